@@ -113,7 +113,7 @@ export const COMMON_REASONS: ReadonlySet<string> = new Set(
 /** Reasons for which an endpoint may decline, in the order of their HTTP status. */
 export function reasonsOf(declared: Declared): Reason[] {
   const { fields, method, right, refuses = [] } = declared;
-  const { takesFile } = declared as DeclaredAction;
+  const { takesFile, name } = declared as DeclaredAction;
   const all = [
     ...Object.keys(COMMON),
     // Reading is everybody's; whom a proposal needs, its action says.
@@ -121,7 +121,7 @@ export function reasonsOf(declared: Declared): Reason[] {
     ...(method === 'POST' || Object.keys(fields).length > 0 ? Object.keys(FIELDS) : ['malformed_field']),
     ...(method === 'POST' && takesFile !== true ? Object.keys(BODY) : []),
     ...refuses,
-    ...(declared === PROPOSALS.confirm || takesFile === true ? ['proposal_overtaken'] : []),
+    ...(declared === PROPOSALS.confirm || (takesFile === true && name !== undefined) ? ['proposal_overtaken'] : []),
   ] as Reason[];
   return [...new Set(all)].toSorted((a, b) => statusOf(a) - statusOf(b));
 }

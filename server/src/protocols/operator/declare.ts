@@ -102,7 +102,7 @@ const FORMAT = { format: optional(oneOf(['json', 'csv'])) };
 
 /** Without `gives`, the answer is the table in pages. */
 export const look = <F extends Fields>(
-  declared: Without<DeclaredRead<F>, 'method' | 'right' | 'gives'> & Partial<Pick<Declared, 'gives'>>,
+  declared: Without<DeclaredRead<F>, 'method' | 'right' | 'gives'> & (Pick<Declared, 'gives'> | { table: Table }),
 ): DeclaredRead<F> =>
   ({
     gives: pages(declared.table?.list ?? 'rows', declared.table?.columns ?? []),

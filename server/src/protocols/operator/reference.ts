@@ -75,7 +75,10 @@ function replyLines(schema: Json): string[] {
     if (items !== undefined) return walk(items, indent, depth);
     const forms = anyOf?.filter((form) => 'properties' in form || 'items' in form) ?? [];
     if (forms.length > 0) {
-      for (const form of forms) walk(form, indent, depth);
+      for (const [at, form] of forms.entries()) {
+        if (forms.length > 1) lines.push(`${indent}- form ${at + 1}:`);
+        walk(form, forms.length > 1 ? `${indent}  ` : indent, depth);
+      }
       return;
     }
     for (const [name, property] of Object.entries(properties ?? {})) {

@@ -5,7 +5,9 @@
  * Amounts are exact decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC.
  */
 import { type TSchema, Type } from 'typebox';
-import { PARTS } from './parts.ts';
+import { maybe, PARTS } from './parts.ts';
+
+export { maybe } from './parts.ts';
 
 /** A name of PARTS, or names with schemas of their own. A name that ends with `?` may be left out of the reply. */
 export type Names = readonly (string | Readonly<Record<string, TSchema>>)[];
@@ -34,7 +36,6 @@ function set(properties: Record<string, TSchema>, name: string, schema: TSchema)
 }
 
 export const many = (names: Names, description: string): TSchema => Type.Array(thing(names), { description });
-export const maybe = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()]);
 
 const next = Type.Union([Type.String(), Type.Null()], {
   description: 'Where the next page begins; null where there is none',

@@ -85,6 +85,29 @@ test('every field that a request needs has an example, and the field takes its e
     }
 });
 
+test('every name in a reply has a meaning', () => {
+  const silent: string[] = [];
+  const walk = (where: string, schema: object): void => {
+    const {
+      properties = {},
+      items,
+      anyOf = [],
+    } = schema as {
+      properties?: Record<string, object>;
+      items?: object;
+      anyOf?: object[];
+    };
+    for (const [name, property] of Object.entries(properties)) {
+      const isEnvelope = name === 'after' || name === 'outcome';
+      if (!('description' in property) && !isEnvelope) silent.push(`${where}: ${name}`);
+      walk(`${where}: ${name}`, property);
+    }
+    for (const form of [...(items === undefined ? [] : [items]), ...anyOf]) walk(where, form);
+  };
+  for (const { method, path, gives } of ENDPOINTS) walk(`${method} ${path}`, gives);
+  assert.deepEqual(silent, []);
+});
+
 test('every reason has advice', () => {
   for (const declared of ENDPOINTS)
     for (const reason of reasonsOf(declared)) assert.ok(adviceOf(reason), `${declared.path}: ${reason} has no advice`);

@@ -34,7 +34,10 @@ const IMPORT = [
 const preview = Type.Literal(true, { description: 'Nothing was changed' });
 const gaps = Type.Array(Type.Unknown(), { description: 'Days between statements that no file covers' });
 const endToEnd = Type.String({ description: 'Reference of the payout at the bank' });
-const leftOut = many([{ key: Type.String(), why: Type.String() }], 'Payouts that stay, and why');
+const leftOut = many(
+  [{ key: Type.String({ description: 'Id of the payout' }), why: Type.String({ description: 'What keeps it' }) }],
+  'Payouts that stay, and why',
+);
 const SEEN = [
   { file: Type.String({ description: 'Number of the file' }) },
   ...['asset', { payouts }, 'units', 'sha256'],
@@ -64,8 +67,9 @@ const takePreview = {
       {
         lines: many(
           [
-            ...['day', 'direction', 'asset', 'units', 'reference'],
+            ...['day', 'asset', 'units', 'reference'],
             {
+              direction: Type.String({ description: 'Credit or debit' }),
               chargeUnits: Type.String({ description: 'Charge of the bank' }),
               means: Type.String({ description: 'What kind of line it is' }),
               'payout?': Type.String({ description: 'The payout that it is' }),

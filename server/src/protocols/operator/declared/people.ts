@@ -99,7 +99,7 @@ export const PROPOSALS = {
     right: 'read',
     fields: { proposal: id },
     refuses: ['unknown_proposal', 'proposal_over'],
-    gives: thing(['proposal', { outcome: Type.Literal('declined') }]),
+    gives: thing(['proposal', { outcome: Type.Literal('declined', { description: 'It is not done' }) }]),
     command: { words: 'decline' },
   },
 } as const;

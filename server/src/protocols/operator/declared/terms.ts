@@ -143,7 +143,14 @@ export const TERMS_OF_TRADE = {
     people: 'rules',
     fields: { market: id, level, coin: optional(coinCode) },
     refuses: ['unknown_market', 'market_not_halted', 'malformed_amount', ...PROPOSES],
-    gives: done([{ halted: many(['why', { coin: Type.String(), haltedAt }], 'What of the market is halted') }]),
+    gives: done([
+      {
+        halted: many(
+          ['why', { coin: Type.String({ description: 'Code of the coin' }), haltedAt }],
+          'What of the market is halted',
+        ),
+      },
+    ]),
     command: { words: 'price confirm', args: ['market', 'level'] },
   }),
   confirmPair: act({
@@ -155,7 +162,14 @@ export const TERMS_OF_TRADE = {
     fields: { coin: coinCode, fiat: coinCode, level },
     refuses: ['market_not_halted', 'malformed_amount', ...PROPOSES],
     gives: done(
-      [{ halted: many([{ market: Type.String() }, 'why', { haltedAt }], 'Markets that are halted for the pair') }],
+      [
+        {
+          halted: many(
+            [{ market: Type.String({ description: 'Number of the market' }) }, 'why', { haltedAt }],
+            'Markets that are halted for the pair',
+          ),
+        },
+      ],
       [
         {
           confirmed: Type.Array(Type.Unknown(), { description: 'Markets that quote again' }),
