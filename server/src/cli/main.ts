@@ -77,7 +77,7 @@ function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn:
     .at(0);
   if (help || command === undefined) {
     if (!help) throw new Misuse(`there is no command "${words.join(' ')}"; --help lists them`);
-    return { help: command === undefined ? overview(words) : usage(command) };
+    return { help: command === undefined ? overview(words) : helpOf(command) };
   }
   const values = words.slice(command.words.split(' ').length);
   if (values.length !== command.args.length) throw new Misuse(usage(command));
@@ -139,6 +139,23 @@ function usage({ words, args, options = [], brief, about, method, pages, csv, ..
     ...(pages === undefined && csv === undefined ? [] : ['[--csv]']),
   ];
   return [`npm run operator -- ${[...typed, ...more].join(' ')}`, `  ${about}`].join('\n');
+}
+
+/** With what each argument and option means. */
+function helpOf(command: Command): string {
+  const { args, fields = {}, people, dryRun } = command;
+  const rows = [
+    ...Object.entries(fields).map(([name, says]) => [args.includes(name) ? `<${name}>` : `--${name}`, says] as const),
+    ...(command.sendsFile === true ? [['<file>', 'File on this machine'] as const] : []),
+    ...(command.getsFile === true ? [['--out', 'File that the answer is written to, where it is one'] as const] : []),
+    ...(dryRun === undefined ? [] : [['--dry-run', 'Shows what would come of it, and changes nothing'] as const]),
+  ];
+  const width = Math.max(...rows.map(([left]) => left.length), 0) + 2;
+  return [
+    usage(command),
+    ...(rows.length === 0 ? [] : ['', ...rows.map(([left, says]) => `  ${left.padEnd(width)}${says}`)]),
+    ...(people === undefined ? [] : ['', `  ${people}`]),
+  ].join('\n');
 }
 
 /**

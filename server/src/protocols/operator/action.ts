@@ -40,6 +40,7 @@ import {
 } from '../../operators/index.ts';
 import type { OrdersContext } from '../../orders/index.ts';
 import type { BankDesk } from './bank.ts';
+import type { DeclaredAction } from './declare.ts';
 import { encryptFields, type Fields, readFields, reason, type Values } from './fields.ts';
 
 export interface OperatorDeps {
@@ -118,13 +119,7 @@ export interface MovementDesk {
 /** What an action needs approval for; of several needs, the one that takes most people decides. */
 export type Needs = Need | readonly Need[];
 
-export interface Action<F extends Fields = Fields> {
-  /** Noun and verb: `order.release`. */
-  name: string;
-  /** Under /operator/v1, always POST; its `:names` are fields. */
-  path: string;
-  right: Right;
-  fields: F;
+export interface Action<F extends Fields = Fields> extends DeclaredAction<F> {
   /**
    * Fills in fields from the current state, at the time of the request only: a proposal stores them, so what is confirmed is
    * what was shown.
@@ -135,10 +130,6 @@ export interface Action<F extends Fields = Fields> {
   look(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<unknown>;
   /** What people have to approve, if anything. */
   needs?(deps: OperatorDeps, tx: Tx, input: Values<F>, doing: Doing): Promise<Needs | undefined>;
-  /** Its `needs` contain amounts, so a rule may set a limit in an asset for it. */
-  weighs?: true;
-  /** Its `needs` are all `named` or `always`: a rule for every action (`*`) does not apply to it. */
-  onlyNamed?: true;
   /** @returns what only the caller is shown: a secret, or something personal */
   perform?(
     deps: OperatorDeps,
@@ -275,7 +266,12 @@ async function wantedOf(deps: OperatorDeps, tx: Tx, { action, input, doing }: Go
   const given = (await action.needs?.(deps, tx, input, doing)) ?? [];
   const needs: readonly Need[] = Array.isArray(given) ? given : [given as Need];
   const isWeighed = needs.some((need) => typeof need !== 'string' && 'asset' in need);
-  assert(!isWeighed || action.weighs === true, `${action.name} says that it weighs amounts`);
+  assert(!isWeighed || action.weighs === true, `${action.name} weighs amounts and does not say so`);
+  const isAlways = needs.some(
+    (need) => need === 'always' || (typeof need !== 'string' && 'asks' in need && need.asks === 'always'),
+  );
+  assert(action.people !== 'two' || isAlways, `${action.name} declares two people and does not need them`);
+  assert(action.people !== 'one' || needs.length === 0, `${action.name} declares one person and needs more`);
   return {
     action: action.name,
     right: action.right,

@@ -23,7 +23,9 @@ import { lookUp } from '../../orders/index.ts';
 import { assets } from '../../partners/index.ts';
 import { type Caller, closeExpired, confirm, type OperatorDeps, perform } from './action.ts';
 import { takeStatement, unlessStopped } from './actions/bank.ts';
-import { day, type Fields, givenBy, id, optional, readFields, reason, text, type Values } from './fields.ts';
+import type { Declared } from './declare.ts';
+import { BANK } from './declared/bank.ts';
+import { type Fields, givenBy, optional, readFields, reason, type Values } from './fields.ts';
 
 /** The part of rails/manual that is used here: protocols import no rail. */
 export interface BankDesk<File extends StatementFile = StatementFile> {
@@ -82,7 +84,6 @@ interface Downloaded {
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;
-const asset = text(60);
 
 export const bankRoutes =
   (deps: OperatorDeps, desk: BankDesk, callerOf: (request: FastifyRequest, may: 'read' | 'money') => Caller) =>
@@ -96,10 +97,13 @@ export const bankRoutes =
       done(null, undefined);
     });
 
-    const read = <F extends Fields>(url: string, fields: F, answer: (tx: Tx, input: Values<F>) => Promise<unknown>) =>
+    const read = <F extends Fields>(
+      { path, fields }: Declared<F>,
+      answer: (tx: Tx, input: Values<F>) => Promise<unknown>,
+    ) =>
       inside.route({
         method: 'GET',
-        url,
+        url: path,
         handler: async (request) => {
           callerOf(request, 'read');
           const input = readFields(fields, givenBy(request.query, request.params));
@@ -109,17 +113,17 @@ export const bankRoutes =
         },
       });
 
-    read('/bank/accounts', {}, async () => ({ rail: desk.code, accounts: desk.accounts() }));
-    read('/bank/payouts', { asset: optional(asset) }, async (tx, input) => ({
+    read(BANK.accounts, async () => ({ rail: desk.code, accounts: desk.accounts() }));
+    read(BANK.payouts, async (tx, input) => ({
       payouts: await desk.waiting(tx, input.asset),
     }));
-    read('/bank/files', {}, async (tx) => ({ files: await desk.batches(tx) }));
+    read(BANK.files, async (tx) => ({ files: await desk.batches(tx) }));
     inside.route({
       method: 'GET',
-      url: '/bank/files/preview',
+      url: BANK.closePreview.path,
       handler: async (request) => {
         callerOf(request, 'read');
-        const input = readFields({ asset }, givenBy(request.query, {}));
+        const input = readFields(BANK.closePreview.fields, givenBy(request.query, {}));
         await db.asSystem((tx) => unlessStopped(tx, desk.code));
         const found = await desk.previewFile(input);
         return await db.asSystem(async (tx) =>
@@ -127,9 +131,9 @@ export const bankRoutes =
         );
       },
     });
-    read('/bank/files/:id', { id }, (tx, input) => desk.batch(tx, input.id));
-    read('/bank/imports', {}, async (tx) => ({ imports: await desk.imports(tx) }));
-    read('/bank/statements', { asset, from: day, to: day }, async (tx, { asset: of, ...span }) => ({
+    read(BANK.file, (tx, input) => desk.batch(tx, input.id));
+    read(BANK.imports, async (tx) => ({ imports: await desk.imports(tx) }));
+    read(BANK.statements, async (tx, { asset: of, ...span }) => ({
       statements: await desk.statements(tx, of, span),
     }));
 
@@ -144,11 +148,11 @@ export const bankRoutes =
     };
     inside.route({
       method: 'POST',
-      url: '/bank/statements/preview',
+      url: BANK.takePreview.path,
       bodyLimit: MOST_BYTES,
       handler: async (request) => {
         callerOf(request, 'money');
-        const { asset: of } = readFields({ asset }, givenBy(request.query, {}));
+        const { asset: of } = readFields(BANK.takePreview.fields, givenBy(request.query, {}));
         const file = await desk.readStatement({ asset: of, bytes: fileOf(request) });
         const { lines, ...found } = await desk.preview(file);
         return await db.asSystem(async (tx) =>
@@ -168,11 +172,14 @@ export const bankRoutes =
 
     inside.route({
       method: 'POST',
-      url: '/bank/statements',
+      url: BANK.take.path,
       bodyLimit: MOST_BYTES,
       handler: async (request, reply) => {
         const caller = callerOf(request, 'money');
-        const { asset: of, reason: why } = readFields({ asset, reason: optional(reason) }, givenBy(request.query, {}));
+        const { asset: of, reason: why } = readFields(
+          { ...BANK.take.fields, reason: optional(reason) },
+          givenBy(request.query, {}),
+        );
         const file = await desk.readStatement({ asset: of, bytes: fileOf(request) });
         desk.requireDated(file, why);
         const taking = takeStatement(desk, file);

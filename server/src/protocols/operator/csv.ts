@@ -4,7 +4,7 @@
  * A spreadsheet treats a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return as a formula, and reasons and
  * references are other people's texts. Such a cell gets a leading apostrophe, unless it is a plain number.
  */
-import type { Table } from './read.ts';
+import type { Table } from './declare.ts';
 
 const FORMULA = /^[=+\-@\t\r]/;
 const PLAIN_NUMBER = /^-?[0-9]+(\.[0-9]+)?$/;

@@ -3,6 +3,9 @@
  */
 import { type Facts, Refusal, type RefusalCode } from '../../base/errors.ts';
 
+/** What stands as `reason` in a failure. */
+export type Reason = RefusalCode | 'internal' | 'proposal_overtaken';
+
 interface Word {
   status: number;
   say: (facts: Facts) => string;
@@ -100,6 +103,10 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_key: missing('key that is not revoked'),
   unknown_held_item: missing('held item of this partner'),
 };
+
+/** @returns the HTTP status that goes with a reason */
+export const statusOf = (reason: Reason): number =>
+  reason === 'internal' ? 500 : reason === 'proposal_overtaken' ? 409 : (WORDS[reason]?.status ?? 409);
 
 export function failureOf({ code, facts }: Refusal): { status: number; body: Readonly<Record<string, unknown>> } {
   const { status, say } = WORDS[code] ?? { status: 409, say: () => `Declined: ${code}.` };

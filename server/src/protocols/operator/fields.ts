@@ -10,9 +10,16 @@ import type { Vault } from '../../base/crypto.ts';
 import { Refusal } from '../../base/errors.ts';
 import { encryptTyped, encryptTypedSame } from '../../base/typed.ts';
 
+type FieldSchema = Readonly<Record<string, unknown>>;
+
 export interface Field<T> {
   /** In words: what it must be. */
   readonly rule: string;
+  /** JSON Schema of the form in JSON. It describes `read`, which decides. */
+  readonly schema: FieldSchema;
+  /** Meaning, where the name alone does not say it (names.ts). */
+  readonly says?: string;
+  readonly example?: unknown;
   /** The value, or undefined when it violates the rule. */
   read(given: unknown): T | undefined;
   readonly optional?: true;
@@ -27,6 +34,7 @@ export type Values<F extends Fields> = {
 
 export const text = (max: number, form: RegExp = /\S/, rule = `a text of 1 to ${max} characters`): Field<string> => ({
   rule,
+  schema: { type: 'string', minLength: 1, maxLength: max, ...(form.source === '\\S' ? {} : { pattern: form.source }) },
   read: (given) =>
     typeof given === 'string' && given.length <= max && form.test(given) && isStorable(given) ? given : undefined,
 });
@@ -37,11 +45,13 @@ const isStorable = (given: string): boolean => !given.includes('\0') && given.is
 /** An id of ours: digits, as text or a number that JSON can carry. */
 export const id: Field<bigint> = {
   rule: 'a number of at most 18 digits',
+  schema: { type: 'string', pattern: '^[0-9]{1,18}$' },
   read: (given) => (/^[0-9]{1,18}$/.test(textOf(given)) ? BigInt(textOf(given)) : undefined),
 };
 
 export const whole = (min: number, max: number): Field<number> => ({
   rule: `a whole number from ${min} to ${max}`,
+  schema: { type: 'integer', minimum: min, maximum: max },
   read(given) {
     const value = /^[0-9]{1,15}$/.test(textOf(given)) ? Number(given) : undefined;
     return value !== undefined && value >= min && value <= max ? value : undefined;
@@ -50,17 +60,20 @@ export const whole = (min: number, max: number): Field<number> => ({
 
 export const flag: Field<boolean> = {
   rule: 'true or false',
+  schema: { type: 'boolean' },
   read: (given) => (textOf(given) === 'true' ? true : textOf(given) === 'false' ? false : undefined),
 };
 
 export const oneOf = <const T extends string>(words: readonly T[]): Field<T> => ({
   rule: `one of ${words.join(', ')}`,
+  schema: { type: 'string', enum: words },
   read: (given) => words.find((word) => word === given),
 });
 
 /** A list, or one text with its parts separated by commas. */
 export const listOf = <T>(part: Field<T>, most: number): Field<T[]> => ({
   rule: `a list of at most ${most}, each ${part.rule}`,
+  schema: { type: 'array', items: part.schema, minItems: 1, maxItems: most },
   read(given) {
     const parts = typeof given === 'string' ? given.split(',').map((one) => one.trim()) : given;
     if (!Array.isArray(parts) || parts.length === 0 || parts.length > most) return undefined;
@@ -72,6 +85,7 @@ export const listOf = <T>(part: Field<T>, most: number): Field<T[]> => ({
 /** A network, such as 203.0.113.0/24, or one address. */
 export const network: Field<string> = {
   rule: 'an address or a network such as 203.0.113.0/24, without bits beyond its prefix',
+  schema: { type: 'string', maxLength: 43 },
   read(given) {
     if (typeof given !== 'string') return undefined;
     const [base = '', bits, more] = given.split('/');
@@ -85,6 +99,7 @@ export const network: Field<string> = {
 
 export const time: Field<Date> = {
   rule: 'a time such as 2027-01-31T00:00:00Z',
+  schema: { type: 'string', format: 'date-time' },
   read(given) {
     if (typeof given !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(given))
       return undefined;
@@ -95,6 +110,7 @@ export const time: Field<Date> = {
 
 export const day: Field<string> = {
   rule: 'a day, YYYY-MM-DD',
+  schema: { type: 'string', format: 'date' },
   read: (given) => (typeof given === 'string' && isDay(given) ? given : undefined),
 };
 
@@ -104,6 +120,7 @@ export const amount = text(40, /^[0-9]+(\.[0-9]+)?$/, 'an amount such as 100 or 
 /** An object, or its JSON text. */
 export const object: Field<Readonly<Record<string, unknown>>> = {
   rule: 'a JSON object',
+  schema: { type: 'object' },
   read(given) {
     const value = typeof given === 'string' ? parsed(given) : given;
     return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -116,7 +133,15 @@ export const optional = <T>(field: Field<T>): Field<T | undefined> => ({ ...fiel
 /** The word `none` (or null) removes a setting. */
 export const orNone = <T>(field: Field<T>): Field<T | 'none'> => ({
   rule: `${field.rule}, or none`,
+  schema: { anyOf: [field.schema, { const: 'none' }] },
   read: (given) => (given === null || given === 'none' ? 'none' : field.read(given)),
+});
+
+/** The field with its meaning where it stands, and a value that it takes. */
+export const about = <T>(field: Field<T>, says: string, example?: unknown): Field<T> => ({
+  ...field,
+  says,
+  ...(example === undefined ? {} : { example }),
 });
 
 /** A person's free text, which may contain a name. */

@@ -1,9 +1,9 @@
 /**
  * The operator API: what operators read and do, as JSON under /operator/v1.
  *
- * Every request carries the token of a named operator, looked up again each time. GET reads and never changes anything; a
- * request that changes something, or decrypts personal data, is an action: a POST with a reason, carried out in one way
- * (action.ts). Tables list them: reads.ts and actions/.
+ * Whoever comes shows a token of a named operator, looked up anew at each request. GET reads and never changes anything; what
+ * changes something, or opens what is personal, is an action: a POST with a reason, carried out in one way (action.ts). Which there
+ * are is declared in declared/; what they do stands in reads.ts and actions/.
  *
  * Amounts are plain decimals of their asset, times ISO 8601 in UTC. A failure has `error` (a sentence), `reason` (a code)
  * and, for invalid input, `fields` (each with its rule).
@@ -32,8 +32,10 @@ import { BULK_ACTIONS } from './actions/bulk.ts';
 import { CASE_ACTIONS } from './actions/cases.ts';
 import { COMPENSATION_ACTIONS } from './actions/compensations.ts';
 import { CORRECTION_ACTIONS } from './actions/corrections.ts';
+import { CUSTOMER_ACTIONS } from './actions/customers.ts';
 import { DORMANCY_ACTIONS } from './actions/dormancy.ts';
 import { DUST_ACTIONS } from './actions/dust.ts';
+import { HOLD_ACTIONS } from './actions/holds.ts';
 import { KILL_SWITCH_ACTIONS } from './actions/kill-switches.ts';
 import { OPERATOR_ACTIONS } from './actions/operators.ts';
 import { ORDER_ACTIONS } from './actions/orders.ts';
@@ -46,8 +48,9 @@ import { SHORTAGE_ACTIONS } from './actions/shortages.ts';
 import { TERM_ACTIONS } from './actions/terms.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
 import { csvOf } from './csv.ts';
+import { PROPOSALS } from './declared/people.ts';
 import { failureOf } from './errors.ts';
-import { givenBy, id, readFields } from './fields.ts';
+import { givenBy, readFields } from './fields.ts';
 import { READS } from './reads.ts';
 
 export type { OperatorDeps } from './action.ts';
@@ -55,6 +58,8 @@ export type { OperatorDeps } from './action.ts';
 /** All operator actions; with a bank without an API also those of actions/bank.ts. */
 export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...ORDER_ACTIONS,
+  ...HOLD_ACTIONS,
+  ...CUSTOMER_ACTIONS,
   ...CASE_ACTIONS,
   ...PAYER_ACTIONS,
   ...REVIEW_ACTIONS,
@@ -136,12 +141,12 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
         });
       for (const action of actions)
         if (action.byFile === undefined) post(action.path, (caller, input) => perform(deps, action, caller, input));
-      for (const [path, decide] of [
-        ['/proposals/:proposal/confirm', confirm],
-        ['/proposals/:proposal/decline', decline],
+      for (const [{ path, fields }, decide] of [
+        [PROPOSALS.confirm, confirm],
+        [PROPOSALS.decline, decline],
       ] as const) {
         post(path, (caller, { proposal, ...rest }) =>
-          decide(deps, byName, caller, rest, readFields({ proposal: id }, { proposal }).proposal),
+          decide(deps, byName, caller, rest, readFields(fields, { proposal }).proposal),
         );
       }
       if (deps.bank === undefined) return;

@@ -4,32 +4,19 @@
  * secret; of an endpoint only host and path.
  */
 import { formatRate } from '../../base/money.ts';
-import { listEndpoints, MAX_ENDPOINTS } from '../../events/index.ts';
-import { listDeposits, listOrders, listPayouts, listSuspense, MAX_LISTED, STATES } from '../../orders/index.ts';
-import { flag, id, oneOf, optional, text } from './fields.ts';
-import { amountsIn, FILTERS, limit, narrowed, type Read, read } from './read.ts';
+import { listEndpoints } from '../../events/index.ts';
+import { listDeposits, listOrders, listPayouts, listSuspense } from '../../orders/index.ts';
+import { DEPOSITS } from './declared/deposits.ts';
+import { ORDERS } from './declared/orders.ts';
+import { PARTNERS } from './declared/partners.ts';
+import { PAYOUTS } from './declared/payouts.ts';
+import { amountsIn, narrowed, type Read, read } from './read.ts';
 
 const DAY_MS = 86_400_000;
-const DEPOSIT_STATES = ['seen', 'confirmed', 'reversed', 'applied', 'suspense', 'refunded', 'lost'] as const;
-const PAYOUT_STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;
-const ORDER_STATES = Object.keys(STATES) as (keyof typeof STATES)[];
-
-const below = optional(id);
-const paging = { below, limit: limit(MAX_LISTED) };
 
 export const LISTS: readonly Read[] = [
   read({
-    path: '/orders',
-    fields: { ...FILTERS, state: optional(oneOf(ORDER_STATES)), ...paging },
-    table: {
-      list: 'orders',
-      columns: [
-        ...['id', 'createdAt', 'partnerId', 'customerId', 'marketId', 'direction', 'state', 'exception', 'failure'],
-        ...['depositRail', 'depositAsset', 'depositUnits', 'receivedUnits', 'refundedUnits'],
-        ...['payoutRail', 'payoutAsset', 'payoutUnits', 'rate'],
-        ...['feeAsset', 'feeOperator', 'feePartner', 'feeRail', 'feeChain', 'updatedAt'],
-      ],
-    },
+    ...ORDERS.list,
     async answer(_deps, tx, { state, below: last, limit: most = 50, ...filters }) {
       const amount = await amountsIn(tx);
       const page = await listOrders(tx, { ...(await narrowed(tx, filters)), state, below: last, limit: most });
@@ -55,27 +42,7 @@ export const LISTS: readonly Read[] = [
     },
   }),
   read({
-    path: '/deposits',
-    fields: { ...FILTERS, state: optional(oneOf(DEPOSIT_STATES)), ...paging },
-    table: {
-      list: 'deposits',
-      columns: [
-        ...[
-          'id',
-          'seenAt',
-          'confirmedAt',
-          'partnerId',
-          'customerId',
-          'marketId',
-          'orderId',
-          'orderState',
-          'rail',
-          'asset',
-          'units',
-        ],
-        ...['takenUnits', 'refundUnits', 'state', 'origin', 'why', 'late', 'dust', 'reference'],
-      ],
-    },
+    ...DEPOSITS.list,
     async answer(_deps, tx, { state, below: last, limit: most = 50, ...filters }) {
       const page = await listDeposits(tx, { ...(await narrowed(tx, filters)), state, below: last, limit: most });
       return { deposits: page.rows, next: page.next };
@@ -83,20 +50,7 @@ export const LISTS: readonly Read[] = [
   }),
   // Oldest first: the longest waiting money matters most here.
   read({
-    path: '/suspense',
-    fields: {
-      ...FILTERS,
-      state: optional(oneOf(['confirmed', 'applied', 'suspense', 'refunded', 'lost'])),
-      after: optional(id),
-      limit: limit(MAX_LISTED),
-    },
-    table: {
-      list: 'suspense',
-      columns: [
-        ...['deposit', 'seenAt', 'days', 'waitsFor', 'until', 'partnerId', 'customerId', 'marketId', 'orderId', 'rail'],
-        ...['asset', 'units', 'freeUnits', 'underWayUnits', 'state', 'origin', 'why', 'dust', 'refund', 'refundState'],
-      ],
-    },
+    ...DEPOSITS.suspense,
     async answer({ clock }, tx, { state, after, limit: most = 50, ...filters }) {
       const page = await listSuspense(tx, { ...(await narrowed(tx, filters)), state, after, limit: most });
       const now = clock.now().getTime();
@@ -112,39 +66,14 @@ export const LISTS: readonly Read[] = [
     },
   }),
   read({
-    path: '/payouts',
-    fields: {
-      ...FILTERS,
-      state: optional(oneOf(PAYOUT_STATES)),
-      below: optional(text(80, /^[a-z]+_[0-9_]+$/, 'the id of a payout')),
-      limit: limit(MAX_LISTED),
-    },
-    table: {
-      list: 'payouts',
-      columns: [
-        ...['id', 'createdAt', 'submittedAt', 'endedAt', 'purpose', 'partnerId', 'customerId', 'marketId', 'orderId'],
-        ...['refundId', 'attempt', 'rail', 'asset', 'units', 'paidUnits', 'state', 'waitsFor', 'why', 'reference'],
-      ],
-    },
+    ...PAYOUTS.list,
     async answer(_deps, tx, { state, below: last, limit: most = 50, ...filters }) {
       const page = await listPayouts(tx, { ...(await narrowed(tx, filters)), state, below: last, limit: most });
       return { payouts: page.rows, next: page.next };
     },
   }),
   read({
-    path: '/endpoints',
-    fields: {
-      ...{ partner: FILTERS.partner, enabled: optional(flag), from: FILTERS.from, until: FILTERS.until },
-      after: optional(text(80, /^[\x21-\x7e]+$/, 'the id of an endpoint')),
-      limit: limit(MAX_ENDPOINTS),
-    },
-    table: {
-      list: 'endpoints',
-      columns: [
-        ...['id', 'partnerId', 'url', 'format', 'enabled', 'madeByKey', 'createdAt', 'lastAttemptAt', 'lastStatus'],
-        ...['failures', 'failingSince', 'switchedOffAt', 'heldAt'],
-      ],
-    },
+    ...PARTNERS.endpoints,
     async answer(_deps, tx, { enabled, after, limit: most = 50, ...filters }) {
       const { partnerId, from, until } = await narrowed(tx, filters);
       const page = await listEndpoints(tx, { partnerId, enabled, from, until, after, limit: most });

@@ -8,41 +8,15 @@ import { findCustomer } from '../../customers/index.ts';
 import { assets, findPartner } from '../../partners/index.ts';
 import type { Caller, OperatorDeps } from './action.ts';
 import { marketOf } from './actions/terms.ts';
-import { type Fields, id, oneOf, optional, text, time, type Values, whole } from './fields.ts';
+import type { DeclaredRead } from './declare.ts';
+import type { Fields, Values } from './fields.ts';
 
-/** Rows of an answer, and the order of their cells. */
-export interface Table {
-  list: string;
-  columns: readonly string[];
-}
-
-export interface Read<F extends Fields = Fields> {
-  path: string;
-  fields: F;
-  /** For a read that offers CSV: with `format=csv` the answer has exactly the rows of the JSON. */
-  table?: Table;
+export interface Read<F extends Fields = Fields> extends DeclaredRead<F> {
   answer(deps: OperatorDeps, tx: Tx, input: Values<F>, caller: Caller): Promise<unknown>;
 }
 
-/** Format of a table. */
-const FORMAT = { format: optional(oneOf(['json', 'csv'])) };
-
-export const read = <F extends Fields>(written: Read<F>): Read =>
-  ({
-    ...written,
-    fields: written.table === undefined ? written.fields : { ...written.fields, ...FORMAT },
-  }) as unknown as Read;
-
-export const limit = (most: number) => optional(whole(1, most));
-
-/** Filters of lists, each alone or combined. */
-export const FILTERS = {
-  partner: optional(id),
-  customer: optional(text(40)),
-  market: optional(id),
-  from: optional(time),
-  until: optional(time),
-};
+/** Keeps the types of its fields while it is written down. */
+export const read = <F extends Fields>(written: Read<F>): Read => written as unknown as Read;
 
 /** @throws Refusal 'malformed_field' when a time span ends before it begins */
 export function requireSpan(input: { from?: Date | undefined; until?: Date | undefined }): void {

@@ -7,7 +7,7 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
-import { findCase, listCases, MAX_CASES } from '../../compliance/index.ts';
+import { findCase, listCases } from '../../compliance/index.ts';
 import { type Customer, clientIdOf, customersLike, fiatAccounts, findCustomer } from '../../customers/index.ts';
 import { endpoints } from '../../events/index.ts';
 import {
@@ -15,10 +15,7 @@ import {
   findOperator,
   findProposal,
   installation,
-  MAX_AUDIT,
-  MAX_PROPOSALS,
   operators,
-  PROPOSAL_STATES,
   peopleRules,
   proposals,
   readAudit,
@@ -30,7 +27,6 @@ import {
   findDeposit,
   heldDeposit,
   lookUp,
-  MAX_DORMANT,
   MAX_UNPAID,
   opened,
   refundsOfDeposit,
@@ -40,22 +36,17 @@ import {
   unpaidOrders,
 } from '../../orders/index.ts';
 import {
-  ACTIVITIES,
   activityOf,
   allMarkets,
   containments,
   feesFor,
   findKey,
   findPartner,
-  HELD_KINDS,
-  HELD_STATES,
   heldItems,
   keysOf,
   killSwitches,
   layersOf,
   listPartners,
-  MAX_ACTIVITY,
-  MAX_HELD,
   marketChanges,
   partnerIds,
   policyFor,
@@ -64,18 +55,20 @@ import {
 import { priceLevels } from '../../quotes/index.ts';
 import { closeExpired } from './action.ts';
 import { shownRule } from './actions/operators.ts';
-import { address } from './actions/orders.ts';
 import { marketOf, shownMarket } from './actions/terms.ts';
-import { flag, id, oneOf, optional, text, time } from './fields.ts';
+import { CASES, CUSTOMERS } from './declared/cases.ts';
+import { DEPOSITS, UNCLAIMED } from './declared/deposits.ts';
+import { BULK, ORDERS } from './declared/orders.ts';
+import { PARTNERS } from './declared/partners.ts';
+import { MOVEMENTS } from './declared/payouts.ts';
+import { AUDITED, OPERATORS, PROPOSALS, RULES } from './declared/people.ts';
+import { SWITCHES } from './declared/switches.ts';
+import { TERMS_OF_TRADE } from './declared/terms.ts';
 import { LISTS } from './lists.ts';
-import { amountsIn, limit, type Read, read, requireSpan } from './read.ts';
+import { amountsIn, type Read, read, requireSpan } from './read.ts';
 import { REPORTS } from './reports.ts';
 import { inAmounts, moneyIn, timeline } from './timeline.ts';
 
-const order = { order: id };
-const MAX_PARTNERS = 200;
-const MAX_CHANGES = 200;
-const CHANGED = ['market', 'fee', 'limit', 'exposure', 'policy'] as const;
 const DAY_MS = 86_400_000;
 
 /** Converts amounts stored as text of smallest units, beside their asset, back to amounts. */
@@ -97,16 +90,14 @@ export const READS: readonly Read[] = [
   ...LISTS,
   ...REPORTS,
   read({
-    path: '/self',
-    fields: {},
+    ...OPERATORS.self,
     async answer(_deps, tx, _ask, { operator }) {
       const { name, role } = operator;
       return { name, role, tokens: await tokensOf(tx, operator.id), installation: await declared(tx) };
     },
   }),
   read({
-    path: '/orders/:order/trace',
-    fields: order,
+    ...ORDERS.trace,
     async answer({ vault, orders }, tx, input) {
       const found = await trace(tx, input.order, orders.rails);
       const money = await moneyIn(tx);
@@ -115,24 +106,12 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/orders/:order/timeline',
-    fields: order,
+    ...ORDERS.timeline,
     answer: ({ orders }, tx, input) => timeline(tx, input.order, orders.rails),
   }),
   // What the actions on unpaid orders would touch now.
   read({
-    path: '/markets/:market/unpaid',
-    fields: {
-      ...{ market: id, from: time, until: time, partner: optional(id) },
-      ...{ after: optional(id), limit: limit(MAX_UNPAID) },
-    },
-    table: {
-      list: 'orders',
-      columns: [
-        ...['id', 'partnerId', 'createdAt', 'expiresAt', 'depositAsset', 'depositUnits', 'payoutAsset', 'payoutUnits'],
-        ...['rate', 'isClaimed'],
-      ],
-    },
+    ...BULK.unpaid,
     async answer(_deps, tx, input) {
       const { id: marketId } = await marketOf(tx, input.market);
       const { from, until, partner: partnerId = null, after = 0n, limit: most = MAX_UNPAID } = input;
@@ -147,8 +126,7 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/bulk/:bulk',
-    fields: { bulk: id },
+    ...BULK.progress,
     async answer(_deps, tx, input) {
       const found = await bulkOf(tx, input.bulk);
       if (found === undefined) throw new Refusal('unknown_bulk');
@@ -157,14 +135,12 @@ export const READS: readonly Read[] = [
   }),
   // Unclaimed money, announced and dormant, with its age.
   read({
-    path: '/dormant',
-    fields: { after: optional(id), limit: limit(MAX_DORMANT) },
+    ...UNCLAIMED.dormant,
     answer: ({ clock }, tx, { after = 0n, limit: most = 50 }) =>
       dormantReport(tx, { after, limit: most, now: clock.now() }),
   }),
   read({
-    path: '/lookup',
-    fields: { text: text(128, /^[\x21-\x7e]{2,}$/, 'an id, address, hash or reference of 2 to 128 characters') },
+    ...ORDERS.lookup,
     async answer({ orders, vault }, tx, input) {
       const by = { text: input.text, vault, partnerIds: await partnerIds(tx) };
       const found = await lookUp(tx, { ...by, rails: [...orders.rails.keys()] });
@@ -175,8 +151,7 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/deposits/:deposit',
-    fields: { deposit: id },
+    ...DEPOSITS.one,
     async answer({ clock }, tx, input) {
       const found = await findDeposit(tx, input.deposit);
       const refunds = await refundsOfDeposit(tx, input.deposit);
@@ -187,15 +162,13 @@ export const READS: readonly Read[] = [
   }),
   // The text that the sender of coins signs, so that they are refunded to an address.
   read({
-    path: '/deposits/:deposit/return-text',
-    fields: { deposit: id, address },
+    ...DEPOSITS.returnText,
     answer: async ({ orders }, tx, input) => ({
       text: await returnText(orders, tx, { depositId: input.deposit, address: input.address }),
     }),
   }),
   read({
-    path: '/customers/:customer',
-    fields: { customer: text(40) },
+    ...CUSTOMERS.one,
     async answer({ vault }, tx, input) {
       const customer = await findCustomer(tx, input.customer);
       // The last characters of an account distinguish two accounts for operators who may not see them.
@@ -207,26 +180,11 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/breaks',
-    fields: { rail: optional(text(60)) },
+    ...MOVEMENTS.breaks,
     answer: async ({ corrections }, tx, { rail }) => ({ breaks: await corrections.list(tx, rail) }),
   }),
   read({
-    path: '/cases',
-    fields: {
-      open: optional(flag),
-      kind: optional(text(60)),
-      assignee: optional(text(40)),
-      after: optional(id),
-      limit: limit(MAX_CASES),
-    },
-    table: {
-      list: 'cases',
-      columns: [
-        ...['id', 'openedAt', 'closedAt', 'kind', 'subject', 'orderId', 'partnerId', 'who', 'assignee', 'reason'],
-        ...['outcome', 'facts'],
-      ],
-    },
+    ...CASES.list,
     async answer(_deps, tx, input) {
       const last = input.after === undefined ? undefined : (await findCase(tx, input.after))?.found;
       if (input.after !== undefined && last === undefined) throw new Refusal('unknown_case');
@@ -237,8 +195,7 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/cases/:case',
-    fields: { case: id },
+    ...CASES.one,
     async answer(_deps, tx, input) {
       const there = await findCase(tx, input.case);
       if (there === undefined) throw new Refusal('unknown_case');
@@ -246,15 +203,13 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/partners',
-    fields: { after: optional(id), limit: limit(MAX_PARTNERS) },
+    ...PARTNERS.list,
     answer: async (_deps, tx, input) => ({
       partners: await listPartners(tx, { after: input.after ?? 0n, limit: input.limit ?? 50 }),
     }),
   }),
   read({
-    path: '/partners/:partner',
-    fields: { partner: id },
+    ...PARTNERS.one,
     async answer(_deps, tx, input) {
       const found = await findPartner(tx, { id: input.partner });
       if (found === undefined) throw new Refusal('unknown_partner');
@@ -267,16 +222,7 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/partners/:partner/activity',
-    fields: {
-      partner: id,
-      key: optional(text(128, /^[\x21-\x7e]+$/, 'an API key')),
-      action: optional(oneOf(ACTIVITIES)),
-      since: optional(time),
-      below: optional(id),
-      limit: limit(MAX_ACTIVITY),
-    },
-    table: { list: 'activity', columns: ['id', 'at', 'action', 'subject', 'apiKey', 'link', 'facts'] },
+    ...PARTNERS.activity,
     async answer(_deps, tx, { partner, key, limit: most = 50, ...rest }) {
       if ((await findPartner(tx, { id: partner })) === undefined) throw new Refusal('unknown_partner');
       if (key !== undefined && (await findKey(tx, key))?.partnerId !== partner) throw new Refusal('unknown_key');
@@ -287,14 +233,7 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/partners/:partner/held',
-    fields: {
-      partner: id,
-      kind: optional(oneOf(HELD_KINDS)),
-      state: optional(oneOf(HELD_STATES)),
-      after: optional(id),
-      limit: limit(MAX_HELD),
-    },
+    ...PARTNERS.held,
     async answer(_deps, tx, { partner, state = 'held', after = 0n, limit: most = 50, kind }) {
       if ((await findPartner(tx, { id: partner })) === undefined) throw new Refusal('unknown_partner');
       const found = await heldItems(tx, { partnerId: partner, kind, state, after, limit: most + 1 });
@@ -304,13 +243,11 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/markets',
-    fields: {},
+    ...TERMS_OF_TRADE.markets,
     answer: async (_deps, tx) => ({ markets: (await allMarkets(tx)).map(shownMarket) }),
   }),
   read({
-    path: '/markets/:market',
-    fields: { market: id, partner: optional(id) },
+    ...TERMS_OF_TRADE.market,
     async answer(_deps, tx, input) {
       const market = await marketOf(tx, input.market);
       const { decimals } = market.fiat;
@@ -324,15 +261,7 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/changes',
-    fields: {
-      ...{ market: optional(id), what: optional(oneOf(CHANGED)), from: optional(time), until: optional(time) },
-      ...{ below: optional(id), limit: limit(MAX_CHANGES) },
-    },
-    table: {
-      list: 'changes',
-      columns: ['id', 'at', 'what', 'marketId', 'partnerId', 'item', 'by', 'why', 'before', 'after'],
-    },
+    ...TERMS_OF_TRADE.changes,
     async answer(_deps, tx, { market: marketId, limit: most = 50, ...rest }) {
       requireSpan(rest);
       const found = await marketChanges(tx, { marketId, ...rest, limit: most + 1 });
@@ -341,13 +270,11 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/movements',
-    fields: {},
+    ...MOVEMENTS.list,
     answer: async ({ movements }, tx) => ({ movements: await movements.list(tx) }),
   }),
   read({
-    path: '/kill-switches',
-    fields: {},
+    ...SWITCHES.list,
     answer: async (_deps, tx) => ({
       killSwitches: await Promise.all(
         (await killSwitches(tx)).map(async (one) => ({
@@ -357,29 +284,23 @@ export const READS: readonly Read[] = [
       ),
     }),
   }),
-  read({ path: '/operators', fields: {}, answer: async (_deps, tx) => ({ operators: await operators(tx) }) }),
+  read({ ...OPERATORS.list, answer: async (_deps, tx) => ({ operators: await operators(tx) }) }),
   read({
-    path: '/operators/:operator',
-    fields: { operator: text(40) },
+    ...OPERATORS.one,
     async answer(_deps, tx, input) {
       const found = await findOperator(tx, input.operator);
       return { ...found, tokens: await tokensOf(tx, found.id) };
     },
   }),
   read({
-    path: '/proposals',
-    fields: {
-      state: optional(oneOf(PROPOSAL_STATES)),
-      limit: limit(MAX_PROPOSALS),
-    },
+    ...PROPOSALS.list,
     async answer({ clock }, tx, input) {
       await closeExpired(tx, clock.now());
       return { proposals: await proposals(tx, { state: input.state, limit: input.limit ?? 50 }) };
     },
   }),
   read({
-    path: '/proposals/:proposal',
-    fields: { proposal: id },
+    ...PROPOSALS.one,
     async answer(_deps, tx, input) {
       const found = await findProposal(tx, input.proposal);
       if (found === undefined) throw new Refusal('unknown_proposal');
@@ -387,29 +308,14 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/rules',
-    fields: {},
+    ...RULES.list,
     async answer(_deps, tx) {
       const rules = (await peopleRules(tx)).map(({ people, ...rule }) => ({ ...shownRule(rule), people }));
       return { installation: await declared(tx), rules, otherwise: 2, findings: FINDINGS };
     },
   }),
   read({
-    path: '/audit',
-    fields: {
-      operator: optional(text(40)),
-      subject: optional(text(160)),
-      ...{ action: optional(text(60)), from: optional(time), until: optional(time) },
-      below: optional(id),
-      limit: limit(MAX_AUDIT),
-    },
-    table: {
-      list: 'audit',
-      columns: [
-        ...['id', 'at', 'operator', 'role', 'address', 'action', 'subject', 'outcome', 'proposal', 'reason'],
-        ...['before', 'after'],
-      ],
-    },
+    ...AUDITED.audit,
     async answer(_deps, tx, { limit: most = 50, ...input }) {
       requireSpan(input);
       // One more than the page shows, unless that exceeds the maximum per read.

@@ -4,32 +4,19 @@ import { Refusal } from '../../base/errors.ts';
 import { formatRate, formatUnits, parseRate, parseUnits } from '../../base/money.ts';
 import { type AccountAt, balancesAt, trialBalance } from '../../ledger/index.ts';
 import { feeRow, findChange, type Market, partnersWithOwnFee } from '../../partners/index.ts';
-import { PRICED_FEES, type PricedFee } from '../../quotes/index.ts';
+import { type PricedFee } from '../../quotes/index.ts';
 import { affectedOrders, customerStatement, type OtherTerms, revenue } from '../../reports/index.ts';
 import { marketOf } from './actions/terms.ts';
-import { amount, day, id, oneOf, optional, text, time, type Values, whole } from './fields.ts';
-import { amountsIn, FILTERS, limit, narrowed, type Read, read } from './read.ts';
+import type { TERMS } from './declared/forms.ts';
+import { REPORTS_OF } from './declared/reports.ts';
+import { type Values } from './fields.ts';
+import { amountsIn, narrowed, type Read, read } from './read.ts';
 
 const MAX_ROWS = 500;
 
-/** The other terms to compare with, given in one of three ways. */
-export const TERMS = {
-  change: optional(id),
-  fee: optional(oneOf(PRICED_FEES)),
-  bps: optional(whole(0, 10_000)),
-  fixed: optional(amount),
-  minimum: optional(amount),
-  rate: optional(text(40, /^[0-9]*\.?[0-9]+$/, 'a price such as 83.25')),
-};
-
 export const REPORTS: readonly Read[] = [
   read({
-    path: '/trial-balance',
-    fields: { at: optional(time), by: optional(oneOf(['asset', 'account'])) },
-    table: {
-      list: 'accounts',
-      columns: ['account', 'kind', 'asset', 'debits', 'credits', 'heldDebits', 'heldCredits', 'balance'],
-    },
+    ...REPORTS_OF.trialBalance,
     async answer(_deps, tx, { at, by, ...input }) {
       const isByAccount = at !== undefined || by === 'account' || (input as { format?: string }).format === 'csv';
       if (!isByAccount) return await trialBalance(tx);
@@ -40,16 +27,7 @@ export const REPORTS: readonly Read[] = [
     },
   }),
   read({
-    path: '/reports/statement',
-    fields: {
-      ...{ customer: text(40), from: time, until: time },
-      after: optional(text(40, /^(opening|closing|[0-9]+\.[0-9]+)$/, 'the line of a statement')),
-      limit: limit(MAX_ROWS),
-    },
-    table: {
-      list: 'lines',
-      columns: ['line', 'at', 'order', 'what', 'asset', 'units', 'owedUnits', 'heldAfterUnits', 'entry'],
-    },
+    ...REPORTS_OF.statement,
     async answer(_deps, tx, { customer, from, until, after, limit: most = MAX_ROWS }) {
       const { customerId = '', partnerId } = await narrowed(tx, { customer, from, until });
       const all = await customerStatement(tx, { customerId, from, until });
@@ -69,16 +47,7 @@ export const REPORTS: readonly Read[] = [
     },
   }),
   read({
-    path: '/reports/revenue',
-    fields: {
-      ...{ from: time, until: time, partner: FILTERS.partner, market: FILTERS.market },
-      after: optional(day),
-      limit: limit(MAX_ROWS),
-    },
-    table: {
-      list: 'revenue',
-      columns: ['day', 'partnerId', 'marketId', 'asset', 'operatorFee', 'partnerFee', 'railFee', 'gasFee', 'costs'],
-    },
+    ...REPORTS_OF.revenue,
     async answer(_deps, tx, { after, limit: most = 100, from, until, ...filters }) {
       const { partnerId, marketId } = await narrowed(tx, { ...filters, from, until });
       const amounts = await amountsIn(tx);
@@ -95,28 +64,7 @@ export const REPORTS: readonly Read[] = [
     },
   }),
   read({
-    path: '/reports/affected',
-    fields: {
-      ...{ market: id, from: time, until: time, partner: FILTERS.partner, ...TERMS },
-      ...{ after: optional(id), limit: limit(MAX_ROWS) },
-    },
-    table: {
-      list: 'orders',
-      columns: [
-        ...[
-          'order',
-          'createdAt',
-          'partnerId',
-          'customerId',
-          'state',
-          'isCharged',
-          'was',
-          'other',
-          'difference',
-          'asset',
-        ],
-      ],
-    },
+    ...REPORTS_OF.affected,
     async answer(_deps, tx, { market: marketId, from, until, partner, after, limit: most = 100, ...wanted }) {
       const market = await marketOf(tx, marketId);
       const { partnerId } = await narrowed(tx, { partner, from, until });

@@ -10,6 +10,7 @@ import { operator } from '../../../src/protocols/operator/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { openMovements } from '../../../src/treasury/index.ts';
 import { noCorrections } from '../../support/corrections.ts';
+import { assertDeclaredOperator } from '../../support/declared.operator.ts';
 import { type ManualWorld, manualWorld } from '../../support/manualworld.ts';
 import { camt, germanCsv } from '../../support/statements.ts';
 import { oneOpensGates, operatorNamed, type Person, takes } from './people.ts';
@@ -52,15 +53,20 @@ after(async () => {
 const get = async (path: string, person = vic) => {
   const headers = { authorization: `Bearer ${person.token}` };
   const reply = await app.inject({ url: `/operator/v1/bank/${path}`, headers });
+  assertDeclaredOperator({ method: 'GET', path: `/bank/${path}` }, reply.statusCode, reply.json());
   return { status: reply.statusCode, body: reply.json() };
 };
-const post = (path: string, payload: object | string | Buffer, person = ada, type?: string) =>
-  app.inject({
+const post = async (path: string, payload: object | string | Buffer, person = ada, type?: string) => {
+  const reply = await app.inject({
     method: 'POST',
     url: `/operator/v1/${path}`,
     headers: { authorization: `Bearer ${person.token}`, ...(type === undefined ? {} : { 'content-type': type }) },
     payload,
   });
+  if (String(reply.headers['content-type']).startsWith('application/json'))
+    assertDeclaredOperator({ method: 'POST', path: `/${path}` }, reply.statusCode, reply.json());
+  return reply;
+};
 /** Ada proposes it and Bob agrees. */
 async function both(path: string, payload: object) {
   const said = await post(path, payload);

@@ -2,6 +2,7 @@
 import type { Database, Tx } from '../../../src/base/db.ts';
 import { createOperator, issueToken, type Role, setRule } from '../../../src/operators/index.ts';
 import type { Came } from '../../support/client.ts';
+import { assertDeclaredOperator } from '../../support/declared.operator.ts';
 
 export interface Said {
   status: number;
@@ -20,7 +21,9 @@ export const withToken = (baseUrl: string, token: string, name = '') => {
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    return { status: reply.status, body: await reply.json() };
+    const came: Came = await reply.json();
+    assertDeclaredOperator({ method, path }, reply.status, came);
+    return { status: reply.status, body: came };
   };
   return {
     name,

@@ -15,12 +15,8 @@ import type { Need } from '../../../operators/index.ts';
 import { isSubmittingOff } from '../../../partners/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
 import type { BankDesk, StatementFile } from '../bank.ts';
-import { id, listOf, optional, text, time } from '../fields.ts';
-
-const asset = text(60);
-const payoutKey = text(60, /^[\x21-\x7e]+$/, 'the id of a payout');
-/** The maximum of a file. */
-const MOST_PAYOUTS = 1_000;
+import { BANK } from '../declared/bank.ts';
+import { text } from '../fields.ts';
 
 export function bankActions(desk: BankDesk): readonly Action[] {
   const subjectOfFile = (input: { id: bigint }): string => `${desk.code}:${input.id}`;
@@ -34,10 +30,7 @@ export function bankActions(desk: BankDesk): readonly Action[] {
   };
   return [
     action({
-      name: 'bank.take_off',
-      path: '/bank/payouts/:key/take-off',
-      right: 'money',
-      fields: { key: text(60) },
+      ...BANK.takeOff,
       subject: ({ key }) => `${desk.code}:${key}`,
       look: async () => null,
       async perform(_deps, tx, { key }) {
@@ -46,11 +39,7 @@ export function bankActions(desk: BankDesk): readonly Action[] {
       },
     }),
     action({
-      name: 'bank.close_file',
-      path: '/bank/files',
-      right: 'money',
-      /** `until`: payouts listed later are left for the next file. `payouts`: exactly these. */
-      fields: { asset, until: optional(time), payouts: optional(listOf(payoutKey, MOST_PAYOUTS)) },
+      ...BANK.close,
       async bind({ clock }, tx, input) {
         await unlessStopped(tx, desk.code);
         if (input.payouts !== undefined) return input;
@@ -68,7 +57,6 @@ export function bankActions(desk: BankDesk): readonly Action[] {
           lastFile: (await lastFileOf(desk, tx, input.asset)) ?? null,
         };
       },
-      weighs: true,
       async needs(_deps, tx, input): Promise<Need> {
         const { keys, units } = await shownOf(desk, tx, input);
         if (keys.length === 0) throw new Refusal('batch_refused', { why: 'None of these payouts waits for a file.' });
@@ -83,16 +71,12 @@ export function bankActions(desk: BankDesk): readonly Action[] {
       refused: (_deps, tx, input) => desk.lookAgain(tx, { asset: input.asset }),
     }),
     action({
-      name: 'bank.hand_out_file',
-      path: '/bank/files/:id/download',
-      right: 'money',
-      fields: { id },
+      ...BANK.download,
       subject: subjectOfFile,
       async look(deps, tx, input) {
         await unlessStopped(tx, desk.code);
         return await lookAtFile(deps, tx, input);
       },
-      weighs: true,
       async needs(_deps, tx, input) {
         // Checked before anything is proposed, with the desk's own message.
         await desk.requireMayLeave(tx, input.id);
@@ -102,13 +86,9 @@ export function bankActions(desk: BankDesk): readonly Action[] {
       perform: async (_deps, tx, input) => ({ file: await desk.file(tx, input.id) }),
     }),
     action({
-      name: 'bank.withdraw_file',
-      path: '/bank/files/:id/withdraw',
-      right: 'money',
-      fields: { id },
+      ...BANK.withdraw,
       subject: subjectOfFile,
       look: lookAtFile,
-      weighs: true,
       needs: (_deps, tx, input) => amountOfFile(tx, input.id),
       async perform(_deps, tx, input, { operator, reason: statement }) {
         return { ...(await desk.withdrawBatch(tx, input.id, { by: operator.name, statement })) };
@@ -122,16 +102,14 @@ export function bankActions(desk: BankDesk): readonly Action[] {
 /** A statement, with its file if uploaded. */
 export const takeStatement = <File extends StatementFile>(desk: BankDesk<File>, file: File | undefined): Action =>
   action({
-    name: 'bank.take_statement',
-    path: '/bank/statements',
-    right: 'money',
-    fields: { asset, sha256: text(64, /^[0-9a-f]{64}$/, 'the SHA-256 of the file') },
+    ...BANK.take,
+    // Its file stands for itself by its hash, in the proposal and in the audit.
+    fields: { ...BANK.take.fields, sha256: text(64, /^[0-9a-f]{64}$/, 'the SHA-256 of the file') },
     subject: ({ sha256 }) => `${desk.code}:${sha256}`,
     async look(_deps, tx, input) {
       if (file === undefined) return null;
       return { asset: input.asset, sha256: input.sha256, ...(await desk.newOf(tx, file)) };
     },
-    weighs: true,
     async needs(_deps, tx, input) {
       const credits = file === undefined ? 0n : (await desk.newOf(tx, file)).creditUnits;
       return credits === 0n ? undefined : { asset: input.asset, units: credits };

@@ -4,15 +4,12 @@
 import { Refusal } from '../../../base/errors.ts';
 import { beginBulk, lastBulk } from '../../../orders/index.ts';
 import { type Action, action } from '../action.ts';
-import { id, optional, time } from '../fields.ts';
+import { BULK } from '../declared/orders.ts';
 import { marketOf, requirePartner } from './terms.ts';
 
 const bulk = (kind: 'cancel' | 'requote'): Action =>
   action({
-    name: `orders.${kind}-unpaid`,
-    path: `/markets/:market/unpaid/${kind}`,
-    right: 'terms',
-    fields: { market: id, from: time, until: time, partner: optional(id) },
+    ...BULK[kind],
     subject: ({ market }) => `market:${market}`,
     // Orders are paid and expire while two people decide; only another bulk operation on them supersedes the proposal.
     async look({ clock }, tx, { market, from, until, partner }) {

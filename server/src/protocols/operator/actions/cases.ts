@@ -6,8 +6,7 @@ import { Refusal } from '../../../base/errors.ts';
 import { assignCase, closeCase, findCase, noteCase } from '../../../compliance/index.ts';
 import { findOperator } from '../../../operators/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
-import { id, orNone, typed } from '../fields.ts';
-import { operatorName } from './operators.ts';
+import { CASES } from '../declared/cases.ts';
 
 const subject = (input: { case: bigint }): string => `case:${input.case}`;
 
@@ -20,10 +19,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { case: bigint }): Promi
 
 export const CASE_ACTIONS: readonly Action[] = [
   action({
-    name: 'case.assign',
-    path: '/cases/:case/assign',
-    right: 'cases',
-    fields: { case: id, to: orNone(operatorName) },
+    ...CASES.assign,
     subject,
     look,
     async perform(_deps, tx, input, { operator, reason, now }) {
@@ -33,10 +29,7 @@ export const CASE_ACTIONS: readonly Action[] = [
   }),
   // The reason is the note.
   action({
-    name: 'case.note',
-    path: '/cases/:case/note',
-    right: 'cases',
-    fields: { case: id },
+    ...CASES.note,
     subject,
     look,
     async perform(_deps, tx, input, { operator, reason, now }) {
@@ -44,10 +37,7 @@ export const CASE_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'case.close',
-    path: '/cases/:case/close',
-    right: 'cases',
-    fields: { case: id, outcome: typed(200) },
+    ...CASES.close,
     subject,
     look,
     async perform(_deps, tx, input, { operator, now }) {

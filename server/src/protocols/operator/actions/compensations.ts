@@ -15,16 +15,14 @@ import {
   requireCompensable,
 } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
-import { PRICED_FEES, type PricedFee } from '../../../quotes/index.ts';
+import { type PricedFee } from '../../../quotes/index.ts';
 import { affectedOrders } from '../../../reports/index.ts';
 import { type Action, action } from '../action.ts';
-import { amount, id, oneOf, optional, text, time, type Values, whole } from '../fields.ts';
+import { BULK, ORDERS } from '../declared/orders.ts';
+import { type Values } from '../fields.ts';
 import { amountsIn } from '../read.ts';
-import { TERMS, termsOf } from '../reports.ts';
+import { termsOf } from '../reports.ts';
 import { marketOf, requirePartner } from './terms.ts';
-
-/** Limits compensations of one order for one fee. */
-const MOST_TIMES = 20;
 
 interface Said {
   order: bigint;
@@ -44,12 +42,7 @@ async function askOf(tx: Tx, said: Said): Promise<Compensation> {
   return { orderId, fee, asset, units: parseUnits(said.amount, decimals), nth, fiatAccountId };
 }
 
-const { rate: _, ...FEE_TERMS } = TERMS;
-const BULK_FIELDS = {
-  ...{ market: id, from: time, until: time, partner: optional(id), ...FEE_TERMS },
-  most: amount,
-};
-type BulkSaid = Values<typeof BULK_FIELDS>;
+type BulkSaid = Values<typeof BULK.compensate.fields>;
 
 /** Which orders, on which terms, and the maximum in total. @throws Refusal 'malformed_field' */
 async function bulkAskOf(tx: Tx, said: BulkSaid) {
@@ -71,13 +64,7 @@ async function bulkAskOf(tx: Tx, said: BulkSaid) {
 
 export const COMPENSATION_ACTIONS: readonly Action[] = [
   action({
-    name: 'order.compensate',
-    path: '/orders/:order/compensate',
-    right: 'money',
-    fields: {
-      ...{ order: id, fee: oneOf(PRICED_FEES), amount, asset: text(60) },
-      ...{ nth: optional(whole(1, MOST_TIMES)), fiatAccountId: optional(id) },
-    },
+    ...ORDERS.compensate,
     subject: ({ order }) => `order:${order}`,
     // Includes what was charged and how often it was compensated: of two concurrent proposals, the second is superseded.
     async look({ orders }, tx, { order: orderId, fee, fiatAccountId }) {
@@ -97,7 +84,6 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
       }));
       return { state: order.state, fee, asset: order.fiatAsset, chargedUnits, compensated, goesTo: to };
     },
-    weighs: true,
     async needs({ orders }, tx, said): Promise<Need> {
       const input = await askOf(tx, said);
       // Reported at once instead of after a proposal.
@@ -116,10 +102,7 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'orders.compensate',
-    path: '/markets/:market/settled/compensate',
-    right: 'money',
-    fields: BULK_FIELDS,
+    ...BULK.compensate,
     subject: ({ market }) => `market:${market}`,
     // Orders settle while two people decide. They approve the maximum; only another bulk operation begun since supersedes the
     // proposal.
@@ -132,7 +115,6 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
         throw wrong('until', 'must not lie ahead: nobody can look at orders that are yet to be made');
       return { asset: fiat.code, last: (await lastBulk(tx, marketId)) ?? null };
     },
-    weighs: true,
     async needs(_deps, tx, said): Promise<Need> {
       const { market, span, terms, bulk } = await bulkAskOf(tx, said);
       const units = await dueUnits(tx, { market, ...span, terms });

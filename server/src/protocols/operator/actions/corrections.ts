@@ -4,18 +4,11 @@
  */
 import type { Tx } from '../../../base/db.ts';
 import { parseUnits } from '../../../base/money.ts';
-import {
-  CASE_CORRECTIONS,
-  type CaseCorrectionInput,
-  correctCase,
-  lookCorrectable,
-  requireCorrectable,
-} from '../../../orders/index.ts';
+import { type CaseCorrectionInput, correctCase, lookCorrectable, requireCorrectable } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
-import { type Action, action, CORRECTIONS, type CorrectionInput, type OperatorDeps } from '../action.ts';
-import { amount, id, oneOf, optional, text } from '../fields.ts';
-
-const evidence = text(200);
+import { type Action, action, type CorrectionInput, type OperatorDeps } from '../action.ts';
+import { CASES } from '../declared/cases.ts';
+import { MOVEMENTS } from '../declared/payouts.ts';
 
 interface Said extends Omit<CorrectionInput, 'units'> {
   amount: string;
@@ -35,13 +28,9 @@ async function caseAskOf(tx: Tx, said: { case: bigint; amount: string } & Omit<C
 
 export const CORRECTION_ACTIONS: readonly Action[] = [
   action({
-    name: 'entry.correct-case',
-    path: '/cases/:case/correct',
-    right: 'money',
-    fields: { case: id, as: oneOf(CASE_CORRECTIONS), amount, evidence, deposit: optional(id) },
+    ...CASES.correct,
     subject: (input) => `case:${input.case}`,
     look: (_deps, tx, input) => lookCorrectable(tx, input.case),
-    weighs: true,
     async needs(_deps, tx, said) {
       const input = await caseAskOf(tx, said);
       await requireCorrectable(tx, input);
@@ -52,13 +41,9 @@ export const CORRECTION_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'break.correct',
-    path: '/breaks/:item/correct',
-    right: 'money',
-    fields: { item: id, as: oneOf(CORRECTIONS), amount, evidence },
+    ...MOVEMENTS.correct,
     subject: ({ item }) => `break:${item}`,
     look: ({ corrections }, tx, { item }) => corrections.look(tx, item),
-    weighs: true,
     async needs(deps, tx, said) {
       const { asset, units, ...input } = await askOf(deps, tx, said);
       // Reported at once instead of after a proposal.

@@ -3,17 +3,11 @@
  */
 import { dormancyPolicy, lookDormancy, requireDormancy, setDormancy, wakeByHand } from '../../../orders/index.ts';
 import { type Action, action } from '../action.ts';
-import { id, orNone, whole } from '../fields.ts';
-
-const MOST_DAYS = 36_500;
-const MOST_NOTICE_DAYS = 365;
+import { UNCLAIMED } from '../declared/deposits.ts';
 
 export const DORMANCY_ACTIONS: readonly Action[] = [
   action({
-    name: 'dormancy.set',
-    path: '/dormancy',
-    right: 'terms',
-    fields: { afterDays: orNone(whole(1, MOST_DAYS)), noticeDays: whole(1, MOST_NOTICE_DAYS) },
+    ...UNCLAIMED.dormancy,
     subject: () => 'dormancy',
     look: async (_deps, tx) => (await dormancyPolicy(tx)) ?? null,
     needs: async () => 'rule',
@@ -23,10 +17,7 @@ export const DORMANCY_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'deposit.wake',
-    path: '/deposits/:deposit/wake',
-    right: 'money',
-    fields: { deposit: id },
+    ...UNCLAIMED.wakeDeposit,
     subject: ({ deposit }) => `deposit:${deposit}`,
     look: async (_deps, tx, { deposit }) => (await lookDormancy(tx, { depositId: deposit })) ?? null,
     async needs(_deps, tx, { deposit }) {
@@ -38,10 +29,7 @@ export const DORMANCY_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'order.wake',
-    path: '/orders/:order/wake',
-    right: 'money',
-    fields: { order: id },
+    ...UNCLAIMED.wakeOrder,
     subject: ({ order }) => `order:${order}`,
     look: async (_deps, tx, { order }) => (await lookDormancy(tx, { orderId: order })) ?? null,
     async needs(_deps, tx, { order }) {

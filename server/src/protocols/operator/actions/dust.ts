@@ -3,10 +3,10 @@
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { type DustInput, lookDust, MAX_DUST, writeOffDust } from '../../../orders/index.ts';
+import { type DustInput, lookDust, writeOffDust } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
 import { type Action, action } from '../action.ts';
-import { text, time, whole } from '../fields.ts';
+import { UNCLAIMED } from '../declared/deposits.ts';
 
 async function known(tx: Tx, input: DustInput): Promise<DustInput> {
   if (!(await assets(tx)).has(input.asset))
@@ -16,13 +16,9 @@ async function known(tx: Tx, input: DustInput): Promise<DustInput> {
 
 export const DUST_ACTIONS: readonly Action[] = [
   action({
-    name: 'dust.write-off',
-    path: '/dust/write-off',
-    right: 'money',
-    fields: { asset: text(40, /^[a-z0-9.]+$/, 'the code of an asset'), before: time, most: whole(1, MAX_DUST) },
+    ...UNCLAIMED.writeOff,
     subject: ({ asset }) => `asset:${asset}`,
     look: async (_deps, tx, input) => await lookDust(tx, await known(tx, input)),
-    weighs: true,
     async needs(_deps, tx, input) {
       const { count, units } = await lookDust(tx, await known(tx, input));
       if (count === 0) throw new Refusal('does_not_fit', { why: `no dust of ${input.asset} came before that` });

@@ -17,7 +17,7 @@ import {
   setKillSwitch,
 } from '../../../partners/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
-import { flag, oneOf, optional, text } from '../fields.ts';
+import { SWITCHES } from '../declared/switches.ts';
 import { marketOf } from './terms.ts';
 
 interface Input {
@@ -25,10 +25,6 @@ interface Input {
   subject: string;
 }
 
-const fields = {
-  kind: oneOf(['market', 'partner', 'rail', 'payouts']),
-  subject: text(60, /^[A-Za-z0-9._-]+$/, "a market's or partner's id, a rail's code, or all for payouts"),
-};
 const subject = ({ kind, subject: of }: Input): string => `${kind}:${of}`;
 
 async function look(_deps: OperatorDeps, tx: Tx, input: Input): Promise<unknown> {
@@ -40,10 +36,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: Input): Promise<unknown>
 
 export const KILL_SWITCH_ACTIONS: readonly Action[] = [
   action({
-    name: 'kill-switch.set',
-    path: '/kill-switches',
-    right: 'kill_switch',
-    fields,
+    ...SWITCHES.set,
     subject,
     async look(deps, tx, input) {
       await requireThere(deps, tx, input);
@@ -54,10 +47,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'kill-switch.lift',
-    path: '/kill-switches/lift',
-    right: 'resume',
-    fields,
+    ...SWITCHES.lift,
     subject,
     look,
     // As many people as have set it, but no more than there are who may confirm. The machine does not count.
@@ -71,10 +61,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'rail.clear',
-    path: '/rails/:rail/clear',
-    right: 'resume',
-    fields: { rail: text(60), restart: optional(flag) },
+    ...SWITCHES.clear,
     subject: ({ rail }) => `rail:${rail}`,
     async look({ chainHalts }, tx, { rail }) {
       if (!chainHalts.codes.includes(rail))

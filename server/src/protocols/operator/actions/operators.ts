@@ -23,13 +23,10 @@ import {
   installation,
   issueToken,
   lockRules,
-  MAX_PEOPLE,
   MAX_RULES,
   mayConfirm,
   peopleForChange,
   peopleRules,
-  RIGHTS,
-  ROLES,
   type Rule,
   revokeToken,
   setRole,
@@ -38,24 +35,11 @@ import {
 } from '../../../operators/index.ts';
 import { assets } from '../../../partners/index.ts';
 import { ACTIONS, type Action, action, type OperatorDeps } from '../action.ts';
-import { amount, id, oneOf, optional, orNone, text, typed, whole } from '../fields.ts';
+import { DAYS_FOR_OTHERS, OPERATORS, RULES } from '../declared/people.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** Time to create one's own token. */
-const DAYS_FOR_OTHERS = 7;
-const tokenSha256 = text(
-  64,
-  /^[0-9a-f]{64}$/,
-  'the SHA-256 of a token as 64 small hexadecimal digits; its person makes both with: npm run operator -- new token',
-);
 
-export const operatorName = text(
-  40,
-  /^[a-z0-9][a-z0-9._-]{1,39}$/,
-  'a name of 2 to 40 small letters, digits, dots, hyphens and underscores',
-);
 const subject = ({ operator }: { operator: string }): string => `operator:${operator}`;
-const role = oneOf(ROLES);
 
 async function look(_deps: OperatorDeps, tx: Tx, input: { operator: string }): Promise<unknown> {
   const found = await findOperator(tx, input.operator);
@@ -73,10 +57,7 @@ const twoOnceThereAre = async (tx: Tx) =>
 
 export const OPERATOR_ACTIONS: readonly Action[] = [
   action({
-    name: 'operator.create',
-    path: '/operators',
-    right: 'operators',
-    fields: { operator: operatorName, role, tokenSha256 },
+    ...OPERATORS.create,
     subject,
     async look(deps, tx, input) {
       try {
@@ -86,7 +67,6 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
         throw error;
       }
     },
-    onlyNamed: true,
     needs: async (_deps, tx, input) => (mayConfirm(input.role) ? await twoOnceThereAre(tx) : undefined),
     async perform(_deps, tx, input, { now }) {
       const made = await createOperator(tx, { name: input.operator, role: input.role, now });
@@ -95,15 +75,9 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'operator.role',
-    path: '/operators/:operator/role',
-    right: 'operators',
-    fields: { operator: operatorName, role },
+    ...OPERATORS.role,
     subject,
     look,
-    // Lowering a role, too: a person who could lower all others would be the only one who may confirm, and could create the
-    // next one alone.
-    onlyNamed: true,
     needs: async (_deps, tx, input) =>
       mayConfirm(input.role) || mayConfirm((await findOperator(tx, input.operator)).role)
         ? await twoOnceThereAre(tx)
@@ -113,10 +87,7 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'operator.disable',
-    path: '/operators/:operator/disable',
-    right: 'operators',
-    fields: { operator: operatorName },
+    ...OPERATORS.disable,
     subject,
     look,
     async perform(_deps, tx, input, { now }) {
@@ -124,26 +95,18 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'operator.enable',
-    path: '/operators/:operator/enable',
-    right: 'operators',
-    fields: { operator: operatorName },
+    ...OPERATORS.enable,
     subject,
     look,
-    onlyNamed: true,
     needs: async (_deps, tx) => await twoOnceThereAre(tx),
     async perform(_deps, tx, input) {
       await enable(tx, (await findOperator(tx, input.operator)).id);
     },
   }),
   action({
-    name: 'operator.token',
-    path: '/operators/:operator/token',
-    right: 'operators',
-    fields: { operator: operatorName, label: typed(60), days: whole(1, DAYS_FOR_OTHERS), tokenSha256 },
+    ...OPERATORS.token,
     subject,
     look,
-    onlyNamed: true,
     needs: async (_deps, tx) => await twoOnceThereAre(tx),
     async perform(_deps, tx, input, { now }) {
       const { id: operatorId } = await findOperator(tx, input.operator);
@@ -152,10 +115,7 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'operator.revoke-token',
-    path: '/operators/:operator/revoke-token',
-    right: 'operators',
-    fields: { operator: operatorName, token: id },
+    ...OPERATORS.revoke,
     subject,
     look,
     async perform(_deps, tx, input, { now }) {
@@ -164,10 +124,7 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
   }),
   // For every operator: a new token while the old one still works, and revoking a token.
   action({
-    name: 'self.token',
-    path: '/self/token',
-    right: 'read',
-    fields: { label: typed(60), days: whole(1, 365) },
+    ...OPERATORS.selfToken,
     subject: () => 'self',
     look: async () => null,
     async perform(_deps, tx, input, { operator, now }) {
@@ -176,10 +133,7 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'self.revoke-token',
-    path: '/self/revoke-token',
-    right: 'read',
-    fields: { token: id },
+    ...OPERATORS.selfRevoke,
     subject: () => 'self',
     look: async () => null,
     async perform(_deps, tx, input, { operator, now }) {
@@ -187,16 +141,7 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'rule.set',
-    path: '/rules',
-    right: 'operators',
-    fields: {
-      action: text(60, /^(\*|[a-z][a-z-]*\.(\*|[a-z][a-z_-]*))$/, 'an action, a family such as order.*, or *'),
-      people: orNone(whole(1, MAX_PEOPLE)),
-      right: optional(oneOf(['*', ...(Object.keys(RIGHTS) as (keyof typeof RIGHTS)[])])),
-      asset: optional(text(60, /^(\*|[a-z0-9.]+)$/, "an asset's code, or *")),
-      above: optional(amount),
-    },
+    ...RULES.set,
     subject: (input) => `rule:${[input.action, input.right ?? '*', input.asset ?? '*', input.above ?? '0'].join(':')}`,
     async look(_deps, tx, input) {
       await lockRules(tx);
@@ -210,7 +155,6 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
       );
       return { ...shownRule(key), people: rule?.people ?? null };
     },
-    onlyNamed: true,
     // The stricter of the old and the new rule: two people cannot lower a rule that takes three.
     async needs(_deps, tx, input) {
       const rules = await peopleRules(tx);

@@ -1,30 +1,15 @@
-/**
- * Actions on orders and customers: those that move money or let a customer trade.
- */
+/** Actions on orders and deposits that move money. */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseUnits } from '../../../base/money.ts';
-import {
-  blockCustomer,
-  customerName,
-  fiatAccounts,
-  fiatOfAccount,
-  findCustomer,
-  openContact,
-  openFiatAccount,
-  unblockCustomer,
-} from '../../../customers/index.ts';
-import { balance, chart } from '../../../ledger/index.ts';
+import { fiatAccounts, fiatOfAccount } from '../../../customers/index.ts';
 import type { Doing, Need } from '../../../operators/index.ts';
 import {
   assignDeposit,
   block,
-  blockedNow,
   cancel,
   findDeposit,
-  heldDeposit,
   holdBack,
-  holdDeposit,
   isNewDestination,
   type Leaving,
   lockOrder,
@@ -43,7 +28,6 @@ import {
   refundsOfDeposit,
   release,
   releaseBlocked,
-  releaseDeposit,
   reprice,
   requireNotHeldDeposit,
   requireNotSender,
@@ -58,7 +42,8 @@ import {
 } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
-import { amount, flag, id, oneOf, optional, text } from '../fields.ts';
+import { DEPOSITS } from '../declared/deposits.ts';
+import { ORDERS } from '../declared/orders.ts';
 
 /** An order's state, without what changes by itself while nothing happens. */
 async function look(_deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<unknown> {
@@ -162,40 +147,18 @@ const said = (input: { order: bigint }, doing: Doing): OrderAction => ({
   now: doing.now,
 });
 
-export const address = text(128, /^[\x21-\x7e]+$/, 'an address of at most 128 characters without spaces');
-const customer = text(40, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, "a customer's id");
-
-/** With the debt: it does not keep a customer blocked, but the people who unblock it see it. */
-async function customerLook(_deps: OperatorDeps, tx: Tx, input: { customer: string }) {
-  const { blocked, partnerId } = await findCustomer(tx, input.customer);
-  const debts: { asset: string; units: bigint }[] = [];
-  for (const asset of (await assets(tx)).keys()) {
-    const { units } = await balance(tx, chart.receivable(input.customer, partnerId, asset));
-    if (units > 0n) debts.push({ asset, units });
-  }
-  return { blocked, debts };
-}
-const customerSubject = (input: { customer: string }) => `customer:${input.customer}`;
-
 export const ORDER_ACTIONS: readonly Action[] = [
   action({
-    name: 'order.release',
-    path: '/orders/:order/release',
-    right: 'money',
-    fields: { order: id },
+    ...ORDERS.release,
     subject,
     look: lookPaid,
-    weighs: true,
     needs: needsPaid('on_hold'),
     async perform({ orders }, tx, input, doing) {
       await release(orders, tx, said(input, doing));
     },
   }),
   action({
-    name: 'order.hold',
-    path: '/orders/:order/hold',
-    right: 'block',
-    fields: { order: id },
+    ...ORDERS.hold,
     subject,
     look,
     // Nothing leaves by it, so the night desk may do it.
@@ -205,10 +168,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'order.cancel',
-    path: '/orders/:order/cancel',
-    right: 'money',
-    fields: { order: id },
+    ...ORDERS.cancel,
     subject,
     look,
     async perform({ orders }, tx, input, doing) {
@@ -216,29 +176,16 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'order.requote',
-    path: '/orders/:order/requote',
-    right: 'money',
-    fields: { order: id },
+    ...ORDERS.requote,
     subject,
     look,
-    weighs: true,
     needs: needsPaid(),
     async perform({ orders }, tx, input, doing) {
       await reprice(orders, tx, said(input, doing));
     },
   }),
   action({
-    name: 'order.refund',
-    path: '/orders/:order/refund',
-    right: 'money',
-    fields: {
-      order: id,
-      failure: oneOf(['amount', 'name', 'other']),
-      address: optional(address),
-      fiatAccountId: optional(id),
-      pastHits: optional(flag),
-    },
+    ...ORDERS.refund,
     subject,
     async look(deps, tx, input) {
       // Hits against a destination pass only if the action names it: a destination named by the customer or partner could
@@ -249,7 +196,6 @@ export const ORDER_ACTIONS: readonly Action[] = [
       // Shown with it: a confirmation covers this destination.
       return { ...Object(await lookBack(deps, tx, { ...input, ...to })), goesTo: to };
     },
-    weighs: true,
     needs: async (deps, tx, input) => await needsBack(deps, tx, { ...input, ...(await refusedTo(tx, input)) }),
     async outside({ db, orders }, input, doing) {
       const { failure } = input;
@@ -266,29 +212,21 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'order.retry',
-    path: '/orders/:order/retry',
-    right: 'money',
-    fields: { order: id },
+    ...ORDERS.retry,
     subject,
     look: lookPaid,
-    weighs: true,
     needs: needsPaid('payout_held'),
     async perform({ orders }, tx, input, doing) {
       await retry(orders, tx, said(input, doing));
     },
   }),
   action({
-    name: 'order.retry-refund',
-    path: '/orders/:order/retry-refund',
-    right: 'money',
-    fields: { order: id, address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) },
+    ...ORDERS.retryRefund,
     subject,
     async look(deps, tx, input) {
       requireNamed(input);
       return await lookBack(deps, tx, input);
     },
-    weighs: true,
     needs: needsBack,
     async outside({ db, orders }, input, doing) {
       const to = await db.asSystem(async (tx) => {
@@ -299,10 +237,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'order.destination',
-    path: '/orders/:order/destination',
-    right: 'money',
-    fields: { order: id, address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) },
+    ...ORDERS.destination,
     subject,
     async look(deps, tx, input) {
       requireDestination(input);
@@ -316,8 +251,6 @@ export const ORDER_ACTIONS: readonly Action[] = [
       }));
       return { ...(Object(await look(deps, tx, input)) as object), waiting };
     },
-    // More than the order may wait for this destination: a second deposit, or an excess.
-    weighs: true,
     async needs(deps, tx, input) {
       const needs = await needsBack(deps, tx, input);
       const sums = new Map<string, bigint>();
@@ -334,30 +267,16 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'order.release-blocked',
-    path: '/orders/:order/release-blocked',
-    right: 'money',
-    fields: { order: id, legalAct: { ...text(200), typed: 'looked up' as const } },
+    ...ORDERS.releaseBlocked,
     subject,
     look,
-    weighs: true,
     needs: async (_deps, tx, input) => ({ ...(await amountOf(tx, input.order)), asks: 'always' as const }),
     async perform({ orders }, tx, input, doing) {
       await releaseBlocked(orders, tx, { ...said(input, doing), legalAct: input.legalAct });
     },
   }),
   action({
-    name: 'deposit.refund',
-    path: '/deposits/:deposit/refund',
-    right: 'money',
-    fields: {
-      deposit: id,
-      amount: optional(amount),
-      address: optional(address),
-      fiatAccountId: optional(id),
-      pastHits: optional(flag),
-      despiteDebt: optional(flag),
-    },
+    ...DEPOSITS.refund,
     subject: (input) => `deposit:${input.deposit}`,
     async look(deps, tx, input) {
       requireNamed(input);
@@ -371,7 +290,6 @@ export const ORDER_ACTIONS: readonly Action[] = [
       const leaving = await ofDeposit(deps, tx, input);
       return { state, asset, units, refunds, approves: leaving === undefined ? [] : await approves(deps, tx, leaving) };
     },
-    weighs: true,
     async needs(deps, tx, input) {
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
       const leaving = await ofDeposit(deps, tx, input);
@@ -400,39 +318,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'deposit.hold',
-    path: '/deposits/:deposit/hold',
-    right: 'block',
-    fields: { deposit: id },
-    subject: (input) => `deposit:${input.deposit}`,
-    look: lookHeld,
-    // Nothing leaves by it, so the night desk may do it.
-    async perform({ orders }, tx, input, { operator, reason, now }) {
-      await holdDeposit(orders, tx, { depositId: input.deposit, by: operator.name, why: reason, now });
-    },
-  }),
-  action({
-    name: 'deposit.release',
-    path: '/deposits/:deposit/release',
-    right: 'money',
-    weighs: true,
-    fields: { deposit: id },
-    subject: (input) => `deposit:${input.deposit}`,
-    look: lookHeld,
-    async needs(_deps, tx, input) {
-      const { orderId, asset, units } = await findDeposit(tx, input.deposit);
-      // Only the operator says whose it is.
-      return orderId === null ? ('always' as const) : { asset, units };
-    },
-    async perform(_deps, tx, input, { operator, now }) {
-      await releaseDeposit(tx, { depositId: input.deposit, by: operator.name, now });
-    },
-  }),
-  action({
-    name: 'deposit.assign',
-    path: '/deposits/:deposit/assign',
-    right: 'money',
-    fields: { deposit: id, order: id, amount: optional(amount) },
+    ...DEPOSITS.assign,
     subject: (input) => `deposit:${input.deposit}`,
     async look(_deps, tx, input) {
       const { state, asset, units, orderId } = await findDeposit(tx, input.deposit);
@@ -446,7 +332,6 @@ export const ORDER_ACTIONS: readonly Action[] = [
         order: { id: order.id, state: order.state, version: order.version },
       };
     },
-    weighs: true,
     async needs(_deps, tx, input) {
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
       // If the deposit belongs to another order or none, only the operator says whose it is: two people, whatever a rule
@@ -461,14 +346,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'order.settle-by',
-    path: '/orders/:order/settle-by',
-    right: 'money',
-    fields: {
-      order: id,
-      payout: text(60, /^pay_[0-9]+_[0-9]+$/, 'the id of an attempt, such as pay_17_1'),
-      rest: optional(oneOf(['keep', 'pay'])),
-    },
+    ...ORDERS.settleBy,
     subject,
     async look(deps, tx, input) {
       const seen = Object(await look(deps, tx, input)) as object;
@@ -486,10 +364,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'order.block',
-    path: '/orders/:order/block',
-    right: 'money',
-    fields: { order: id },
+    ...ORDERS.block,
     subject,
     look,
     // Nothing leaves by it, and a legal order cannot wait.
@@ -497,67 +372,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       await block(orders, tx, said(input, doing));
     },
   }),
-  action({
-    name: 'customer.block',
-    path: '/customers/:customer/block',
-    right: 'block',
-    fields: { customer },
-    subject: customerSubject,
-    look: customerLook,
-    // Everything unsubmitted is held from here on. What is submitted may still arrive, and the reply says so.
-    async perform(_deps, tx, input, doing) {
-      await blockCustomer(tx, input.customer, doing.now);
-      return { underWay: await blockedNow(tx, input.customer, doing.now) };
-    },
-  }),
-  action({
-    name: 'customer.unblock',
-    path: '/customers/:customer/unblock',
-    right: 'money',
-    fields: { customer },
-    subject: customerSubject,
-    look: customerLook,
-    needs: async () => 'always' as const,
-    async perform(_deps, tx, input, doing) {
-      await unblockCustomer(tx, input.customer, doing.now);
-    },
-  }),
-  // Reading personal data is an action, too.
-  action({
-    name: 'customer.personal',
-    path: '/customers/:customer/personal',
-    right: 'personal',
-    fields: { customer },
-    subject: customerSubject,
-    async look(_deps, tx, input) {
-      await findCustomer(tx, input.customer);
-      return null;
-    },
-    async perform({ vault }, tx, input) {
-      const accounts = await fiatAccounts(tx, input.customer);
-      return {
-        personal: {
-          ...(await openContact(tx, vault, input.customer)),
-          name: (await customerName(tx, vault, input.customer)) ?? null,
-          accounts: await Promise.all(
-            accounts.map(async (account) => ({
-              fiatAccountId: account.id,
-              fiat: account.fiat,
-              ...(await openFiatAccount(tx, vault, account.id)).details,
-            })),
-          ),
-        },
-      };
-    },
-  }),
 ];
-
-/** A deposit with its refunds, and who holds it. */
-async function lookHeld(_deps: OperatorDeps, tx: Tx, input: { deposit: bigint }) {
-  const { state, asset, units } = await findDeposit(tx, input.deposit);
-  const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
-  return { state, asset, units, refunds, heldBy: (await heldDeposit(tx, input.deposit))?.by ?? null };
-}
 
 /** What a deposit in suspense would refund, if the destination is known. */
 async function ofDeposit(

@@ -15,27 +15,23 @@ import {
   findPartner,
   heldByIds,
   heldCounts,
-  MAX_HELD,
   MOST_SINCE_MS,
   newestHeld,
   recordedFrom,
   resumePartner,
   revokeKey,
   rotateKey,
-  SCOPES,
   suspendPartner,
 } from '../../../partners/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
 import { contain, decide, stillHeld } from '../containment.ts';
-import { type Field, id, listOf, network, oneOf, optional, text, time, typed, whole } from '../fields.ts';
+import { PARTNERS } from '../declared/partners.ts';
 
 const HOUR_MS = 3_600_000;
 const DEFAULT_OVERLAP_H = 24;
 
 const subject = ({ partner }: { partner: bigint }): string => `partner:${partner}`;
 const keySubject = ({ key }: { key: string }): string => `key:${key}`;
-const keyName = text(128, /^[\x21-\x7e]+$/, 'an API key');
-const origin = text(200, /^(\*|https?:\/\/[^/\s]+)$/, 'an origin such as https://shop.example');
 
 async function look(_deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<unknown> {
   const found = await findPartner(tx, { id: input.partner });
@@ -62,12 +58,6 @@ const collectorOf = ({ people, operator }: Doing): string | undefined =>
 
 const rule = async () => 'rule' as const;
 
-/** Items by number, or all of them. */
-const heldList: Field<bigint[] | 'all'> = {
-  rule: `all, or a list of at most ${MAX_HELD} numbers of held items`,
-  read: (given) => (given === 'all' ? given : listOf(id, MAX_HELD).read(given)),
-};
-
 async function lookAtItems(
   deps: OperatorDeps,
   tx: Tx,
@@ -88,17 +78,7 @@ const SHOWN_ACTIVITY = 50;
 
 export const PARTNER_ACTIONS: readonly Action[] = [
   action({
-    name: 'partner.create',
-    path: '/partners',
-    right: 'partners',
-    fields: {
-      name: text(60),
-      quoteShape: optional(oneOf(['A', 'B'])),
-      toleranceBps: optional(whole(0, 10_000)),
-      tradeLevel: optional(whole(0, 4)),
-      requestsPerMinute: optional(whole(0, 1_000_000)),
-      corsOrigins: optional(listOf(origin, 20)),
-    },
+    ...PARTNERS.create,
     subject: ({ name }) => `partner:${name}`,
     async look(_deps, tx, input) {
       const found = await findPartner(tx, { name: input.name });
@@ -112,10 +92,7 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'partner.suspend',
-    path: '/partners/:partner/suspend',
-    right: 'block',
-    fields: { partner: id, since: optional(time), key: optional(keyName) },
+    ...PARTNERS.suspend,
     subject,
     look: lookAtHeld,
     async perform(_deps, tx, input, { operator, reason, now }) {
@@ -140,10 +117,7 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'partner.resume',
-    path: '/partners/:partner/resume',
-    right: 'partners',
-    fields: { partner: id },
+    ...PARTNERS.resume,
     subject,
     look: lookAtHeld,
     needs: rule,
@@ -153,10 +127,7 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'held.release',
-    path: '/partners/:partner/held/release',
-    right: 'partners',
-    fields: { partner: id, items: heldList },
+    ...PARTNERS.release,
     subject,
     look: lookAtItems,
     needs: rule,
@@ -166,10 +137,7 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'held.reject',
-    path: '/partners/:partner/held/reject',
-    right: 'partners',
-    fields: { partner: id, items: heldList },
+    ...PARTNERS.reject,
     subject,
     look: lookAtItems,
     async perform(_deps, tx, { partner, items }, { operator, now }) {
@@ -178,16 +146,7 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'key.create',
-    path: '/partners/:partner/keys',
-    right: 'partners',
-    fields: {
-      partner: id,
-      label: typed(60),
-      scopes: listOf(oneOf(SCOPES), SCOPES.length),
-      addresses: optional(listOf(network, 50)),
-      expiresAt: optional(time),
-    },
+    ...PARTNERS.createKey,
     subject,
     look,
     needs: rule,
@@ -203,10 +162,7 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'key.rotate',
-    path: '/keys/:key/rotate',
-    right: 'partners',
-    fields: { key: keyName, overlapHours: optional(whole(0, 24 * 30)) },
+    ...PARTNERS.rotateKey,
     subject: keySubject,
     look: lookAtKey,
     needs: rule,
@@ -221,10 +177,7 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'key.collect',
-    path: '/keys/:key/secret',
-    right: 'partners',
-    fields: { key: keyName },
+    ...PARTNERS.collect,
     subject: keySubject,
     look: lookAtKey,
     async perform({ vault }, tx, { key }, { operator, now }) {
@@ -232,10 +185,7 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'key.revoke',
-    path: '/keys/:key/revoke',
-    right: 'block',
-    fields: { key: keyName },
+    ...PARTNERS.revoke,
     subject: keySubject,
     look: lookAtKey,
     async perform(_deps, tx, input, { now }) {

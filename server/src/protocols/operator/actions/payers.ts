@@ -26,8 +26,9 @@ import {
   uncoveredFindings,
 } from '../../../orders/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
-import { flag, id, optional, text } from '../fields.ts';
-import { address, approves } from './orders.ts';
+import { CASES } from '../declared/cases.ts';
+import { DEPOSITS } from '../declared/deposits.ts';
+import { approves } from './orders.ts';
 
 interface Input {
   deposit: bigint;
@@ -78,10 +79,7 @@ async function leavingOf(deps: OperatorDeps, tx: Tx, input: Input): Promise<Leav
 
 export const PAYER_ACTIONS: readonly Action[] = [
   action({
-    name: 'deposit.payer',
-    path: '/deposits/:deposit/payer',
-    right: 'personal',
-    fields: { deposit: id },
+    ...DEPOSITS.payer,
     subject,
     async look(_deps, tx, input) {
       await findDeposit(tx, input.deposit);
@@ -90,10 +88,7 @@ export const PAYER_ACTIONS: readonly Action[] = [
     perform: async ({ orders }, tx, input) => ({ payer: await payerOf(orders, tx, input.deposit) }),
   }),
   action({
-    name: 'case.payer',
-    path: '/cases/:case/payer',
-    right: 'personal',
-    fields: { case: id },
+    ...CASES.payer,
     subject: (input) => `case:${input.case}`,
     async look(_deps, tx, input) {
       const there = await findCase(tx, input.case);
@@ -109,10 +104,7 @@ export const PAYER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'deposit.return-link',
-    path: '/deposits/:deposit/return-link',
-    right: 'money',
-    fields: { deposit: id },
+    ...DEPOSITS.returnLink,
     subject,
     async look(_deps, tx, input) {
       const { state, asset, units } = await findDeposit(tx, input.deposit);
@@ -132,15 +124,7 @@ export const PAYER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'deposit.return',
-    path: '/deposits/:deposit/return',
-    right: 'money',
-    fields: {
-      deposit: id,
-      address: optional(address),
-      signature: optional(text(132, /^0x[0-9a-fA-F]{130}$/, 'a signature: 0x and 130 hex digits')),
-      pastHits: optional(flag),
-    },
+    ...DEPOSITS.return,
     subject,
     async look(deps, tx, input) {
       const { state, asset, units } = await findDeposit(tx, input.deposit);
@@ -153,7 +137,6 @@ export const PAYER_ACTIONS: readonly Action[] = [
       const confirmed = by && { link: by.id, at: by.confirmedAt, loggedInAt: by.loggedInAt };
       return { state, asset, units, to, confirmed, refunds, approves: await approves(deps, tx, leaving) };
     },
-    weighs: true,
     // Only the operator says that it may go there: two people, whatever a rule says.
     async needs(deps, tx, input): Promise<Need[]> {
       const { asset, units } = await findDeposit(tx, input.deposit);

@@ -5,19 +5,15 @@
 import { Refusal } from '../../../base/errors.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
 import type { BankDesk } from '../bank.ts';
-import { flag, id, optional, text } from '../fields.ts';
+import { BANK } from '../declared/bank.ts';
+import { MOVEMENTS, PAYOUTS } from '../declared/payouts.ts';
 
-const key = text(160, /^[\x21-\x7e]+$/, 'the id of a payout or refund attempt, or the key of a sweep or its gas');
-const payout = text(60, /^[a-z]+_[0-9]+_[0-9]+$/, "a payout's id, such as pay_17_1 or ref_4_2");
 const always = async () => 'always' as const;
 
 /** Ends a movement without naming what it paid. */
 const ending = (how: 'foreign' | 'cancel'): Action =>
   action({
-    name: `movement.${how}`,
-    path: `/movements/:movement/${how}`,
-    right: 'money',
-    fields: { movement: id },
+    ...MOVEMENTS[how],
     subject: ({ movement }) => `movement:${movement}`,
     look: ({ movements }, tx, { movement }) => movements.look(tx, movement),
     needs: always,
@@ -26,10 +22,7 @@ const ending = (how: 'foreign' | 'cancel'): Action =>
 
 export const RESTORE_ACTIONS: readonly Action[] = [
   action({
-    name: 'movement.match',
-    path: '/movements/:movement/match',
-    right: 'money',
-    fields: { movement: id, key, otherAmount: optional(flag) },
+    ...MOVEMENTS.match,
     subject: ({ movement }) => `movement:${movement}`,
     async look({ movements }, tx, { movement, key: to }) {
       return { ...(await movements.look(tx, movement)), to: await movements.ordered(tx, movement, to) };
@@ -42,15 +35,7 @@ export const RESTORE_ACTIONS: readonly Action[] = [
   ending('foreign'),
   ending('cancel'),
   action({
-    name: 'payout.settle-by',
-    path: '/payouts/:payout/settle-by',
-    right: 'money',
-    fields: {
-      payout,
-      hash: optional(text(66, /^0x[0-9a-f]{64}$/, 'the hash of a transaction, in lower case')),
-      line: optional(text(200, /\S/, "a statement line's id, as its case names it")),
-      otherAmount: optional(flag),
-    },
+    ...PAYOUTS.settleBy,
     subject: (input) => `payout:${input.payout}`,
     async look({ movements }, tx, input) {
       evidenceOf(input);
@@ -64,10 +49,7 @@ export const RESTORE_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'debit.foreign',
-    path: '/debits/foreign',
-    right: 'money',
-    fields: { debit: text(260, /^[a-z0-9.]+:./, "an unexplained debit as its case names it, 'rail:line'") },
+    ...PAYOUTS.debitForeign,
     subject: ({ debit }) => `debit:${debit}`,
     look: ({ movements }, tx, { debit }) => movements.lookDebit(tx, debitOf(debit)),
     needs: always,
@@ -77,10 +59,7 @@ export const RESTORE_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'bank.confirm-restore',
-    path: '/bank-restore/confirm',
-    right: 'money',
-    fields: {},
+    ...BANK.confirmRestore,
     subject: () => 'bank:restore',
     async look(deps, tx) {
       const waits = await deskOf(deps).unconfirmed(tx);

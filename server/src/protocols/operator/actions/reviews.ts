@@ -6,11 +6,10 @@ import type { Tx } from '../../../base/db.ts';
 import { encryptText } from '../../../base/texts.ts';
 import { openTyped } from '../../../base/typed.ts';
 import { decideReview, openReview } from '../../../compliance/index.ts';
-import { detachPhone, findCustomer, givenDetails, HIGHEST_LEVEL, openContact } from '../../../customers/index.ts';
+import { detachPhone, findCustomer, givenDetails, openContact } from '../../../customers/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
-import { oneOf, optional, text, typed, whole } from '../fields.ts';
+import { CUSTOMERS } from '../declared/cases.ts';
 
-const customer = text(40, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, 'the id of a customer');
 const subject = (input: { customer: string }): string => `customer:${input.customer}`;
 
 async function look(_deps: OperatorDeps, tx: Tx, input: { customer: string }): Promise<unknown> {
@@ -20,10 +19,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { customer: string }): P
 
 export const REVIEW_ACTIONS: readonly Action[] = [
   action({
-    name: 'review.open',
-    path: '/customers/:customer/review/open',
-    right: 'personal',
-    fields: { customer },
+    ...CUSTOMERS.review,
     subject,
     look,
     async perform({ vault }, tx, input) {
@@ -32,16 +28,7 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'review.decide',
-    path: '/customers/:customer/review/decide',
-    right: 'reviews',
-    fields: {
-      customer,
-      /** Of the reviewed details. */
-      version: whole(1, 1_000_000),
-      outcome: oneOf(['verified', 'failed', 'refused']),
-      level: optional(whole(1, HIGHEST_LEVEL)),
-    },
+    ...CUSTOMERS.decide,
     subject,
     look,
     async perform({ vault }, tx, input, { operator, reason, now }) {
@@ -53,14 +40,7 @@ export const REVIEW_ACTIONS: readonly Action[] = [
   }),
   // Networks reassign phone numbers after a while: the new owner must not log in as the old one.
   action({
-    name: 'customer.detach_phone',
-    path: '/customers/:customer/detach-phone',
-    right: 'reviews',
-    fields: {
-      customer,
-      /** What was verified again, and where that is filed. */
-      evidence: typed(500, /\S{2}/, 'what was verified, in 3 to 500 characters'),
-    },
+    ...CUSTOMERS.detachPhone,
     subject,
     async look({ vault }, tx, input) {
       const { phone } = await openContact(tx, vault, input.customer);

@@ -2,18 +2,11 @@
 import { later } from '../../../base/clock.ts';
 import { extendScreening } from '../../../compliance/index.ts';
 import { type Action, action } from '../action.ts';
-import { whole } from '../fields.ts';
-
-/** A provider that is down for longer than this is replaced, not waited for. */
-const MOST_HOURS = 72;
-const MOST_AGE_HOURS = 14 * 24;
+import { SWITCHES } from '../declared/switches.ts';
 
 export const SCREENING_ACTIONS: readonly Action[] = [
   action({
-    name: 'screening.extend',
-    path: '/screening/extend',
-    right: 'money',
-    fields: { ageHours: whole(1, MOST_AGE_HOURS), forHours: whole(1, MOST_HOURS) },
+    ...SWITCHES.screening,
     subject: () => 'screening',
     look: async () => null,
     // Money leaves on older results meanwhile, so one person is not enough. Hits still count.

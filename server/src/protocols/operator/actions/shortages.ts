@@ -5,17 +5,13 @@ import { Refusal } from '../../../base/errors.ts';
 import { endLettingPass, letPass, shortageNow } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
-import { text, whole } from '../fields.ts';
-
-/** Longer than a day it would no longer be an exception. */
-const MOST_MINUTES = 24 * 60;
+import { SWITCHES } from '../declared/switches.ts';
 
 interface Input {
   rail: string;
   asset: string;
 }
 
-const fields = { rail: text(60), asset: text(60) };
 const subject = ({ rail, asset }: Input): string => `shortage:${rail}:${asset}`;
 
 async function look({ orders, clock }: OperatorDeps, tx: Tx, input: Input): Promise<unknown> {
@@ -30,10 +26,7 @@ async function look({ orders, clock }: OperatorDeps, tx: Tx, input: Input): Prom
 
 export const SHORTAGE_ACTIONS: readonly Action[] = [
   action({
-    name: 'shortage.pass',
-    path: '/shortages/pass',
-    right: 'money',
-    fields: { ...fields, minutes: whole(1, MOST_MINUTES) },
+    ...SWITCHES.pass,
     subject,
     look,
     async perform(_deps, tx, { minutes, ...what }, { operator, reason, now }) {
@@ -41,10 +34,7 @@ export const SHORTAGE_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'shortage.queue',
-    path: '/shortages/queue',
-    right: 'money',
-    fields,
+    ...SWITCHES.queue,
     subject,
     look,
     async perform(_deps, tx, what, { now }) {

@@ -4,7 +4,6 @@
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { formatUnits, parseRate, parseUnits } from '../../../base/money.ts';
-import { HIGHEST_LEVEL } from '../../../customers/index.ts';
 import type { Doing } from '../../../operators/index.ts';
 import { dustThreshold, setDustThreshold } from '../../../orders/index.ts';
 import {
@@ -17,7 +16,6 @@ import {
   limitRow,
   lockMarkets,
   type Market,
-  POLICY_QUESTIONS,
   type PolicyQuestion,
   policyRow,
   setExposureCap,
@@ -28,11 +26,10 @@ import {
 } from '../../../partners/index.ts';
 import { confirmLevel, confirmPair, priceLevels } from '../../../quotes/index.ts';
 import { type Action, action } from '../action.ts';
-import { amount, flag, id, listOf, object, oneOf, optional, orNone, text, whole } from '../fields.ts';
+import { UNCLAIMED } from '../declared/deposits.ts';
+import { TERMS_OF_TRADE } from '../declared/terms.ts';
 
-const DAY_S = 86_400;
 const terms = async () => 'rule' as const;
-const coin = text(20, /^[a-z0-9]+$/, 'the code of a coin or fiat, such as usdc');
 const subject = ({ market }: { market: bigint }): string => `market:${market}`;
 const reasonOf = ({ operator, reason }: Doing) => ({ by: operator.name, why: reason });
 
@@ -116,45 +113,10 @@ const json = (row: string | null): unknown =>
 const unitsAsText = (name: string, value: unknown, { source }: { source?: string }): unknown =>
   typeof value === 'number' && name.endsWith('_units') ? source : value;
 
-const feeKind = oneOf(['operator', 'partner', 'rail', 'chain']);
-const fiatCode = text(20, /^[a-z0-9]+$/, "a fiat's code, such as inr");
-
-const code = text(40, /^[a-z0-9.]+$/, "an asset's code");
-const railCode = text(40, /^[a-z0-9.-]+$/, "a rail's code");
-const times = {
-  isDefault: optional(flag),
-  quoteTtlS: optional(whole(1, 3_600)),
-  depositTtlS: optional(whole(60, 30 * DAY_S)),
-  clearingS: optional(whole(0, 120 * DAY_S)),
-  priceMaxAgeS: optional(whole(1, 7 * DAY_S)),
-  priceQuorum: optional(whole(1, 20)),
-  outlierBps: optional(whole(1, 10_000)),
-  singleSource: optional(flag),
-  jumpBps: optional(whole(1, 1_000_000)),
-  resumeAfterS: optional(whole(1, DAY_S)),
-  // Withheld from the fiat converted or paid in; none by default. No country takes more than half.
-  taxBps: optional(whole(0, 5_000)),
-};
-
 export const TERM_ACTIONS: readonly Action[] = [
   // Created disabled: fees and limits come first, then `market.set` opens it.
   action({
-    name: 'market.create',
-    path: '/markets',
-    right: 'terms',
-    fields: {
-      direction: oneOf(['offramp', 'onramp']),
-      crypto: code,
-      fiat: fiatCode,
-      depositRail: railCode,
-      payoutRail: railCode,
-      paymentMethod: text(40, /^[A-Z0-9_-]+$/, 'a method of payment such as IMPS or AED-BANK-TRANSFER'),
-      min: amount,
-      max: amount,
-      payoutDecimals: whole(0, 18),
-      priceSources: listOf(text(20, /^[a-z]+$/, 'the name of a source of prices'), 20),
-      ...times,
-    },
+    ...TERMS_OF_TRADE.create,
     subject: ({ direction, crypto, fiat }) => `market:${direction}:${crypto}:${fiat}`,
     async look(_deps, tx, input) {
       const found = await lockPair(tx, input);
@@ -198,16 +160,7 @@ export const TERM_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'market.set',
-    path: '/markets/:market',
-    right: 'terms',
-    fields: {
-      market: id,
-      enabled: optional(flag),
-      min: optional(amount),
-      max: optional(amount),
-      ...times,
-    },
+    ...TERMS_OF_TRADE.set,
     subject,
     look: async (_deps, tx, input) => shownMarket(await lockMarket(tx, input.market)),
     needs: terms,
@@ -252,10 +205,7 @@ export const TERM_ACTIONS: readonly Action[] = [
   }),
   // An operator confirms the level of a halted market. The sources' prices move; the action contains the confirmed level.
   action({
-    name: 'price.confirm',
-    path: '/markets/:market/price',
-    right: 'terms',
-    fields: { market: id, level: amount, coin: optional(coin) },
+    ...TERMS_OF_TRADE.confirm,
     subject,
     async look(_deps, tx, input) {
       const market = await marketOf(tx, input.market);
@@ -280,10 +230,7 @@ export const TERM_ACTIONS: readonly Action[] = [
   }),
   // The same for all markets halted for a pair: one cause, one confirmation.
   action({
-    name: 'price.confirm-pair',
-    path: '/prices/:coin/:fiat/confirm',
-    right: 'terms',
-    fields: { coin, fiat: coin, level: amount },
+    ...TERMS_OF_TRADE.confirmPair,
     subject: (input) => `price:${input.coin}/${input.fiat}`,
     async look(_deps, tx, input) {
       const fiats = new Map((await allMarkets(tx)).map((one) => [one.id, one.fiat.coin]));
@@ -303,18 +250,7 @@ export const TERM_ACTIONS: readonly Action[] = [
   }),
   // A fee is set as a whole: omitted parts are zero.
   action({
-    name: 'fee.set',
-    path: '/markets/:market/fees',
-    right: 'terms',
-    fields: {
-      market: id,
-      partner: optional(id),
-      kind: feeKind,
-      fixed: optional(amount),
-      bps: optional(whole(0, 10_000)),
-      minimum: optional(amount),
-      gasUnits: optional(whole(0, 100_000_000)),
-    },
+    ...TERMS_OF_TRADE.fee,
     subject,
     async look(_deps, tx, input) {
       await marketOf(tx, input.market);
@@ -336,10 +272,7 @@ export const TERM_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'limit.set',
-    path: '/markets/:market/limits',
-    right: 'terms',
-    fields: { market: id, level: whole(0, HIGHEST_LEVEL), max: orNone(amount) },
+    ...TERMS_OF_TRADE.limit,
     subject,
     async look(_deps, tx, input) {
       await marketOf(tx, input.market);
@@ -353,10 +286,7 @@ export const TERM_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'cap.set',
-    path: '/partners/:partner/caps',
-    right: 'terms',
-    fields: { partner: id, fiat: fiatCode, max: orNone(amount) },
+    ...TERMS_OF_TRADE.cap,
     subject: ({ partner }) => `partner:${partner}`,
     async look(_deps, tx, input) {
       await requirePartner(tx, input.partner);
@@ -370,10 +300,7 @@ export const TERM_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'dust.set',
-    path: '/dust',
-    right: 'terms',
-    fields: { asset: text(40, /^[a-z0-9.]+$/, 'the code of an asset'), below: orNone(amount) },
+    ...UNCLAIMED.dust,
     subject: ({ asset }) => `asset:${asset}`,
     async look(_deps, tx, { asset }) {
       await assetOf(tx, asset);
@@ -386,10 +313,7 @@ export const TERM_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'policy.set',
-    path: '/markets/:market/policies',
-    right: 'terms',
-    fields: { market: id, partner: optional(id), question: oneOf(POLICY_QUESTIONS), answer: orNone(object) },
+    ...TERMS_OF_TRADE.policy,
     subject,
     async look(_deps, tx, input) {
       await marketOf(tx, input.market);

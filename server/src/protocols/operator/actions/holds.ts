@@ -1,0 +1,37 @@
+/** Actions that hold what lies in suspense of a deposit, and release it. */
+import type { Tx } from '../../../base/db.ts';
+import { findDeposit, heldDeposit, holdDeposit, refundsOfDeposit, releaseDeposit } from '../../../orders/index.ts';
+import { type Action, action, type OperatorDeps } from '../action.ts';
+import { DEPOSITS } from '../declared/deposits.ts';
+
+/** A deposit with its refunds, and who holds it. */
+async function lookHeld(_deps: OperatorDeps, tx: Tx, input: { deposit: bigint }) {
+  const { state, asset, units } = await findDeposit(tx, input.deposit);
+  const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
+  return { state, asset, units, refunds, heldBy: (await heldDeposit(tx, input.deposit))?.by ?? null };
+}
+
+export const HOLD_ACTIONS: readonly Action[] = [
+  action({
+    ...DEPOSITS.hold,
+    subject: (input) => `deposit:${input.deposit}`,
+    look: lookHeld,
+    // Nothing leaves by it, so the night desk may.
+    async perform({ orders }, tx, input, { operator, reason, now }) {
+      await holdDeposit(orders, tx, { depositId: input.deposit, by: operator.name, why: reason, now });
+    },
+  }),
+  action({
+    ...DEPOSITS.release,
+    subject: (input) => `deposit:${input.deposit}`,
+    look: lookHeld,
+    async needs(_deps, tx, input) {
+      const { orderId, asset, units } = await findDeposit(tx, input.deposit);
+      // Whose it is nobody knows but the operator who says so.
+      return orderId === null ? ('always' as const) : { asset, units };
+    },
+    async perform(_deps, tx, input, { operator, now }) {
+      await releaseDeposit(tx, { depositId: input.deposit, by: operator.name, now });
+    },
+  }),
+];

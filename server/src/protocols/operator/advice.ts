@@ -1,0 +1,127 @@
+/**
+ * Why a request of an operator is declined, for those who read the description of this wire: what the reason means, and what to do.
+ * The sentence that goes with a refusal itself, with the field or the amount it is about, is errors.ts'.
+ */
+import type { Declared, DeclaredAction } from './declare.ts';
+import { PROPOSALS } from './declared/people.ts';
+import { type Reason, statusOf } from './errors.ts';
+
+interface Advice {
+  readonly means: string;
+  readonly todo: string;
+}
+const advice = (means: string, todo: string): Advice => ({ means, todo });
+const FIND = 'Find it with `lookup` or a list.';
+
+/** What any request may be declined for. */
+const COMMON: Partial<Record<Reason, Advice>> = {
+  unauthenticated: advice(
+    'The token is missing, wrong, expired or revoked, or its operator is disabled.',
+    'Use a token that works.',
+  ),
+  internal: advice(
+    'A defect of the server, or something that it needs is away.',
+    'Look for `x-request-id` in the log.',
+  ),
+};
+/** What a request may be declined for that needs more than reading. */
+const RIGHT: Partial<Record<Reason, Advice>> = {
+  role_missing: advice('The role of the operator lacks the right.', 'Ask an operator whose role has it.'),
+};
+/** What a request with fields may be declined for. */
+const FIELDS: Partial<Record<Reason, Advice>> = {
+  missing_fields: advice('A required field is missing; `fields` names each.', 'Send it.'),
+  malformed_field: advice(
+    'A field has another form than it must, or nobody declared it; `fields` says the rule.',
+    'Correct it, or leave it out.',
+  ),
+};
+const BODY: Partial<Record<Reason, Advice>> = {
+  malformed_body: advice('The body is not a JSON object.', 'Send one.'),
+};
+
+const OWN: Partial<Record<Reason, Advice>> = {
+  malformed_amount: advice('An amount has more decimals than its asset.', 'Round it.'),
+  unknown_order: advice('There is no such order.', FIND),
+  unknown_deposit: advice('There is no such deposit.', FIND),
+  unknown_payout: advice('There is no such payout, refund or own transfer on this rail.', FIND),
+  unknown_refund: advice('Nothing of it is to be sent back or paid again.', 'Read the timeline of the order.'),
+  unknown_customer: advice('There is no such customer.', FIND),
+  unknown_account: advice('The customer has no such account.', 'Read `customer`.'),
+  unknown_case: advice('There is no such case, or it is closed.', 'Read `cases`.'),
+  unknown_partner: advice('There is no such partner.', 'Read `partners`.'),
+  unknown_market: advice('There is no such market.', 'Read `markets`.'),
+  unknown_key: advice('There is no such key, or it is revoked, or another partner’s.', 'Read `partner`.'),
+  unknown_endpoint: advice('There is no such webhook endpoint.', 'Read `endpoint list`.'),
+  unknown_held_item: advice('The partner has no such held item.', 'Read `held`.'),
+  unknown_operator: advice('There is no such operator.', 'Read `operators`.'),
+  unknown_token: advice('The operator has no such token.', 'Read `operator`, or `self`.'),
+  unknown_proposal: advice('There is no such proposal.', 'Read `proposals`.'),
+  unknown_bulk: advice('There is no such action on all orders of a span.', 'Use the number that it answered.'),
+  unknown_movement: advice('There is no such movement.', 'Read `movements`.'),
+  unknown_break: advice('There is no such break.', 'Read `breaks`.'),
+  unknown_path: advice('This server has no bank without an API.', 'Nothing: the action is for such a bank.'),
+  order_over: advice('The order is in a state in which this cannot be done.', 'Read the timeline of the order.'),
+  payout_submitted: advice(
+    'The payout was submitted and may arrive.',
+    'Wait for its end; it cannot be stopped from here.',
+  ),
+  destination_held: advice('Screening, or a leak, keeps money from this destination.', 'Name another, or release it.'),
+  refund_under_way: advice('The money is on its way, or has arrived.', 'Wait for its end.'),
+  refund_exceeds: advice('So much of the deposit does not lie in suspense.', 'Read `deposit`, and name less.'),
+  deposit_unfit: advice('The deposit is in a state in which this cannot be done.', 'Read `deposit`.'),
+  funds_short: advice('There is too little in our wallet.', 'Fill it, and do it again.'),
+  amount_outside_limits: advice('The amount is outside the limits of the market.', 'Refund the order instead.'),
+  amount_below_fees: advice('Nothing of the amount would be left after fees.', 'Refund the order instead.'),
+  verification_required: advice('The customer is not verified far enough.', 'Wait for the review, or refund.'),
+  does_not_fit: advice('The two things that were named do not belong together; the sentence says why.', 'Name others.'),
+  movement_over: advice('The movement was decided before, or is not final yet.', 'Read `movements`.'),
+  break_over: advice('Both sides are equal, or it was corrected before.', 'Nothing.'),
+  rail_not_halted: advice(
+    'The chain has not halted by itself.',
+    'What an operator switched off, `kill-switch lift` switches on.',
+  ),
+  market_not_halted: advice('No market is halted for this price.', 'Nothing: it quotes.'),
+  partner_exists: advice('There is a partner of this name.', 'Choose another name.'),
+  operator_exists: advice('There is an operator of this name.', 'Choose another name.'),
+  no_secret_waits: advice('The secret was shown, is for another operator, or a day has passed.', 'Rotate the key.'),
+  file_refused: advice(
+    'The file is no statement that can be taken; the sentence says why.',
+    'Get it from the bank again.',
+  ),
+  batch_refused: advice('The desk cannot do this now; the sentence says why.', 'Do what the sentence says first.'),
+  file_needed: advice('It is confirmed by sending its file, and no other way.', 'Send the same file.'),
+  proposal_exists: advice('The same is proposed already, and waits.', 'Have another operator confirm it.'),
+  proposal_over: advice('The proposal was decided before, or has expired.', 'Propose it anew.'),
+  proposal_overtaken: advice(
+    'What it is about, or its proposer, is not as it was. Nothing was done.',
+    'Propose it anew.',
+  ),
+  own_proposal: advice('It is your own proposal.', 'Have another operator confirm it.'),
+  agreed_already: advice('You have agreed to it.', 'Have another operator confirm it.'),
+  proposal_waits: advice('Your own proposal waits for its delay.', 'Confirm it after the time in the sentence.'),
+};
+
+export const adviceOf = (reason: Reason): Advice | undefined =>
+  COMMON[reason] ?? RIGHT[reason] ?? FIELDS[reason] ?? BODY[reason] ?? OWN[reason];
+
+/** Reasons for which most endpoints decline: told once. */
+export const COMMON_REASONS: ReadonlySet<string> = new Set(
+  [COMMON, RIGHT, FIELDS, BODY].flatMap((reasons) => Object.keys(reasons)),
+);
+
+/** Reasons for which an endpoint may decline, in the order of their HTTP status. */
+export function reasonsOf(declared: Declared): Reason[] {
+  const { fields, method, right, refuses = [] } = declared;
+  const { takesFile, name } = declared as DeclaredAction;
+  const all = [
+    ...Object.keys(COMMON),
+    // Reading is everybody's; whom a proposal needs, its action says.
+    ...(right !== 'read' || declared === PROPOSALS.confirm || declared === PROPOSALS.decline ? Object.keys(RIGHT) : []),
+    ...(method === 'POST' || Object.keys(fields).length > 0 ? Object.keys(FIELDS) : ['malformed_field']),
+    ...(method === 'POST' && takesFile !== true ? Object.keys(BODY) : []),
+    ...refuses,
+    ...(declared === PROPOSALS.confirm || (takesFile === true && name !== undefined) ? ['proposal_overtaken'] : []),
+  ] as Reason[];
+  return [...new Set(all)].toSorted((a, b) => statusOf(a) - statusOf(b));
+}

@@ -1,0 +1,69 @@
+/**
+ * The commands of `npm run operator`, from the declarations. The program is a thin client and loads none of the server, so they are
+ * written to a file that it reads (cli/commands.json); a test compares that file with what this function answers.
+ */
+import type { CommandOf, Declared, DeclaredAction, DeclaredRead } from './declare.ts';
+import { ENDPOINTS } from './declared/index.ts';
+import type { Field } from './fields.ts';
+import { meaningOf, peopleSentence } from './meaning.ts';
+
+/** A command as cli/commands.ts has it. */
+type Command = Readonly<Record<string, unknown>> & { readonly words: string };
+
+const namesInPath = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+
+/** A field that is left out where it is what everybody takes. */
+const given = (name: string, value: unknown): Readonly<Record<string, unknown>> =>
+  value === undefined || (Array.isArray(value) && value.length === 0) ? {} : { [name]: value };
+
+/** The words that it may be. */
+const wordsOf = ({ schema }: Field<unknown>): string =>
+  Array.isArray(schema.enum) ? ` (${schema.enum.join(', ')})` : '';
+
+function commandOf(declared: Declared, command: CommandOf): Command {
+  const { method, path, fields } = declared;
+  const { table } = declared as DeclaredRead;
+  const { args = namesInPath(path), always = {} } = command;
+  const isOption = (name: string) => !args.includes(name) && !(name in always) && name !== 'format';
+  const { options = Object.keys(fields).filter(isOption) } = command;
+  const paging = options.find((name) => name === 'below' || name === 'after');
+  const isTable = table !== undefined && command.plain !== true;
+  const list = command.list ?? (isTable ? table.list : undefined);
+  const meanings = [...args, ...options].flatMap((name) =>
+    fields[name] === undefined ? [] : [[name, `${meaningOf(declared, name)}${wordsOf(fields[name])}`] as const],
+  );
+  const { people, reasonIsOptional } = declared as DeclaredAction;
+  const { dryRun } = command;
+  return {
+    words: command.words,
+    args,
+    ...given('options', options),
+    method,
+    path,
+    about: command.says ?? declared.says,
+    ...given('list', list),
+    ...given('columns', command.columns),
+    ...given('brief', command.brief),
+    ...(isTable ? (paging === undefined ? { csv: true } : { pages: paging }) : {}),
+    ...given('always', command.always),
+    ...given('sendsFile', command.sendsFile),
+    ...given('getsFile', command.getsFile),
+    ...given('reasonIsOptional', reasonIsOptional),
+    ...(dryRun === undefined
+      ? {}
+      : {
+          dryRun: { method: dryRun.of.method, path: dryRun.of.path, list: dryRun.list, columns: dryRun.columns },
+        }),
+    ...(meanings.length === 0 ? {} : { fields: Object.fromEntries(meanings) }),
+    ...(people === undefined ? {} : { people: peopleSentence(declared as DeclaredAction) }),
+  };
+}
+
+export const commands = (): readonly Command[] =>
+  ENDPOINTS.flatMap((declared) => [declared.command ?? []].flat().map((command) => commandOf(declared, command)));
+
+/** As the file has them, one in a line. */
+export const commandsFile = (): string =>
+  `[\n${commands()
+    .map((command) => `  ${JSON.stringify(command)}`)
+    .join(',\n')}\n]\n`;

@@ -1,0 +1,132 @@
+/**
+ * What a declaration of an endpoint of this wire holds. Route, rule of people, CLI command and description of the wire follow from
+ * it; behaviour stands beside the declaration that it belongs to (actions/, reads.ts, lists.ts, reports.ts, bank.ts).
+ *
+ * The declarations are in declared/, one file for each part of the table of contents, and declared/index.ts lists them all.
+ */
+import type { TSchema } from 'typebox';
+import type { RefusalCode } from '../../base/errors.ts';
+import type { Right } from '../../operators/index.ts';
+import { type Fields, id, oneOf, optional, text, time, whole } from './fields.ts';
+import { pages } from './replies.ts';
+
+/**
+ * How many people an action takes:
+ * - `one`;
+ * - `rules`: as many as the rules say, and two where no rule matches;
+ * - `named`: two, unless a rule names the action or its family;
+ * - `two`: two at least, whatever the rules say;
+ * - `second`: one, until two operators may confirm; then two at least.
+ */
+export type People = 'one' | 'rules' | 'named' | 'two' | 'second';
+
+/** `npm run operator -- <words> <args> [--options]`. */
+export interface CommandOf {
+  /** As typed, such as `order release`. */
+  readonly words: string;
+  /** Fields behind the words, in order; without it, the names of the path. */
+  readonly args?: readonly string[];
+  /** Fields that may follow as `--name value`; without it, all that are no argument. */
+  readonly options?: readonly string[];
+  /** Where it differs from the endpoint's own sentence. */
+  readonly says?: string;
+  /** The list in the reply that is shown in columns; of a table, its own. */
+  readonly list?: string;
+  readonly columns?: readonly string[];
+  /** Kinds of line that `--brief` leaves out of the list. */
+  readonly brief?: readonly string[];
+  /** `--csv` and `--all` are refused although the answer is a table. */
+  readonly plain?: true;
+  /** Fields that are sent with it, whatever is typed. */
+  readonly always?: Readonly<Record<string, string>>;
+  /** The last of `args` is a file on this machine, and the body of the request; the rest stands in the query. */
+  readonly sendsFile?: true;
+  /** The answer may be a file, which is written to `--out`, for its owner only. */
+  readonly getsFile?: true;
+  /** What `--dry-run` asks instead. Nothing is changed by it. */
+  readonly dryRun?: { readonly of: Declared; readonly list: string; readonly columns: readonly string[] };
+}
+
+export interface Declared<F extends Fields = Fields> {
+  readonly method: 'GET' | 'POST';
+  /** Under /operator/v1; its `:names` are fields. */
+  readonly path: string;
+  readonly right: Right;
+  /** What it does, in one sentence of the present tense. */
+  readonly says: string;
+  readonly fields: F;
+  /** Why it declines, beyond what any request may be declined for. */
+  readonly refuses?: readonly RefusalCode[];
+  /** The reply of a success. */
+  readonly gives: TSchema;
+  readonly command?: CommandOf | readonly CommandOf[];
+}
+
+export interface DeclaredAction<F extends Fields = Fields> extends Declared<F> {
+  readonly method: 'POST';
+  /** Noun and verb: `order.release`. Rules, proposals and the audit name it. */
+  readonly name: string;
+  readonly people: People;
+  /** Where it takes more. */
+  readonly morePeople?: string;
+  /** Its amounts are held against limits of rules. */
+  readonly weighs?: true;
+  /** Its `needs` are all `named` or `always`: a rule for every action (`*`) says nothing of it. */
+  readonly onlyNamed?: true;
+  /** It has a reason of its own where none is given. */
+  readonly reasonIsOptional?: true;
+  /** The body is a file; its fields stand in the query. */
+  readonly takesFile?: true;
+}
+
+/** Rows of an answer, and their cells in order. */
+export interface Table {
+  readonly list: string;
+  readonly columns: readonly string[];
+}
+
+export interface DeclaredRead<F extends Fields = Fields> extends Declared<F> {
+  readonly method: 'GET';
+  readonly right: 'read';
+  /** Of what may be asked for as CSV, too: with `format=csv` the answer is exactly the rows that JSON has. */
+  readonly table?: Table;
+}
+
+type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+export const act = <F extends Fields>(declared: Without<DeclaredAction<F>, 'method'>): DeclaredAction<F> =>
+  ({ ...declared, method: 'POST' }) as DeclaredAction<F>;
+
+/** How a table is answered. */
+const FORMAT = { format: optional(oneOf(['json', 'csv'])) };
+
+/** Without `gives`, the answer is the table in pages. */
+export const look = <F extends Fields>(
+  declared: Without<DeclaredRead<F>, 'method' | 'right' | 'gives'> & (Pick<Declared, 'gives'> | { table: Table }),
+): DeclaredRead<F> =>
+  ({
+    gives: pages(declared.table?.list ?? 'rows', declared.table?.columns ?? []),
+    ...declared,
+    fields: declared.table === undefined ? declared.fields : { ...declared.fields, ...FORMAT },
+    method: 'GET',
+    right: 'read',
+  }) as DeclaredRead<F>;
+
+export const limit = (most: number) => optional(whole(1, most));
+
+/** What lists can be narrowed by, each alone or with others. */
+export const FILTERS = {
+  partner: optional(id),
+  customer: optional(text(40)),
+  market: optional(id),
+  from: optional(time),
+  until: optional(time),
+};
+
+/** Declines of every action that more people than one may have to agree on. */
+export const PROPOSES: readonly RefusalCode[] = ['proposal_exists'];
+/** Of actions by which money leaves. */
+export const FINDS =
+  'More where money goes past a hit of screening, to a held destination, to a blocked customer, or where nobody named it to go: each is a finding with rules of its own.';
+/** Of lists that are narrowed by a partner, a customer or a market. */
+export const NARROWED: readonly RefusalCode[] = ['unknown_partner', 'unknown_customer', 'unknown_market'];

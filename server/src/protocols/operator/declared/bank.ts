@@ -1,0 +1,315 @@
+/** The desk of a bank without an API: files of payouts out, statements in. Served where there is such a bank. */
+import { Type } from 'typebox';
+import { act, look, PROPOSES } from '../declare.ts';
+import { about, day, id, listOf, optional, text, time } from '../fields.ts';
+import { done, many, maybe, rows, thing } from '../replies.ts';
+
+const asset = about(text(60), 'Code of the asset of the account', 'eur');
+const payoutKey = text(60, /^[\x21-\x7e]+$/, 'the id of a payout');
+/** As many as a file holds. */
+const MOST_PAYOUTS = 1_000;
+const file = about(id, 'Number of the file', '4');
+
+const payouts = Type.Integer({ description: 'How many payouts are in it' });
+const withdrawn = {
+  withdrawnAt: maybe(Type.String({ description: 'When it was withdrawn: ISO 8601 in UTC' })),
+  withdrawnBy: maybe(Type.String({ description: 'Who withdrew it' })),
+  withdrawnWhy: maybe(Type.String({ description: 'Why' })),
+};
+const FILE = [
+  ...['id', 'asset', 'format', { payouts }, 'units', 'sha256'],
+  { closedAt: Type.String({ description: 'When it was closed: ISO 8601 in UTC' }) },
+  { closedBy: Type.String({ description: 'Who closed it' }), ...withdrawn },
+];
+const IMPORT = [
+  ...['id', 'asset', 'format', 'sha256'],
+  {
+    bytes: Type.Integer({ description: 'Length of the file' }),
+    lines: Type.Integer({ description: 'How many lines it has' }),
+    newLines: Type.Integer({ description: 'How many of them no file brought before' }),
+    importedAt: Type.String({ description: 'When it was taken: ISO 8601 in UTC' }),
+    importedBy: Type.String({ description: 'Who took it' }),
+  },
+];
+const preview = Type.Literal(true, { description: 'Nothing was changed' });
+const gaps = Type.Array(Type.Unknown(), { description: 'Days between statements that no file covers' });
+const endToEnd = Type.String({ description: 'Reference of the payout at the bank' });
+const leftOut = many(
+  [{ key: Type.String({ description: 'Id of the payout' }), why: Type.String({ description: 'What keeps it' }) }],
+  'Payouts that stay, and why',
+);
+const SEEN = [
+  { file: Type.String({ description: 'Number of the file' }) },
+  ...['asset', { payouts }, 'units', 'sha256'],
+  { withdrawn: Type.Boolean({ description: 'Whether it was withdrawn' }) },
+];
+
+const closePreview = look({
+  path: '/bank/files/preview',
+  says: 'Shows what a file closed now would take. Nothing is closed.',
+  fields: { asset },
+  refuses: ['batch_refused'],
+  gives: thing([{ preview }, 'asset', { payouts }, 'units', 'format', { leftOut }]),
+});
+
+/** Looks as no GET could: the statement is its body. Nothing of it is taken, so it needs no reason. */
+const takePreview = {
+  ...look({
+    path: '/bank/statements/preview',
+    says: 'Shows what each new line of a statement would be matched with. Nothing of it is taken.',
+    fields: { asset },
+    refuses: ['file_refused'],
+    gives: thing([
+      { preview, spans: Type.Array(Type.Unknown(), { description: 'Days that it covers' }), gaps },
+      ...['asset', 'outcome', 'creditUnits', 'debitUnits'],
+      { newLines: Type.Integer({ description: 'How many lines no file brought before' }) },
+      { needsReason: maybe(Type.String({ description: 'Why it needs a reason, where it does' })) },
+      {
+        lines: many(
+          [
+            ...['day', 'asset', 'units', 'reference'],
+            {
+              direction: Type.String({ description: 'Credit or debit' }),
+              chargeUnits: Type.String({ description: 'Charge of the bank' }),
+              means: Type.String({ description: 'What kind of line it is' }),
+              'payout?': Type.String({ description: 'The payout that it is' }),
+              'goesTo?': Type.String({ description: 'Where its money goes' }),
+              'order?': Type.String({ description: 'Number of the order' }),
+              'orderState?': Type.String({ description: 'State of the order' }),
+              'orderAsks?': Type.String({ description: 'Amount that the order waits for' }),
+              'why?': maybe(Type.String({ description: 'Why it is not matched' })),
+            },
+          ],
+          'New lines',
+        ),
+      },
+    ]),
+  }),
+  method: 'POST',
+  right: 'money',
+  takesFile: true,
+} as const;
+
+export const BANK = {
+  accounts: look({
+    path: '/bank/accounts',
+    says: 'Lists our accounts at the bank without an API.',
+    fields: {},
+    gives: rows(
+      'accounts',
+      [
+        'asset',
+        {
+          currency: Type.String({ description: 'Currency of the account' }),
+          bank: Type.String({ description: 'Name of the bank' }),
+          payoutFile: Type.String({ description: 'Format of files of payouts' }),
+          csvStatements: Type.Boolean({ description: 'Whether statements may be CSV' }),
+        },
+      ],
+      ['rail'],
+    ),
+    command: {
+      words: 'bank accounts',
+      list: 'accounts',
+      columns: ['asset', 'currency', 'bank', 'payoutFile', 'csvStatements'],
+    },
+  }),
+  payouts: look({
+    path: '/bank/payouts',
+    says: 'Lists payouts that wait for the next file.',
+    fields: { asset: optional(asset) },
+    gives: rows('payouts', [
+      ...['key', { endToEnd }, 'asset', 'units'],
+      {
+        listedAt: Type.String({ description: 'Since when it waits: ISO 8601 in UTC' }),
+        batchId: Type.Null({ description: 'It is in no file' }),
+        rejectedAt: Type.Null({ description: 'It is not rejected' }),
+        rejectedWhy: Type.Null({ description: 'It is not rejected' }),
+      },
+    ]),
+    command: {
+      words: 'bank payouts',
+      list: 'payouts',
+      columns: ['key', 'asset', 'units', 'listedAt', 'endToEnd'],
+    },
+  }),
+  takeOff: act({
+    name: 'bank.take_off',
+    path: '/bank/payouts/:key/take-off',
+    says: 'Takes a payout off the list of the next file: it is rejected.',
+    right: 'money',
+    people: 'one',
+    fields: { key: about(text(60), 'Id of the payout', 'pay_17_1') },
+    refuses: ['batch_refused'],
+    gives: done(null, ['key']),
+    command: { words: 'bank take-off' },
+  }),
+  close: act({
+    name: 'bank.close_file',
+    path: '/bank/files',
+    says: 'Closes the payouts that wait into a file.',
+    right: 'money',
+    people: 'named',
+    weighs: true,
+    fields: {
+      asset,
+      until: optional(about(time, 'Payouts that were listed later are left for the next file', '2027-01-31T00:00:00Z')),
+      payouts: optional(about(listOf(payoutKey, MOST_PAYOUTS), 'Exactly these payouts', ['pay_17_1'])),
+    },
+    refuses: ['batch_refused', ...PROPOSES],
+    gives: done(
+      [
+        ...['asset', 'units'],
+        {
+          payouts: Type.Array(Type.String(), { description: 'Ids of the payouts that still wait' }),
+          lastFile: maybe(Type.String({ description: 'Number of the last file of the asset' })),
+        },
+      ],
+      [...FILE, { leftOut }],
+    ),
+    command: {
+      words: 'bank close',
+      args: ['asset'],
+      options: [],
+      dryRun: { of: closePreview, list: 'leftOut', columns: ['key', 'why'] },
+    },
+  }),
+  closePreview,
+  files: look({
+    path: '/bank/files',
+    says: 'Lists files of payouts, the newest first.',
+    fields: {},
+    gives: rows('files', FILE),
+    command: {
+      words: 'bank files',
+      list: 'files',
+      columns: ['id', 'asset', 'payouts', 'units', 'closedAt', 'closedBy', 'withdrawnAt'],
+    },
+  }),
+  file: look({
+    path: '/bank/files/:id',
+    says: 'Shows a file of payouts, and what became of each of them.',
+    fields: { id: file },
+    gives: thing([...FILE, { list: many(['key', { endToEnd }, 'units', 'state'], 'Its payouts') }]),
+    command: { words: 'bank file', list: 'list', columns: ['key', 'units', 'state', 'endToEnd'] },
+  }),
+  download: act({
+    name: 'bank.hand_out_file',
+    path: '/bank/files/:id/download',
+    says: 'Writes the file, to be uploaded to the bank once.',
+    right: 'money',
+    people: 'named',
+    weighs: true,
+    fields: { id: file },
+    refuses: ['batch_refused', ...PROPOSES],
+    gives: Type.String({
+      format: 'binary',
+      description:
+        'The file itself; its SHA-256 stands in the header `x-content-sha256`, its name in `content-disposition`',
+    }),
+    command: { words: 'bank download', getsFile: true },
+  }),
+  withdraw: act({
+    name: 'bank.withdraw_file',
+    path: '/bank/files/:id/withdraw',
+    says: 'Declares that a file was not uploaded: its payouts are rejected.',
+    right: 'money',
+    people: 'named',
+    weighs: true,
+    fields: { id: file },
+    refuses: ['batch_refused', ...PROPOSES],
+    gives: done(SEEN, FILE),
+    command: { words: 'bank withdraw' },
+  }),
+  take: act({
+    name: 'bank.take_statement',
+    path: '/bank/statements',
+    says: 'Takes in a statement of the bank, all of it or nothing.',
+    right: 'money',
+    people: 'rules',
+    morePeople: 'One where it has no new credit. Another operator confirms it by sending the same file.',
+    weighs: true,
+    reasonIsOptional: true,
+    takesFile: true,
+    fields: { asset },
+    refuses: ['file_refused', 'batch_refused', 'own_proposal', 'agreed_already', 'proposal_waits', ...PROPOSES],
+    gives: done(
+      [
+        ...['asset', 'sha256', 'creditUnits', 'debitUnits'],
+        {
+          lines: Type.Integer({ description: 'How many new lines are left in it' }),
+          importId: maybe(Type.String({ description: 'Number under which it was taken' })),
+        },
+      ],
+      [{ import: thing(IMPORT, 'As it was taken'), gaps, taken: Type.String({ description: 'How it was taken' }) }],
+    ),
+    command: {
+      words: 'bank take',
+      args: ['asset', 'file'],
+      options: [],
+      sendsFile: true,
+      dryRun: {
+        of: takePreview,
+        list: 'lines',
+        columns: [
+          ...['day', 'direction', 'units', 'means', 'payout', 'goesTo', 'orderState', 'orderAsks', 'why', 'reference'],
+        ],
+      },
+    },
+  }),
+  takePreview,
+  imports: look({
+    path: '/bank/imports',
+    says: 'Lists statements taken in, by file.',
+    fields: {},
+    gives: rows('imports', IMPORT),
+    command: {
+      words: 'bank imports',
+      list: 'imports',
+      columns: ['id', 'asset', 'format', 'lines', 'newLines', 'importedAt', 'importedBy'],
+    },
+  }),
+  statements: look({
+    path: '/bank/statements',
+    says: 'Lists statements of a span of days, with their balances.',
+    fields: {
+      asset,
+      from: about(day, 'First day', '2027-01-01'),
+      to: about(day, 'Last day', '2027-01-31'),
+    },
+    gives: rows('statements', [
+      ...['id', 'asset'],
+      {
+        sequence: maybe(Type.String({ description: 'Number that the bank gave it' })),
+        from: Type.String({ description: 'First day' }),
+        to: Type.String({ description: 'Last day' }),
+        standsTo: Type.String({ description: 'Day up to which the account is known' }),
+        opening: maybe(Type.String({ description: 'Balance at its begin' })),
+        closing: maybe(Type.String({ description: 'Balance at its end' })),
+      },
+    ]),
+    command: {
+      words: 'bank statements',
+      args: ['asset', 'from', 'to'],
+      list: 'statements',
+      columns: ['id', 'from', 'to', 'opening', 'closing', 'sequence'],
+    },
+  }),
+  confirmRestore: act({
+    name: 'bank.confirm-restore',
+    path: '/bank-restore/confirm',
+    says: 'States that the statements show every file uploaded before a restore: files are closed again.',
+    right: 'money',
+    people: 'two',
+    fields: {},
+    refuses: ['batch_refused', 'unknown_path', ...PROPOSES],
+    gives: done([
+      {
+        confirmed: Type.Boolean({ description: 'Whether it is stated' }),
+        'restoredAt?': Type.String({ description: 'When the database was put back: ISO 8601 in UTC' }),
+        'doubtful?': Type.Array(Type.Unknown(), { description: 'Debits that may be of a file that is lost' }),
+      },
+    ]),
+    command: { words: 'bank confirm-restore' },
+  }),
+};

@@ -1,0 +1,227 @@
+/** Cases and what a person does with them; customers and their reviews. */
+import { Type } from 'typebox';
+import { MAX_CASES } from '../../../compliance/index.ts';
+import { HIGHEST_LEVEL } from '../../../customers/index.ts';
+import { CASE_CORRECTIONS } from '../../../orders/index.ts';
+import { act, limit, look, PROPOSES } from '../declare.ts';
+import { about, amount, flag, id, oneOf, optional, orNone, text, typed, whole } from '../fields.ts';
+import { done, maybe, pages, thing } from '../replies.ts';
+import { customerId, operatorName } from './forms.ts';
+
+const CASE = ['kind', 'about', 'assignee', 'outcome', 'open'] as const;
+const ROW = [
+  ...['id', 'kind', 'subject', 'reason', 'facts', 'assignee', 'outcome'],
+  {
+    means: Type.String({ description: 'What it means' }),
+    remedy: Type.String({ description: 'What to do' }),
+    page: Type.String({ description: 'Page of the handbook' }),
+  },
+  ...['who', 'orderId', 'partnerId', 'openedAt', 'closedAt'],
+];
+
+export const CASES = {
+  list: look({
+    path: '/cases',
+    says: 'Lists cases, the oldest first; only open ones unless `open` is false.',
+    fields: {
+      open: optional(about(flag, 'Whether the case is open', true)),
+      kind: optional(about(text(60), 'Kind of case', 'on_hold')),
+      assignee: optional(about(text(40), 'Operator who looks after it', 'ada')),
+      ...{ after: optional(id), limit: limit(MAX_CASES) },
+    },
+    table: {
+      list: 'cases',
+      columns: [
+        ...['id', 'openedAt', 'closedAt', 'kind', 'subject', 'orderId', 'partnerId', 'who', 'assignee', 'reason'],
+        ...['outcome', 'facts'],
+      ],
+    },
+    refuses: ['unknown_case'],
+    gives: pages('cases', ROW),
+    command: { words: 'cases', columns: ['id', 'openedAt', 'kind', 'subject', 'who', 'assignee', 'reason'] },
+  }),
+  one: look({
+    path: '/cases/:case',
+    says: 'Shows a case: what it means, what to do, and what was done.',
+    fields: { case: id },
+    refuses: ['unknown_case'],
+    gives: thing([...ROW, 'actions']),
+    command: { words: 'case' },
+  }),
+  payer: act({
+    name: 'case.payer',
+    path: '/cases/:case/payer',
+    says: 'Shows who paid what a case is about.',
+    right: 'personal',
+    people: 'one',
+    fields: { case: id },
+    refuses: ['unknown_case', 'unknown_deposit'],
+    gives: done(['deposits'], ['payers']),
+    command: { words: 'case payer' },
+  }),
+  assign: act({
+    name: 'case.assign',
+    path: '/cases/:case/assign',
+    says: 'Names who looks after a case.',
+    right: 'cases',
+    people: 'one',
+    fields: { case: id, to: about(orNone(operatorName), 'Name of an operator; none for nobody', 'ada') },
+    refuses: ['unknown_case', 'unknown_operator'],
+    gives: done(CASE),
+    command: { words: 'case assign', args: ['case', 'to'] },
+  }),
+  note: act({
+    name: 'case.note',
+    path: '/cases/:case/note',
+    says: 'Keeps the reason as a note in a case.',
+    right: 'cases',
+    people: 'one',
+    fields: { case: id },
+    refuses: ['unknown_case'],
+    gives: done(CASE),
+    command: { words: 'case note' },
+  }),
+  close: act({
+    name: 'case.close',
+    path: '/cases/:case/close',
+    says: 'Closes a case that no action of ours would close.',
+    right: 'cases',
+    people: 'one',
+    fields: { case: id, outcome: about(typed(200), 'How it ended, in words', 'the bank explained the charge') },
+    refuses: ['unknown_case'],
+    gives: done(CASE),
+    command: { words: 'case close', args: ['case', 'outcome'] },
+  }),
+  correct: act({
+    name: 'entry.correct-case',
+    path: '/cases/:case/correct',
+    says: 'Ends a case by a correcting entry.',
+    right: 'money',
+    people: 'two',
+    weighs: true,
+    fields: {
+      case: id,
+      as: about(oneOf(CASE_CORRECTIONS), 'Kind of entry, which says which accounts it touches'),
+      ...{ amount, evidence: text(200) },
+      deposit: optional(
+        about(id, 'With lost_order: the deposit that was given for the order; with undone: the deposit that came back'),
+      ),
+    },
+    refuses: [
+      ...(['unknown_case', 'unknown_deposit', 'unknown_customer', 'does_not_fit', 'malformed_amount'] as const),
+      ...PROPOSES,
+    ],
+    gives: done(['kind', 'subject', 'open', 'asset', 'units', 'reference']),
+    command: { words: 'case correct', args: ['case', 'as', 'amount', 'evidence'] },
+  }),
+};
+
+const REVIEW = ['level', 'verification', 'version'] as const;
+const maybeTime = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
+
+export const CUSTOMERS = {
+  one: look({
+    path: '/customers/:customer',
+    says: 'Shows a customer, without anything personal.',
+    fields: { customer: text(40) },
+    refuses: ['unknown_customer'],
+    gives: thing([
+      ...['id', 'partnerId', 'kind', 'level', 'verification', 'blocked', 'createdAt', 'updatedAt'],
+      {
+        previousLevel: Type.Integer({ description: 'Level of verification before' }),
+        failedReason: maybe(Type.String({ description: 'Why verification failed' })),
+        country: maybe(Type.String({ description: 'Country, two letters' })),
+        loggedInAt: maybeTime('When the customer last logged in'),
+        clientCustomerId: maybe(Type.String({ description: 'The partner’s own id of the customer' })),
+        accounts: Type.Array(Type.Unknown(), { description: 'Accounts: number, fiat, last characters' }),
+      },
+    ]),
+    command: { words: 'customer' },
+  }),
+  personal: act({
+    name: 'customer.personal',
+    path: '/customers/:customer/personal',
+    says: 'Shows the phone, e-mail address, name and accounts of a customer.',
+    right: 'personal',
+    people: 'one',
+    fields: { customer: customerId },
+    refuses: ['unknown_customer'],
+    gives: done(null, ['personal']),
+    command: { words: 'customer personal' },
+  }),
+  review: act({
+    name: 'review.open',
+    path: '/customers/:customer/review/open',
+    says: 'Shows what a customer supplied to be verified.',
+    right: 'personal',
+    people: 'one',
+    fields: { customer: customerId },
+    refuses: ['unknown_customer'],
+    gives: done(REVIEW, ['review']),
+    command: { words: 'customer review' },
+  }),
+  decide: act({
+    name: 'review.decide',
+    path: '/customers/:customer/review/decide',
+    says: 'Ends a review. The partner is shown the reason of a refusal.',
+    right: 'reviews',
+    people: 'one',
+    fields: {
+      customer: customerId,
+      version: about(whole(1, 1_000_000), 'Version of the details that were looked at', 1),
+      outcome: about(oneOf(['verified', 'failed', 'refused']), 'Verified, failed (may try again) or refused for good'),
+      level: optional(about(whole(1, HIGHEST_LEVEL), 'With verified: to which level', 1)),
+    },
+    refuses: ['unknown_customer'],
+    gives: done(REVIEW),
+    command: { words: 'customer decide', args: ['customer', 'version', 'outcome'] },
+  }),
+  detachPhone: act({
+    name: 'customer.detach_phone',
+    path: '/customers/:customer/detach-phone',
+    says: 'Takes a phone number off a customer, because its network gave it to somebody else.',
+    right: 'reviews',
+    people: 'one',
+    fields: {
+      customer: customerId,
+      evidence: about(
+        typed(500, /\S{2}/, 'what was verified, in 3 to 500 characters'),
+        'What was verified afresh, and where that is kept',
+        'new owner verified, ticket 4711',
+      ),
+    },
+    refuses: ['unknown_customer'],
+    gives: done(
+      [
+        {
+          hasPhone: Type.Boolean({ description: 'Whether the customer has a phone number' }),
+          evidence: Type.String({ description: 'What was verified' }),
+        },
+      ],
+      [{ detached: Type.Boolean({ description: 'Whether there was a number to take off' }) }],
+    ),
+    command: { words: 'customer detach-phone', args: ['customer', 'evidence'] },
+  }),
+  block: act({
+    name: 'customer.block',
+    path: '/customers/:customer/block',
+    says: 'Blocks a customer: no new orders, and what is not submitted is held.',
+    right: 'block',
+    people: 'one',
+    fields: { customer: customerId },
+    refuses: ['unknown_customer'],
+    gives: done(['blocked', 'debts'], ['underWay']),
+    command: { words: 'customer block' },
+  }),
+  unblock: act({
+    name: 'customer.unblock',
+    path: '/customers/:customer/unblock',
+    says: 'Unblocks a customer; the proposal shows what the customer owes.',
+    right: 'money',
+    people: 'two',
+    fields: { customer: customerId },
+    refuses: ['unknown_customer', ...PROPOSES],
+    gives: done(['blocked', 'debts']),
+    command: { words: 'customer unblock' },
+  }),
+};

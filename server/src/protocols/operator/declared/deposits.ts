@@ -1,0 +1,335 @@
+/** Deposits, what lies in suspense, who paid, and money that nobody claims. */
+import { Type } from 'typebox';
+import { MAX_DORMANT, MAX_DUST, MAX_LISTED } from '../../../orders/index.ts';
+import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
+import { about, amount, flag, id, oneOf, optional, orNone, text, time, whole } from '../fields.ts';
+import { done, many, maybe, pages, thing } from '../replies.ts';
+import { address, assetCode } from './forms.ts';
+
+const DEPOSIT_STATES = ['seen', 'confirmed', 'reversed', 'applied', 'suspense', 'refunded', 'lost'] as const;
+const MOST_DAYS = 36_500;
+const MOST_NOTICE_DAYS = 365;
+const HELD = ['state', 'asset', 'units', 'refunds', { heldBy: maybe(Type.String({ description: 'Who holds it' })) }];
+
+export const DEPOSITS = {
+  list: look({
+    path: '/deposits',
+    says: 'Lists deposits of all rails, the newest first.',
+    fields: {
+      ...FILTERS,
+      state: optional(oneOf(DEPOSIT_STATES)),
+      ...{ below: optional(id), limit: limit(MAX_LISTED) },
+    },
+    table: {
+      list: 'deposits',
+      columns: [
+        ...['id', 'seenAt', 'confirmedAt', 'partnerId', 'customerId', 'marketId', 'orderId', 'orderState', 'rail'],
+        ...['asset', 'units', 'takenUnits', 'refundUnits', 'state', 'origin', 'why', 'late', 'dust', 'reference'],
+      ],
+    },
+    refuses: [...NARROWED, 'unknown_deposit'],
+    command: {
+      words: 'deposit list',
+      columns: ['id', 'seenAt', 'rail', 'units', 'asset', 'state', 'why', 'orderId', 'partnerId', 'reference'],
+    },
+  }),
+  suspense: look({
+    path: '/suspense',
+    says: 'Lists money in suspense, the oldest first: for how long it lies there, and whom it waits for.',
+    fields: {
+      ...FILTERS,
+      state: optional(oneOf(['confirmed', 'applied', 'suspense', 'refunded', 'lost'])),
+      ...{ after: optional(id), limit: limit(MAX_LISTED) },
+    },
+    gives: pages('suspense', [
+      ...['deposit', 'seenAt', 'days', 'waitsFor', 'partnerId', 'customerId', 'marketId', 'orderId', 'rail'],
+      { until: Type.String({ description: 'What has to happen before it goes on' }) },
+      ...['asset', 'units', 'freeUnits', 'underWayUnits', 'state', 'origin', 'why', 'dust', 'refund', 'refundState'],
+    ]),
+    table: {
+      list: 'suspense',
+      columns: [
+        ...['deposit', 'seenAt', 'days', 'waitsFor', 'until', 'partnerId', 'customerId', 'marketId', 'orderId', 'rail'],
+        ...['asset', 'units', 'freeUnits', 'underWayUnits', 'state', 'origin', 'why', 'dust', 'refund', 'refundState'],
+      ],
+    },
+    refuses: [...NARROWED, 'unknown_deposit'],
+    command: {
+      words: 'suspense list',
+      columns: ['deposit', 'days', 'units', 'asset', 'waitsFor', 'until', 'why', 'orderId', 'partnerId', 'refund'],
+    },
+  }),
+  one: look({
+    path: '/deposits/:deposit',
+    says: 'Shows a deposit and its refunds, without anything personal.',
+    fields: { deposit: id },
+    refuses: ['unknown_deposit'],
+    gives: thing([
+      ...['id', 'rail', { externalId: Type.String({ description: 'What the rail calls it' }) }, 'orderId', 'partnerId'],
+      ...['state', 'asset', 'units', { target: Type.String({ description: 'Address or reference that it came to' }) }],
+      ...['reference', 'why', 'seenAt', 'confirmedAt', 'refunds'],
+      {
+        ageDays: Type.Integer({ description: 'How many days old it is' }),
+        returnLinks: Type.Array(Type.Unknown(), { description: 'Links that were made, and what was confirmed there' }),
+        heldBy: maybe(Type.String({ description: 'Who holds it' })),
+      },
+    ]),
+    command: { words: 'deposit' },
+  }),
+  payer: act({
+    name: 'deposit.payer',
+    path: '/deposits/:deposit/payer',
+    says: 'Shows who paid: name, account, text, address.',
+    right: 'personal',
+    people: 'one',
+    fields: { deposit: id },
+    refuses: ['unknown_deposit'],
+    gives: done(null, ['payer']),
+    command: { words: 'deposit payer' },
+  }),
+  return: act({
+    name: 'deposit.return',
+    path: '/deposits/:deposit/return',
+    says: 'Sends a deposit back to the account it came from; coins go to the address that the customer confirmed (return-link), or that their sender signed for.',
+    right: 'money',
+    people: 'two',
+    morePeople: FINDS,
+    weighs: true,
+    fields: {
+      deposit: id,
+      address: optional(address),
+      signature: optional(
+        about(
+          text(132, /^0x[0-9a-fA-F]{130}$/, 'a signature: 0x and 130 hex digits'),
+          'Signature of the sender under the text of deposit return-text',
+          `0x${'0'.repeat(130)}`,
+        ),
+      ),
+      pastHits: optional(flag),
+    },
+    refuses: [
+      ...(['unknown_deposit', 'unknown_order', 'unknown_customer', 'unknown_account', 'deposit_unfit'] as const),
+      ...(['does_not_fit', 'refund_under_way', 'refund_exceeds'] as const),
+      ...PROPOSES,
+    ],
+    gives: done([
+      ...['state', 'asset', 'units'],
+      {
+        to: Type.String({ description: 'Where it goes: an address, or account:<number>' }),
+        'confirmed?': Type.Object({}, { description: 'The link on whose word it goes there' }),
+      },
+      ...['refunds', 'approves'],
+    ]),
+    command: { words: 'deposit return' },
+  }),
+  returnText: look({
+    path: '/deposits/:deposit/return-text',
+    says: 'Shows the text that the sender of coins signs, so that they go back to an address.',
+    fields: { deposit: id, address },
+    refuses: ['unknown_deposit'],
+    gives: thing(['text']),
+    command: { words: 'deposit return-text', args: ['deposit', 'address'] },
+  }),
+  returnLink: act({
+    name: 'deposit.return-link',
+    path: '/deposits/:deposit/return-link',
+    says: 'Makes a link, for the customer alone, to a page that asks where coins go back to; it is shown once and ends in 7 days.',
+    right: 'money',
+    people: 'one',
+    fields: { deposit: id },
+    refuses: ['unknown_deposit', 'does_not_fit', 'refund_under_way', 'deposit_unfit'],
+    gives: done(
+      [
+        ...['state', 'asset', 'units'],
+        { confirmed: maybe(Type.String({ description: 'Address that the customer confirmed by a link before' })) },
+      ],
+      [{ returnUrl: Type.String({ description: 'The link: shown once' }) }, 'expiresAt'],
+    ),
+    command: { words: 'deposit return-link' },
+  }),
+  refund: act({
+    name: 'deposit.refund',
+    path: '/deposits/:deposit/refund',
+    says: 'Refunds what lies in suspense of a deposit.',
+    right: 'money',
+    people: 'rules',
+    morePeople: `Two at least where it belongs to no order, or its order owes. ${FINDS}`,
+    weighs: true,
+    fields: {
+      deposit: id,
+      amount: optional(about(amount, 'A part of it; without it, all', '25')),
+      ...{ address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) },
+      despiteDebt: optional(about(flag, 'Refunds it although its order owes: the debt stays', false)),
+    },
+    refuses: [
+      ...(['unknown_deposit', 'unknown_order', 'unknown_account', 'unknown_customer', 'deposit_unfit'] as const),
+      ...(['malformed_amount', 'refund_under_way', 'refund_exceeds'] as const),
+      ...PROPOSES,
+    ],
+    gives: done(['state', 'asset', 'units', 'refunds', 'approves']),
+    command: { words: 'deposit refund' },
+  }),
+  hold: act({
+    name: 'deposit.hold',
+    path: '/deposits/:deposit/hold',
+    says: 'Holds what lies in suspense of a deposit: nothing of it leaves.',
+    right: 'block',
+    people: 'one',
+    fields: { deposit: id },
+    refuses: ['unknown_deposit', 'payout_submitted', 'deposit_unfit', 'unknown_customer'],
+    gives: done(HELD),
+    command: { words: 'deposit hold' },
+  }),
+  release: act({
+    name: 'deposit.release',
+    path: '/deposits/:deposit/release',
+    says: 'Ends the hold on a deposit.',
+    right: 'money',
+    people: 'rules',
+    morePeople: 'Two at least where it belongs to no order.',
+    weighs: true,
+    fields: { deposit: id },
+    refuses: ['unknown_deposit', 'deposit_unfit', ...PROPOSES],
+    gives: done(HELD),
+    command: { words: 'deposit release' },
+  }),
+  assign: act({
+    name: 'deposit.assign',
+    path: '/deposits/:deposit/assign',
+    says: 'Makes money in suspense the deposit of an order; it may also replace a reversed one, or pay a debt.',
+    right: 'money',
+    people: 'rules',
+    morePeople: 'Two at least where the deposit is not that order’s.',
+    weighs: true,
+    fields: { deposit: id, order: id, amount: optional(about(amount, 'A part of it; without it, all', '25')) },
+    refuses: [
+      ...(['unknown_deposit', 'unknown_order', 'deposit_unfit', 'malformed_amount', 'order_over'] as const),
+      ...(['refund_under_way'] as const),
+      ...PROPOSES,
+    ],
+    gives: done([
+      ...['state', 'asset', 'units'],
+      {
+        belongs: maybe(Type.String({ description: 'Number of the order that it belongs to' })),
+        order: Type.Object({}, { description: 'The order: number, state, version' }),
+      },
+    ]),
+    command: { words: 'deposit assign', args: ['deposit', 'order'] },
+  }),
+};
+
+/** What was announced; null where it is not dormant any more. */
+const woken = thing([
+  ...['action', 'subject', { outcome: Type.Literal('done') }],
+  { after: Type.Unknown({ description: 'What is dormant of it still; null for nothing' }) },
+]);
+const amounts = (description: string) => Type.String({ description });
+
+export const UNCLAIMED = {
+  dormant: look({
+    path: '/dormant',
+    says: 'Lists money that nobody claims: announced and dormant, with its age, and totals by asset.',
+    fields: { after: optional(id), limit: limit(MAX_DORMANT) },
+    gives: pages(
+      'money',
+      [
+        ...['id', 'depositId', 'orderId', 'partnerId', 'rail', 'asset', 'units', 'since'],
+        { noticedAt: maybe(Type.String({ description: 'When it was announced: ISO 8601 in UTC' })) },
+        ...['dormantFrom', 'dormantAt', 'days', 'state'],
+      ],
+      [
+        {
+          policy: maybe(Type.Object({}, { description: 'After how many days it is dormant, and announced before' })),
+          totals: many(
+            [
+              'asset',
+              {
+                announcedUnits: amounts('What is announced'),
+                dormantUnits: amounts('What is dormant'),
+                under1yUnits: amounts('What is younger than a year'),
+                under3yUnits: amounts('What is younger than three years'),
+                over3yUnits: amounts('What is older'),
+                count: Type.Integer({ description: 'How many' }),
+                oldestDays: Type.Integer({ description: 'Age of the oldest, in days' }),
+              },
+            ],
+            'Sums by asset',
+          ),
+        },
+      ],
+    ),
+    command: {
+      words: 'dormant',
+      list: 'money',
+      columns: ['id', 'state', 'days', 'depositId', 'orderId', 'asset', 'units', 'since', 'dormantFrom', 'dormantAt'],
+    },
+  }),
+  wakeDeposit: act({
+    name: 'deposit.wake',
+    path: '/deposits/:deposit/wake',
+    says: 'Takes a dormant deposit back into suspense.',
+    right: 'money',
+    people: 'one',
+    fields: { deposit: id },
+    refuses: ['unknown_deposit', 'unknown_order', 'does_not_fit'],
+    gives: woken,
+    command: { words: 'dormant wake-deposit' },
+  }),
+  wakeOrder: act({
+    name: 'order.wake',
+    path: '/orders/:order/wake',
+    says: 'Ends the dormancy of what an order holds.',
+    right: 'money',
+    people: 'one',
+    fields: { order: id },
+    refuses: ['unknown_deposit', 'unknown_order', 'does_not_fit'],
+    gives: woken,
+    command: { words: 'dormant wake-order' },
+  }),
+  dormancy: act({
+    name: 'dormancy.set',
+    path: '/dormancy',
+    says: 'Sets after how many days unclaimed money is dormant, and how many days before that it is announced.',
+    right: 'terms',
+    people: 'rules',
+    fields: {
+      afterDays: about(orNone(whole(1, MOST_DAYS)), 'Days until money is dormant; none for never', 1095),
+      noticeDays: about(whole(1, MOST_NOTICE_DAYS), 'Days before that at which it is announced', 90),
+    },
+    refuses: PROPOSES,
+    gives: done([
+      {
+        afterDays: Type.Integer({ description: 'Days until money is dormant' }),
+        noticeDays: Type.Integer({ description: 'Days before that at which it is announced' }),
+      },
+    ]),
+    command: { words: 'dormancy set', args: ['afterDays', 'noticeDays'] },
+  }),
+  dust: act({
+    name: 'dust.set',
+    path: '/dust',
+    says: 'Sets the amount below which money that no order takes opens no case.',
+    right: 'terms',
+    people: 'rules',
+    fields: { asset: assetCode, below: about(orNone(amount), 'The amount; none takes the limit away', '0.10') },
+    refuses: ['malformed_amount', ...PROPOSES],
+    gives: done(['belowUnits']),
+    command: { words: 'dust set', args: ['asset', 'below'] },
+  }),
+  writeOff: act({
+    name: 'dust.write-off',
+    path: '/dust/write-off',
+    says: 'Books dust in suspense that arrived before a time as rounding, the oldest first.',
+    right: 'money',
+    people: 'two',
+    weighs: true,
+    fields: {
+      asset: assetCode,
+      before: about(time, 'Only what arrived before this time', '2027-01-31T00:00:00Z'),
+      most: about(whole(1, MAX_DUST), 'At most so many deposits', 100),
+    },
+    refuses: ['does_not_fit', 'unknown_customer', ...PROPOSES],
+    gives: done(['asset', { count: Type.Integer({ description: 'How many are left' }) }, 'units', 'deposits']),
+    command: { words: 'dust write-off', args: ['asset', 'before', 'most'] },
+  }),
+};

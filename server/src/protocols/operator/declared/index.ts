@@ -1,0 +1,51 @@
+/**
+ * All endpoints of the operator's wire, in the order of the description. Everything that is said of one stands in its declaration;
+ * docs/operator-api.md, docs/operator-openapi.json and the commands of `npm run operator` are made from this table.
+ */
+import type { Declared } from '../declare.ts';
+import { BANK } from './bank.ts';
+import { CASES, CUSTOMERS } from './cases.ts';
+import { DEPOSITS, UNCLAIMED } from './deposits.ts';
+import { BULK, ORDERS } from './orders.ts';
+import { PARTNERS } from './partners.ts';
+import { MOVEMENTS, PAYOUTS } from './payouts.ts';
+import { AUDITED, OPERATORS, PROPOSALS, RULES } from './people.ts';
+import { REPORTS_OF } from './reports.ts';
+import { SWITCHES } from './switches.ts';
+import { TERMS_OF_TRADE } from './terms.ts';
+
+interface Group {
+  readonly name: string;
+  readonly says: string;
+  readonly endpoints: readonly Declared[];
+}
+
+const group = (name: string, says: string, ...parts: readonly Readonly<Record<string, unknown>>[]): Group => ({
+  name,
+  says,
+  endpoints: parts.flatMap((part) => Object.values(part) as Declared[]),
+});
+
+export const GROUPS: readonly Group[] = [
+  group('Orders', 'One order at a time.', ORDERS),
+  group('Orders of a span', 'All orders of a market and a span of time at once.', BULK),
+  group('Deposits', 'Money that has come in, and what lies in suspense.', DEPOSITS),
+  group('Unclaimed money', 'Dormant money and dust.', UNCLAIMED),
+  group('Payouts', 'Money that leaves.', PAYOUTS),
+  group('Movements and breaks', 'What the books and the outside do not agree on.', MOVEMENTS),
+  group('Cases', 'What waits for a person.', CASES),
+  group('Customers', 'Customers and their reviews.', CUSTOMERS),
+  group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
+  group('Bank', 'The desk of a bank without an API. Served only where there is such a bank.', BANK),
+  group('Partners', 'Partners, their keys and what is held since a leak.', PARTNERS),
+  group('Terms', 'Markets, prices, fees, limits, policies.', TERMS_OF_TRADE),
+  group(
+    'Proposals',
+    'Actions that wait for others to agree, or for their delay. Such an action answers 202 with `action`, `subject`, `outcome` (`proposed`, or `agreed` where others are still wanted), `proposal` (its number), `people`, `agreed`, `expiresAt` and `readyAt`.',
+    PROPOSALS,
+  ),
+  group('Reports', 'The audit, the trial balance, statements and revenue.', AUDITED, REPORTS_OF),
+  group('Operators', 'Operators, their tokens, and how many people an action takes.', OPERATORS, RULES),
+];
+
+export const ENDPOINTS: readonly Declared[] = GROUPS.flatMap(({ endpoints }) => endpoints);

@@ -1,0 +1,383 @@
+/** Orders, one at a time and all of a span: what is read of them, and what is done with them. */
+import { Type } from 'typebox';
+import { MAX_LISTED, MAX_UNPAID, STATES } from '../../../orders/index.ts';
+import { PRICED_FEES } from '../../../quotes/index.ts';
+import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
+import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../fields.ts';
+import { done, maybe, thing } from '../replies.ts';
+import { address, TERMS } from './forms.ts';
+
+/** One order is not compensated for the same fee again and again. */
+const MOST_TIMES = 20;
+const ORDER_STATES = Object.keys(STATES) as (keyof typeof STATES)[];
+const ORDER = ['state', 'version', 'exception', 'asset', 'receivedUnits', 'payoutAsset', 'payoutUnits'] as const;
+const to = { address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) };
+const span = { market: id, from: time, until: time };
+
+export const ORDERS = {
+  lookup: look({
+    path: '/lookup',
+    says: 'Finds orders, deposits, payouts and customers by an id, address, hash or reference.',
+    fields: {
+      text: about(
+        text(128, /^[\x21-\x7e]{2,}$/, 'an id, address, hash or reference of 2 to 128 characters'),
+        'What to look for',
+        '0x52908400098527886E0F7030069857D2E4169EE7',
+      ),
+    },
+    gives: thing(['orders', 'deposits', 'payouts', 'customers']),
+    command: { words: 'lookup', args: ['text'] },
+  }),
+  list: look({
+    path: '/orders',
+    says: 'Lists orders of all partners, the newest first.',
+    fields: {
+      ...FILTERS,
+      state: optional(oneOf(ORDER_STATES)),
+      ...{ below: optional(id), limit: limit(MAX_LISTED) },
+    },
+    table: {
+      list: 'orders',
+      columns: [
+        ...['id', 'createdAt', 'partnerId', 'customerId', 'marketId', 'direction', 'state', 'exception', 'failure'],
+        ...['depositRail', 'depositAsset', 'depositUnits', 'receivedUnits', 'refundedUnits'],
+        ...['payoutRail', 'payoutAsset', 'payoutUnits', 'rate'],
+        ...['feeAsset', 'feeOperator', 'feePartner', 'feeRail', 'feeChain', 'updatedAt'],
+      ],
+    },
+    refuses: [...NARROWED, 'unknown_order'],
+    command: {
+      words: 'orders list',
+      columns: [
+        ...['id', 'createdAt', 'partnerId', 'customerId', 'marketId', 'state', 'depositUnits', 'depositAsset'],
+        ...['payoutUnits', 'payoutAsset', 'exception'],
+      ],
+    },
+  }),
+  timeline: look({
+    path: '/orders/:order/timeline',
+    says: 'Shows all that happened to an order, and what happens next and by when.',
+    fields: { order: id },
+    refuses: ['unknown_order'],
+    gives: thing([
+      ...['order', 'partner', 'customer', 'state', 'exception', 'heldBy', 'since', 'next', 'otherwise', 'lines'],
+      { by: maybe(Type.String({ description: 'By when that happens: ISO 8601 in UTC' })) },
+    ]),
+    command: {
+      words: 'order',
+      list: 'lines',
+      columns: ['at', 'kind', 'what', 'amount', 'reference'],
+      brief: ['entry', 'event', 'decision'],
+    },
+  }),
+  trace: look({
+    path: '/orders/:order/trace',
+    says: 'Shows an order as it is kept, with its balances and ledger entries.',
+    fields: { order: id },
+    refuses: ['unknown_order'],
+    gives: Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description: 'The order, its history, deposits, payouts, refunds, links, balances and entries',
+      },
+    ),
+    command: { words: 'order trace' },
+  }),
+  release: act({
+    name: 'order.release',
+    path: '/orders/:order/release',
+    says: 'Lets a held order go on to its payout.',
+    right: 'money',
+    people: 'rules',
+    morePeople: FINDS,
+    weighs: true,
+    fields: { order: id },
+    refuses: ['unknown_order', 'order_over', ...PROPOSES],
+    gives: done([...ORDER, 'approves']),
+    command: { words: 'order release' },
+  }),
+  hold: act({
+    name: 'order.hold',
+    path: '/orders/:order/hold',
+    says: 'Takes an order back before its payout or refund is submitted.',
+    right: 'block',
+    people: 'one',
+    fields: { order: id },
+    refuses: ['unknown_order', 'order_over', 'payout_submitted'],
+    gives: done(ORDER, ['notCancelled?']),
+    command: { words: 'order hold' },
+  }),
+  cancel: act({
+    name: 'order.cancel',
+    path: '/orders/:order/cancel',
+    says: 'Ends an order for which no deposit has arrived.',
+    right: 'money',
+    people: 'one',
+    fields: { order: id },
+    refuses: ['unknown_order', 'order_over'],
+    gives: done(ORDER),
+    command: { words: 'order cancel' },
+  }),
+  requote: act({
+    name: 'order.requote',
+    path: '/orders/:order/requote',
+    says: 'Gives an order that is held, waits or is not submitted the price of now.',
+    right: 'money',
+    people: 'rules',
+    morePeople: FINDS,
+    weighs: true,
+    fields: { order: id },
+    refuses: [
+      ...(['unknown_order', 'order_over', 'payout_submitted', 'amount_outside_limits', 'amount_below_fees'] as const),
+      ...(['unknown_customer', 'verification_required'] as const),
+      ...PROPOSES,
+    ],
+    gives: done([...ORDER, 'approves?']),
+    command: { words: 'order requote' },
+  }),
+  refund: act({
+    name: 'order.refund',
+    path: '/orders/:order/refund',
+    says: 'Sends the deposit of an order back: to the destination named here, else to the one that customer or partner named.',
+    right: 'money',
+    people: 'rules',
+    morePeople: FINDS,
+    weighs: true,
+    fields: {
+      order: id,
+      failure: about(oneOf(['amount', 'name', 'other']), 'What was wrong: the partner sees it as a status', 'amount'),
+      ...to,
+    },
+    refuses: [
+      ...(['unknown_order', 'unknown_account', 'order_over', 'payout_submitted', 'destination_held'] as const),
+      ...(['refund_under_way', 'funds_short'] as const),
+      ...PROPOSES,
+    ],
+    gives: done([...ORDER, 'approves', { goesTo: Type.Object({}, { description: 'Where it goes' }) }]),
+    command: { words: 'order refund', args: ['order', 'failure'] },
+  }),
+  retry: act({
+    name: 'order.retry',
+    path: '/orders/:order/retry',
+    says: 'Sends a rejected payout out again.',
+    right: 'money',
+    people: 'rules',
+    morePeople: FINDS,
+    weighs: true,
+    fields: { order: id },
+    refuses: ['unknown_order', 'order_over', ...PROPOSES],
+    gives: done([...ORDER, 'approves']),
+    command: { words: 'order retry' },
+  }),
+  retryRefund: act({
+    name: 'order.retry-refund',
+    path: '/orders/:order/retry-refund',
+    says: 'Sends a rejected refund out again, to another destination where one is named.',
+    right: 'money',
+    people: 'rules',
+    morePeople: FINDS,
+    weighs: true,
+    fields: { order: id, ...to },
+    refuses: [
+      ...(['unknown_order', 'unknown_account', 'order_over', 'refund_under_way', 'funds_short'] as const),
+      ...(['destination_held'] as const),
+      ...PROPOSES,
+    ],
+    gives: done([...ORDER, 'approves']),
+    command: { words: 'order retry-refund' },
+  }),
+  destination: act({
+    name: 'order.destination',
+    path: '/orders/:order/destination',
+    says: 'Names where money of an order is sent back to, or paid again.',
+    right: 'money',
+    people: 'rules',
+    morePeople: FINDS,
+    weighs: true,
+    fields: { order: id, ...to },
+    refuses: ['unknown_order', 'unknown_account', 'refund_under_way', ...PROPOSES],
+    gives: done([...ORDER, 'waiting']),
+    command: { words: 'order destination' },
+  }),
+  releaseBlocked: act({
+    name: 'order.release-blocked',
+    path: '/orders/:order/release-blocked',
+    says: 'Lets money go that was blocked by law.',
+    right: 'money',
+    people: 'two',
+    weighs: true,
+    fields: {
+      order: id,
+      legalAct: about(
+        { ...text(200), typed: 'looked up' as const },
+        'Reference of the order or judgement that lifts the block',
+        'LG 17 O 33/27',
+      ),
+    },
+    refuses: ['unknown_order', 'order_over', 'unknown_account', ...PROPOSES],
+    gives: done(ORDER),
+    command: { words: 'order release-blocked', args: ['order', 'legalAct'] },
+  }),
+  settleBy: act({
+    name: 'order.settle-by',
+    path: '/orders/:order/settle-by',
+    says: 'Settles an order by a rejected attempt that has paid it after all, on other terms than it has now.',
+    right: 'money',
+    people: 'two',
+    fields: {
+      order: id,
+      payout: text(60, /^pay_[0-9]+_[0-9]+$/, 'the id of an attempt, such as pay_17_1'),
+      rest: optional(
+        about(
+          oneOf(['keep', 'pay']),
+          'What becomes of the difference: the operator keeps it, or the customer is paid it',
+        ),
+      ),
+    },
+    refuses: ['unknown_order', 'unknown_payout', 'does_not_fit', 'order_over', 'unknown_account', ...PROPOSES],
+    gives: done([
+      ...ORDER,
+      { 'attempt?': Type.Object({}, { description: 'The attempt that paid: its state and amount' }) },
+    ]),
+    command: { words: 'order settle-by', args: ['order', 'payout'] },
+  }),
+  block: act({
+    name: 'order.block',
+    path: '/orders/:order/block',
+    says: 'Blocks an order by law, for good.',
+    right: 'money',
+    people: 'one',
+    fields: { order: id },
+    refuses: ['unknown_order', 'order_over', 'payout_submitted'],
+    gives: done(ORDER),
+    command: { words: 'order block' },
+  }),
+  compensate: act({
+    name: 'order.compensate',
+    path: '/orders/:order/compensate',
+    says: 'Pays back what a wrong fee took of a settled order.',
+    right: 'money',
+    people: 'named',
+    morePeople: 'Two at least where only the bank says whose the account is.',
+    weighs: true,
+    fields: {
+      ...{ order: id, fee: about(oneOf(PRICED_FEES), 'The fee that was wrong') },
+      amount,
+      asset: about(text(60), 'Code of the asset that is paid'),
+      nth: optional(about(whole(1, MOST_TIMES), 'Says that it is meant once more: the second time is 2', 2)),
+      fiatAccountId: optional(id),
+    },
+    refuses: ['unknown_order', 'unknown_account', 'unknown_deposit', 'does_not_fit', 'malformed_amount', ...PROPOSES],
+    gives: done(
+      [
+        'state',
+        {
+          fee: Type.String({ description: 'The fee' }),
+          asset: Type.String({ description: 'Asset of the fee' }),
+          chargedUnits: Type.String({ description: 'What of it was charged' }),
+          compensated: Type.Array(Type.Unknown(), { description: 'How often it was compensated before' }),
+          goesTo: Type.Unknown({ description: 'Where it goes' }),
+        },
+      ],
+      ['refund'],
+    ),
+    command: { words: 'order compensate', args: ['order', 'fee', 'amount', 'asset'] },
+  }),
+};
+
+const last = maybe(Type.String({ description: 'Number of the last such action of the market' }));
+const bulk = Type.String({ description: 'Number by which orders bulk shows how far it is' });
+const SPAN_PARTNER = optional(about(id, 'Only orders of this partner', '1'));
+
+export const BULK = {
+  unpaid: look({
+    path: '/markets/:market/unpaid',
+    says: 'Lists unpaid orders created in a span of time: what cancelling or requoting all of them would touch.',
+    fields: { ...span, partner: SPAN_PARTNER, after: optional(id), limit: limit(MAX_UNPAID) },
+    table: {
+      list: 'orders',
+      columns: [
+        ...['id', 'partnerId', 'createdAt', 'expiresAt', 'depositAsset', 'depositUnits', 'payoutAsset', 'payoutUnits'],
+        ...['rate', 'isClaimed'],
+      ],
+    },
+    refuses: ['unknown_market'],
+    command: {
+      words: 'orders unpaid',
+      args: ['market', 'from', 'until'],
+      columns: [
+        ...['id', 'partnerId', 'createdAt', 'rate', 'depositUnits', 'depositAsset', 'payoutUnits', 'payoutAsset'],
+        'isClaimed',
+      ],
+    },
+  }),
+  cancel: act({
+    name: 'orders.cancel-unpaid',
+    path: '/markets/:market/unpaid/cancel',
+    says: 'Cancels all orders of a span that are still unpaid when their turn comes.',
+    right: 'terms',
+    people: 'rules',
+    fields: { ...span, partner: SPAN_PARTNER },
+    refuses: ['unknown_market', 'unknown_partner', ...PROPOSES],
+    gives: done([{ last }], [{ bulk }]),
+    command: { words: 'orders cancel-unpaid', args: ['market', 'from', 'until'] },
+  }),
+  requote: act({
+    name: 'orders.requote-unpaid',
+    path: '/markets/:market/unpaid/requote',
+    says: 'Gives all unpaid orders of a span the price and fees of now, for the same amount to pay.',
+    right: 'terms',
+    people: 'rules',
+    fields: { ...span, partner: SPAN_PARTNER },
+    refuses: ['unknown_market', 'unknown_partner', ...PROPOSES],
+    gives: done([{ last }], [{ bulk }]),
+    command: { words: 'orders requote-unpaid', args: ['market', 'from', 'until'] },
+  }),
+  compensate: act({
+    name: 'orders.compensate',
+    path: '/markets/:market/settled/compensate',
+    says: 'Pays back what a wrong fee took of all settled orders created in a span (report affected lists them).',
+    right: 'money',
+    people: 'two',
+    weighs: true,
+    fields: {
+      ...{ ...span, partner: SPAN_PARTNER },
+      ...{ change: TERMS.change, fee: TERMS.fee, bps: TERMS.bps, fixed: TERMS.fixed, minimum: TERMS.minimum },
+      most: about(amount, 'Most that is paid back in all, in the fiat of the market', '250'),
+    },
+    refuses: ['unknown_market', 'unknown_partner', 'malformed_amount', ...PROPOSES],
+    gives: done(['asset', { last }], [{ bulk }]),
+    command: { words: 'orders compensate', args: ['market', 'from', 'until', 'most'] },
+  }),
+  progress: look({
+    path: '/bulk/:bulk',
+    says: 'Shows how far an action on all orders of a span is.',
+    fields: { bulk: id },
+    refuses: ['unknown_bulk'],
+    gives: thing([
+      ...['id', 'kind', 'marketId', 'partnerId', 'from', 'until', 'by'],
+      { people: Type.Array(Type.String(), { description: 'Who agreed to it' }) },
+      'why',
+      {
+        begunAt: Type.String({ description: 'When it began: ISO 8601 in UTC' }),
+        endedAt: maybe(Type.String({ description: 'When it ended: ISO 8601 in UTC' })),
+        cursor: Type.String({ description: 'Number of the order that was looked at last' }),
+        changed: Type.Integer({ description: 'Orders that were changed' }),
+        leftAlone: Type.Integer({ description: 'Orders that were not as wanted any more' }),
+        refused: Type.Integer({ description: 'Orders for which it was refused' }),
+        asset: maybe(Type.String({ description: 'Of a compensation: asset of the fee' })),
+        fee: maybe(Type.String({ description: 'Of a compensation: which fee' })),
+        fixedUnits: maybe(Type.String({ description: 'Of a compensation: fixed part of the right fee' })),
+        bps: maybe(Type.String({ description: 'Of a compensation: share of the right fee' })),
+        minimumUnits: maybe(Type.String({ description: 'Of a compensation: least of the right fee' })),
+        notFor: maybe(
+          Type.Array(Type.String(), { description: 'Of a compensation: partners with a fee of their own' }),
+        ),
+        mostUnits: maybe(Type.String({ description: 'Of a compensation: the most' })),
+        doneUnits: Type.String({ description: 'Of a compensation: what was paid so far' }),
+      },
+    ]),
+    command: { words: 'orders bulk' },
+  }),
+};

@@ -1,0 +1,266 @@
+/** Partners: who they are, their keys, what the keys did, and what is held since a leak. */
+import { Type } from 'typebox';
+import { MAX_ENDPOINTS } from '../../../events/index.ts';
+import { ACTIVITIES, HELD_KINDS, HELD_STATES, MAX_ACTIVITY, MAX_HELD, SCOPES } from '../../../partners/index.ts';
+import { act, FILTERS, limit, look, PROPOSES } from '../declare.ts';
+import { about, flag, id, listOf, network, oneOf, optional, text, time, typed, whole } from '../fields.ts';
+import { done, many, maybe, pages, rows, thing } from '../replies.ts';
+import { itemsOf, keyName } from './forms.ts';
+
+const MAX_PARTNERS = 200;
+const origin = text(200, /^(\*|https?:\/\/[^/\s]+)$/, 'an origin such as https://shop.example');
+const items = about(itemsOf(MAX_HELD), 'Numbers of held items, or all', ['37', '38']);
+
+const newestHeld = maybe(Type.String({ description: 'Number of the newest held item' }));
+const decision = {
+  decidedAt: maybe(Type.String({ description: 'When it was decided: ISO 8601 in UTC' })),
+  decidedBy: maybe(Type.String({ description: 'Who decided it' })),
+};
+const ITEM = ['id', 'kind', 'subject', 'address', 'why', 'madeAt', 'madeByKey', 'state', 'heldAt', 'heldBy', decision];
+const SEEN = ['name', 'suspended', 'held', { newestHeld }];
+const STILL = ['stillHeld', 'hasMore'] as const;
+const decided = Type.Integer({ description: 'How many were decided' });
+const apiSecret = Type.String({ description: 'The secret: shown once' });
+const secretFor = Type.String({
+  description: 'Who collects the secret with key secret, where another operator confirmed',
+});
+const KEY = [
+  ...['key', 'partnerId', 'label', 'scopes', 'addresses', 'expiresAt'],
+  {
+    revokedAt: maybe(Type.String({ description: 'Since when it is revoked: ISO 8601 in UTC' })),
+    rotatingUntil: maybe(Type.String({ description: 'Until when its old secret works, too: ISO 8601 in UTC' })),
+  },
+  ...['heldAt', 'createdAt'],
+];
+
+const PARTNER = [
+  ...['id', 'name', 'suspended'],
+  {
+    quoteShape: Type.String({ description: 'Form of quotes that its program expects' }),
+    toleranceBps: Type.String({ description: 'By how many basis points the price may move' }),
+    kycWords: Type.Object({}, { description: 'Its own words of verification' }),
+    tradeLevel: Type.Integer({ description: 'Level of verification that trading needs' }),
+    corsOrigins: Type.Array(Type.String(), { description: 'Origins whose pages may call' }),
+    requestsPerMinute: Type.Integer({ description: 'Most requests of a key in a minute' }),
+  },
+];
+
+export const PARTNERS = {
+  list: look({
+    path: '/partners',
+    says: 'Lists partners by number.',
+    fields: { after: optional(id), limit: limit(MAX_PARTNERS) },
+    gives: rows('partners', PARTNER),
+    command: { words: 'partners', list: 'partners', columns: ['id', 'name', 'suspended', 'requestsPerMinute'] },
+  }),
+  one: look({
+    path: '/partners/:partner',
+    says: 'Shows a partner, its keys and its webhook endpoints.',
+    fields: { partner: id },
+    refuses: ['unknown_partner'],
+    gives: thing([
+      ...PARTNER,
+      {
+        keys: Type.Array(Type.Unknown(), { description: 'Its keys, without their secrets' }),
+        endpoints: Type.Array(Type.Unknown(), { description: 'Its webhook endpoints, and which key made each' }),
+      },
+    ]),
+    command: { words: 'partner' },
+  }),
+  create: act({
+    name: 'partner.create',
+    path: '/partners',
+    says: 'Creates a partner.',
+    right: 'partners',
+    people: 'one',
+    fields: {
+      name: about(text(60), 'Name of the partner', 'Shop'),
+      quoteShape: optional(about(oneOf(['A', 'B']), 'Form of quotes that its program expects')),
+      toleranceBps: optional(
+        about(whole(0, 10_000), 'By how many basis points the price may move between quote and order', 50),
+      ),
+      tradeLevel: optional(about(whole(0, 4), 'Level of verification that trading needs', 1)),
+      requestsPerMinute: optional(about(whole(0, 1_000_000), 'Most requests of a key in a minute', 600)),
+      corsOrigins: optional(
+        about(listOf(origin, 20), 'Origins whose pages may call with its keys', ['https://shop.example']),
+      ),
+    },
+    refuses: ['partner_exists'],
+    gives: done(['id', 'name', 'suspended']),
+    command: { words: 'partner create', args: ['name'] },
+  }),
+  suspend: act({
+    name: 'partner.suspend',
+    path: '/partners/:partner/suspend',
+    says: 'Refuses all requests of a partner; money under way goes on. With a time, holds what was made since.',
+    right: 'block',
+    people: 'one',
+    fields: {
+      partner: id,
+      since: optional(about(time, 'Since when a key may have leaked: what was made since is held')),
+      key: optional(about(keyName, 'With since: the key that leaked; only what it made is held')),
+    },
+    refuses: ['unknown_partner', 'unknown_key'],
+    gives: done(SEEN, [
+      { 'containment?': Type.Object({}, { description: 'The leak as it is contained' }) },
+      ...STILL.map((name) => `${name}?`),
+      ...['activity?', 'recordedFrom?'],
+      { 'hasMoreActivity?': Type.Boolean({ description: 'Whether the keys did more than is shown' }) },
+    ]),
+    command: { words: 'partner suspend' },
+  }),
+  resume: act({
+    name: 'partner.resume',
+    path: '/partners/:partner/resume',
+    says: 'Answers the requests of a partner again.',
+    right: 'partners',
+    people: 'rules',
+    fields: { partner: id },
+    refuses: ['unknown_partner', ...PROPOSES],
+    gives: done(SEEN, STILL),
+    command: { words: 'partner resume' },
+  }),
+  endpoints: look({
+    path: '/endpoints',
+    says: 'Lists webhook endpoints of all partners: where, made by which key, failing since when.',
+    fields: {
+      partner: FILTERS.partner,
+      enabled: optional(about(flag, 'Whether it is switched on', true)),
+      ...{ from: FILTERS.from, until: FILTERS.until },
+      after: optional(
+        about(
+          text(80, /^[\x21-\x7e]+$/, 'the id of an endpoint'),
+          'The page that begins after this row: `next` of the page before',
+          'we_1',
+        ),
+      ),
+      limit: limit(MAX_ENDPOINTS),
+    },
+    table: {
+      list: 'endpoints',
+      columns: [
+        ...['id', 'partnerId', 'url', 'format', 'enabled', 'madeByKey', 'createdAt', 'lastAttemptAt', 'lastStatus'],
+        ...['failures', 'failingSince', 'switchedOffAt', 'heldAt'],
+      ],
+    },
+    refuses: ['unknown_partner', 'unknown_endpoint'],
+    command: {
+      words: 'endpoint list',
+      columns: [
+        ...['id', 'partnerId', 'url', 'format', 'enabled', 'madeByKey', 'lastAttemptAt', 'lastStatus', 'failingSince'],
+        'heldAt',
+      ],
+    },
+  }),
+  activity: look({
+    path: '/partners/:partner/activity',
+    says: 'Lists what the keys of a partner did, the newest first.',
+    fields: {
+      partner: id,
+      key: optional(about(keyName, 'Only what this key did')),
+      action: optional(about(oneOf(ACTIVITIES), 'Only of this kind')),
+      since: optional(time),
+      ...{ below: optional(id), limit: limit(MAX_ACTIVITY) },
+    },
+    table: { list: 'activity', columns: ['id', 'at', 'action', 'subject', 'apiKey', 'link', 'facts'] },
+    refuses: ['unknown_partner', 'unknown_key'],
+    gives: pages('activity', ['id', 'at', 'action', 'subject', 'apiKey', 'link', 'facts'], ['recordedFrom']),
+    command: { words: 'activity', columns: ['id', 'at', 'action', 'subject', 'apiKey', 'link', 'facts'] },
+  }),
+  held: look({
+    path: '/partners/:partner/held',
+    says: 'Lists what is held of a partner since a leak.',
+    fields: {
+      partner: id,
+      kind: optional(oneOf(HELD_KINDS)),
+      state: optional(oneOf(HELD_STATES)),
+      ...{ after: optional(id), limit: limit(MAX_HELD) },
+    },
+    refuses: ['unknown_partner'],
+    gives: pages('held', ITEM, ['containments']),
+    command: {
+      words: 'held',
+      list: 'held',
+      columns: ['id', 'kind', 'subject', 'address', 'why', 'madeAt', 'madeByKey', 'state'],
+    },
+  }),
+  release: act({
+    name: 'held.release',
+    path: '/partners/:partner/held/release',
+    says: 'Releases held items; of a key that is held, all revokes it.',
+    right: 'partners',
+    people: 'rules',
+    fields: { partner: id, items },
+    refuses: ['unknown_partner', 'unknown_held_item', 'unknown_endpoint', ...PROPOSES],
+    gives: done([...SEEN, { 'items?': many(ITEM, 'The items that were named') }], [{ decided }, ...STILL]),
+    command: { words: 'held release', args: ['partner', 'items'] },
+  }),
+  reject: act({
+    name: 'held.reject',
+    path: '/partners/:partner/held/reject',
+    says: 'Rejects held items for good: endpoints are removed and keys revoked.',
+    right: 'partners',
+    people: 'one',
+    fields: { partner: id, items },
+    refuses: ['unknown_partner', 'unknown_held_item', 'unknown_endpoint'],
+    gives: done([...SEEN, { 'items?': many(ITEM, 'The items that were named') }], [{ decided }, ...STILL]),
+    command: { words: 'held reject', args: ['partner', 'items'] },
+  }),
+  createKey: act({
+    name: 'key.create',
+    path: '/partners/:partner/keys',
+    says: 'Creates a key; its secret is shown once, to the one who asked for it.',
+    right: 'partners',
+    people: 'rules',
+    fields: {
+      partner: id,
+      label: about(typed(60), 'A name for it, for people', 'main'),
+      scopes: about(listOf(oneOf(SCOPES), SCOPES.length), 'What the key may do', ['read', 'trade']),
+      addresses: optional(about(listOf(network, 50), 'Networks that it may be used from', ['203.0.113.0/24'])),
+      expiresAt: optional(about(time, 'Until when it works', '2028-01-31T00:00:00Z')),
+    },
+    refuses: ['unknown_partner', ...PROPOSES],
+    gives: done(['name', 'suspended'], ['apiKey', { 'apiSecret?': apiSecret, 'secretFor?': secretFor }]),
+    command: { words: 'key create', args: ['partner', 'label', 'scopes'] },
+  }),
+  rotateKey: act({
+    name: 'key.rotate',
+    path: '/keys/:key/rotate',
+    says: 'Gives a key a new secret; the old one works for a while.',
+    right: 'partners',
+    people: 'rules',
+    fields: {
+      key: keyName,
+      overlapHours: optional(about(whole(0, 24 * 30), 'For how many hours the old secret works; 24 without it', 24)),
+    },
+    refuses: ['unknown_key', ...PROPOSES],
+    gives: done(KEY, [
+      'apiKey',
+      { 'apiSecret?': apiSecret, 'secretFor?': secretFor },
+      { oldSecretValidUntil: Type.String({ description: 'Until when the old secret works: ISO 8601 in UTC' }) },
+    ]),
+    command: { words: 'key rotate' },
+  }),
+  collect: act({
+    name: 'key.collect',
+    path: '/keys/:key/secret',
+    says: 'Shows the secret of a key that you asked for and another confirmed: once, within a day.',
+    right: 'partners',
+    people: 'one',
+    fields: { key: keyName },
+    refuses: ['unknown_key', 'no_secret_waits'],
+    gives: done(KEY, ['apiKey', { apiSecret }]),
+    command: { words: 'key secret' },
+  }),
+  revoke: act({
+    name: 'key.revoke',
+    path: '/keys/:key/revoke',
+    says: 'Revokes a key.',
+    right: 'block',
+    people: 'one',
+    fields: { key: keyName },
+    refuses: ['unknown_key'],
+    gives: done(KEY),
+    command: { words: 'key revoke' },
+  }),
+};

@@ -1,0 +1,195 @@
+/** Payouts and refunds, and what a restore from an older backup left to be matched: movements, debits, breaks. */
+import { Type } from 'typebox';
+import { MAX_LISTED } from '../../../orders/index.ts';
+import { CORRECTIONS } from '../action.ts';
+import { act, FILTERS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
+import { about, amount, flag, id, oneOf, optional, text } from '../fields.ts';
+import { done, maybe, rows, thing } from '../replies.ts';
+
+const PAYOUT_STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;
+const asset = maybe(Type.String({ description: 'Code of the asset, where it is read' }));
+const MOVEMENT = [
+  ...['rail', 'wallet', 'nonce', 'hash', 'state'],
+  {
+    signed: Type.Unknown({ description: 'Whether it is signed and in no block' }),
+    block: maybe(Type.String({ description: 'Block that it is in' })),
+    succeeded: maybe(Type.Boolean({ description: 'Whether it did what it was for' })),
+  },
+  ...['recipient', { asset }, 'units', 'key'],
+];
+const BREAK = [
+  ...['id', 'rail', 'wallet', 'asset', 'key', 'kind', 'outsideUnits', 'ledgerUnits', 'differenceUnits'],
+  { transit: maybe(Type.String({ description: 'What of it is in transit' })) },
+  ...['why', 'names', 'foundAt'],
+];
+const evidence = about(text(200), 'What it shows in the break: one of its names', '0x5f2c…');
+
+export const PAYOUTS = {
+  list: look({
+    path: '/payouts',
+    says: 'Lists payouts and refunds, the newest first.',
+    fields: {
+      ...FILTERS,
+      state: optional(oneOf(PAYOUT_STATES)),
+      below: optional(
+        about(
+          text(80, /^[a-z]+_[0-9_]+$/, 'the id of a payout'),
+          'The page that begins after this row: `next` of the page before',
+          'pay_17_1',
+        ),
+      ),
+      limit: limit(MAX_LISTED),
+    },
+    table: {
+      list: 'payouts',
+      columns: [
+        ...['id', 'createdAt', 'submittedAt', 'endedAt', 'purpose', 'partnerId', 'customerId', 'marketId', 'orderId'],
+        ...['refundId', 'attempt', 'rail', 'asset', 'units', 'paidUnits', 'state', 'waitsFor', 'why', 'reference'],
+      ],
+    },
+    refuses: [...NARROWED, 'unknown_payout'],
+    command: {
+      words: 'payout list',
+      columns: [
+        ...['id', 'createdAt', 'purpose', 'rail', 'units', 'asset', 'state', 'why', 'orderId', 'partnerId'],
+        'reference',
+      ],
+    },
+  }),
+  settleBy: act({
+    name: 'payout.settle-by',
+    path: '/payouts/:payout/settle-by',
+    says: 'Settles a payout by the transaction (hash) or statement line (line) that paid it.',
+    right: 'money',
+    people: 'two',
+    fields: {
+      payout: text(60, /^[a-z]+_[0-9]+_[0-9]+$/, "a payout's id, such as pay_17_1 or ref_4_2"),
+      hash: optional(
+        about(
+          text(66, /^0x[0-9a-f]{64}$/, 'the hash of a transaction, in lower case'),
+          'The transaction that paid it',
+          `0x${'0'.repeat(64)}`,
+        ),
+      ),
+      line: optional(
+        about(
+          text(200, /\S/, "a statement line's id, as its case names it"),
+          'The statement line that paid it',
+          '2027-01-31:4',
+        ),
+      ),
+      otherAmount: optional(flag),
+    },
+    refuses: ['unknown_payout', 'unknown_order', 'does_not_fit', 'movement_over', ...PROPOSES],
+    gives: done([
+      ...['rail', 'state', 'asset', 'units', 'address'],
+      {
+        submissions: Type.Integer({ description: 'How often it was submitted' }),
+        sent: Type.Boolean({ description: 'Whether the chain has a transaction of it' }),
+      },
+    ]),
+    command: { words: 'payout settle-by' },
+  }),
+  debitForeign: act({
+    name: 'debit.foreign',
+    path: '/debits/foreign',
+    says: 'Declares that an unexplained debit paid no payout of ours: payouts of its amount go on.',
+    right: 'money',
+    people: 'two',
+    fields: {
+      debit: about(
+        text(260, /^[a-z0-9.]+:./, "an unexplained debit as its case names it, 'rail:line'"),
+        'The debit, as rail:line',
+        'bank.simulated:2027-01-31:4',
+      ),
+    },
+    refuses: ['does_not_fit', ...PROPOSES],
+    gives: thing([
+      ...['action', 'subject', { outcome: Type.Literal('done') }],
+      { after: Type.Object({}, { additionalProperties: true, description: 'The debit as it is kept' }) },
+    ]),
+    command: { words: 'debit foreign', args: ['debit'] },
+  }),
+};
+
+const ending = (how: 'foreign' | 'cancel', says: string) =>
+  act({
+    name: `movement.${how}`,
+    path: `/movements/:movement/${how}`,
+    says,
+    right: 'money',
+    people: 'two',
+    fields: { movement: id },
+    refuses: ['unknown_movement', 'movement_over', 'does_not_fit', ...PROPOSES],
+    gives: done(MOVEMENT),
+    command: { words: `movement ${how}` },
+  });
+
+export const MOVEMENTS = {
+  list: look({
+    path: '/movements',
+    says: 'Lists what our wallets sent and the books do not know, after a restore.',
+    fields: {},
+    gives: thing([
+      {
+        movements: Type.Array(Type.Object({}, { additionalProperties: true }), {
+          description: 'Those that wait first, then the newest',
+        }),
+      },
+    ]),
+    command: {
+      words: 'movements',
+      list: 'movements',
+      columns: ['id', 'rail', 'wallet', 'nonce', 'hash', 'state', 'asset', 'units', 'recipient', 'key'],
+    },
+  }),
+  match: act({
+    name: 'movement.match',
+    path: '/movements/:movement/match',
+    says: 'Matches a movement with the payout, refund, sweep or gas that it was.',
+    right: 'money',
+    people: 'two',
+    fields: {
+      movement: id,
+      key: about(
+        text(160, /^[\x21-\x7e]+$/, 'the id of a payout or refund attempt, or the key of a sweep or its gas'),
+        'What it was: the id of a payout or refund attempt, or the key of a sweep or its gas',
+        'pay_17_1',
+      ),
+      otherAmount: optional(flag),
+    },
+    refuses: ['unknown_movement', 'movement_over', 'does_not_fit', 'unknown_payout', ...PROPOSES],
+    gives: done([...MOVEMENT, { 'to?': Type.Object({}, { description: 'What the books order under the key' }) }]),
+    command: { words: 'movement match', args: ['movement', 'key'] },
+  }),
+  foreign: ending('foreign', 'Declares that a movement is not ours: it is booked as a loss.'),
+  cancel: ending('cancel', 'Uses up the nonce of a movement that is signed and in no block, by an empty transfer.'),
+  breaks: look({
+    path: '/breaks',
+    says: 'Lists what books and outside do not agree on, and what is in transit.',
+    fields: { rail: optional(text(60)) },
+    gives: rows('breaks', BREAK),
+    command: {
+      words: 'breaks',
+      list: 'breaks',
+      columns: ['id', 'kind', 'rail', 'wallet', 'asset', 'differenceUnits', 'transit', 'why', 'names'],
+    },
+  }),
+  correct: act({
+    name: 'break.correct',
+    path: '/breaks/:item/correct',
+    says: 'Ends a break by a correcting entry.',
+    right: 'money',
+    people: 'two',
+    weighs: true,
+    fields: {
+      item: about(id, 'Number of the break', '36'),
+      as: about(oneOf(CORRECTIONS), 'Kind of entry, which says which accounts it touches'),
+      amount,
+      evidence,
+    },
+    refuses: ['unknown_break', 'break_over', 'does_not_fit', 'malformed_amount', ...PROPOSES],
+    gives: done([...BREAK, 'open']),
+    command: { words: 'break correct', args: ['item', 'as', 'amount', 'evidence'] },
+  }),
+};

@@ -1,0 +1,311 @@
+/** Operators: proposals, rules of how many people an action takes, the audit, and the operators themselves. */
+import { Type } from 'typebox';
+import { MAX_AUDIT, MAX_PEOPLE, MAX_PROPOSALS, PROPOSAL_STATES, RIGHTS, ROLES } from '../../../operators/index.ts';
+import { act, limit, look, PROPOSES } from '../declare.ts';
+import { about, amount, id, oneOf, optional, orNone, text, time, typed, whole } from '../fields.ts';
+import { done, maybe, pages, rows, thing } from '../replies.ts';
+import { operatorName } from './forms.ts';
+
+/** It is for making one's own. */
+export const DAYS_FOR_OTHERS = 7;
+const role = oneOf(ROLES);
+const tokenSha256 = text(
+  64,
+  /^[0-9a-f]{64}$/,
+  'the SHA-256 of a token as 64 small hexadecimal digits; its person makes both with: npm run operator -- new token',
+);
+const SEEN = ['role', { disabled: Type.Boolean({ description: 'Whether the operator is out' }) }, 'tokens'];
+const AUDIT = [
+  ...['id', 'at', 'operator', 'role', 'address', 'action', 'subject', 'outcome', 'proposal', 'reason'],
+  { before: Type.Unknown({ description: 'What it was about, before' }) },
+  { after: Type.Unknown({ description: 'The same, after' }) },
+];
+
+const moment = (description: string) => Type.String({ description: `${description}: ISO 8601 in UTC` });
+const PROPOSAL = [
+  ...['id', 'action', 'subject'],
+  {
+    input: Type.Object({}, { description: 'What was asked' }),
+    seen: Type.Unknown({ description: 'What it is about, as it stood' }),
+  },
+  'reason',
+  {
+    proposed_by: Type.String({ description: 'Number of its proposer' }),
+    proposer: Type.String({ description: 'Name of its proposer' }),
+    proposed_at: moment('When it was proposed'),
+    expires_at: moment('Until when it waits'),
+  },
+  'state',
+  {
+    decider: maybe(Type.String({ description: 'Who decided it' })),
+    decided_at: maybe(moment('When it was decided')),
+  },
+  'people',
+  {
+    ready_at: maybe(moment('From when on its proposer may confirm it')),
+    failed_why: maybe(Type.String({ description: 'Why it could not be done' })),
+  },
+  'agreed',
+];
+
+export const PROPOSALS = {
+  list: look({
+    path: '/proposals',
+    says: 'Lists actions that wait for others to agree or for their delay, and what became of others.',
+    fields: {
+      state: optional(about(oneOf(PROPOSAL_STATES), 'Only proposals in this state')),
+      limit: limit(MAX_PROPOSALS),
+    },
+    gives: rows('proposals', PROPOSAL),
+    command: {
+      words: 'proposals',
+      list: 'proposals',
+      columns: ['id', 'state', 'action', 'subject', 'proposer', 'people', 'agreed', 'reason', 'ready_at', 'expires_at'],
+    },
+  }),
+  one: look({
+    path: '/proposals/:proposal',
+    says: 'Shows a proposal, with what it is about as it stood.',
+    fields: { proposal: id },
+    refuses: ['unknown_proposal'],
+    gives: thing(PROPOSAL),
+    command: { words: 'proposal' },
+  }),
+  confirm: {
+    method: 'POST',
+    path: '/proposals/:proposal/confirm',
+    says: 'Agrees to what another operator proposed, and does it where enough have agreed. Needs the right of the action, and declines for its reasons, too.',
+    right: 'read',
+    fields: { proposal: id },
+    refuses: [
+      ...(['unknown_proposal', 'proposal_over', 'own_proposal', 'agreed_already', 'proposal_waits'] as const),
+      ...(['file_needed'] as const),
+    ],
+    gives: Type.Object(
+      {
+        action: Type.String({ description: 'Name of the action' }),
+        subject: Type.String({ description: 'What it is about' }),
+        outcome: Type.Literal('done'),
+        after: Type.Unknown({ description: 'What it is about, as it stands now' }),
+      },
+      { additionalProperties: true, description: 'What the action answers' },
+    ),
+    command: { words: 'confirm', getsFile: true },
+  },
+  decline: {
+    method: 'POST',
+    path: '/proposals/:proposal/decline',
+    says: 'Ends a proposal: it is not done. Of a proposal of another operator, needs the right of the action.',
+    right: 'read',
+    fields: { proposal: id },
+    refuses: ['unknown_proposal', 'proposal_over'],
+    gives: thing(['proposal', { outcome: Type.Literal('declined', { description: 'It is not done' }) }]),
+    command: { words: 'decline' },
+  },
+} as const;
+
+export const AUDITED = {
+  audit: look({
+    path: '/audit',
+    says: 'Lists who did what, the newest first.',
+    fields: {
+      operator: optional(text(40)),
+      subject: optional(about(text(160), 'Only what is about this', 'order:17')),
+      action: optional(about(text(60), 'Only this action', 'order.release')),
+      ...{ from: optional(time), until: optional(time) },
+      ...{ below: optional(id), limit: limit(MAX_AUDIT) },
+    },
+    table: {
+      list: 'audit',
+      columns: [
+        ...['id', 'at', 'operator', 'role', 'address', 'action', 'subject', 'outcome', 'proposal', 'reason'],
+        ...['before', 'after'],
+      ],
+    },
+    gives: pages('audit', AUDIT),
+    command: { words: 'audit', columns: ['id', 'at', 'operator', 'action', 'subject', 'outcome', 'reason'] },
+  }),
+};
+
+export const OPERATORS = {
+  self: look({
+    path: '/self',
+    says: 'Shows who you are, and your tokens.',
+    fields: {},
+    gives: thing(['name', 'role', 'tokens', 'installation']),
+    command: { words: 'self' },
+  }),
+  selfToken: act({
+    name: 'self.token',
+    path: '/self/token',
+    says: 'Makes a token of your own; it is shown once.',
+    right: 'read',
+    people: 'one',
+    fields: { label: typed(60), days: about(whole(1, 365), 'For how many days it works', 90) },
+    gives: done(null, [{ token: Type.String({ description: 'The token: shown once' }) }]),
+    command: { words: 'self token', args: ['label', 'days'] },
+  }),
+  selfRevoke: act({
+    name: 'self.revoke-token',
+    path: '/self/revoke-token',
+    says: 'Revokes one of your tokens.',
+    right: 'read',
+    people: 'one',
+    fields: { token: id },
+    refuses: ['unknown_token'],
+    gives: done(null),
+    command: { words: 'self revoke-token', args: ['token'] },
+  }),
+  list: look({
+    path: '/operators',
+    says: 'Lists all operators.',
+    fields: {},
+    gives: rows('operators', ['id', 'name', 'role', 'createdAt', 'disabledAt']),
+    command: { words: 'operators', list: 'operators', columns: ['name', 'role', 'createdAt', 'disabledAt'] },
+  }),
+  one: look({
+    path: '/operators/:operator',
+    says: 'Shows an operator and its tokens.',
+    fields: { operator: text(40) },
+    refuses: ['unknown_operator'],
+    gives: thing(['id', 'name', 'role', 'createdAt', 'disabledAt', 'tokens']),
+    command: { words: 'operator' },
+  }),
+  create: act({
+    name: 'operator.create',
+    path: '/operators',
+    says: 'Lets an operator in, with a token that this person made; it works for 7 days.',
+    right: 'operators',
+    people: 'second',
+    morePeople: 'Always one where the role may not confirm.',
+    onlyNamed: true,
+    fields: { operator: operatorName, role, tokenSha256 },
+    refuses: ['operator_exists', ...PROPOSES],
+    gives: done(SEEN),
+    command: { words: 'operator create', args: ['operator', 'role', 'tokenSha256'] },
+  }),
+  role: act({
+    name: 'operator.role',
+    path: '/operators/:operator/role',
+    says: 'Gives an operator another role.',
+    right: 'operators',
+    people: 'second',
+    morePeople: 'Always one where neither role may confirm.',
+    onlyNamed: true,
+    fields: { operator: operatorName, role },
+    refuses: ['unknown_operator', ...PROPOSES],
+    gives: done(SEEN),
+    command: { words: 'operator role', args: ['operator', 'role'] },
+  }),
+  disable: act({
+    name: 'operator.disable',
+    path: '/operators/:operator/disable',
+    says: 'Disables an operator at once.',
+    right: 'operators',
+    people: 'one',
+    fields: { operator: operatorName },
+    refuses: ['unknown_operator'],
+    gives: done(SEEN),
+    command: { words: 'operator disable' },
+  }),
+  enable: act({
+    name: 'operator.enable',
+    path: '/operators/:operator/enable',
+    says: 'Enables an operator again.',
+    right: 'operators',
+    people: 'second',
+    onlyNamed: true,
+    fields: { operator: operatorName },
+    refuses: ['unknown_operator', ...PROPOSES],
+    gives: done(SEEN),
+    command: { words: 'operator enable' },
+  }),
+  token: act({
+    name: 'operator.token',
+    path: '/operators/:operator/token',
+    says: 'Lets an operator in with another token that this person made.',
+    right: 'operators',
+    people: 'second',
+    onlyNamed: true,
+    fields: {
+      operator: operatorName,
+      label: typed(60),
+      days: about(whole(1, DAYS_FOR_OTHERS), 'For how many days it works', 7),
+      tokenSha256,
+    },
+    refuses: ['unknown_operator', ...PROPOSES],
+    gives: done(SEEN),
+    command: { words: 'operator token', args: ['operator', 'label', 'days', 'tokenSha256'] },
+  }),
+  revoke: act({
+    name: 'operator.revoke-token',
+    path: '/operators/:operator/revoke-token',
+    says: 'Revokes a token of an operator.',
+    right: 'operators',
+    people: 'one',
+    fields: { operator: operatorName, token: id },
+    refuses: ['unknown_operator', 'unknown_token'],
+    gives: done(SEEN),
+    command: { words: 'operator revoke-token', args: ['operator', 'token'] },
+  }),
+};
+
+const RULE = [
+  { action: Type.String({ description: 'An action, a family such as order.*, or *' }) },
+  {
+    right: Type.String({ description: 'Right of the actions that it is for, or *' }),
+    asset: Type.String({ description: 'Asset that it is for, or *' }),
+    'above?': Type.String({ description: 'Amount above which it holds' }),
+    'aboveUnits?': Type.String({ description: 'Amount of the asset above which it holds' }),
+  },
+];
+
+export const RULES = {
+  list: look({
+    path: '/rules',
+    says: 'Lists how many people each action takes, and whether one operator is declared.',
+    fields: {},
+    gives: rows(
+      'rules',
+      [...RULE, 'people'],
+      [
+        'installation',
+        {
+          otherwise: Type.Integer({ description: 'How many where no rule matches' }),
+          findings: Type.Array(Type.String(), { description: 'What rules can name besides actions' }),
+        },
+      ],
+    ),
+    command: { words: 'rules', list: 'rules', columns: ['action', 'right', 'asset', 'above', 'aboveUnits', 'people'] },
+  }),
+  set: act({
+    name: 'rule.set',
+    path: '/rules',
+    says: 'Sets how many people an action takes, a family of actions (order.*), or every action (*).',
+    right: 'operators',
+    people: 'two',
+    morePeople: 'As many as the stricter of the old and the new rule says.',
+    onlyNamed: true,
+    fields: {
+      action: about(
+        text(60, /^(\*|[a-z][a-z-]*\.(\*|[a-z][a-z_-]*))$/, 'an action, a family such as order.*, or *'),
+        'The action or finding, its family, or *',
+        'order.release',
+      ),
+      people: about(orNone(whole(1, MAX_PEOPLE)), 'How many; none takes the rule away', 2),
+      right: optional(
+        about(oneOf(['*', ...(Object.keys(RIGHTS) as (keyof typeof RIGHTS)[])]), 'Only actions of this right', 'money'),
+      ),
+      asset: optional(
+        about(text(60, /^(\*|[a-z0-9.]+)$/, "an asset's code, or *"), 'Only amounts of this asset', 'eur'),
+      ),
+      above: optional(about(amount, 'Only above this amount of the asset', '5000')),
+    },
+    refuses: ['malformed_amount', ...PROPOSES],
+    gives: done([
+      ...RULE,
+      { people: maybe(Type.Integer({ description: 'How many; null where there is no such rule' })) },
+    ]),
+    command: { words: 'rule set', args: ['action', 'people'] },
+  }),
+};

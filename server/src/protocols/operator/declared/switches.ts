@@ -1,0 +1,113 @@
+/** Kill switches, halted chains, screening that is down, and orders that wait for the same funds. */
+import { Type } from 'typebox';
+import { act, look, PROPOSES } from '../declare.ts';
+import { about, flag, oneOf, optional, text, whole } from '../fields.ts';
+import { done, maybe, rows } from '../replies.ts';
+
+/** A provider that is down for longer than this is replaced, not waited for. */
+const MOST_HOURS = 72;
+const MOST_AGE_HOURS = 14 * 24;
+/** Longer than a day it is no exception any more. */
+const MOST_MINUTES = 24 * 60;
+
+const what = {
+  kind: about(oneOf(['market', 'partner', 'rail', 'payouts']), 'What is switched'),
+  subject: about(
+    text(60, /^[A-Za-z0-9._-]+$/, "a market's or partner's id, a rail's code, or all for payouts"),
+    'Which one: the number of a market or partner, the code of a rail, or all for payouts',
+    'evm.matic20',
+  ),
+};
+const funds = { rail: text(60), asset: text(60) };
+const SHORTAGE = [
+  {
+    first: maybe(Type.String({ description: 'Number of the oldest order that waits' })),
+    passUntil: maybe(Type.String({ description: 'Until when others may pass: ISO 8601 in UTC' })),
+    passBy: maybe(Type.String({ description: 'Who let them' })),
+  },
+];
+
+export const SWITCHES = {
+  list: look({
+    path: '/kill-switches',
+    says: 'Lists what is switched off.',
+    fields: {},
+    gives: rows('killSwitches', ['kind', 'subject', 'by', 'reason', 'at', 'laidBy']),
+    command: {
+      words: 'kill-switches',
+      list: 'killSwitches',
+      columns: ['kind', 'subject', 'by', 'laidBy', 'at', 'reason'],
+    },
+  }),
+  set: act({
+    name: 'kill-switch.set',
+    path: '/kill-switches',
+    says: 'Switches off a market, a partner, a rail, or all payouts.',
+    right: 'kill_switch',
+    people: 'one',
+    fields: what,
+    refuses: ['unknown_market', 'unknown_partner'],
+    gives: done(['on', 'by?', 'at?', 'laidBy?']),
+    command: { words: 'kill-switch set', args: ['kind', 'subject'] },
+  }),
+  lift: act({
+    name: 'kill-switch.lift',
+    path: '/kill-switches/lift',
+    says: 'Switches it on again.',
+    right: 'resume',
+    people: 'rules',
+    morePeople: 'At least as many as have set it.',
+    fields: what,
+    refuses: PROPOSES,
+    gives: done(['on', 'by?', 'at?', 'laidBy?']),
+    command: { words: 'kill-switch lift', args: ['kind', 'subject'] },
+  }),
+  clear: act({
+    name: 'rail.clear',
+    path: '/rails/:rail/clear',
+    says: 'Lets a chain go on that halted by itself.',
+    right: 'resume',
+    people: 'rules',
+    fields: {
+      rail: text(60),
+      restart: optional(about(flag, 'Begins again below what was final when it halted', true)),
+    },
+    refuses: ['rail_not_halted', ...PROPOSES],
+    gives: done(['halted', 'why?']),
+    command: { words: 'rail clear' },
+  }),
+  screening: act({
+    name: 'screening.extend',
+    path: '/screening/extend',
+    says: 'Lets older screening results count for a time, while the screener is down.',
+    right: 'money',
+    people: 'two',
+    fields: {
+      ageHours: about(whole(1, MOST_AGE_HOURS), 'Age in hours up to which a result counts', 48),
+      forHours: about(whole(1, MOST_HOURS), 'For how many hours', 6),
+    },
+    refuses: PROPOSES,
+    gives: done(null, ['until']),
+    command: { words: 'screening extend', args: ['ageHours', 'forHours'] },
+  }),
+  pass: act({
+    name: 'shortage.pass',
+    path: '/shortages/pass',
+    says: 'For a time, pays orders for which the funds suffice although older ones wait.',
+    right: 'money',
+    people: 'one',
+    fields: { ...funds, minutes: about(whole(1, MOST_MINUTES), 'For how many minutes', 60) },
+    gives: done(SHORTAGE),
+    command: { words: 'shortage pass', args: ['rail', 'asset', 'minutes'] },
+  }),
+  queue: act({
+    name: 'shortage.queue',
+    path: '/shortages/queue',
+    says: 'Pays each order in its turn again, the oldest first.',
+    right: 'money',
+    people: 'one',
+    fields: funds,
+    gives: done(SHORTAGE),
+    command: { words: 'shortage queue', args: ['rail', 'asset'] },
+  }),
+};

@@ -1,0 +1,265 @@
+/** Terms of trade: markets, prices, fees, limits, caps, policies, and what changed of them. */
+import { Type } from 'typebox';
+import { HIGHEST_LEVEL } from '../../../customers/index.ts';
+import { act, limit, look, PROPOSES } from '../declare.ts';
+import { about, amount, flag, id, listOf, object, oneOf, optional, orNone, text, time, whole } from '../fields.ts';
+import { done, many, maybe, rows, thing } from '../replies.ts';
+import { coinCode, fiatCode, policyQuestion } from './forms.ts';
+
+const DAY_S = 86_400;
+const MAX_CHANGES = 200;
+const CHANGED = ['market', 'fee', 'limit', 'exposure', 'policy'] as const;
+const code = text(40, /^[a-z0-9.]+$/, "an asset's code");
+const railCode = text(40, /^[a-z0-9.-]+$/, "a rail's code");
+const times = {
+  isDefault: optional(flag),
+  quoteTtlS: optional(whole(1, 3_600)),
+  depositTtlS: optional(whole(60, 30 * DAY_S)),
+  clearingS: optional(whole(0, 120 * DAY_S)),
+  priceMaxAgeS: optional(whole(1, 7 * DAY_S)),
+  priceQuorum: optional(whole(1, 20)),
+  outlierBps: optional(whole(1, 10_000)),
+  singleSource: optional(flag),
+  jumpBps: optional(whole(1, 1_000_000)),
+  resumeAfterS: optional(whole(1, DAY_S)),
+  // Withheld of the fiat converted or paid in; none where left out. No country takes more than half.
+  taxBps: optional(whole(0, 5_000)),
+};
+const partner = optional(about(id, 'For this partner alone; without it, for all that have none of their own', '1'));
+const level = about(amount, 'Price that a person vouches for: fiat for one coin', '83.25');
+
+const seconds = (what: string) => Type.Number({ description: `${what}, in seconds` });
+const bps = (what: string) => Type.String({ description: `${what}, in basis points` });
+const MARKET = [
+  'id',
+  'direction',
+  {
+    crypto: Type.String({ description: 'Code of the crypto asset' }),
+    fiat: Type.String({ description: 'Code of the fiat' }),
+  },
+  'enabled',
+  { isDefault: Type.Boolean({ description: 'Whether it is taken where a partner names no chain' }) },
+  ...['depositRail', 'payoutRail'],
+  {
+    min: Type.String({ description: 'Least amount of a deposit' }),
+    max: Type.String({ description: 'Largest amount of a deposit' }),
+    of: Type.String({ description: 'Asset of both' }),
+    quoteTtlS: seconds('How long a quote holds'),
+    depositTtlS: seconds('How long an order waits for its deposit'),
+    clearingS: seconds('How long a fiat deposit rests'),
+    priceSources: Type.Array(Type.String(), { description: 'Sources of its price' }),
+    priceMaxAgeS: seconds('Age up to which a price counts'),
+    priceQuorum: Type.Integer({ description: 'How many sources have to agree' }),
+    outlierBps: bps('Distance beyond which a source does not count'),
+    singleSource: Type.Boolean({ description: 'Whether a quorum of one is meant' }),
+    jumpBps: bps('Move at which it halts'),
+    resumeAfterS: seconds('For how long sources have to agree before it goes on'),
+    taxBps: bps('Tax withheld from the fiat'),
+  },
+];
+const seenMarket = done(MARKET);
+const row = (description: string) => Type.Object({}, { additionalProperties: true, description });
+/** Rows as they are kept: amounts in smallest units. */
+const kept = (description: string) =>
+  thing(['action', 'subject', { outcome: Type.Literal('done') }, { after: maybe(row(description)) }]);
+const haltedAt = Type.String({ description: 'Since when it is halted: ISO 8601 in UTC' });
+
+export const TERMS_OF_TRADE = {
+  markets: look({
+    path: '/markets',
+    says: 'Lists all markets.',
+    fields: {},
+    gives: rows('markets', MARKET),
+    command: {
+      words: 'markets',
+      list: 'markets',
+      columns: ['id', 'direction', 'crypto', 'fiat', 'enabled', 'min', 'max', 'of', 'priceQuorum', 'singleSource'],
+    },
+  }),
+  market: look({
+    path: '/markets/:market',
+    says: 'Shows the terms, prices, fees and policy of a market.',
+    fields: { market: id, partner: optional(about(id, 'With the fees and policy of this partner', '1')) },
+    refuses: ['unknown_market'],
+    gives: thing([...MARKET, 'prices', 'fees', 'policy']),
+    command: { words: 'market' },
+  }),
+  create: act({
+    name: 'market.create',
+    path: '/markets',
+    says: 'Creates a market, closed until market set opens it.',
+    right: 'terms',
+    people: 'rules',
+    fields: {
+      direction: about(oneOf(['offramp', 'onramp']), 'Whether customers sell the coin (offramp) or buy it (onramp)'),
+      crypto: about(code, 'Code of the crypto asset', 'usdc.matic20'),
+      fiat: fiatCode,
+      depositRail: railCode,
+      payoutRail: railCode,
+      paymentMethod: about(
+        text(40, /^[A-Z0-9_-]+$/, 'a method of payment such as IMPS or AED-BANK-TRANSFER'),
+        'Method of payment as partners name it',
+        'IMPS',
+      ),
+      min: amount,
+      max: about(amount, 'Largest amount of a deposit, in its asset', '5000'),
+      payoutDecimals: about(whole(0, 18), 'Decimals that a payout is rounded down to', 2),
+      priceSources: about(
+        listOf(text(20, /^[a-z]+$/, 'the name of a source of prices'), 20),
+        'Sources of its price, by name',
+        ['kraken', 'coinbase'],
+      ),
+      ...times,
+    },
+    refuses: ['malformed_amount', ...PROPOSES],
+    gives: seenMarket,
+    command: {
+      words: 'market create',
+      args: ['direction', 'crypto', 'fiat', 'depositRail', 'payoutRail', 'paymentMethod'],
+    },
+  }),
+  set: act({
+    name: 'market.set',
+    path: '/markets/:market',
+    says: 'Changes terms of a market; what is left out stays.',
+    right: 'terms',
+    people: 'rules',
+    fields: {
+      market: id,
+      enabled: optional(flag),
+      min: optional(amount),
+      max: optional(about(amount, 'Largest amount of a deposit, in its asset', '5000')),
+      ...times,
+    },
+    refuses: ['unknown_market', 'malformed_amount', ...PROPOSES],
+    gives: seenMarket,
+    command: { words: 'market set' },
+  }),
+  confirm: act({
+    name: 'price.confirm',
+    path: '/markets/:market/price',
+    says: 'Lets a halted market quote again, at a level that a person vouches for.',
+    right: 'terms',
+    people: 'rules',
+    fields: { market: id, level, coin: optional(coinCode) },
+    refuses: ['unknown_market', 'market_not_halted', 'malformed_amount', ...PROPOSES],
+    gives: done([
+      {
+        halted: many(
+          ['why', { coin: Type.String({ description: 'Code of the coin' }), haltedAt }],
+          'What of the market is halted',
+        ),
+      },
+    ]),
+    command: { words: 'price confirm', args: ['market', 'level'] },
+  }),
+  confirmPair: act({
+    name: 'price.confirm-pair',
+    path: '/prices/:coin/:fiat/confirm',
+    says: 'Lets all markets that are halted for a pair quote again, at a level that a person vouches for.',
+    right: 'terms',
+    people: 'rules',
+    fields: { coin: coinCode, fiat: coinCode, level },
+    refuses: ['market_not_halted', 'malformed_amount', ...PROPOSES],
+    gives: done(
+      [
+        {
+          halted: many(
+            [{ market: Type.String({ description: 'Number of the market' }) }, 'why', { haltedAt }],
+            'Markets that are halted for the pair',
+          ),
+        },
+      ],
+      [
+        {
+          confirmed: Type.Array(Type.Unknown(), { description: 'Markets that quote again' }),
+          halted: Type.Array(Type.Unknown(), { description: 'Markets that stay halted, and why' }),
+        },
+      ],
+    ),
+    command: { words: 'price confirm-pair', args: ['coin', 'fiat', 'level'] },
+  }),
+  fee: act({
+    name: 'fee.set',
+    path: '/markets/:market/fees',
+    says: 'Sets a fee whole: a part that is left out is nothing.',
+    right: 'terms',
+    people: 'rules',
+    fields: {
+      market: id,
+      partner,
+      kind: about(oneOf(['operator', 'partner', 'rail', 'chain']), 'Which fee'),
+      fixed: optional(amount),
+      bps: optional(whole(0, 10_000)),
+      minimum: optional(amount),
+      gasUnits: optional(about(whole(0, 100_000_000), 'Gas that the fee of the chain pays for', 65_000)),
+    },
+    refuses: ['unknown_market', 'unknown_partner', 'malformed_amount', ...PROPOSES],
+    gives: kept('The fee as it is kept, in smallest units'),
+    command: { words: 'fee set', args: ['market', 'kind'] },
+  }),
+  limit: act({
+    name: 'limit.set',
+    path: '/markets/:market/limits',
+    says: 'Sets the largest amount for customers up to a level of verification.',
+    right: 'terms',
+    people: 'rules',
+    fields: {
+      market: id,
+      level: whole(0, HIGHEST_LEVEL),
+      max: about(orNone(amount), 'The amount, in the asset of the deposit; none takes the limit away', '1000'),
+    },
+    refuses: ['unknown_market', 'malformed_amount', ...PROPOSES],
+    gives: kept('The limit as it is kept, in smallest units'),
+    command: { words: 'limit set', args: ['market', 'level', 'max'] },
+  }),
+  cap: act({
+    name: 'cap.set',
+    path: '/partners/:partner/caps',
+    says: 'Sets the largest sum of the live quotes of a partner.',
+    right: 'terms',
+    people: 'rules',
+    fields: {
+      partner: id,
+      fiat: fiatCode,
+      max: about(orNone(amount), 'The sum, in the fiat; none takes the cap away', '100000'),
+    },
+    refuses: ['unknown_partner', 'malformed_amount', ...PROPOSES],
+    gives: kept('The cap as it is kept, in smallest units'),
+    command: { words: 'cap set', args: ['partner', 'fiat', 'max'] },
+  }),
+  policy: act({
+    name: 'policy.set',
+    path: '/markets/:market/policies',
+    says: 'Answers a question of the policy: what is done with money that is not as expected.',
+    right: 'terms',
+    people: 'rules',
+    fields: {
+      market: id,
+      partner,
+      question: policyQuestion,
+      answer: about(orNone(object), 'The answer (docs/operating/policies.md); none takes it away', { then: 'refund' }),
+    },
+    refuses: ['unknown_market', 'unknown_partner', ...PROPOSES],
+    gives: kept('The answer as it is kept'),
+    command: { words: 'policy set', args: ['market', 'question', 'answer'] },
+  }),
+  changes: look({
+    path: '/changes',
+    says: 'Lists changes of terms, the newest first.',
+    fields: {
+      market: optional(id),
+      what: optional(about(oneOf(CHANGED), 'Only changes of these')),
+      ...{ from: optional(time), until: optional(time) },
+      ...{ below: optional(id), limit: limit(MAX_CHANGES) },
+    },
+    table: {
+      list: 'changes',
+      columns: ['id', 'at', 'what', 'marketId', 'partnerId', 'item', 'by', 'why', 'before', 'after'],
+    },
+    command: {
+      words: 'changes',
+      columns: ['id', 'at', 'what', 'marketId', 'item', 'by', 'why', 'before', 'after'],
+    },
+  }),
+};

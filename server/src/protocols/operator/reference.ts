@@ -1,0 +1,141 @@
+/** The reference of this wire as a page for people, made from the declarations: docs/operator-api.md. */
+import { RIGHTS, ROLES } from '../../operators/index.ts';
+import { adviceOf, COMMON_REASONS, reasonsOf } from './advice.ts';
+import type { CommandOf, Declared, DeclaredAction, DeclaredRead } from './declare.ts';
+import { ENDPOINTS, GROUPS } from './declared/index.ts';
+import { type Reason, statusOf } from './errors.ts';
+import { exampleOf, meaningOf, peopleSentence } from './meaning.ts';
+import { isInPath, proposes, takenBy } from './openapi.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+
+const commandsOf = ({ command }: Declared): readonly CommandOf[] => [command ?? []].flat() as readonly CommandOf[];
+
+/** As typed, without its options. */
+function typed(declared: Declared, { words, args }: CommandOf): string {
+  const names = args ?? [...declared.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  return ['npm run operator --', words, ...names.map((name) => `<${name}>`)].join(' ');
+}
+
+function section(declared: Declared): string[] {
+  const { method, path, right, says } = declared;
+  const { people, takesFile } = declared as DeclaredAction;
+  const { table } = declared as DeclaredRead;
+  const fields = Object.entries(takenBy(declared));
+  const own = reasonsOf(declared).filter((reason) => !COMMON_REASONS.has(reason));
+  const taken = takenBy(declared);
+  const required = fields.filter(([name, field]) => field.optional !== true && !isInPath(declared, name));
+  const example = Object.fromEntries(required.map(([name, field]) => [name, exampleOf(name, field)]));
+  const whole = { path, fields: taken };
+  return [
+    `### \`${method} ${path}\``,
+    '',
+    [
+      says,
+      ...(right === 'read' ? [] : [`Right: \`${right}\`.`]),
+      ...(people === undefined ? [] : [peopleSentence(declared as DeclaredAction)]),
+    ].join(' '),
+    '',
+    ...commandsOf(declared).flatMap((command) => [`Command: \`${typed(declared, command)}\``, '']),
+    ...(fields.length === 0
+      ? []
+      : [
+          '| Field | Where | Required | Form | Meaning |',
+          '|---|---|---|---|---|',
+          ...fields.map(([name, field]) => {
+            const where = isInPath(declared, name) ? 'path' : method === 'GET' || takesFile === true ? 'query' : 'body';
+            const isRequired = field.optional === true ? '' : 'yes';
+            return `| \`${name}\` | ${where} | ${isRequired} | ${cell(field.rule)} | ${cell(meaningOf(whole, name))} |`;
+          }),
+          '',
+        ]),
+    ...(takesFile === true ? ['The body is the file itself.', ''] : []),
+    ...(method === 'GET' || takesFile === true ? [] : ['```json', JSON.stringify(example), '```', '']),
+    ...replyLines(declared.gives as unknown as Json),
+    ...(table === undefined
+      ? []
+      : [`CSV: the rows of \`${table.list}\`, with ${table.columns.map((one) => `\`${one}\``).join(', ')}.`, '']),
+    ...(proposes(declared) ? ['202 where it takes more people, or waits: [a proposal](#proposals).', ''] : []),
+    ...(own.length === 0
+      ? []
+      : [`Declines for ${own.map((reason) => `\`${reason}\` (${statusOf(reason)})`).join(', ')}.`, '']),
+  ];
+}
+
+/** The envelope of an action is told once. */
+const ENVELOPE = new Set(['action', 'subject', 'outcome']);
+
+/** What is answered, two levels deep. */
+function replyLines(schema: Json): string[] {
+  const lines: string[] = [];
+  const walk = (one: Json, indent: string, depth: number): void => {
+    const { properties, items, anyOf } = one as { properties?: Record<string, Json>; items?: Json; anyOf?: Json[] };
+    if (items !== undefined) return walk(items, indent, depth);
+    const forms = anyOf?.filter((form) => 'properties' in form || 'items' in form) ?? [];
+    if (forms.length > 0) {
+      for (const [at, form] of forms.entries()) {
+        if (forms.length > 1) lines.push(`${indent}- form ${at + 1}:`);
+        walk(form, forms.length > 1 ? `${indent}  ` : indent, depth);
+      }
+      return;
+    }
+    for (const [name, property] of Object.entries(properties ?? {})) {
+      if (depth === 0 && ENVELOPE.has(name) && 'after' in (properties ?? {})) continue;
+      const says = typeof property.description === 'string' ? `: ${property.description}` : '';
+      lines.push(
+        `${indent}- \`${name}\`${says === '' && name === 'after' ? ': what it is about, as it stands now' : says}`,
+      );
+      if (depth < 2) walk(property, `${indent}  `, depth + 1);
+    }
+    if (properties === undefined && depth === 0) lines.push(`- ${String(one.description ?? one.type)}`);
+    else if (depth === 0 && Object.keys(properties ?? {}).length === 0 && typeof one.description === 'string')
+      lines.push(`- ${one.description}`);
+  };
+  walk(schema, '', 0);
+  return lines.length === 0 ? [] : ['Answers:', '', ...lines, ''];
+}
+
+function rightsTable(): string[] {
+  return [
+    '## Rights',
+    '',
+    `| Right | ${ROLES.join(' | ')} |`,
+    `|---|${ROLES.map(() => ':-:').join('|')}|`,
+    ...Object.entries(RIGHTS).map(
+      ([right, roles]) =>
+        `| \`${right}\` | ${ROLES.map((role) => ((roles as readonly string[]).includes(role) ? 'yes' : '')).join(' | ')} |`,
+    ),
+    '',
+  ];
+}
+
+/** Every endpoint with its command, fields, reply and reasons; then rights and every reason. */
+export function referencePage(): string {
+  const lines = [
+    '# Reference of the operator interface',
+    '',
+    'Made from the declarations of the endpoints; the same as OpenAPI 3.1: [operator-openapi.json](operator-openapi.json).',
+    '',
+    'Every path is under `/operator/v1`. A request carries `Authorization: Bearer <token>` with the token of a named operator. GET reads; POST does something, or opens what is personal, and takes a `reason` that stands in the audit. A field that is not listed is refused. Numbers, flags and lists may come as text.',
+    '',
+    'Amounts are plain decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC. An action that is done answers `{"action": …, "subject": …, "outcome": "done", "after": …}`, and below is told what else. A failure is `{"error": …, "reason": …}`, and `fields` names what is wrong with which field: branch on `reason`. Most requests may be declined for the reasons that [are common](#reasons); each endpoint names its own.',
+    '',
+    'The commands are those of `npm run operator`: `npm run operator -- <command> --help` shows what follows them; a field that is no argument is an option, `--name <value>`. How a person works with them: [operating](operating/README.md#operators-and-their-commands).',
+    '',
+  ];
+  for (const { name, says, endpoints } of GROUPS) {
+    lines.push(`## ${name}`, '', says, '');
+    for (const declared of endpoints) lines.push(...section(declared));
+  }
+  lines.push(...rightsTable());
+  lines.push('## Reasons', '', '| Code | Reason | Common | Meaning | What to do |', '|---|---|:-:|---|---|');
+  const all = new Set<Reason>(ENDPOINTS.flatMap(reasonsOf));
+  for (const reason of [...all].toSorted((a, b) => statusOf(a) - statusOf(b) || a.localeCompare(b))) {
+    const { means = '', todo = '' } = adviceOf(reason) ?? {};
+    const common = COMMON_REASONS.has(reason) ? 'yes' : '';
+    lines.push(`| ${statusOf(reason)} | \`${reason}\` | ${common} | ${cell(means)} | ${cell(todo)} |`);
+  }
+  return `${lines.join('\n')}\n`;
+}

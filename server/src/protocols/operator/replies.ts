@@ -1,0 +1,82 @@
+/**
+ * What this wire answers, as schemas. A name in a reply means the same wherever it stands, so its form and meaning are said once
+ * (PARTS); a declaration says its own only where it differs.
+ *
+ * Amounts are exact decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC.
+ */
+import { type TSchema, Type } from 'typebox';
+import { maybe, PARTS } from './parts.ts';
+
+export { maybe } from './parts.ts';
+
+/** A name of PARTS, or names with schemas of their own. A name that ends with `?` may be left out of the reply. */
+export type Names = readonly (string | Readonly<Record<string, TSchema>>)[];
+
+/** An object of these and no others. */
+export function thing(names: Names, description?: string): TSchema {
+  const properties: Record<string, TSchema> = {};
+  for (const name of names) {
+    if (typeof name !== 'string') {
+      for (const [own, schema] of Object.entries(name)) set(properties, own, schema);
+      continue;
+    }
+    const known = PARTS[name.replace(/\?$/, '')];
+    if (known === undefined) throw new Error(`${name} has no meaning in parts.ts`);
+    set(properties, name, known);
+  }
+  return Type.Object(properties, {
+    additionalProperties: false,
+    ...(description === undefined ? {} : { description }),
+  });
+}
+
+function set(properties: Record<string, TSchema>, name: string, schema: TSchema): void {
+  if (name.endsWith('?')) properties[name.slice(0, -1)] = Type.Optional(schema);
+  else properties[name] = schema;
+}
+
+export const many = (names: Names, description: string): TSchema => Type.Array(thing(names), { description });
+
+const next = Type.Union([Type.String(), Type.Null()], {
+  description: 'Where the next page begins; null where there is none',
+});
+
+/** A list with its rows, and beside it what else there is. */
+export const rows = (list: string, columns: Names, beside: Names = []): TSchema =>
+  thing([{ [list]: many(columns, 'Rows of the list') }, ...beside]);
+/** The same in pages. */
+export const pages = (list: string, columns: Names, beside: Names = []): TSchema =>
+  rows(list, columns, [{ next }, ...beside]);
+
+/**
+ * What an action answers when it is done.
+ *
+ * @param after what it is about, as it stands now; null where that is nothing that could be shown
+ * @param shown what only the caller is shown
+ */
+export const done = (after: Names | null, shown: Names = []): TSchema =>
+  thing([
+    ...['action', 'subject'],
+    { outcome: Type.Literal('done') },
+    { after: after === null ? Type.Null({ description: 'Nothing to show' }) : maybe(thing(after)) },
+    ...shown,
+  ]);
+
+/** What an action answers that waits for others to agree, or for its delay. */
+export const PROPOSED = thing(
+  [
+    ...['action', 'subject'],
+    { outcome: Type.Union([Type.Literal('proposed'), Type.Literal('agreed')]) },
+    ...['proposal', 'people', 'agreed?', 'expiresAt?'],
+    { 'readyAt?': maybe(Type.String({ description: 'From when on its proposer may confirm it' })) },
+  ],
+  'It is a proposal now, and waits',
+);
+export const FAILURE = thing([
+  { error: Type.String({ description: 'A sentence' }), reason: Type.String({ description: 'The word to branch on' }) },
+  {
+    'fields?': Type.Record(Type.String(), Type.String(), {
+      description: 'Which field is wrong, and the rule it breaks',
+    }),
+  },
+]);

@@ -1,0 +1,129 @@
+/**
+ * The description of the operator's wire and the commands of the terminal are as fresh as the declarations, and say something of
+ * everything.
+ *
+ * UPDATE_DOCS=1 writes docs/operator-openapi.json, docs/operator-api.md and server/src/cli/commands.json anew.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { COMMANDS, type Command } from '../../../src/cli/commands.ts';
+import { bankActions } from '../../../src/protocols/operator/actions/bank.ts';
+import { adviceOf, reasonsOf } from '../../../src/protocols/operator/advice.ts';
+import type { BankDesk } from '../../../src/protocols/operator/bank.ts';
+import { commands, commandsFile } from '../../../src/protocols/operator/commands.ts';
+import type { DeclaredAction } from '../../../src/protocols/operator/declare.ts';
+import { ENDPOINTS } from '../../../src/protocols/operator/declared/index.ts';
+import { OPERATOR_API_ACTIONS } from '../../../src/protocols/operator/index.ts';
+import { exampleOf } from '../../../src/protocols/operator/meaning.ts';
+import { openapi, takenBy } from '../../../src/protocols/operator/openapi.ts';
+import { READS } from '../../../src/protocols/operator/reads.ts';
+import { referencePage } from '../../../src/protocols/operator/reference.ts';
+
+const root = join(import.meta.dirname, '../../../..');
+const { version } = JSON.parse(readFileSync(join(root, 'server/package.json'), 'utf8')) as { version: string };
+
+const FILES = {
+  'docs/operator-openapi.json': `${JSON.stringify(openapi(version), null, 1)}\n`,
+  'docs/operator-api.md': referencePage(),
+  'server/src/cli/commands.json': commandsFile(),
+};
+
+for (const [path, text] of Object.entries(FILES))
+  test(`${path} is what the declarations say`, () => {
+    if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, path), text);
+    assert.equal(readFileSync(join(root, path), 'utf8'), text, `${path} is stale: UPDATE_DOCS=1 writes it anew`);
+  });
+
+test('docs/operator-openapi.json lints without an error or a warning', async () => {
+  const redocly = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js');
+  const linting = promisify(execFile)(process.execPath, [redocly, 'lint', join(root, 'docs/operator-openapi.json')], {
+    cwd: root,
+    env: { ...process.env, REDOCLY_TELEMETRY: 'off', NO_COLOR: '1', CI: 'true' },
+    timeout: 120_000,
+  });
+  const { stdout, stderr } = await linting.catch((error: { stdout: string; stderr: string }) => error);
+  assert.match(stderr, /Your API description is valid/, `${stdout}${stderr}`);
+  assert.doesNotMatch(stderr, /You have \d+ warning/, `${stdout}${stderr}`);
+});
+
+test('everything that is served is declared once, and everything declared is served', () => {
+  // Routes that are no table: bank.ts and the decisions on proposals mount what they find in the declarations.
+  const served = [...READS, ...OPERATOR_API_ACTIONS, ...bankActions({} as BankDesk)].map(
+    ({ method, path }) => `${method} ${path}`,
+  );
+  const apart = ENDPOINTS.filter(
+    ({ method, path }) => path.startsWith('/bank/') && (method === 'GET' || path.endsWith('/preview')),
+  );
+  const decisions = ENDPOINTS.filter(({ path }) => path.startsWith('/proposals/:proposal/'));
+  const all = [...served, ...[...apart, ...decisions].map(({ method, path }) => `${method} ${path}`)].toSorted();
+  assert.deepEqual(ENDPOINTS.map(({ method, path }) => `${method} ${path}`).toSorted(), all);
+  assert.equal(new Set(all).size, all.length, 'two endpoints have one path');
+});
+
+test('every part of a path is a field, and every argument and option of a command', () => {
+  for (const declared of ENDPOINTS) {
+    for (const [, name = ''] of declared.path.matchAll(/:(\w+)/g))
+      assert.ok(name in declared.fields, `${declared.path}: ${name} is no field`);
+    for (const { words, args = [], options = [], sendsFile } of [declared.command ?? []].flat()) {
+      const names = [...args, ...options].filter((name) => !(sendsFile === true && name === 'file'));
+      for (const name of names) assert.ok(name in declared.fields, `${words}: ${name} is no field`);
+    }
+  }
+});
+
+test('every field that a request needs has an example, and the field takes its example', () => {
+  for (const declared of ENDPOINTS)
+    for (const [name, field] of Object.entries(takenBy(declared))) {
+      const example = exampleOf(name, field);
+      if (example === undefined) assert.ok(field.optional === true, `${declared.path}: ${name} has no example`);
+      else assert.notEqual(field.read(example), undefined, `${declared.path}: the example of ${name} is refused`);
+    }
+});
+
+test('every name in a reply has a meaning', () => {
+  const silent: string[] = [];
+  const walk = (where: string, schema: object): void => {
+    const {
+      properties = {},
+      items,
+      anyOf = [],
+    } = schema as {
+      properties?: Record<string, object>;
+      items?: object;
+      anyOf?: object[];
+    };
+    for (const [name, property] of Object.entries(properties)) {
+      const isEnvelope = name === 'after' || name === 'outcome';
+      if (!('description' in property) && !isEnvelope) silent.push(`${where}: ${name}`);
+      walk(`${where}: ${name}`, property);
+    }
+    for (const form of [...(items === undefined ? [] : [items]), ...anyOf]) walk(where, form);
+  };
+  for (const { method, path, gives } of ENDPOINTS) walk(`${method} ${path}`, gives);
+  assert.deepEqual(silent, []);
+});
+
+test('every reason has advice', () => {
+  for (const declared of ENDPOINTS)
+    for (const reason of reasonsOf(declared)) assert.ok(adviceOf(reason), `${declared.path}: ${reason} has no advice`);
+});
+
+test('an action that declares one person asks nobody, and one that asks declares how many', () => {
+  for (const action of OPERATOR_API_ACTIONS) {
+    const { people, name } = action as DeclaredAction;
+    if (action.needs === undefined)
+      assert.equal(people, 'one', `${name} asks nobody and declares more than one person`);
+    assert.ok(action.onlyNamed !== true || people !== 'rules', `${name} is for rules that name it`);
+  }
+});
+
+test('no two commands have the same words', () => {
+  const made: readonly Command[] = commands() as unknown as readonly Command[];
+  assert.equal(new Set(made.map(({ words }) => words)).size, made.length);
+  assert.equal(COMMANDS.length, made.length);
+});

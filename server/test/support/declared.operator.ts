@@ -1,0 +1,55 @@
+/**
+ * Whether a reply of the operator's wire is what its endpoint declares: a success as its schema says, a failure for a reason that it
+ * names. The programs of the tests that come as operators ask this of everything they are answered.
+ */
+import assert from 'node:assert/strict';
+import { Compile, type Validator } from 'typebox/compile';
+import { reasonsOf } from '../../src/protocols/operator/advice.ts';
+import type { Declared, DeclaredAction } from '../../src/protocols/operator/declare.ts';
+import { ENDPOINTS } from '../../src/protocols/operator/declared/index.ts';
+import { PROPOSALS } from '../../src/protocols/operator/declared/people.ts';
+import { proposes } from '../../src/protocols/operator/openapi.ts';
+import { FAILURE, PROPOSED } from '../../src/protocols/operator/replies.ts';
+import type { Came } from './client.ts';
+
+const forms = ENDPOINTS.map((declared) => ({
+  declared,
+  form: new RegExp(`^${declared.path.replaceAll(/:\w+/g, '[^/]+')}$`),
+}))
+  // A path without names comes before one with them.
+  .toSorted((a, b) => Number(a.declared.path.includes(':')) - Number(b.declared.path.includes(':')));
+const byName = new Map(ENDPOINTS.map((declared) => [(declared as DeclaredAction).name, declared]));
+const validators = new Map<unknown, Validator>();
+
+function assertSchema(schema: Declared['gives'], body: Came, where: string): void {
+  const validator = validators.get(schema) ?? Compile(schema);
+  validators.set(schema, validator);
+  if (validator.Check(body)) return;
+  const wrong = validator.Errors(body).slice(0, 3);
+  assert.fail(
+    `${where} answers what it does not declare: ${JSON.stringify(wrong)} in ${JSON.stringify(body).slice(0, 800)}`,
+  );
+}
+
+/** @param path below /operator/v1, with or without a query. @throws AssertionError */
+export function assertDeclaredOperator(asked: { method: string; path: string }, status: number, body: Came): void {
+  const path = asked.path.split('?')[0] ?? '';
+  const found = forms.find(({ declared, form }) => declared.method === asked.method && form.test(path))?.declared;
+  if (found === undefined || body === undefined || typeof body !== 'object' || body === null) return;
+  const where = `${asked.method} ${found.path}`;
+  if (status >= 400) {
+    assertSchema(FAILURE, body, where);
+    // What confirming does may be refused for the reasons of the action.
+    if (found === PROPOSALS.confirm) return;
+    const reasons: readonly string[] = reasonsOf(found);
+    assert.ok(reasons.includes(String(body.reason)), `${where} declines for ${body.reason}, which it does not declare`);
+    return;
+  }
+  if (status === 202) {
+    assert.ok(proposes(found), `${where} proposes, and declares that one person does it`);
+    return assertSchema(PROPOSED, body, where);
+  }
+  // What a proposal did answers as its action does.
+  const does = found === PROPOSALS.confirm ? (byName.get(String(body.action)) ?? found) : found;
+  assertSchema(does.gives, body, `${where}${does === found ? '' : ` of ${body.action}`}`);
+}
