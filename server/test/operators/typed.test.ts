@@ -130,7 +130,7 @@ test('a name that an operator types is in no dump, whatever the action, and is r
     (row: { action: string; outcome: string }) => row.action === 'kill-switch.lift' && row.outcome === 'done',
   );
   assert.equal(lifted.reason, `${TYPED}: first (proposed by ada; ${TYPED}: second)`);
-  const { ask: input } = (await ada.reads('/proposals?limit=200')).body.proposals.find(
+  const { input } = (await ada.reads('/proposals?limit=200')).body.proposals.find(
     (row: { action: string }) => row.action === 'key.create',
   );
   assert.equal(input.label, TYPED);
