@@ -105,16 +105,18 @@ function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn:
 
 function overview(words: readonly string[]): string {
   const shown = COMMANDS.filter(({ words: named }) => words.length === 0 || named.startsWith(words[0] ?? ''));
-  const lines = shown.map(({ words: named, args, about }) => [
-    `  ${[named, ...args.map((name) => `<${name}>`)].join(' ')}`,
-    about,
-  ]);
-  const width = Math.max(...lines.map(([left = '']) => left.length), 0) + 2;
+  const lines = [
+    ...shown.map(({ words: named, args, about }) => [
+      `  ${[named, ...args.map((name) => `<${name}>`)].join(' ')}`,
+      about,
+    ]),
+    ['  new token', 'makes a token for you, into --token-file or shown once, and the hash of it to tell'],
+  ];
+  const width = Math.max(...lines.map(([left = '']) => left.length)) + 2;
   return [
     'npm run operator -- <command> [--json]',
     '',
     ...lines.map(([left = '', about]) => `${left.padEnd(width)}${about}`),
-    `${'  new token'.padEnd(width)}makes a token for you, into --token-file or shown once, and the hash of it to tell`,
     '',
     `Lists come by pages: what is told as next is where the following one begins, and --all follows them, up to ${MOST_ROWS} rows.`,
     'Lists and reports are written as CSV with --csv.',

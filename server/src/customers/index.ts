@@ -6,8 +6,8 @@
  * needs no partner id. Phone, e-mail and account details are encrypted before they reach a statement; nothing personal is in
  * an error, an event or a log.
  *
- * Verification levels: 0 none, 1 basic, 2 intermediate, 3 advanced, 4 enhanced. Each partner has its own words for them and
- * its own level from which customers may trade; neither is stored here.
+ * Verification levels: 0 none, 1 basic, 2 intermediate, 3 advanced, 4 enhanced, 5 complete. Each partner has its own words for them
+ * and its own level from which customers may trade; neither is stored here.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';

@@ -352,8 +352,9 @@ export async function block(context: Context, tx: Tx, action: Action): Promise<O
  * an operator names it. Everything waiting for it goes on: a refund of the whole order, of money in suspense, a second
  * payout.
  *
- * @param input.to an address on the deposit's chain, or one of the customer's accounts in the right fiat
- * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'refund_under_way'
+ * @param input.to an address on the deposit's chain, or an account of the customer's in the right fiat
+ * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'unknown_refund' where nothing goes there |
+ *         'refund_under_way'
  */
 export async function nameDestination(
   context: GateContext,
@@ -382,7 +383,11 @@ export async function nameDestination(
   if (waiting.length === 0 && (!back || under)) {
     // Said twice, for example because the first answer was lost: the destination is set already.
     if (refunds.some((one) => one.state !== 'cancelled' && goesTo(context, one, to))) return order;
-    throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
+    const isOnItsWay = back || refunds.some(({ rail }) => context.rails.get(rail)?.kind === kind);
+    throw new Refusal(isOnItsWay ? 'refund_under_way' : 'unknown_refund', {
+      orderId: String(order.id),
+      state: order.state,
+    });
   }
   const on = back ? order.depositRail : (waiting[0]?.rail ?? order.depositRail);
   const named = kind === 'chain' ? { address: await refundAddressOn(context, tx, on, address) } : to;

@@ -52,13 +52,16 @@ import {
   cancelPayingAgain,
   cancelRefunding,
   cancelRefunds,
+  cancelReleased,
   inSuspense,
   refundFound,
   refundRejected,
   refundReturned,
   refundSettled,
   refundSubmitted,
+  releasedRefunds,
   requestRefund,
+  stopReleased,
 } from './refunds.ts';
 import { endDebtBlock, isSameMoney, replaceLost, standingLoss } from './replace.ts';
 import { type DepositRow, type Order, store } from './store.ts';
@@ -407,7 +410,10 @@ async function bookedDepositReversed(
   if (before !== undefined) {
     await cancelPayout(context, tx, before, now);
     await cancelPayingAgain(context, tx, before.id, now);
-    if (known.taken_units > 0n) await cancelCompensations(context, tx, before, now);
+    if (known.taken_units > 0n) {
+      await cancelCompensations(context, tx, before, now);
+      await stopReleased(context, tx, before, now);
+    }
   }
   const order = before && (await store.lock(tx, before.id));
   const row = await store.lockDepositById(tx, known.id);
@@ -449,6 +455,8 @@ async function bookedDepositReversed(
     facts: { units: String(units), asset: row.asset, reference: row.reference },
     now,
   });
+  // Where law had let it go and it has not left, it is here, and makes that good at once.
+  if (order !== undefined) await cancelReleased(context, tx, order, now);
 }
 
 /**
@@ -477,6 +485,8 @@ async function whoWasPaid(
 ): Promise<{ customerId: string; partnerId: bigint } | undefined> {
   const refunds: Payout[] = [];
   for (const { id, netUnits } of await refundsOfDeposit(tx, row.id))
+    refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
+  for (const { id, netUnits } of order !== undefined && row.taken_units > 0n ? await releasedRefunds(tx, order.id) : [])
     refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
   if (order !== undefined) {
     const taken =
@@ -1032,7 +1042,7 @@ async function undoEntry(tx: Tx, id: string, key: string, now: Date): Promise<vo
 async function bookOutOfNowhere(
   context: Context,
   tx: Tx,
-  fact: { rail: string; externalId: string; asset: string; units: bigint; reference: string },
+  fact: { rail: string; externalId: string; asset: string; units: bigint; reference: string; ofDeposits?: boolean },
 ): Promise<void> {
   const rail = context.rails.get(fact.rail);
   assert(rail !== undefined, `rail ${fact.rail} is running`);
@@ -1040,6 +1050,7 @@ async function bookOutOfNowhere(
     id: `out_${fact.rail}_${fact.externalId}`,
     kind: 'unexplained_debit',
     rail,
+    ...(fact.ofDeposits === true ? { wallet: rail.wallets.deposits } : {}),
     to: chart.loss(fact.asset),
     units: fact.units,
     facts: { reference: fact.reference },

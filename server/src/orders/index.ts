@@ -131,7 +131,14 @@ export { type NotReady, notReady } from './ready.ts';
 export { hasPublicReason, PUBLIC_REASONS, type PublicReason, publicReason } from './reasons.ts';
 export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds.store.ts';
 export { type RefundTo, requestRefund, retryRefund } from './refunds.ts';
-export { closeConfirmed, confirmedReturn, makeReturnLink, type ReturnShown, returnLinksOf } from './returns.ts';
+export {
+  closeConfirmed,
+  confirmedReturn,
+  makeReturnLink,
+  type ReturnShown,
+  requireInSuspense,
+  returnLinksOf,
+} from './returns.ts';
 export { endLettingPass, letPass, shortageNow } from './short.ts';
 export { type Direction, type ListedOrder, type Order } from './store.ts';
 export { MOST_ASKED, type Told, type ToldMoney, type ToldRefund, type ToldReturn } from './told.ts';
@@ -254,6 +261,8 @@ export interface OrderMoney {
   isOver: boolean;
   /** The payout was returned and we hold it. */
   cameBack: boolean;
+  /** All of it is to go back and nobody has said where to, or the law had stopped it and has let it go. */
+  goesBack: boolean;
   /** Money that needs a destination: how much of what, and whether it goes to an account or an address. */
   destinations: readonly { purpose: 'refund' | 'payout'; asset: string; units: bigint; kind: 'bank' | 'chain' }[];
 }
@@ -349,6 +358,8 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
             row.why === 'payout_returned' &&
             !isAllOver(order, { ...known, deposits: [row] }),
         ),
+        goesBack:
+          isUnnamed(order, known.deposits) || (order.state === 'frozen' && !isUnreleased(order, known.deposits)),
         destinations: [
           ...(isUnnamed(order, known.deposits)
             ? [

@@ -23,9 +23,9 @@ import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
-import { type CaseKind, closeCases, openCase, record, type Verdict } from '../compliance/index.ts';
+import { type CaseKind, closeCases, openCase, record, tellCase, type Verdict } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
-import { type Account, chart, move, post } from '../ledger/index.ts';
+import { type Account, chart, type Entry, type Line, move, post } from '../ledger/index.ts';
 import { assets } from '../partners/index.ts';
 import { PRICED_FEES } from '../quotes/index.ts';
 import {
@@ -37,11 +37,11 @@ import {
   recordRejected,
 } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
-import { advance, bookedRefund, change, writeRefund } from './advance.ts';
+import { advance, bookedRefund, change, custodyOf, fromPosition, writeRefund } from './advance.ts';
 import { failureOf, HELD_AT_GATE, isForAPerson, keptOnRefund, mayRetryByItself, PAID_BEFORE } from './decide.ts';
 import { fitsRefund, type Outgoing, requireFits } from './destinations.ts';
 import { wakeDeposit } from './dormant.ts';
-import { feeAccount, foundRefund, holdRefund, type LostPart, settleRefund, voidRefund } from './entries.ts';
+import { feeAccount, foundRefund, holdRefund, type LostPart, linesFor, settleRefund, voidRefund } from './entries.ts';
 import {
   type ApprovedBy,
   approveRefund,
@@ -628,7 +628,10 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
     lines: voidRefund(bookedRefund(failed)),
   });
   if (await goesToLoss(tx, { ...locked, refund: failed }, payout, now)) return;
-  if ((await arrived(tx, failed)) === undefined && (await endsCompensation(context, tx, locked, now))) return;
+  if ((await arrived(tx, failed)) === undefined) {
+    if (await endsCompensation(context, tx, locked, now)) return;
+    if (await endsReleased(context, tx, locked, now)) return;
+  }
   if (again) return void (await sendFromSuspense(context, tx, { ...locked, refund: failed }, now));
   await refundCase(tx, failed, 'refund_rejected', why, now);
   await tell(tx, order, now);
@@ -781,6 +784,7 @@ export async function refundReturned(
   });
   if (await goesToLoss(tx, { ...locked, refund: back }, payout, now)) return true;
   if (!isMade && (await endsCompensation(context, tx, locked, now))) return true;
+  if (!isMade && (await endsReleased(context, tx, locked, now))) return true;
   await refundCase(tx, back, 'refund_returned', why, now);
   await tell(tx, locked.order, now);
   if (isMade) await settleFound(context, tx, back.id, now);
@@ -918,6 +922,150 @@ async function endsCompensation(
   if (deposit.origin !== 'compensation' || order === undefined) return false;
   if (!(await store.hasLostDeposit(tx, order.id))) return false;
   await cancelCompensations(context, tx, order, now);
+  return true;
+}
+
+/** What law has let go of an order is stopped where nobody has begun to submit it: a deposit of the order was reversed. */
+export async function stopReleased(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
+  for (const { id } of await releasedRefunds(tx, order.id)) await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
+}
+
+/** Refunds of what law has let go of an order, which was made of all that the order took. */
+export async function releasedRefunds(tx: Tx, orderId: bigint): Promise<Refund[]> {
+  const released = (await store.depositsOf(tx, orderId)).filter(({ origin }) => origin === 'released');
+  return (await refundsOf(tx, orderId)).filter(({ depositId }) => released.some(({ id }) => id === depositId));
+}
+
+/** A deposit of an order was reversed: what law has let go of that order and has not left goes to nobody. */
+export async function cancelReleased(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
+  for (const known of await store.depositsOf(tx, order.id)) {
+    if (known.origin !== 'released' || inSuspense(known) + known.refund_units === 0n) continue;
+    await wakeDeposit(tx, known, { by: 'the rail', why: TAKEN_BACK, now });
+    const goneUnits = await cancelRefunds(context, tx, known.id, now);
+    const row = await store.lockDepositById(tx, known.id);
+    assert(row !== undefined, `deposit ${known.id} stays where it is`);
+    await makeGoodOfReleased(context, tx, { order, row, goneUnits, now });
+  }
+}
+
+/**
+ * Money that law has let go lies here, and a deposit of its order was reversed since: it makes that good before anything of it goes
+ * to the customer, its conversion undone where there was one, as where the deposit had been reversed before (actions.ts). What is over
+ * goes back. One that is on its way may arrive; should it fail or come back, it ends here as well.
+ *
+ * @param has.goneUnits of the deposit and not in suspense any more: what banks kept on the way
+ */
+async function makeGoodOfReleased(
+  context: Rails,
+  tx: Tx,
+  has: { order: Order; row: DepositRow; goneUnits: bigint; now: Date },
+): Promise<void> {
+  const { order, row, goneUnits, now } = has;
+  const deposits = await store.depositsOf(tx, order.id);
+  const lost = deposits.filter((one) => one.state === 'lost' && one.state_before_loss === 'applied');
+  const freeUnits = inSuspense(row) - goneUnits;
+  // Not where one is on its way still, or has arrived.
+  if (lost.length === 0 || row.refund_units > 0n || freeUnits <= 0n) return;
+  const posting = {
+    id: `dep_${row.id}:makes_good:${lost[0]?.id}`,
+    kind: 'deposit_replaced',
+    orderId: order.id,
+    at: now,
+    facts: { deposit: String(row.id), lost: lost.map(({ id }) => String(id)).join(' ') },
+  };
+  if (row.asset !== order.depositAsset)
+    return await exchangeBack(context, tx, { order, row, freeUnits, deposits, posting, now });
+  const suspense = chart.suspense(row.rail, row.asset);
+  const lines: Line[] = [];
+  let leftUnits = freeUnits;
+  for (const one of lost) {
+    const units = leftUnits < one.lost_units ? leftUnits : one.lost_units;
+    if (units === 0n) break;
+    leftUnits -= units;
+    lines.push(...move(suspense, lossAccount(order, one), units));
+    const about = { subject: `deposit:${one.id}`, now };
+    if (units === one.lost_units) {
+      await store.markReplaced(tx, one.id);
+      await closeCases(tx, { ...about, outcome: `made good by what law had let go, deposit ${row.id}` });
+      continue;
+    }
+    await store.replacePart(tx, one.id, units);
+    await tellCase(tx, {
+      ...about,
+      kind: one.lost_to === chart.loss(one.asset).code ? 'deposit_lost' : 'customer_owes',
+      reason: 'reversed, and made good in part by what law had let go: units says what is left',
+      facts: { units: String(one.lost_units - units), asset: one.asset, reference: one.reference },
+    });
+  }
+  const posted = await post(tx, { ...posting, lines });
+  assert(posted.outcome === 'posted', `what law has let go, deposit ${row.id}, lies in suspense`);
+  if (leftUnits === 0n) return await store.changeDeposit(tx, row.id, { state: 'reversed', why: 'deposit_lost' });
+  await store.changeDeposit(tx, row.id, { state: row.state, takenUnits: row.units - leftUnits });
+  await requestRefund(context, tx, { depositId: row.id, units: leftUnits, why: 'released_by_law', order, now });
+}
+
+/** What is left of the deposit, once the loss is given up, goes back in its place. */
+async function exchangeBack(
+  context: Rails,
+  tx: Tx,
+  back: {
+    order: Order;
+    row: DepositRow;
+    freeUnits: bigint;
+    deposits: readonly DepositRow[];
+    posting: Omit<Entry, 'lines'>;
+    now: Date;
+  },
+): Promise<void> {
+  const { order, row, freeUnits, deposits, posting, now } = back;
+  const payout = chart.order(order.id, order.partnerId, order.payoutAsset);
+  const deposit = chart.order(order.id, order.partnerId, order.depositAsset);
+  const lost = lostOf(order, deposits);
+  const receivedUnits = order.receivedUnits ?? order.depositUnits;
+  const leftUnits = receivedUnits - order.refundedUnits - lost.reduce((sum, { units }) => sum + units, 0n);
+  const suspense = chart.suspense(order.depositRail, order.depositAsset);
+  const lines = [
+    ...move(chart.suspense(row.rail, row.asset), payout, freeUnits),
+    // Banks on the way kept it.
+    ...(freeUnits === order.payoutUnits ? [] : move(chart.loss(row.asset), payout, order.payoutUnits - freeUnits)),
+    ...linesFor('reverse_conversion_and_give_up', { ...order, receivedUnits }, custodyOf(context.rails, order), {
+      lost,
+    }),
+    ...(leftUnits > 0n ? move(deposit, suspense, leftUnits) : []),
+  ];
+  let posted = await post(tx, { ...posting, lines });
+  // What it was filled with has left the treasury since: the position carries it, as where it was converted.
+  if (posted.outcome === 'short')
+    posted = await post(tx, { ...posting, lines: lines.flatMap(fromPosition(order.depositAsset)) });
+  // Its fees have been paid out: it stays here, and people undo it by the case of what was reversed, once they are there again.
+  if (posted.outcome !== 'posted') return;
+  await store.changeDeposit(tx, row.id, { state: 'reversed', why: 'deposit_lost' });
+  await giveUpLost(tx, order, deposits, now);
+  if (leftUnits === 0n) return;
+  const rest = await store.insertDeposit(tx, {
+    ...{
+      rail: order.depositRail,
+      external_id: `released:${order.id}:${order.depositAsset}`,
+      asset: order.depositAsset,
+    },
+    ...{ units: leftUnits, target: '', order_id: order.id, partner_id: order.partnerId, state: 'suspense' },
+    ...{ reference: row.reference, facts: {}, seen_at: now, payer: 'unknown', origin: 'released' },
+  });
+  const why = 'released_by_law';
+  await store.changeDeposit(tx, rest.id, { state: 'suspense', bookedTo: suspense.code, why, confirmedAt: now });
+  await requestRefund(context, tx, { depositId: rest.id, units: leftUnits, why, order, now });
+}
+
+/** What law has let go has not left, or has come back, and a deposit of its order was reversed meanwhile. @returns whether it was so */
+async function endsReleased(
+  context: Rails,
+  tx: Tx,
+  { order, deposit }: Pick<LockedRefund, 'order' | 'deposit'>,
+  now: Date,
+): Promise<boolean> {
+  if (deposit.origin !== 'released' || order === undefined) return false;
+  if (!(await store.hasLostDeposit(tx, order.id))) return false;
+  await cancelReleased(context, tx, order, now);
   return true;
 }
 

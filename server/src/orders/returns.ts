@@ -218,6 +218,14 @@ export const returnLinksOf = (tx: Tx, depositId: bigint): Promise<ReturnLink[]> 
 export const closeConfirmed = (tx: Tx, depositId: bigint, { by, now }: { by: string; now: Date }): Promise<void> =>
   closeCases(tx, { kind: CASE, subject: `deposit:${depositId}`, outcome: `returned by ${by}`, now });
 
+/** @throws Refusal 'unknown_deposit' | 'deposit_unfit' where there is nothing to return: an order holds it, or it has gone */
+export async function requireInSuspense(tx: Tx, depositId: bigint): Promise<void> {
+  const deposit = await lockWithOrder(tx, depositId);
+  const open = openRefund(await refundsOfDeposit(tx, depositId));
+  if (open === undefined && inSuspense(deposit) <= 0n)
+    throw unfit('nothing of it lies in suspense; what its order holds goes back with the order (order refund)');
+}
+
 const isUsable = (link: ReturnLink | undefined, { customerId }: LinkAsked): link is ReturnLink =>
   link !== undefined && link.customerId === customerId && link.replacedAt === null;
 

@@ -236,11 +236,14 @@ function toldRefund(refund: Refund, known: Known, assetsKnown: ReadonlyMap<strin
     reason: publicReason(refund.why, publicReason(deposit?.why ?? '')),
     address: refund.address ?? '',
     fiatAccountId: refund.fiatAccountId === null ? '' : String(refund.fiatAccountId),
-    reference: (refund.state === 'needs_destination' ? null : attempt?.reference) ?? '',
+    reference: (BEFORE_ATTEMPT.has(refund.state) ? null : attempt?.reference) ?? '',
     createdAt: refund.createdAt.toISOString(),
     updatedAt: refund.updatedAt.toISOString(),
   };
 }
+
+/** Its next attempt is not written yet: the one it knows is the one before. */
+const BEFORE_ATTEMPT: ReadonlySet<Refund['state']> = new Set(['needs_destination', 'screening', 'held']);
 
 const STATUS: Readonly<Record<Exclude<Refund['state'], 'rejected' | 'cancelled'>, ToldStatus>> = {
   needs_destination: 'needs_destination',

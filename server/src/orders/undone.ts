@@ -4,6 +4,8 @@
  * The customer no longer owns the returned money, and no longer owes the debt: two people undo the conversion, with its fees.
  * What banks kept of the returned money on the way is our loss. The order stays settled and says so; it is not paid again.
  *
+ * The same of what law had let go of an order that was converted, where its fees were not there to undo it at once (refunds.ts).
+ *
  * Not here: a reversed deposit that is there again (replace.ts), and a debt that will not be paid (correct.ts).
  */
 import type { Tx } from '../base/db.ts';
@@ -39,9 +41,11 @@ export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): P
   const order = lost.order_id === null ? undefined : await store.lock(tx, lost.order_id);
   const back = await store.lockDepositById(tx, backId);
   if (back === undefined) throw new Refusal('unknown_deposit', {});
-  if (order === undefined || back.order_id !== order.id || back.origin !== 'returned')
+  const isReleased = order?.state === 'frozen' && back.origin === 'released' && back.asset === order.payoutAsset;
+  if (order === undefined || back.order_id !== order.id || (back.origin !== 'returned' && !isReleased))
     throw unfit('the deposit that is named is not what came back of the payout of this order');
-  if (lost.state !== 'lost' || order.state !== 'settled') throw unfit('the order does not stand as paid');
+  if (lost.state !== 'lost' || (order.state !== 'settled' && !isReleased))
+    throw unfit('the order does not stand as paid');
   if (lost.lost_units !== (order.receivedUnits ?? order.depositUnits))
     throw unfit('a part of what the order took is there: assign or refund what came, and end the rest as a debt');
   if (back.state !== 'suspense' || back.taken_units > 0n) throw unfit('what came back does not lie in suspense');

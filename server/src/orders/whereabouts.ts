@@ -98,6 +98,8 @@ function ofOrder(seen: Seen): Whereabouts {
   }
   const released = deposits.filter(({ origin }) => origin === 'released');
   if (order.state === 'frozen' && released.length > 0) {
+    if (released.every(({ state }) => state === 'reversed'))
+      return { heldBy: 'nobody (released by law, and its deposit was reversed)', next: OVER };
     const open = released.some((row) => !isOver(row, refunds));
     return { heldBy: `${open ? 'us, for the customer' : 'the customer'} (released by law)`, next: OVER };
   }

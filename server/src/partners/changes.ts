@@ -1,8 +1,8 @@
 /**
  * Changes: the previous value of a market, fee, limit, cap or policy, and who changed it and why.
  *
- * Written in the transaction of the change, so there is no change without its row, and never changed itself. Setting a term
- * to its present value leaves no row: a sandbox sets all of its terms at every start.
+ * Written in the transaction that makes the change, so there is none without its row, and never changed itself. Setting a
+ * term to what it is already leaves no row: a sandbox says its terms at every start, but for those that a person has set.
  */
 import type { Tx } from '../base/db.ts';
 import { sql } from './store.ts';
@@ -75,6 +75,20 @@ interface ChangeRow {
   changed_by: string;
   why: string;
   at: Date;
+}
+
+/** Markets and fees as a person has set them last: market, what it is, and of a fee its partner and kind. */
+export async function setByPeople(
+  tx: Tx,
+): Promise<(of: Pick<MarketChange, 'what' | 'marketId'> & Partial<MarketChange>) => boolean> {
+  const keyOf = (row: readonly unknown[]): string => row.map((part) => part ?? '').join(' ');
+  const rows = await tx.rows<Pick<ChangeRow, 'what' | 'market_id' | 'partner_id' | 'item'>>(sql.setByPeople, [
+    UNSAID.by,
+  ]);
+  const known = new Set(
+    rows.map(({ what, market_id, partner_id, item }) => keyOf([what, market_id, partner_id, item])),
+  );
+  return ({ what, marketId, partnerId = null, item = '' }) => known.has(keyOf([what, marketId, partnerId, item]));
 }
 
 /** The latest changes, newest first: of one market or all, of one kind, within a time span. */

@@ -28,6 +28,7 @@ export {
   marketChanges,
   policyRow,
   type Reason,
+  setByPeople,
 } from './changes.ts';
 export {
   type Containment,

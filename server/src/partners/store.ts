@@ -211,6 +211,10 @@ export const sql = {
       and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5) and ($6::bigint is null or id < $6)
     order by id desc limit $2`,
   change: `select ${CHANGE} from market_changes where id = $1`,
+  setByPeople: `select what, market_id, partner_id, item
+    from (select distinct on (what, market_id, partner_id, item) what, market_id, partner_id, item, changed_by
+      from market_changes where what in ('market', 'fee') order by what, market_id, partner_id, item, id desc) last
+    where changed_by <> $1`,
   // As JSON and not jsonb: it is shown with its fields in their original order.
   kybRequirements: 'select requirements from kyb_requirements where partner_id = $1',
   upsertKybRequirements: `insert into kyb_requirements (partner_id, requirements, set_at) values ($1, $2, $3)

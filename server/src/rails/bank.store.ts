@@ -132,23 +132,24 @@ export interface DoubtfulLine {
  * Unexplained debits read since the first restore that people have not decided about, of an amount or with a key that starts
  * so. A debit that carries the key of another payout in these books belongs to that one.
  *
+ * @param input.own the key of a payout that is there: a debit that carries it is that payout, whatever people said before it was there
  * @param input.followOn created since that restore: then of any amount, if the debit carries no key or that of a lost payout
  */
 export const doubtfulDebits = (
   tx: Tx,
   rail: string,
-  input: { asset: AssetCode; units: bigint; keys: string; followOn?: FollowOn | undefined },
+  input: { asset: AssetCode; units: bigint; keys: string; own?: string; followOn?: FollowOn | undefined },
 ): Promise<DoubtfulLine[]> =>
   tx.rows<DoubtfulLine>(
     `select external_id as "externalId", key, units from bank_lines l
-      where rail = $1 and asset = $2 and direction = 'debit' and meaning = 'unexplained' and foreign_at is null
+      where rail = $1 and asset = $2 and direction = 'debit' and meaning = 'unexplained' and (foreign_at is null or key = $6)
         and read_at >= (select min(restored_at) from restores)
         and (starts_with(coalesce(key, ''), $4)
              or (units = $3 and not exists (select from payouts p where p.id = l.key))
              or ($5::timestamptz > (select min(restored_at) from restores) and coalesce(starts_with(l.key, 'pay_'), true)
                  and not exists (select from payouts p where p.id = l.key)))
       order by starts_with(coalesce(key, ''), $4) desc, units = $3 desc, external_id limit 10`,
-    [rail, input.asset, input.units, input.keys, input.followOn?.madeAt ?? null],
+    [rail, input.asset, input.units, input.keys, input.followOn?.madeAt ?? null, input.own ?? null],
   );
 
 /** Marks that it paid no payout of ours. @returns 0 when no such debit is unexplained and undecided */
@@ -164,9 +165,11 @@ export const lockDebit = (
   tx: Tx,
   rail: string,
   externalId: string,
-): Promise<{ asset: AssetCode; units: bigint; meaning: LineMeaning; foreignAt: Date | null } | undefined> =>
+): Promise<
+  { asset: AssetCode; units: bigint; meaning: LineMeaning; foreignAt: Date | null; key: string | null } | undefined
+> =>
   tx.row(
-    `select asset, units, meaning, foreign_at as "foreignAt" from bank_lines
+    `select asset, units, meaning, foreign_at as "foreignAt", key from bank_lines
       where rail = $1 and external_id = $2 and direction = 'debit' for update`,
     [rail, externalId],
   );

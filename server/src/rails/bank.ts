@@ -205,8 +205,11 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
 
     async doubtful(tx, { key, asset, units, followOn }) {
       if (!(await wasRestored(tx))) return undefined;
-      const lines = await doubtfulDebits(tx, adapter.code, { asset, units, keys: key, followOn });
-      const fitting = followOn === undefined ? lines.filter((line) => line.key === key || line.units === units) : lines;
+      // The bank may have paid by another attempt at the same, which is lost: people say so first.
+      const keys = attemptsLike(key);
+      const lines = await doubtfulDebits(tx, adapter.code, { asset, units, keys, own: key, followOn });
+      const fitting =
+        followOn === undefined ? lines.filter((line) => line.key?.startsWith(keys) || line.units === units) : lines;
       // A debit with exactly this key and amount settles the payout when it is sent.
       if (fitting.filter((line) => line.key === key && line.units === units).length === 1) return undefined;
       return fitting[0]?.externalId;
@@ -489,8 +492,9 @@ async function explainByKey(tx: Tx, rail: string, key: string, report: Report): 
 /**
  * Matches a debit booked as unexplained with this payout: reverses that booking, and settles the payout by the debit.
  *
- * @param input.otherAmount the debit carries the payout's key, and another amount than the books order now
- * @throws Refusal 'does_not_fit' when the line is not there, is explained, or has another amount
+ * @param input.otherAmount the debit carries the payout's key, or that of a lost attempt at the same, and another amount than the books
+ *        order now
+ * @throws Refusal 'does_not_fit' where the line is not there, is explained, or is of another amount
  */
 export async function settlePayoutByLine(
   tx: Tx,
@@ -512,7 +516,8 @@ export async function settlePayoutByLine(
   if (line.units !== payout.units) {
     // The bank states the recipient in free text only. So the match is certain only if the debit carries the payout's own
     // key, or that of a lost payout whose deposit has become another order.
-    if (line.key !== payout.id && !(await isOfLost(tx, line, input.followOn)))
+    const isMeant = line.key === payout.id || (await isLostAttempt(tx, line, payout.id));
+    if (!isMeant && !(await isOfLost(tx, line, input.followOn)))
       throw new Refusal('does_not_fit', {
         why: 'the debit is of another amount and does not carry the key of the payout',
       });
@@ -522,6 +527,13 @@ export async function settlePayoutByLine(
   await settleByLine(tx, input.rail, line, input.key, report);
 }
 
+/** How the keys of all attempts at the same payout or refund begin. */
+const attemptsLike = (key: string): string => key.replace(/[0-9]+$/, '');
+
+/** Whether a debit carries the key of an attempt at the same that these books do not have. */
+const isLostAttempt = async (tx: Tx, { key }: UnexplainedLine, payoutId: string): Promise<boolean> =>
+  key !== null && attemptsLike(key) === attemptsLike(payoutId) && (await findPayout(tx, key)) === undefined;
+
 /** Whether a debit may have paid a lost order that was made from the same deposit. */
 async function isOfLost(tx: Tx, { key }: UnexplainedLine, followOn: FollowOn | undefined): Promise<boolean> {
   if (followOn === undefined || !(await isMadeSince(tx, followOn.madeAt))) return false;
@@ -530,6 +542,11 @@ async function isOfLost(tx: Tx, { key }: UnexplainedLine, followOn: FollowOn | u
 
 /** An unexplained debit, locked. @throws Refusal 'does_not_fit' */
 export async function lookDebit(tx: Tx, rail: string, externalId: string) {
+  const { key: _, ...debit } = await requireDebit(tx, rail, externalId);
+  return debit;
+}
+
+async function requireDebit(tx: Tx, rail: string, externalId: string) {
   const debit = await lockDebit(tx, rail, externalId);
   if (debit === undefined) throw new Refusal('does_not_fit', { why: 'this rail has no debit of this name' });
   return debit;
@@ -538,10 +555,15 @@ export async function lookDebit(tx: Tx, rail: string, externalId: string) {
 /**
  * Records people's decision that an unexplained debit paid no payout of ours: it holds no payout back any more.
  *
- * @throws Refusal 'does_not_fit' when it is explained, or was decided before
+ * @throws Refusal 'does_not_fit' when it is explained, or was decided before, or carries the key of a payout that has not ended
  */
 export async function declareForeign(tx: Tx, rail: string, externalId: string): Promise<void> {
-  const { meaning } = await lookDebit(tx, rail, externalId);
+  const { meaning, key } = await requireDebit(tx, rail, externalId);
+  const payout = key === null || meaning !== 'unexplained' ? undefined : await payoutByKey(tx, rail, key);
+  if (payout?.endedAt === null)
+    throw new Refusal('does_not_fit', {
+      why: `it carries the key of ${payout.id}, which the bank does not pay again: settle that by it (payout settle-by)`,
+    });
   if ((await markForeign(tx, rail, externalId)) === 0)
     throw new Refusal('does_not_fit', {
       why: meaning === 'unexplained' ? 'it was declared foreign before' : 'a payout of ours explains the debit',

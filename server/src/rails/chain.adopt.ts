@@ -165,6 +165,44 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     );
   }
 
+  /**
+   * A transfer between our own wallets whose nonce was signed for another, as a sweep of the lost time that no node has: its reservation
+   * is given up, and it waits until what was signed is mined, or two people cancel that.
+   *
+   * @throws NotSigned where the signer does not answer
+   */
+  async function signedOtherwise({ wallet, nonce }: { wallet: string; nonce: bigint }): Promise<void> {
+    const before = (await adapter.signedFrom?.(wallet, nonce))?.find((one) => one.nonce === nonce);
+    if (before === undefined || wallet === HOT) return;
+    await db.asSystem(async (tx) => {
+      await store.lockNonce(tx, rail, wallet, nonce);
+      const own = (await found.sendsUnder(tx, rail, wallet, nonce)).at(-1);
+      if (own === undefined || !(await isGivenUp(tx, own, before))) return;
+      await store.takeFree(tx, rail, wallet, nonce, 'what was signed under it before the restore');
+      const { contract, to: recipient, units } = before;
+      const assets = await store.assetsOf(tx, chain);
+      const asset = assets.find((one) => (contract === null ? one.native : one.contract === contract))?.code;
+      log.warn({ rail, wallet, nonce }, 'signed in the time that was lost, and in no row of ours');
+      await found.noteSigned(tx, { rail, wallet, nonce }, { recipient, asset, units });
+      const row = (await found.waitingFound(tx, rail, AT_ONCE)).find(
+        (one) => one.wallet === wallet && one.nonce === nonce,
+      );
+      if (row === undefined || row.told_at !== null) return;
+      await found.markTold(tx, row.id);
+      await tellOfSigned(tx, row);
+    });
+  }
+
+  const tellOfSigned = (tx: Tx, row: found.FoundMovement) =>
+    report(tx, {
+      type: 'send_found',
+      rail,
+      movement: row.id,
+      reference: `nonce ${row.nonce}`,
+      ...(row.asset === null || row.units === null ? {} : { moved: { asset: row.asset, units: row.units } }),
+      why: 'signed in the time that a restore has lost, and in no block: it may still be mined, or two people cancel it',
+    });
+
   /** Reports each once: at once when the node does not know it, else when it stays unmined for long. */
   async function tellSigned(tx: Tx, pending: bigint): Promise<void> {
     for (const row of await found.waitingFound(tx, rail, AT_ONCE)) {
@@ -172,14 +210,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
       if (row.cancel_at !== null) continue;
       if (row.nonce < pending && Date.now() - row.found_at.getTime() < SIGNED_TOLD_AFTER_MS) continue;
       await found.markTold(tx, row.id);
-      await report(tx, {
-        type: 'send_found',
-        rail,
-        movement: row.id,
-        reference: `nonce ${row.nonce}`,
-        ...(row.asset === null || row.units === null ? {} : { moved: { asset: row.asset, units: row.units } }),
-        why: 'signed in the time that a restore has lost, and in no block: it may still be mined, or two people cancel it',
-      });
+      await tellOfSigned(tx, row);
     }
   }
 
@@ -369,14 +400,17 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     await found.endFound(tx, row.id, { state: 'cancelled' });
     log.warn({ rail, nonce: row.nonce, hash: row.hash }, 'cancelled: an empty transfer has used the nonce');
     const native = (await store.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
+    // Of a deposit address reconciliation knows what its balance lacks by the address.
+    const isHot = row.wallet === HOT;
     if (native !== undefined && row.cost_units !== null && row.cost_units > 0n)
       await report(tx, {
         type: 'unexplained_debit',
         rail,
-        externalId: `${row.hash}:coin`,
+        externalId: isHot ? `${row.hash}:coin` : `native:${row.target}:${row.block}`,
         asset: native,
         units: row.cost_units,
         reference: row.hash ?? '',
+        ...(isHot ? {} : { ofDeposits: true }),
       });
     await report(tx, {
       type: 'send_matched',
@@ -441,7 +475,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     });
   }
 
-  return { look, noteGap, suspect, readByHash };
+  return { look, noteGap, suspect, readByHash, signedOtherwise };
 }
 
 /** First nonce of a wallet that has never sent through these books: after a restore, its earlier transactions may be ours. */

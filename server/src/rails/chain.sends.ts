@@ -49,7 +49,7 @@ export function sender(
   adapter: ChainAdapter,
   { db, clock, log, report, mayLeave }: RailContext,
   halt: (why: string) => Promise<unknown>,
-  adopting: Pick<ReturnType<typeof adopter>, 'noteGap' | 'suspect'>,
+  adopting: Pick<ReturnType<typeof adopter>, 'noteGap' | 'suspect' | 'signedOtherwise'>,
 ) {
   const { code: rail, chain, pace } = adapter;
   const foreignSince = new Map<string, number>();
@@ -207,6 +207,8 @@ export function sender(
         const why = `nonce ${version.nonce} is taken for it, and ${error.message}`;
         await db.asSystem((tx) => report(tx, { type: 'payout_unknown', rail, key, why }));
       }
+      if (error instanceof NotSigned && error.declined && key.startsWith(SWEEP_KEY))
+        await adopting.signedOtherwise(version);
       throw error;
     }
   }

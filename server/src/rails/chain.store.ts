@@ -557,16 +557,22 @@ export async function claimDeposits(
 export async function claimDepositsBefore(
   tx: Tx,
   rail: string,
-  at: { address: string; asset: AssetCode; block: bigint; units: bigint },
+  at: { address: string; asset: AssetCode; block: bigint; units: bigint; claimedBy?: string | undefined },
   sweep: string,
 ): Promise<boolean> {
-  const rows = await tx.rows<{ external_id: string; units: bigint }>(
+  const all = await tx.rows<{ external_id: string; units: bigint }>(
     `select external_id, units from chain_deposits
-      where rail = $1 and address = $2 and asset = $3 and block <= $4 and sweep is null and reversed_at is null
-        and confirmed_at is not null for update`,
-    [rail, at.address, at.asset, at.block],
+      where rail = $1 and address = $2 and asset = $3 and block <= $4 and (sweep is null or sweep = $5) and reversed_at is null
+        and confirmed_at is not null order by block, external_id for update`,
+    [rail, at.address, at.asset, at.block, at.claimedBy ?? null],
   );
-  if (rows.reduce((sum, row) => sum + row.units, 0n) !== at.units) return false;
+  // What came after it was signed, and before it was mined, it did not take.
+  let sum = 0n;
+  const rows = all.filter(({ units }) => {
+    sum += units;
+    return sum <= at.units;
+  });
+  if (rows.reduce((taken, row) => taken + row.units, 0n) !== at.units) return false;
   await tx.run('update chain_deposits set sweep = $3 where rail = $1 and external_id = any($2::text[])', [
     rail,
     rows.map((row) => row.external_id),

@@ -363,8 +363,16 @@ export type RailFact =
    * A statement seems to be missing before one that was taken; what is missing is not booked. `statement` is our id of it.
    */
   | { type: 'statement_gap'; rail: string; asset: AssetCode; statement: string; why: string }
-  /** Money left a wallet and no payout of ours explains it. */
-  | { type: 'unexplained_debit'; rail: string; externalId: string; asset: AssetCode; units: bigint; reference: string }
+  /** Money left a wallet and no payout of ours explains it: the one that pays, where nothing says that it was of the deposits. */
+  | {
+      type: 'unexplained_debit';
+      rail: string;
+      externalId: string;
+      asset: AssetCode;
+      units: bigint;
+      reference: string;
+      ofDeposits?: boolean;
+    }
   /** A person must check something before the rail continues. */
   | { type: 'rail_halted'; rail: string; why: string }
   /**

@@ -27,6 +27,7 @@ import {
   findPartner,
   type Market,
   type Partners,
+  setByPeople,
   setConfirmationPolicy,
   setFee,
   upsertAsset,
@@ -168,7 +169,7 @@ async function seedLevel(
 
 /**
  * Markets and fees; a partner's own fee needs the partner. Unchanged ones are not written again: there are some three hundred
- * markets, and at most starts all are unchanged.
+ * markets, and at most starts all are unchanged. What a person has set is left as it is: a restart undoes nothing.
  */
 export async function seedMarkets(db: Database, tokens: ReadonlyMap<string, readonly DeployedToken[]>): Promise<void> {
   const wanted = [...tokens].flatMap(([chain, deployed]) =>
@@ -184,6 +185,7 @@ export async function seedMarkets(db: Database, tokens: ReadonlyMap<string, read
     );
     const marketIds = new Map([...[...there.values()].map(namedOf), ...added].map((one) => [pairOf(one), one.id]));
     const fees = await everyFee(tx);
+    const isSetByPeople = await setByPeople(tx);
     const partners = await Promise.all(
       PARTNERS.map(async ({ name, partnerFeeBps }) => ({ partner: await findPartner(tx, { name }), partnerFeeBps })),
     );
@@ -206,12 +208,13 @@ export async function seedMarkets(db: Database, tokens: ReadonlyMap<string, read
       ...wanted.map(async ({ terms }) => {
         const known = there.get(pairOf(terms));
         const isSame = known === undefined || isDeepStrictEqual({ ...namedOf(known), ...terms }, namedOf(known));
-        if (!isSame) await upsertMarket(tx, terms);
+        if (!isSame && !isSetByPeople({ what: 'market', marketId: known.id })) await upsertMarket(tx, terms);
       }),
       ...feesWanted.map(async (wantedFee) => {
         const { marketId, partnerId, kind, ...fee } = wantedFee;
         const known = fees.get(feeKey(wantedFee));
-        if (known !== undefined && !isDeepStrictEqual(known, fee))
+        if (known === undefined || isDeepStrictEqual(known, fee)) return;
+        if (!isSetByPeople({ what: 'fee', marketId, partnerId, item: kind }))
           await setFee(tx, { marketId, partnerId, kind, ...fee });
       }),
     ]);

@@ -104,11 +104,12 @@ export function signerClient(options: SignerClientOptions): SignerClient {
         throw new NotSigned('its answer is no signature');
       return { raw: Buffer.from(raw, 'hex'), hash };
     },
-    ...('wallet' in from ? { signedFrom: (nonce: bigint) => signedFrom(chainId, from.wallet, nonce) } : {}),
+    signedFrom: (nonce: bigint) => signedFrom(chainId, from, nonce),
   });
 
-  async function signedFrom(chainId: bigint, wallet: string, nonce: bigint): Promise<SignedBefore[]> {
-    const answer = await ask('signed', { chainId: String(chainId), wallet, nonce: String(nonce) });
+  async function signedFrom(chainId: bigint, from: From, nonce: bigint): Promise<SignedBefore[]> {
+    const who = 'wallet' in from ? from : { deposit: String(from.deposit) };
+    const answer = await ask('signed', { chainId: String(chainId), ...who, nonce: String(nonce) });
     const found = 'result' in answer ? readSigned(answer.result.transfers, nonce) : undefined;
     if (found === undefined) throw new NotSigned('it did not say what it has signed before');
     return found;

@@ -25,8 +25,8 @@ export interface SignerCore {
   /** Why this would not be signed, or undefined. */
   check(chainId: bigint, from: From, wanted: Wanted): string | undefined;
   sign(from: From, unsigned: Unsigned): Promise<SignedTransfer | { refused: string }>;
-  /** What it has signed for a named wallet, from a nonce on: the first `SIGNED_AT_ONCE`. */
-  signed(chainId: bigint, wallet: string, nonce: bigint): Content[];
+  /** What it has signed out of a named wallet, from a nonce on: the first `SIGNED_AT_ONCE`. Of a deposit address under that nonce alone. */
+  signed(chainId: bigint, from: From, nonce: bigint): Content[];
 }
 
 export function openSigner(keys: Keys, chains: readonly ChainLimits[], journal: Journal): SignerCore {
@@ -55,8 +55,9 @@ export function openSigner(keys: Keys, chains: readonly ChainLimits[], journal: 
       const answer = decided(chainId, from, wanted, undefined);
       return typeof answer === 'string' ? answer : undefined;
     },
-    signed(chainId, wallet, nonce) {
-      const address = Object.hasOwn(wallets, wallet) ? wallets[wallet] : undefined;
+    signed(chainId, from, nonce) {
+      if ('deposit' in from) return [journal.under(chainId, depositAddress(from.deposit), nonce) ?? []].flat();
+      const address = Object.hasOwn(wallets, from.wallet) ? wallets[from.wallet] : undefined;
       return address === undefined ? [] : journal.since(chainId, address, nonce, SIGNED_AT_ONCE);
     },
     async sign(from, unsigned) {

@@ -38,8 +38,8 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
     return packed === undefined ? undefined : { chainId, from, nonce, ...unpack(packed) };
   };
   const counters = new Map<string, Counter>();
-  /** Highest nonce of each wallet. */
-  const highest = new Map<string, bigint>();
+  /** The nonces of each named wallet, in order: whoever asks may have had a far one signed, and is not to keep us counting up to it. */
+  const nonces = new Map<string, bigint[]>();
   // Setting a clock back must not give another hour's limit.
   let newestMs = 0;
   const now = () => {
@@ -53,12 +53,18 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
     // A cancelling transfer may cost less than the cancelled one, and is the one that counts from then on.
     const isDearer = before !== undefined && sameTransfer(before, content) && before.feeUnits > content.feeUnits;
     byNonce.set(nonceKey(content.chainId, content.from, content.nonce), pack(isDearer ? before : content));
-    const wallet = `${content.chainId}:${content.from}`;
-    if (content.nonce > (highest.get(wallet) ?? -1n)) highest.set(wallet, content.nonce);
+    if (before === undefined && content.kind !== 'sweep') note(content);
     if (content.kind === 'sweep' || atMs <= nowMs() - HOUR_MS) return;
     const grown = content.feeUnits - (before?.feeUnits ?? 0n);
     if (before === undefined) count(content, counterOf(content), content.units, atMs);
     if (grown > 0n) count(content, FEES, grown, atMs);
+  }
+
+  function note({ chainId, from, nonce }: Content): void {
+    const wallet = `${chainId}:${from}`;
+    const all = nonces.get(wallet) ?? [];
+    nonces.set(wallet, all);
+    all.splice(placeOf(all, nonce), 0, nonce);
   }
 
   function count({ chainId, from }: Content, what: string, units: bigint, atMs: number): void {
@@ -99,13 +105,9 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
       remember(content, atMs);
     },
     since(chainId, from, nonce, limit) {
-      const found: Content[] = [];
-      const last = highest.get(`${chainId}:${from}`) ?? -1n;
-      for (let at = nonce; at <= last && found.length < limit; at += 1n) {
-        const content = under(chainId, from, at);
-        if (content !== undefined) found.push(content);
-      }
-      return found;
+      const all = nonces.get(`${chainId}:${from}`) ?? [];
+      const first = placeOf(all, nonce);
+      return all.slice(first, first + limit).flatMap((at) => under(chainId, from, at) ?? []);
     },
     close: () => file !== undefined && closeSync(file),
   };
@@ -152,6 +154,19 @@ function eachLine(file: number, took: (line: string, at: number) => void): numbe
 interface Counter {
   sum: bigint;
   parts: { atMs: number; units: bigint }[];
+}
+
+/** How many of these are lower: by halves, for there is one for every transfer ever signed. */
+function placeOf(inOrder: readonly bigint[], nonce: bigint): number {
+  let [low, high] = [0, inOrder.length];
+  // Almost always it is the next one.
+  if ((inOrder.at(-1) ?? -1n) < nonce) return high;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((inOrder[middle] ?? 0n) < nonce) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 const nonceKey = (chainId: bigint, from: string, nonce: bigint): string => `${chainId}:${from}:${nonce}`;

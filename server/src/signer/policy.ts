@@ -6,10 +6,9 @@
  * From a deposit address: listed tokens to the hot wallet only; that needs no limit.
  *
  * A nonce has one transfer for ever. Signing it again is allowed for the same recipient and amount (a higher fee, a lost
- * answer) and counts once, its fee by the increase; another transfer under it is refused. So a caller cannot get two
- * transfers signed and broadcast the better one. One thing is signed under any nonce of a named wallet, whatever was signed
- * under it before: an empty transfer from the wallet to itself, which pays nobody and uses up the nonce. After it nothing
- * else is signed under that nonce.
+ * answer) and counts once, its fee by what it grew; another transfer under it is refused. So whoever asks cannot have two
+ * transfers signed and pay the one that suits. One thing is signed under any nonce, whatever was signed under it before: an empty
+ * transfer of the wallet or deposit address to itself, which pays nobody and ends the nonce. After it nothing else is.
  */
 import { movedBy, refusalOf, type Unsigned, type Wanted } from '../rails/evm/index.ts';
 
@@ -81,7 +80,7 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
   const moved = movedBy(wanted);
   const isSweep = 'deposit' in from;
   const isGas = !isSweep && wanted.data.length === 0 && asked.provenDeposit === wanted.target;
-  const isCancel = !isSweep && wanted.data.length === 0 && wanted.value === 0n && wanted.target === address;
+  const isCancel = wanted.data.length === 0 && wanted.value === 0n && wanted.target === address;
   const nativeLimit = isSweep ? NOTHING : isGas ? limits.gas : limits.native;
   const unwilling = refusalOf(
     {
@@ -91,18 +90,19 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
       ),
       maxNativeUnitsPerTransfer: nativeLimit.perTransfer,
       maxFeeUnits: limits.fees.perTransfer,
-      ...(isSweep ? { onlyTo: [asked.hot] } : {}),
+      ...(isSweep && !isCancel ? { onlyTo: [asked.hot] } : {}),
     },
     wanted,
   );
   const before = nonce === undefined ? undefined : signed.under(limits.chainId, address, nonce);
   if (typeof moved === 'string') return unwilling ?? moved;
+  if (nonce !== undefined && nonce >= NONCES) return 'a nonce that no wallet can have';
   const { contract, to, units } = moved;
   const content: Content = {
     chainId: limits.chainId,
     from: address,
     nonce: nonce ?? 0n,
-    kind: isSweep ? 'sweep' : contract !== null ? 'token' : isGas ? 'gas' : isCancel ? 'cancel' : 'native',
+    kind: isCancel ? 'cancel' : isSweep ? 'sweep' : contract !== null ? 'token' : isGas ? 'gas' : 'native',
     asset: contract ?? 'native',
     to,
     units,
@@ -124,6 +124,9 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
 
 export const sameTransfer = (a: Content, b: Content): boolean =>
   a.asset === b.asset && a.to === b.to && a.units === b.units;
+
+/** What was signed can be asked for by nonces below this (wire.ts); a chain has fewer than 2^64. */
+const NONCES = 10n ** 18n;
 
 const NOTHING: Limit = { perTransfer: 0n, perHour: 0n };
 const ANY = 2n ** 256n;

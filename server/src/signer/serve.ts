@@ -67,8 +67,8 @@ export function serveOn(
   async function called(id: number, method: string, params: Record<string, unknown>): Promise<Answer> {
     if (method === 'describe') return { id, result: core.describe() };
     if (method === 'signed') {
-      const { chainId, wallet, nonce } = readQuestion(params);
-      const transfers = core.signed(chainId, wallet, nonce).map(writeContent);
+      const { chainId, from, nonce } = readQuestion(params);
+      const transfers = core.signed(chainId, from, nonce).map(writeContent);
       return { id, result: { transfers } };
     }
     const { from, unsigned, hasNonce } = readTransfer(params);

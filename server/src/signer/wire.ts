@@ -97,9 +97,9 @@ export function readAnswer({ id, result, refused, error }: Record<string, unknow
 export class Misread extends Error {}
 
 /** Parameters of `signed`. @throws Misread naming the field */
-export function readQuestion(params: Record<string, unknown>): { chainId: bigint; wallet: string; nonce: bigint } {
+export function readQuestion(params: Record<string, unknown>): { chainId: bigint; from: From; nonce: bigint } {
   for (const name of Object.keys(params))
-    if (name !== 'chainId' && name !== 'wallet' && name !== 'nonce')
+    if (name !== 'chainId' && name !== 'wallet' && name !== 'deposit' && name !== 'nonce')
       throw new Misread(`${name.slice(0, 40)} is no field`);
   const text = (name: string, form: RegExp): string => {
     const value = params[name];
@@ -108,9 +108,17 @@ export function readQuestion(params: Record<string, unknown>): { chainId: bigint
   };
   return {
     chainId: BigInt(text('chainId', NUMBER)),
-    wallet: text('wallet', /^[a-z]{1,20}$/),
+    from:
+      params.deposit === undefined
+        ? { wallet: text('wallet', /^[a-z]{1,20}$/) }
+        : { deposit: below31(BigInt(text('deposit', NUMBER)), 'deposit') },
     nonce: BigInt(text('nonce', /^[0-9]{1,18}$/)),
   };
+}
+
+function below31(value: bigint, name: string): bigint {
+  if (value >= 2n ** 31n) throw new Misread(`${name} is not below 2^31`);
+  return value;
 }
 
 const NUMBER = /^[0-9]{1,78}$/;
@@ -163,11 +171,7 @@ export function readTransfer(params: Record<string, unknown>): { from: From; uns
   };
   const number = (name: string): bigint => BigInt(text(name, /^[0-9]{1,78}$/));
   const perhaps = (name: string) => (params[name] === undefined ? undefined : number(name));
-  const index = (name: string): bigint => {
-    const value = number(name);
-    if (value >= 2n ** 31n) throw new Misread(`${name} is not below 2^31`);
-    return value;
-  };
+  const index = (name: string): bigint => below31(number(name), name);
   const from: From =
     params.deposit === undefined ? { wallet: text('wallet', /^[a-z]{1,20}$/) } : { deposit: index('deposit') };
   const nonce = perhaps('nonce');

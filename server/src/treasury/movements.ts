@@ -27,6 +27,7 @@ import {
   listFound,
   lockFound,
   noteCancel,
+  releaseDeposits,
   waitingFound,
 } from '../rails/chain.ts';
 import { notePaidUnits, payoutByKey, requireOtherAmount } from '../rails/payouts.ts';
@@ -65,8 +66,17 @@ async function sweepOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): 
   const [written, ...others] = await notSent(tx, rail, { kind: 'sweep', address, asset, units });
   if (written !== undefined) return others.length === 0 ? written.key : undefined;
   const key = await store.nextSweepKey(tx, rail.code, address, asset);
-  if (!(await claimDepositsBefore(tx, rail.code, { address, asset, units, block: row.block ?? 0n }, key)))
-    return undefined;
+  // A sweep of these books may have claimed them, with others, and waits for this to be known: it never left.
+  const open = (await store.sweepsAt(tx, rail.code, address)).filter(
+    (one) => one.ended_at === null && one.asset === asset,
+  );
+  const [stale] = await withoutSend(tx, rail, open);
+  const before = { address, asset, units, block: row.block ?? 0n, claimedBy: stale?.key };
+  if (!(await claimDepositsBefore(tx, rail.code, before, key))) return undefined;
+  if (stale !== undefined) {
+    await releaseDeposits(tx, rail.code, stale.key, now);
+    await store.end(tx, stale.key, { state: 'dropped', why: 'another sweep had left before the restore', at: now });
+  }
   await writeSweep(tx, rail, row, { key, address, ...from }, now);
   return key;
 }

@@ -26,7 +26,7 @@ export interface VerifierContext {
 export interface Verifier {
   /** Stored in rows, so it never changes. */
   readonly code: string;
-  /** The highest level it can verify to, 1 to 4. */
+  /** The highest level it can verify to, 1 to 5. */
   readonly highestLevel: number;
 
   /**
@@ -49,7 +49,7 @@ export interface VerificationRequest {
   key: string;
   customerId: string;
   kind: 'INDIVIDUAL' | 'BUSINESS';
-  /** The requested level, 1 to 4: basic, intermediate, advanced, enhanced. */
+  /** The level asked for, 1 to 5: basic, intermediate, advanced, enhanced, complete. */
   level: number;
 }
 

@@ -118,3 +118,55 @@ test('signed in the lost time, forgotten, and mined after all: it is what paid, 
   await w.until('its case is closed', async () => (await w.casesOf('movement_unmatched')).length === 0);
   await w.isClean();
 });
+
+/** A sweep is signed and broadcast in the lost time, and every node has forgotten it; then more comes to its address. */
+async function sweepForgotten() {
+  const sale = await w.sells('100');
+  const restores = await w.backup();
+  await w.anvil.rpc('evm_setIntervalMining', [0]);
+  await w.sendsTokens(sale.address, '100');
+  await w.anvil.mine(6);
+  const waiting = async () => {
+    const block = await w.anvil.rpc<{ transactions: { hash: string; from: string }[] }>('eth_getBlockByNumber', [
+      'pending',
+      true,
+    ]);
+    return block.transactions;
+  };
+  await w.until('gas is sent ahead', async () => (await waiting()).length > 0);
+  await w.anvil.mine(1);
+  const [sweep] = await w.until('the sweep waits at the node', async () => {
+    const own = (await waiting()).filter(({ from }) => from === sale.address.toLowerCase());
+    return own.length > 0 && own;
+  });
+  const raw = await w.anvil.rpc<string>('eth_getRawTransactionByHash', [sweep?.hash]);
+  await w.anvil.rpc('anvil_dropTransaction', [sweep?.hash]);
+  await w.sendsTokens(sale.address, '50');
+  await w.anvil.mine(6);
+  assert.equal(await w.nonceOf(sale.address), 0, 'the sweep was mined: this drill shows nothing');
+  await restores();
+  await w.anvil.rpc('evm_setIntervalMining', [1]);
+  await w.lifts('payouts', 'all');
+  const found = await theMovement();
+  return { sale, raw, movement: found?.subject.replace('movement:', '') };
+}
+
+test('a sweep signed in the lost time and dropped, and due again with another amount: two people cancel it, and all is swept', async () => {
+  const { sale, raw, movement } = await sweepForgotten();
+  assert.equal(await w.balanceOf(sale.address), '150');
+  await w.twoDo(`/movements/${movement}/cancel`, {});
+  await w.until('all of it is swept', async () => (await w.balanceOf(sale.address)) === '0');
+  await assert.rejects(w.anvil.rpc('eth_sendRawTransaction', [raw]), /nonce/i);
+  await gasIsACost();
+  await w.until('its case is closed', async () => (await w.casesOf('movement_unmatched')).length === 0);
+  await w.isClean();
+});
+
+test('a sweep signed in the lost time, dropped, and mined after all is that sweep, and what came since is swept after it', async () => {
+  const { sale, raw } = await sweepForgotten();
+  await w.anvil.rpc('eth_sendRawTransaction', [raw]);
+  await w.until('all of it is swept', async () => (await w.balanceOf(sale.address)) === '0');
+  await w.until('its case is closed', async () => (await w.casesOf('movement_unmatched')).length === 0);
+  assert.equal(await w.nonceOf(sale.address), 2);
+  await w.isClean();
+});

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
+import { HIGHEST_LEVEL } from '../../src/customers/index.ts';
 import type { Finding, VerificationRequest, Verifier } from '../../src/verifiers/verifier.ts';
 
 /** What a fixture's file exports: which claims there are, and how to make a world around the verifier. */
@@ -60,7 +61,9 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside }:
     inWorld('its code is that of its line in registry.ts, and its levels are those there are', async ({ verifier }) => {
       assert.equal(verifier.code, code);
       assert.match(code, /^[a-z0-9-]{1,20}$/);
-      assert.ok(Number.isInteger(verifier.highestLevel) && verifier.highestLevel >= 1 && verifier.highestLevel <= 4);
+      assert.ok(
+        Number.isInteger(verifier.highestLevel) && verifier.highestLevel >= 1 && verifier.highestLevel <= HIGHEST_LEVEL,
+      );
     });
 
     inWorld('the same key is the same verification, however often it is begun', async ({ verifier, begun }) => {
@@ -73,7 +76,7 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside }:
     });
 
     inWorld('no level is above what it can verify to', async ({ verifier, finds }) => {
-      const one = asked('four', { level: 4 });
+      const one = asked('four', { level: HIGHEST_LEVEL });
       await verifier.begin(one);
       await finds?.(one, { outcome: 'verified', level: verifier.highestLevel });
       const finding = await verifier.finding(one);

@@ -176,8 +176,19 @@ describe('a nonce', () => {
     assert.equal(await refusedBy(core, tokens(0n, 10n)), why, 'what was cancelled was signed again');
     assert.equal(await refusedBy(core, coin(0n, 0n, FRIEND)), why, 'to somebody else');
     assert.equal(await refusedBy(core, { ...empty, gas: 2_000n }), 'a fee above the limit');
-    await core.sign({ deposit: 3n }, tokens(0n, 5n, HOT));
-    assert.notEqual(await refusedBy(core, coin(0n, 0n, depositAddress(3n)), { deposit: 3n }), undefined);
+    // A deposit address ends a nonce in the same way, and pays nobody else by it.
+    const sweep = { deposit: 3n };
+    await core.sign(sweep, tokens(0n, 5n, HOT));
+    assert.deepEqual(
+      core.signed(1n, sweep, 0n).map(({ kind, units }) => [kind, units]),
+      [['sweep', 5n]],
+    );
+    assert.deepEqual(core.signed(1n, sweep, 1n), []);
+    for (const target of [HOT, FRIEND, depositAddress(4n)])
+      assert.notEqual(await refusedBy(core, coin(0n, 0n, target), sweep), undefined);
+    assert.notEqual(await refusedBy(core, coin(0n, 1n, depositAddress(3n)), sweep), undefined, 'with coin');
+    assert.equal(await refusedBy(core, coin(0n, 0n, depositAddress(3n)), sweep), undefined);
+    assert.equal(await refusedBy(core, tokens(0n, 5n, HOT), sweep), why, 'what was cancelled was signed again');
   });
 });
 
@@ -189,14 +200,32 @@ describe('the journal', () => {
     await before.sign(hot, coin(3n, 0n, HOT));
     const after = fresh({}, openJournal(path));
     assert.deepEqual(
-      after.signed(1n, 'hot', 1n).map(({ nonce, kind, units }) => [nonce, kind, units]),
+      after.signed(1n, hot, 1n).map(({ nonce, kind, units }) => [nonce, kind, units]),
       [
         [1n, 'token', 11n],
         [3n, 'cancel', 0n],
       ],
     );
-    assert.deepEqual(after.signed(1n, 'hot', 4n), []);
-    assert.deepEqual(after.signed(1n, 'constructor', 0n), []);
+    assert.deepEqual(after.signed(1n, hot, 4n), []);
+    assert.deepEqual(after.signed(1n, { wallet: 'constructor' }, 0n), []);
+  });
+
+  test('says at once what was signed, however far apart the nonces are, and signs none that no wallet can have', async () => {
+    const path = join(freshFolder('signer'), 'signed.jsonl');
+    const core = fresh({}, openJournal(path));
+    const far = 60_000_000n;
+    for (const nonce of [far, 3n, far - 1n, 1n, 3n]) assert.equal(await refusedBy(core, tokens(nonce, 10n)), undefined);
+    await core.sign({ deposit: 3n }, tokens(2n, 5n, HOT));
+    const begun = performance.now();
+    for (const one of [core, fresh({}, openJournal(path))]) {
+      const noncesFrom = (nonce: bigint) => one.signed(1n, hot, nonce).map((said) => said.nonce);
+      assert.deepEqual(noncesFrom(0n), [1n, 3n, far - 1n, far]);
+      assert.deepEqual(noncesFrom(2n), [3n, far - 1n, far]);
+      assert.deepEqual(noncesFrom(far), [far]);
+      assert.deepEqual(noncesFrom(far + 1n), []);
+    }
+    assert.ok(performance.now() - begun < 2_000, 'it has looked at every nonce between them');
+    assert.equal(await refusedBy(core, tokens(10n ** 18n, 10n)), 'a nonce that no wallet can have');
   });
 
   test('remembers after a restart, and a torn last line was never signed', async () => {
@@ -298,9 +327,11 @@ describe('over a socket', () => {
     assert.deepEqual(await signer.signedFrom?.(0n), [{ nonce: 0n, contract: TOKEN, to: FRIEND, units: 100n }]);
     assert.deepEqual(await signer.signedFrom?.(1n), []);
     const sweeper = client.deposits(1n, depositAddress)(3n);
-    assert.equal(sweeper.signedFrom, undefined);
+    assert.deepEqual(await sweeper.signedFrom?.(0n), []);
     assert.equal(sweeper.address, depositAddress(3n));
     assert.equal(await sweeper.refuses(tokens(0n, 5n, HOT)), undefined);
+    await sweeper.sign(tokens(0n, 5n, HOT));
+    assert.deepEqual(await sweeper.signedFrom?.(0n), [{ nonce: 0n, contract: TOKEN, to: HOT, units: 5n }]);
     client.close();
   });
 

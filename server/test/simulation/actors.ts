@@ -121,7 +121,7 @@ export function openActors(
     made: (order: Order) => void;
     /** After a restore people decide nothing else before they have let payouts go. */
     isRestoring: () => boolean;
-    /** A restore would lose what was paid back, and the rails do not say what it was for. */
+    /** Not while a restore will lose what is paid back: the rails do not say what it was for. */
     mayCompensate: () => boolean;
   },
 ): Actors {
@@ -494,10 +494,16 @@ export function openActors(
       case 'awaiting_liquidity':
         return fund();
       case 'frozen':
-        if (faults.occurs('released_by_law'))
+        if (faults.occurs('released_by_law')) {
           through(process, 'release by law', () =>
             db.asSystem((tx) => releaseBlocked(context, tx, { ...base(), legalAct: 'an action' })),
           );
+          // What was let go is on its way by then, or has arrived, or is back.
+          if (one !== undefined && one.lines.length > 0 && faults.occurs('recalled_when_blocked'))
+            later(chance.int(500, 60_000), () => {
+              for (const line of one.lines) bank.recall(line);
+            });
+        }
     }
     const { undo_case: undone, undo_back: came } = row;
     if (faults.ended && undone !== null && came !== null)

@@ -36,6 +36,8 @@ export interface Restore {
   readonly isUnderWay: boolean;
   /** Nothing of it is left to be done. */
   readonly isOver: boolean;
+  /** What is done now will be lost. */
+  readonly isLosing: boolean;
   /** Orders that the books do not know any more. */
   readonly lost: ReadonlySet<string>;
   /** What people did to end it, and how often. */
@@ -61,6 +63,14 @@ interface Debit {
   asset: string;
   units: string;
 }
+/** A debit that carries a payout's own key. */
+interface Settles {
+  line: string;
+  payout: string;
+  otherAmount: boolean;
+}
+/** How the keys of all attempts at the same begin. */
+const attemptsLike = (key: string | null): string | undefined => key?.replace(/[0-9]+$/, '');
 interface Waits {
   id: string;
   rail: string;
@@ -266,6 +276,7 @@ export function openRestore(
           payout.rail === BANK &&
           payout.asset === row.asset &&
           (payout.id === row.key ||
+            (attemptsLike(payout.id) === attemptsLike(row.key) && !cameBack.has(row.key ?? '')) ||
             ((payout.units === row.units || (payout.follows && row.key?.startsWith('pay_') === true)) &&
               one?.accounts.some(({ id }) => String(id) === payout.account) === true)) &&
           !taken.has(payout.id),
@@ -273,11 +284,7 @@ export function openRestore(
       const to = fits.find(({ id }) => id === row.key) ?? fits.find(({ units }) => units === row.units) ?? fits[0];
       if (to !== undefined) {
         taken.add(to.id);
-        const otherAmount = to.units !== row.units;
-        hands.somewhere('settle by line', async ({ movements: people }) => {
-          await people.settleBy({ payout: to.id, rail: BANK, by: { line: row.line }, otherAmount });
-          count(otherAmount ? 'settled by a line of another amount' : 'settled by a line');
-        });
+        settleBy(hands, { line: row.line, payout: to.id, otherAmount: to.units !== row.units });
         continue;
       }
       // What came back has paid nobody.
@@ -307,9 +314,22 @@ export function openRestore(
     });
   }
 
+  function settleBy(hands: Hands, { line, payout, otherAmount }: Settles): void {
+    hands.somewhere('settle by line', async ({ movements: people }) => {
+      await people.settleBy({ payout, rail: BANK, by: { line }, otherAmount });
+      count(otherAmount ? 'settled by a line of another amount' : 'settled by a line');
+    });
+  }
+
   async function looksAtLost() {
     const { look } = backends;
     return {
+      // Created again only after people had said that the debit was none of ours.
+      settles: await look<Settles>(
+        `select l.external_id as line, p.id as payout, l.units <> p.units as "otherAmount" from bank_lines l
+           join payouts p on p.rail = l.rail and p.id = l.key and p.ended_at is null
+          where l.direction = 'debit' and l.meaning = 'unexplained' order by l.external_id`,
+      ),
       cases: await look<Case>(
         `select id::text, kind, subject, facts ->> 'asset' as asset, facts ->> 'units' as units, facts ->> 'reference' as reference
            from cases where closed_at is null and kind in ('unexplained_debit', 'refund_short', 'deposit_unknown_target')
@@ -351,6 +371,7 @@ export function openRestore(
   function endLost(seen: Lost): void {
     const hands = deps.hands();
     if (hands === undefined) return;
+    for (const one of seen.settles) settleBy(hands, one);
     const debits = seen.cases.filter(({ kind }) => kind === 'unexplained_debit');
     for (const one of debits.filter(({ subject }) => subject.endsWith(':coin'))) correct(hands, one, 'fee');
     if (!faults.ended || !bank.idle || chain.waiting.length > 0) return;
@@ -458,6 +479,9 @@ export function openRestore(
     },
     get isOver() {
       return phase === 'over';
+    },
+    get isLosing() {
+      return phase === 'copied';
     },
     get lost() {
       return lost;

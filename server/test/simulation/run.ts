@@ -271,7 +271,7 @@ export async function simulate(
       ...{ chance, made, orders, forMs: ORDERS_MS, processes: () => processes },
       isRestoring: () => restored?.isUnderWay ?? false,
       compensations: chanceOf(seed ^ 0x5eed),
-      mayCompensate: () => !isRestored,
+      mayCompensate: () => restored?.isLosing !== true,
     });
     if (isRestored)
       restored = openRestore(world, {

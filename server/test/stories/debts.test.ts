@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { findCustomer } from '../../src/customers/index.ts';
-import { chart } from '../../src/ledger/index.ts';
+import { chart, move, post } from '../../src/ledger/index.ts';
 import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
@@ -228,6 +228,177 @@ test('a payout that came back and a deposit that was reversed: two people undo t
     );
     assert.equal(again, 'deposit_second');
   });
+  await world.reconciles();
+});
+
+const refundOf = async (order: Sale | Purchase) => (await world.traceOf(order)).refunds.map(({ state }) => state);
+
+/** A deposit that its bank can recall: held, blocked by law, let go by two, and sent to an account of the customer. */
+async function letGo(amount: string): Promise<{ order: Purchase; line: string; key: string }> {
+  const customer = await world.verifiedCustomer();
+  const order = await world.buys(amount, 'usdc', { customer, reference: 'screen:hold' });
+  const line = await world.credits(order, amount);
+  await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+  assert.equal((await finn.does(`/orders/${order.id}/block`)).status, 200);
+  await bothDo(`/orders/${order.id}/release-blocked`, { legalAct: 'court 17/2026' });
+  const named = await bothOrOne(`/orders/${order.id}/destination`, { fiatAccountId: customer.fiatAccountId });
+  assert.equal(named, 200);
+  await world.until('it has arrived', async () => {
+    await world.looksAtTheBank();
+    return (await refundOf(order))[0] === 'settled';
+  });
+  const [paid] = (await world.traceOf(order)).payouts;
+  assert(paid);
+  return { order, line, key: paid.id };
+}
+
+test('what law let go and was paid is owed once its deposit is recalled, and ends the debt by itself where it comes back', async () => {
+  for (const [amount, left] of [
+    ['5000', 0n],
+    ['4000', 1_000n],
+  ] as const) {
+    const books = await world.balances();
+    const { order, line, key } = await letGo(amount);
+    const units = BigInt(amount) * 100n;
+    await world.bank.recall(line);
+    await world.looksAtTheBank();
+    await world.opensCase(order, 'customer_owes');
+    assert.deepEqual([await owed(order, 'inr'), await isBlocked(order)], [units, true]);
+    // Banks on the way keep a part of the second: so much stays owed.
+    await world.bankReturns(key, units - left);
+    await world.until('what came back makes the debt good', async () => (await owed(order, 'inr')) === left);
+    assert.deepEqual(await refundOf(order), ['cancelled'], 'what came back waits to be paid again');
+    assert.deepEqual(await openCases(order), left === 0n ? [] : ['customer_owes']);
+    assert.equal(await isBlocked(order), true, 'only operators lift the block');
+    if (left > 0n) {
+      const [deposit] = (await world.traceOf(order)).deposits;
+      const { id } = await caseOf('customer_owes', order);
+      await bothDo(`/cases/${id}/correct`, { as: 'debt', evidence: deposit?.reference, amount: '10' });
+      assert.deepEqual(await openCases(order), []);
+    }
+    const kept = left === 0n ? {} : { 'custody:bank.simulated:main:inr': -left, 'loss:inr': left };
+    assert.deepEqual(await world.changesSince(books), kept);
+    assert.match((await world.traceOf(order)).heldBy, /reversed/);
+  }
+  await world.reconciles();
+});
+
+test('what law let go and nobody has sent makes the loss good when its deposit is recalled', async () => {
+  const books = await world.balances();
+  const order = await world.buys('3000', 'usdc', { reference: 'screen:hold' });
+  const line = await world.credits(order, '3000');
+  await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+  assert.equal((await finn.does(`/orders/${order.id}/block`)).status, 200);
+  await bothDo(`/orders/${order.id}/release-blocked`, { legalAct: 'court 17/2026' });
+  assert.deepEqual(await refundOf(order), ['needs_destination']);
+  await world.bank.recall(line);
+  await world.looksAtTheBank();
+  await world.until('it stays here', async () => (await refundOf(order))[0] === 'cancelled');
+  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(await world.changesSince(books), {});
+  assert.equal(await isBlocked(order), false, 'nothing had left, and the customer is blocked for it');
+  await world.reconciles();
+});
+
+test('what law let go of a converted order is exchanged back where its deposit was reversed, sent or not', async () => {
+  await world.blocksWait(async () => {
+    for (const isSent of [false, true]) {
+      const books = await world.balances();
+      const customer = await world.verifiedCustomer({ ending: '9001' });
+      const order = await world.sells('10', 'usdc', { customer });
+      const paid = await world.pays(order, '10');
+      await world.mines(2);
+      await world.until('its payout is refused', async () => (await world.stateOf(order)) === 'payout_held');
+      assert.equal((await finn.does(`/orders/${order.id}/block`)).status, 200);
+      await bothDo(`/orders/${order.id}/release-blocked`, { legalAct: 'court 18/2026' });
+      if (isSent) {
+        const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+        assert.equal(await bothOrOne(`/orders/${order.id}/destination`, { fiatAccountId: String(fiatAccountId) }), 200);
+        await world.until('it has arrived', async () => {
+          await world.looksAtTheBank();
+          return (await refundOf(order))[0] === 'settled';
+        });
+      }
+      await world.reorgsAway(paid);
+      if (isSent) {
+        await world.opensCase(order, 'customer_owes');
+        assert.equal(await owed(order, 'usdc.matic20'), 10_000_000n);
+        const sent = (await world.traceOf(order)).payouts.find(({ purpose }) => purpose === 'refund');
+        assert(sent);
+        await world.bankReturns(sent.id, sent.units);
+      }
+      await world.until('nobody waits for it any more', async () => (await refundOf(order))[0] === 'cancelled');
+      assert.equal(await owed(order, 'usdc.matic20'), 0n);
+      assert.deepEqual(await openCases(order), []);
+      assert.deepEqual(await world.changesSince(books), {}, 'something is left of an exchange that nobody had');
+      assert.equal(await world.stateOf(order), 'frozen');
+    }
+  });
+  await world.reconciles();
+});
+
+test('what law let go of a converted order waits for people where its fees have been paid out, and the chain is followed on', async () => {
+  await world.blocksWait(async () => {
+    const books = await world.balances();
+    const order = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
+    const paid = await world.pays(order, '10');
+    await world.mines(2);
+    await world.until('its payout is refused', async () => (await world.stateOf(order)) === 'payout_held');
+    assert.equal((await finn.does(`/orders/${order.id}/block`)).status, 200);
+    await bothDo(`/orders/${order.id}/release-blocked`, { legalAct: 'court 20/2026' });
+    const fee = chart.feeOperator('inr');
+    const { units } = await world.balance(fee);
+    const moves = (id: string, lines: ReturnType<typeof move>) =>
+      world.read((tx) => post(tx, { id, kind: 'test', at: world.clock.now(), facts: {}, lines }));
+    await moves('fees_out', move(fee, chart.treasury('inr'), units));
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    await world.until('it goes to nobody', async () => (await refundOf(order))[0] === 'cancelled');
+    const { deposits } = await world.traceOf(order);
+    const [lost, back] = ['lost', 'suspense'].map((state) => deposits.find((one) => one.state === state));
+    const { id } = await caseOf('deposit_lost', order);
+    const path = `/cases/${id}/correct`;
+    const input = { as: 'undone', evidence: lost?.reference, amount: '10', deposit: String(back?.id) };
+    const early = await finn.does(path, input);
+    const declined = await ada.does(`/proposals/${early.body.proposal}/confirm`);
+    assert.match(declined.body.error, /look at its fees/);
+    await moves('fees_back', move(chart.treasury('inr'), fee, units));
+    await bothDo(path, input);
+    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.changesSince(books), {});
+  });
+  await world.reconciles();
+});
+
+test('of what law let go of a converted order, what its bank did not recall goes back once that is exchanged back', async () => {
+  const books = await world.balances();
+  const customer = await world.verifiedCustomer();
+  const nowhere = world.newAddress();
+  world.takesNothing(nowhere, 'matic20');
+  const order = await world.buys('5000', 'usdc', { customer, address: nowhere });
+  const line = await world.credits(order, '2000');
+  await world.credits(order, '3000');
+  await world.until('its payout is refused', async () => (await world.stateOf(order)) === 'payout_held');
+  assert.equal((await finn.does(`/orders/${order.id}/block`)).status, 200);
+  await bothDo(`/orders/${order.id}/release-blocked`, { legalAct: 'court 19/2026' });
+  await world.bank.recall(line);
+  await world.looksAtTheBank();
+  await world.until('the other part is free', async () => (await refundOf(order)).length === 2);
+  assert.deepEqual(await openCases(order), ['refund_destination']);
+  assert.equal(await bothOrOne(`/orders/${order.id}/destination`, { fiatAccountId: customer.fiatAccountId }), 200);
+  await world.until('it has arrived', async () => {
+    await world.looksAtTheBank();
+    return (await refundOf(order)).includes('settled');
+  });
+  assert.deepEqual((await refundOf(order)).sort(), ['cancelled', 'settled']);
+  const paid = (await world.traceOf(order)).payouts.filter(({ state }) => state === 'settled');
+  assert.deepEqual(
+    paid.map(({ asset, units }) => [asset, units]),
+    [['inr', 300_000n]],
+  );
+  assert.deepEqual(await openCases(order), []);
+  const { 'custody:evm.matic20:hot:native.matic20': _, ...changed } = await world.changesSince(books);
+  assert.deepEqual(changed, {});
   await world.reconciles();
 });
 

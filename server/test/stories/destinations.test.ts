@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { refundOrder } from '../../src/orders/index.ts';
+import { operatorNamed } from '../protocols/operator/people.ts';
 import { openStory, type Purchase, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -92,4 +93,27 @@ test('a person who gives an order’s deposit back names an account in its curre
   const { fiatAccountId } = await world.verifiedAccount(order.customerId);
   await back({ fiatAccountId: BigInt(fiatAccountId) });
   await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
+});
+
+test('an account is not taken for a payout that was refused, and nobody is told that the money is on its way', async () => {
+  const customer = await world.verifiedCustomer({ ending: '9001' });
+  const order = await world.sells('10', 'usdc', { customer });
+  const said = async () => {
+    const { fiatAccountId } = await world.verifiedAccount(customer.id);
+    const { status, body } = await world.partner.put('offramp/refundDestination', {
+      ...{ customerId: customer.id, transactionId: String(order.id), fiatAccountId },
+    });
+    return [status, body.reason];
+  };
+  assert.deepEqual(await said(), [404, 'unknown_refund'], 'nothing has been paid yet');
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.until('its payout is refused', async () => (await world.stateOf(order)) === 'payout_held');
+  assert.deepEqual(await said(), [404, 'unknown_refund']);
+  const { db, baseUrl } = world.server;
+  const ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  const action = { fiatAccountId, reason: 'the customer named another account' };
+  const { error } = (await ada.does(`/orders/${order.id}/destination`, action)).body;
+  assert.equal(error, 'The order is payout_held: nothing of it waits to go back there or to be paid again.');
 });

@@ -323,6 +323,61 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     assert.deepEqual([changes['loss:inr'], changes['difference:inr']], [undefined, 700n]);
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0, 'it was paid a second time');
   });
+
+  test('of the payout’s own key and another amount, said to be none of ours before the payout was created: it is that payout all the same', async () => {
+    const books = await world.balances();
+    const order = await world.sells('35', 'usdc');
+    const { payoutUnits } = (await traceOf(order)).order;
+    const key = `pay_${order.id}_1`;
+    const line = await debits(payoutUnits + 700n, key);
+    await twoDo('/debits/foreign', { debit: `bank.simulated:${line}` });
+    await closesCases(line);
+    await world.pays(order, '35');
+    await world.mines(2);
+    await world.until('the payout waits for it', async () =>
+      (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
+    );
+    assert.equal(await caseOf(line), 1, 'nobody is told of it');
+    await twoDo(`/payouts/${key}/settle-by`, { line, otherAmount: true });
+    await world.reaches(order, 6);
+    assert.equal((await traceOf(order)).payouts[0]?.paidUnits, payoutUnits + 700n);
+    assert.equal((await world.changesSince(books))['loss:inr'], undefined);
+    assert.equal((await world.bank.payments(key)).length, 0, 'it was paid a second time');
+    assert.equal(await caseOf(line), 0);
+  });
+
+  test('of the payout’s own key is not said to be none of ours while the payout is there', async () => {
+    const order = await world.sells('36', 'usdc');
+    const { payoutUnits } = (await traceOf(order)).order;
+    const key = `pay_${order.id}_1`;
+    const line = await debits(payoutUnits - 700n, key);
+    await world.pays(order, '36');
+    await world.mines(2);
+    await world.until('the payout waits for it', async () =>
+      (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
+    );
+    const asked = await finn.does('/debits/foreign', { debit: `bank.simulated:${line}` });
+    const declined = await ada.does(`/proposals/${asked.body.proposal}/confirm`, {});
+    assert.equal(declined.body.reason, 'does_not_fit', JSON.stringify(declined.body));
+    assert.match(declined.body.error, new RegExp(`${key}.*settle-by`));
+    await twoDo(`/payouts/${key}/settle-by`, { line, otherAmount: true });
+    await world.reaches(order, 6);
+  });
+
+  test('of a later attempt that the books have lost: the one before it waits, and two people settle it by that, at another amount, too', async () => {
+    const order = await world.sells('37', 'usdc');
+    const { payoutUnits } = (await traceOf(order)).order;
+    const line = await debits(payoutUnits - 700n, `pay_${order.id}_2`);
+    await world.pays(order, '37');
+    await world.mines(2);
+    await world.until('the payout waits for it', async () =>
+      (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
+    );
+    await twoDo(`/payouts/pay_${order.id}_1/settle-by`, { line, otherAmount: true });
+    await world.reaches(order, 6);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0, 'it was paid a second time');
+    assert.equal(await caseOf(line), 0);
+  });
 });
 
 describe('a deposit that came too late, of which a restore has lost the new order and its payout', () => {

@@ -162,3 +162,13 @@ describe('coins go back', () => {
     });
   });
 });
+
+test('what an order holds is not returned as money in suspense: nobody is asked to agree to what cannot be done', async () => {
+  const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
+  await world.credits(order, '5000', { name: NAME });
+  await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+  const [deposit] = (await world.traceOf(order)).deposits;
+  const said = await ada.does(`/deposits/${deposit?.id}/return`, { reason: 'somebody else has paid' });
+  assert.deepEqual([said.status, said.body.proposal], [409, undefined], JSON.stringify(said.body));
+  assert.match(said.body.error, /nothing of it lies in suspense/);
+});

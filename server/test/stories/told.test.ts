@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { blockCustomer } from '../../src/customers/index.ts';
 import { block, refundDeposit, releaseBlocked } from '../../src/orders/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
@@ -96,6 +97,29 @@ test('of a payout that came back everybody is told that we hold it, until it is 
   const over = await traced(order);
   assert.deepEqual([over.heldBy, over.next], ['the customer (the payout)', 'nothing: it is over']);
   assert.equal((await asks(order)).needsDestination, false);
+});
+
+test('an attempt that is looked into has not the reference of the one before it, which came back', async () => {
+  const customer = await world.verifiedCustomer({ ending: '9002' });
+  const order = await sold({ customer });
+  await world.opensCase(order, 'payout_returned');
+  const again = async (fiatAccountId: string, status: string): Promise<Came> => {
+    assert.equal((await names(order, { fiatAccountId })).status, 200);
+    return await world.until(`the second payment is ${status}`, async () => {
+      await world.looksAtTheBank();
+      const [refund] = (await asks(order)).refunds;
+      return refund.status === status ? refund : undefined;
+    });
+  };
+  const closed = await world.told<{ fiatAccountId: string }>('bank/addFiatAccount', {
+    ...{ customerId: customer.id, fiatAccount: '000123459002', ifsc: 'HDFC0000001' },
+  });
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  const { reference } = await again(closed.fiatAccountId, 'returned');
+  assert.notEqual(reference, '');
+  await world.read((tx) => blockCustomer(tx, customer.id, world.clock.now()));
+  assert.equal((await again(fiatAccountId, 'under_review')).reference, '', 'what has not left has a reference');
+  assert.equal((await asks(order)).returnedPayouts.at(-1).reference, reference, 'what came back has none any more');
 });
 
 test('a part that came is ours and not under way, and the partner is told how much', async () => {

@@ -105,7 +105,7 @@ async function named(
     return undefined;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    if (error.code === 'refund_under_way') return undefined;
+    if (error.code === 'refund_under_way' || error.code === 'unknown_refund') return undefined;
     if (error.code === 'malformed_field') return m.problems.malformed.wallet;
     if (error.code === 'unknown_account' || error.code === 'destination_held') return m.checkout.destination.refused;
     throw error;

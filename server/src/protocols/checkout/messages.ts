@@ -254,6 +254,7 @@ const en = {
     },
     destination: {
       title: 'Where your money goes',
+      asked: 'We have money of yours to give back. Say below where it is to go.',
       payout: (amount: string) => `We have ${amount} for you, which came back to us. Where shall we send it?`,
       refund: (amount: string) => `We have ${amount} of yours to give back. Where shall we send it?`,
       address: 'Your address',

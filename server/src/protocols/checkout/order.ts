@@ -95,11 +95,13 @@ function saidOf({ look }: CheckoutVisit, shown: Facts, payable: boolean): { titl
     const goesOn = shown.told.refunds.some(({ status }) => status === 'created' || status === 'submitted');
     return { title, text: destinations.length > 0 ? named : goesOn ? again : text };
   }
-  // An order blocked by law is shown as under review; a released one as refunded.
-  if (order.state === 'frozen') return isOver ? words.states.refunded : words.states.on_hold;
   if (order.state === 'created') return words.timeOver;
-  const state = words.states[order.state];
-  return isFinal(order.state) && !isOver ? { title: state.title, text: words.besides } : state;
+  // What the law stops is shown as what anybody looks into; what it has let go, as what goes back.
+  const usual = order.state === 'frozen' ? 'on_hold' : order.state;
+  const state = words.states[shown.goesBack ? (isOver ? 'refunded' : 'refunding') : usual];
+  if (isFinal(usual)) return isOver ? state : { title: state.title, text: words.besides };
+  // Who is asked where money goes is not told that there is nothing to do.
+  return destinations.length > 0 ? { title: state.title, text: words.destination.asked } : state;
 }
 
 /** A text that changes whenever there is something new to see. */

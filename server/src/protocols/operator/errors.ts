@@ -69,6 +69,10 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   },
   funds_short: { status: 409, say: (facts) => `There is too little ${facts.asset ?? ''} in our wallet for this.` },
   refund_under_way: { status: 409, say: () => 'The money is on its way, or has arrived: it cannot be sent elsewhere.' },
+  unknown_refund: {
+    status: 409,
+    say: (facts) => `The order is ${facts.state}: nothing of it waits to go back there or to be paid again.`,
+  },
   refund_exceeds: { status: 409, say: () => 'So much of this deposit does not lie in suspense.' },
   deposit_unfit: { status: 409, say: (facts) => `This cannot be done with the deposit: ${facts.why}.` },
   movement_over: {

@@ -38,6 +38,7 @@ import {
 import {
   activityOf,
   allMarkets,
+  assets,
   containments,
   feesFor,
   findKey,
@@ -56,6 +57,7 @@ import { priceLevels } from '../../quotes/index.ts';
 import { closeExpired } from './action.ts';
 import { shownRule } from './actions/operators.ts';
 import { marketOf, shownMarket } from './actions/terms.ts';
+import { changed } from './changes.ts';
 import { CASES, CUSTOMERS } from './declared/cases.ts';
 import { DEPOSITS, UNCLAIMED } from './declared/deposits.ts';
 import { BULK, ORDERS } from './declared/orders.ts';
@@ -265,7 +267,9 @@ export const READS: readonly Read[] = [
     async answer(_deps, tx, { market: marketId, limit: most = 50, ...rest }) {
       requireSpan(rest);
       const found = await marketChanges(tx, { marketId, ...rest, limit: most + 1 });
-      const changes = found.slice(0, most);
+      const markets = new Map((await allMarkets(tx)).map((one) => [one.id, one]));
+      const known = await assets(tx);
+      const changes = found.slice(0, most).map((one) => ({ ...one, changed: changed(one, markets, known) }));
       return { changes, next: found.length > most ? changes.at(-1)?.id : null };
     },
   }),

@@ -126,7 +126,11 @@ const WORDS: Record<RefusalCode, Word> = {
     say: (facts) =>
       `The chain ${facts.chain ?? ''} is not supported for ${facts.coin ?? 'this coin'}.${supportedBeside(facts)}`,
   },
-  unsupported_method: { code: 406, say: () => 'The payment method is not supported for this currency.' },
+  unsupported_method: {
+    code: 406,
+    say: (facts) =>
+      `The payment method ${facts.method ?? ''} is not supported for ${facts.fiat ?? 'this currency'}.${supportedBeside(facts)}`,
+  },
   amount_outside_limits: { code: 413, say: (facts) => `The amount is outside the limits${limits(facts)}.` },
   amount_below_fees: { code: 413, say: (facts) => `Nothing of the amount would be left after fees${limits(facts)}.` },
   destination_held: { code: 403, say: () => 'The destination of this money may not be paid to at present.' },

@@ -48,8 +48,8 @@ export interface Signer {
   /** @throws BugError for a transfer it rejects; NotSigned when the keys are elsewhere */
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
   /**
-   * What it has signed under nonces from this one on, in order; only the first ones when there are many. Absent for a signer
-   * without a journal. @throws NotSigned
+   * What it has signed under nonces from this one on, in their order; the first of them, where there are many. Of a deposit address only
+   * what it has signed under this one. Left out by one that keeps no journal. @throws NotSigned
    */
   signedFrom?(nonce: bigint): Promise<SignedBefore[]>;
 }

@@ -242,14 +242,16 @@ export const confirmRestore = (
   );
 
 /**
- * Debits shown since then that no payout explains and nobody has decided about, with the payouts that they may have been: of
- * the same amount or key, and in no file. Includes payouts that are on no list yet because payouts are switched off.
+ * Debits shown since that no payout explains and nobody has decided about, and the payouts that they may have been: of the same
+ * amount, or by an attempt at the same, and in no file. Also those that wait because payouts are switched off, and so are on no list yet.
  */
 export const doubtful = (tx: Tx, rail: string, since: Date): Promise<{ line: string; payout: string }[]> =>
   tx.rows(
     `select l.external_id as line, p.id as payout from bank_lines l
-       join payouts p on p.rail = l.rail and p.asset = l.asset and (p.units = l.units or p.id = l.key) and p.ended_at is null
-      where l.rail = $1 and l.direction = 'debit' and l.meaning = 'unexplained' and l.foreign_at is null and l.read_at >= $2
+       join payouts p on p.rail = l.rail and p.asset = l.asset and p.ended_at is null
+        and (p.units = l.units or starts_with(l.key, regexp_replace(p.id, '[0-9]+$', '')))
+      where l.rail = $1 and l.direction = 'debit' and l.meaning = 'unexplained' and l.read_at >= $2
+        and (l.foreign_at is null or l.key = p.id)
         and not exists (select from manual_payouts m
                          where m.rail = p.rail and m.key = p.id and (m.batch_id is not null or m.rejected_at is not null))
       order by l.external_id, p.id limit 200`,

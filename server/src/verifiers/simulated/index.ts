@@ -9,7 +9,7 @@ import type { Verifier } from '../verifier.ts';
 
 export const simulatedVerifier: Verifier = {
   code: 'simulated',
-  highestLevel: 4,
+  highestLevel: 5,
   begin: async () => ({ pageUrl: undefined }),
   finding: async ({ level }) => ({ outcome: 'verified', level: Math.min(level, simulatedVerifier.highestLevel) }),
 };

@@ -274,14 +274,14 @@ describe('terms of trade', () => {
     assert.equal((await shop.post('offramp/quote', quoteInput)).body.code, 413);
     assert.equal((await set(`/markets/${market}`, { max: '10000' })).status, 200);
     const fee = await set(`/markets/${market}/fees`, { kind: 'operator', bps: 100, minimum: '5' });
-    assert.deepEqual([fee.body.after.bps, fee.body.after.minimum_units], [100, '500']);
-    assert.equal((await set(`/markets/${market}/limits`, { level: 1, max: '20' })).body.after.max_units, '20000000');
+    assert.deepEqual([fee.body.after.bps, fee.body.after.minimum_units], [100, '5'], 'an amount in two scales');
+    assert.equal((await set(`/markets/${market}/limits`, { level: 1, max: '20' })).body.after.max_units, '20');
     // To the last unit, though no JSON number has so many digits.
     const exact = await set(`/markets/${market}/limits`, { level: 1, max: '20000000000000.000001' });
-    assert.equal(exact.body.after.max_units, '20000000000000000001');
+    assert.equal(exact.body.after.max_units, '20000000000000.000001');
     assert.equal((await set(`/markets/${market}/limits`, { level: 1, max: 'none' })).body.after, null);
     const cap = await set(`/partners/${shop.partner.id}/caps`, { fiat: 'inr', max: '1000000' });
-    assert.equal(cap.body.after.max_units, '100000000');
+    assert.equal(cap.body.after.max_units, '1000000');
     const answer = { then: 'refund' };
     assert.equal((await set(`/markets/${market}/policies`, { question: 'late', answer })).status, 200);
     const shown = (await vic.reads(`/markets/${market}`)).body;
@@ -291,6 +291,13 @@ describe('terms of trade', () => {
     );
     const { changes } = (await vic.reads(`/changes?market=${market}`)).body;
     assert.deepEqual([changes[0].by, changes[0].why], ['ada', 'new year']);
+    const told = (what: string) => changes.filter((one: { what: string }) => one.what === what);
+    assert.equal(told('fee')[0].changed, 'set: bps 100, gas_units 0, fixed_units 0, minimum_units 5');
+    assert.equal(told('market')[0].changed, 'max_units 50 → 10000');
+    assert.deepEqual(
+      told('limit').map(({ changed }: { changed: string }) => changed),
+      ['removed', 'max_units 20 → 20000000000000.000001', 'set: level 1, max_units 20'],
+    );
     const [last] = await auditOf(`market:${market}`);
     assert.deepEqual(
       [last.action, last.operator, last.reason, last.before, last.after !== null],
@@ -310,6 +317,7 @@ describe('dust', () => {
     });
     await second;
     assert.equal(await world.db.asSystem((tx) => dustThreshold(tx, asset)), 2n);
+    assert.equal((await ada.does('/dust', { asset, below: '0.5' })).body.after.belowUnits, '0.5');
     assert.equal((await ada.does('/dust', { asset, below: 'none' })).body.after.belowUnits, null);
   });
 });

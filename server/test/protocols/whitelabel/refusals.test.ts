@@ -536,6 +536,10 @@ describe('things that are not there', () => {
         'The pair NoCoin/inr is not supported. Supported: DAI/EUR, DAI/INR, USDC/EUR, USDC/INR.',
       );
       assert.equal(
+        await says('onramp/quote', { ...buy, paymentMethodType: 'Pix' }),
+        'The payment method Pix is not supported for INR. Supported: IMPS, UPI.',
+      );
+      assert.equal(
         await says('offramp/quote', { ...quote, chain: 'TRC20' }),
         'The chain TRC20 is not supported for usdc. Supported: erc20, matic20.',
       );

@@ -23,6 +23,7 @@ import { quoteHandlers } from '../../../src/quotes/index.ts';
 import { fixedSource } from '../../../src/quotes/sources/fixed.ts';
 import { readAddress } from '../../../src/rails/evm/addresses.ts';
 import type { Rail } from '../../../src/rails/rail.ts';
+import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import { type Client, type Keys, newPhone, openClient } from '../../support/client.ts';
 import { type Fixture, freshFixture } from '../../support/fixture.ts';
 import { gateRules } from '../../support/gate.ts';
@@ -148,7 +149,11 @@ export async function wireWorld(
   const driven: { orderId: bigint; status: number }[] = [];
   const sandbox: SandboxDriver = {
     driveOrder: async ({ orderId, status }) => void driven.push({ orderId, status }),
-    verify: async ({ level }) => ({ verifier: 'simulated', level }),
+    // The sandbox's own verifier: a level that it cannot reach must show here.
+    verify: async (asked) => {
+      const { code, finding } = simulatedVerifier;
+      return { verifier: code, level: (await finding({ ...asked, key: asked.customerId })).level };
+    },
   };
   const partners = openPartners({ db, vault, clock });
 

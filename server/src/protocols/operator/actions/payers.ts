@@ -19,6 +19,7 @@ import {
   refundAddressOn,
   refundDeposit,
   refundsOfDeposit,
+  requireInSuspense,
   requireNotHeldDeposit,
   requireSigned,
   senderAccount,
@@ -129,6 +130,8 @@ export const PAYER_ACTIONS: readonly Action[] = [
     async look(deps, tx, input) {
       const { state, asset, units } = await findDeposit(tx, input.deposit);
       await requireNotHeldDeposit(tx, input.deposit);
+      // Said before anybody is asked to agree.
+      await requireInSuspense(tx, input.deposit);
       const leaving = await leavingOf(deps, tx, input);
       const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
       const to = leaving.address ?? `account:${leaving.fiatAccountId}`;

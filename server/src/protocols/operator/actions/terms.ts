@@ -107,11 +107,16 @@ export async function requirePartner(tx: Tx, partner: bigint | undefined): Promi
   return partner;
 }
 
-/** A stored row, with units as text: units of a coin with eighteen decimals exceed a JSON number. */
-const json = (row: string | null): unknown =>
-  row === null ? null : JSON.parse(row, unitsAsText as (name: string, value: unknown) => unknown);
-const unitsAsText = (name: string, value: unknown, { source }: { source?: string }): unknown =>
-  typeof value === 'number' && name.endsWith('_units') ? source : value;
+const json = (row: string | null): unknown => (row === null ? null : JSON.parse(row));
+
+/** A row as JSON text, with its amounts as they are typed: units of this many places, but for gas, which is none of money. */
+export function termsRow(row: string | null, decimals: number): Record<string, unknown> | null {
+  const asAmount = (name: string, value: unknown, { source }: { source?: string }): unknown =>
+    typeof value === 'number' && name.endsWith('_units') && name !== 'gas_units' && source !== undefined
+      ? formatUnits(BigInt(source), decimals)
+      : value;
+  return row === null ? null : JSON.parse(row, asAmount as (name: string, value: unknown) => unknown);
+}
 
 export const TERM_ACTIONS: readonly Action[] = [
   // Created disabled: fees and limits come first, then `market.set` opens it.
@@ -253,8 +258,8 @@ export const TERM_ACTIONS: readonly Action[] = [
     ...TERMS_OF_TRADE.fee,
     subject,
     async look(_deps, tx, input) {
-      await marketOf(tx, input.market);
-      return json(await feeRow(tx, input.market, await requirePartner(tx, input.partner), input.kind));
+      const { decimals } = (await marketOf(tx, input.market)).fiat;
+      return termsRow(await feeRow(tx, input.market, await requirePartner(tx, input.partner), input.kind), decimals);
     },
     needs: terms,
     async perform(_deps, tx, input, doing) {
@@ -275,8 +280,8 @@ export const TERM_ACTIONS: readonly Action[] = [
     ...TERMS_OF_TRADE.limit,
     subject,
     async look(_deps, tx, input) {
-      await marketOf(tx, input.market);
-      return json(await limitRow(tx, input.market, input.level));
+      const { decimals } = depositAssetOf(await marketOf(tx, input.market));
+      return termsRow(await limitRow(tx, input.market, input.level), decimals);
     },
     needs: terms,
     async perform(_deps, tx, input, doing) {
@@ -290,8 +295,7 @@ export const TERM_ACTIONS: readonly Action[] = [
     subject: ({ partner }) => `partner:${partner}`,
     async look(_deps, tx, input) {
       await requirePartner(tx, input.partner);
-      await decimalsOf(tx, input.fiat);
-      return json(await capRow(tx, input.partner, input.fiat));
+      return termsRow(await capRow(tx, input.partner, input.fiat), await decimalsOf(tx, input.fiat));
     },
     needs: terms,
     async perform(_deps, tx, input, doing) {
@@ -303,8 +307,9 @@ export const TERM_ACTIONS: readonly Action[] = [
     ...UNCLAIMED.dust,
     subject: ({ asset }) => `asset:${asset}`,
     async look(_deps, tx, { asset }) {
-      await assetOf(tx, asset);
-      return { belowUnits: (await dustThreshold(tx, asset)) ?? null };
+      const { decimals } = await assetOf(tx, asset);
+      const below = await dustThreshold(tx, asset);
+      return { belowUnits: below === undefined || below === null ? null : formatUnits(below, decimals) };
     },
     needs: terms,
     async perform(_deps, tx, { asset, below }) {

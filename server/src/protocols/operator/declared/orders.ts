@@ -196,7 +196,7 @@ export const ORDERS = {
     morePeople: FINDS,
     weighs: true,
     fields: { order: id, ...to },
-    refuses: ['unknown_order', 'unknown_account', 'refund_under_way', ...PROPOSES],
+    refuses: ['unknown_order', 'unknown_account', 'refund_under_way', 'unknown_refund', ...PROPOSES],
     gives: done([...ORDER, 'waiting']),
     command: { words: 'order destination' },
   }),

@@ -255,11 +255,11 @@ export const TERMS_OF_TRADE = {
     },
     table: {
       list: 'changes',
-      columns: ['id', 'at', 'what', 'marketId', 'partnerId', 'item', 'by', 'why', 'before', 'after'],
+      columns: ['id', 'at', 'what', 'marketId', 'partnerId', 'item', 'by', 'why', 'changed', 'before', 'after'],
     },
     command: {
       words: 'changes',
-      columns: ['id', 'at', 'what', 'marketId', 'item', 'by', 'why', 'before', 'after'],
+      columns: ['id', 'at', 'what', 'marketId', 'item', 'by', 'why', 'changed'],
     },
   }),
 };

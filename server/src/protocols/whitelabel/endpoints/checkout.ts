@@ -52,7 +52,7 @@ import { ok, type SignedRequest, throughOf, whenNeeded } from '../route.ts';
 import { isoTime } from '../shapes.ts';
 import { marketNamed } from './common.ts';
 import { addressTrouble } from './onramp.ts';
-import { sayLimits } from './orders.ts';
+import { sayLimits, unsupportedMethod } from './orders.ts';
 
 const word = (body: Body, name: string): string | undefined => {
   const value = body.get(name);
@@ -189,7 +189,7 @@ async function methodOf(tx: Tx, market: Market, asked: string | undefined): Prom
   if (asked === undefined) return null;
   const methods = market.direction === 'offramp' ? [market.paymentMethod] : methodsOf(market.fiat, await markets(tx));
   const found = methods.find((one) => one.toLowerCase() === asked.toLowerCase() || String(methodKind(one)) === asked);
-  if (found === undefined) throw new Refusal('unsupported_method', { method: asked });
+  if (found === undefined) throw unsupportedMethod(asked, market.fiat, methods);
   return found;
 }
 

@@ -49,9 +49,12 @@ export async function quoteIn(
 export async function methodNamed(tx: Tx, { fiat }: Market, named: string): Promise<string> {
   const methods = methodsOf(fiat, await markets(tx));
   const method = methods.find((one) => one.toLowerCase() === named.toLowerCase());
-  if (method === undefined) throw new Refusal('unsupported_method', { method: named });
+  if (method === undefined) throw unsupportedMethod(named, fiat, methods);
   return method;
 }
+
+export const unsupportedMethod = (method: string, fiat: Asset, methods: readonly string[]): Refusal =>
+  new Refusal('unsupported_method', { method, fiat: fiat.coin.toUpperCase(), supported: methods.toSorted() });
 
 /** Limits are stored in units; a partner reads amounts. */
 export async function sayLimits<T>(asset: Asset, body: () => Promise<T>): Promise<T> {
