@@ -208,6 +208,7 @@ export const PARTS: Readonly<Record<string, TSchema>> = {
   failingSince: maybe(time('Since when it fails')),
   switchedOffAt: maybe(time('Since when it is switched off')),
   operator: text('Name of the operator'),
+  changed: text('What was changed, in a line, with amounts as they are typed'),
   before: maybe(text('As it was, as JSON')),
   after: maybe(text('As it is, as JSON')),
   item: maybe(text('Which fee, level or question')),
