@@ -19,7 +19,7 @@ const WRITTEN = [
   /\bwhy: '([a-z]+(?:_[a-z]+)+)'/g,
   /\bwhy \?\? '([a-z_]+)'/g,
   /\brule: (?:isRejected \? )?'([a-z_]+)'/g,
-  /\b(?:never|person|refuse)\([^()]*?'([a-z]+(?:_[a-z]+)+)'/g,
+  /\b(?:never|person|refuse|reject)\([^()]*?'([a-z]+(?:_[a-z]+)+)'/g,
   /\b(?:PAID_OTHER_AMOUNT|wrongAmount|reason) = (?:.*? [?:] )?'([a-z_]+)'/g,
   /isRejected \? '[a-z_]+' : '([a-z_]+)'/g,
 ];
