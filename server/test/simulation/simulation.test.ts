@@ -41,8 +41,8 @@ for (const { seed, orders, found } of KEPT)
     assert.ok(outcome.faults.size > 0 && outcome.orders > 0, 'something was ordered, and something went wrong');
   });
 
-test('seed 46, put back to an older copy: everybody has what is due once, and people end it by the documented actions', async () => {
-  const outcome = await simulate(fixture, { seed: 46, orders: 8, restore: true });
+test('seed 62, put back to an older copy: everybody has what is due once, and people end it by the documented actions', async () => {
+  const outcome = await simulate(fixture, { seed: 62, orders: 8, restore: true });
   assert.equal(told(outcome), '');
   assert.equal(outcome.restored?.get('let go'), 1, 'payouts were not let go after the restore');
   assert.ok(
