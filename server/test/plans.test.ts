@@ -16,12 +16,12 @@ import { openScreener } from '../src/compliance/index.ts';
 import * as customers from '../src/customers/index.ts';
 import * as events from '../src/events/index.ts';
 import { chart, move, post } from '../src/ledger/index.ts';
+import { type OrdersContext } from '../src/orders/context.ts';
 import {
   listDeposits,
   listOrders,
   listPayouts,
   listSuspense,
-  type OrdersContext,
   openByState,
   openOrders,
   orderFacts,

@@ -8,7 +8,7 @@
  * deposit in suspense. Another hit, another entry of a list, another destination, another deposit or a larger amount is new
  * and needs another approval. A submission uses an approval up; the reader subtracts used ones. Both tables are insert-only.
  *
- * Not here: who may approve, and how many people it takes (operators); what the gate checks (orders/gate.ts).
+ * Not here: who may approve, and how many people it takes (operators); what the gate checks (orders/payouts/gate.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { cutTyped } from '../base/typed.ts';

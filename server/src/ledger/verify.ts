@@ -11,7 +11,7 @@
  *
  * A hash chain cannot show that its end was cut off. An auditor who kept a newest hash elsewhere passes it in.
  *
- * Not here: what orders say about themselves (orders/check.ts), what chains and banks say (reconcile/).
+ * Not here: what orders say about themselves (orders/read/check.ts), what chains and banks say (reconcile/).
  */
 import type { Tx } from '../base/db.ts';
 import { type DigestedLine, digestOf } from './digest.ts';

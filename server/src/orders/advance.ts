@@ -21,7 +21,7 @@ import type { Fees } from '../quotes/index.ts';
 import { write as writePayout } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { deadlineOf } from './decide.ts';
-import { wakeOrder } from './dormant.ts';
+import { wakeOrder } from './deposits/dormant.ts';
 import {
   type BookedOrder,
   type BookedRefund,
@@ -33,12 +33,14 @@ import {
   payoutId,
   type ReceivedPart,
 } from './entries.ts';
+import * as historyStore from './history.store.ts';
 import { type EntryName, legalFrom, next, type OrderEvent, type OrderState, type Transition } from './machine.ts';
-import { firstInTurn, waitsBehind } from './queue.store.ts';
-import type { Refund } from './refunds.store.ts';
-import { shortageChanged } from './short.ts';
-import { type Noted, type Order, type OrderTerms, store } from './store.ts';
-import { told, toldState } from './told.ts';
+import { firstInTurn, waitsBehind } from './payouts/queue.store.ts';
+import { shortageChanged } from './payouts/short.ts';
+import { told, toldState } from './read/told.ts';
+import type { Refund } from './refunds/store.ts';
+import type { Noted, Order, OrderTerms } from './store.ts';
+import * as store from './store.ts';
 
 export type Advanced = { outcome: 'advanced'; order: Order } | { outcome: 'ignored'; order: Order };
 
@@ -131,7 +133,7 @@ export async function advance(
   });
   assert(changed !== undefined, `order ${order.id} changed under its lock`);
   const facts = { ...given.facts, ...(given.terms === undefined ? {} : termsChanged(order, given.terms)) };
-  store.insertHistory(tx, { order: changed, from: order.state, event, facts, at: given.now });
+  historyStore.insertHistory(tx, { order: changed, from: order.state, event, facts, at: given.now });
   await announce(tx, changed, changed.state === order.state ? 'changed' : changed.state, given.now);
   if (order.overdue && !changed.overdue) {
     await closeCases(tx, {

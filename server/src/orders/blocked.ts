@@ -5,7 +5,7 @@
 import type { Tx } from '../base/db.ts';
 import { enqueue } from '../base/jobs.ts';
 import { openCase } from '../compliance/index.ts';
-import { store } from './store.ts';
+import * as store from './store.ts';
 
 export interface UnderWay {
   /** Payouts and refunds that are not submitted: the gate holds them. */

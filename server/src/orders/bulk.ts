@@ -25,9 +25,10 @@ import { rateNow, requoteUnless } from '../quotes/index.ts';
 import { cancel } from './actions.ts';
 import { advance } from './advance.ts';
 import { type Bulk, type BulkKind, type BulkTerms, bulkStore, type Span, type UnpaidOrder } from './bulk.store.ts';
-import { chargedUnits, compensate, lookCompensation, otherFee } from './compensate.ts';
-import type { OrdersContext } from './index.ts';
-import { type Order, store } from './store.ts';
+import type { OrdersContext } from './context.ts';
+import { chargedUnits, compensate, lookCompensation, otherFee } from './refunds/compensate.ts';
+import type { Order } from './store.ts';
+import * as store from './store.ts';
 
 export type { Bulk, BulkTerms, Span } from './bulk.store.ts';
 

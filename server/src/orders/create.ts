@@ -33,7 +33,9 @@ import {
 import { watchAddress } from '../rails/chain.ts';
 import type { Rail } from '../rails/rail.ts';
 import { emitState } from './advance.ts';
-import { type Order, store } from './store.ts';
+import * as historyStore from './history.store.ts';
+import type { Order } from './store.ts';
+import * as store from './store.ts';
 
 export interface CreateInput {
   partner: Partner;
@@ -152,7 +154,7 @@ export async function create(
   store.insert(tx, order);
   if (rail.kind === 'chain')
     watchAddress(tx, { rail: rail.code, address: target, index, orderId: id, partnerId: partner.id });
-  store.insertHistory(tx, { order, from: 'none', event: 'created', facts: {}, at: now });
+  historyStore.insertHistory(tx, { order, from: 'none', event: 'created', facts: {}, at: now });
   await emitState(tx, order, now);
   enqueueAt(tx, { kind: 'expire_order', subject: String(id), dueAt: order.expiresAt });
   return order;

@@ -16,14 +16,17 @@ import { findCustomer, requireTrading } from '../customers/index.ts';
 import { chart } from '../ledger/index.ts';
 import { findPartner, marketById } from '../partners/index.ts';
 import { advance } from './advance.ts';
+import type { OrdersContext } from './context.ts';
 import { create } from './create.ts';
-import { wakeDeposit } from './dormant.ts';
-import { receivedFromSuspense } from './facts.ts';
-import { areHeld } from './held.store.ts';
-import type { OrdersContext } from './index.ts';
-import { lookAgain, notReady } from './ready.ts';
-import { requestRefund } from './refunds.ts';
-import { type DepositRow, type Order, store } from './store.ts';
+import { wakeDeposit } from './deposits/dormant.ts';
+import { receivedFromSuspense } from './deposits/facts.ts';
+import { areHeld } from './deposits/held.store.ts';
+import type { DepositRow } from './deposits/store.ts';
+import * as depositStore from './deposits/store.ts';
+import { lookAgain, notReady } from './payouts/ready.ts';
+import { requestRefund } from './refunds/request.ts';
+import type { Order } from './store.ts';
+import * as store from './store.ts';
 
 /** How often a deposit held by an operator is checked again. */
 const HELD_AGAIN_MS = 30_000;
@@ -58,10 +61,10 @@ export async function createFollowOnOrder(context: OrdersContext, depositId: big
 
 /** The deposit and the order it came for, both locked, order first; undefined when the deposit was placed already. */
 async function waiting(tx: Tx, depositId: bigint): Promise<{ row: DepositRow; first: Order } | undefined> {
-  const known = await store.depositById(tx, depositId);
+  const known = await depositStore.depositById(tx, depositId);
   if (known === undefined || known.order_id === null) return undefined;
   const first = await store.lock(tx, known.order_id);
-  const row = await store.lockDeposit(tx, known.rail, known.external_id);
+  const row = await depositStore.lockDeposit(tx, known.rail, known.external_id);
   if (first === undefined || row?.state !== 'suspense' || row.order_id !== first.id) return undefined;
   // A refund names part of it: it is refunded and becomes no order.
   if (row.refund_units > 0n) return undefined;
@@ -104,8 +107,8 @@ async function makeOrder(
     depositReference: row.reference,
   });
   assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it was made of`);
-  await store.giveDepositTo(tx, row.id, order.id);
+  await depositStore.giveDepositTo(tx, row.id, order.id);
   const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-  await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: row.units });
+  await depositStore.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: row.units });
   await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `became order ${order.id}`, now });
 }

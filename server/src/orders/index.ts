@@ -8,25 +8,17 @@
  * Reading order: machine.ts (the table) → decide.ts (pure decisions) → entries.ts (postings) → advance.ts (the one write) →
  * create.ts, facts.ts, jobs.ts (what leads to it) → trace.ts (where the money is).
  */
-import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
-import { awaitAll, type Database, type Tx } from '../base/db.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { shiftDueTimes } from '../base/jobs.ts';
-import type { Log } from '../base/log.ts';
 import { encryptText, openTextOrNull } from '../base/texts.ts';
-import type { Screener } from '../compliance/index.ts';
 import { assets, type Market } from '../partners/index.ts';
 import { waitingPayouts } from '../rails/payouts.ts';
 import type { Payee, Rail } from '../rails/rail.ts';
-import { nameDestination } from './actions.ts';
+import type { OrdersContext, RefundTo } from './context.ts';
 import { type CreateInput, create } from './create.ts';
 import { HELD_AT_GATE } from './decide.ts';
-import { type PayoutAddress, readAddressOn } from './destinations.ts';
-import type { GateRules } from './gate.ts';
-import { isFinal } from './machine.ts';
-import { type RefundState, screeningRefunds } from './refunds.store.ts';
-import type { RefundTo } from './refunds.ts';
 import {
   confirmReturnAddress,
   enterReturnAddress,
@@ -34,8 +26,11 @@ import {
   type LinkAsked,
   type ReturnShown,
   returnShown,
-} from './returns.ts';
-import { type DepositRow, type Direction, type ListedOrder, type Order, store } from './store.ts';
+} from './deposits/returns.ts';
+import type { DepositRow } from './deposits/store.ts';
+import * as depositStore from './deposits/store.ts';
+import { isFinal } from './machine.ts';
+import * as pageStore from './read/pages.store.ts';
 import {
   isNewMoney,
   isUnnamed,
@@ -46,43 +41,20 @@ import {
   told,
   toldOf,
   toldState,
-} from './told.ts';
-import { isAllOver, partsOf } from './whereabouts.ts';
+} from './read/told.ts';
+import { isAllOver, partsOf } from './read/whereabouts.ts';
+import { nameDestination } from './refunds/actions.ts';
+import { type PayoutAddress, readAddressOn } from './refunds/destinations.ts';
+import { type RefundState, screeningRefunds } from './refunds/store.ts';
+import type { Direction, ListedOrder, Order } from './store.ts';
+import * as store from './store.ts';
 
 export type { Payee } from '../rails/rail.ts';
-export {
-  type Action,
-  assignDeposit,
-  block,
-  cancel,
-  holdBack,
-  lockOrder,
-  NAMEABLE,
-  nameDestination,
-  paidBefore,
-  passDeadline,
-  refundAddressOn,
-  refundDeposit,
-  refundOrder,
-  release,
-  releaseBlocked,
-  reprice,
-  retry,
-  settleBy,
-  standsForLoss,
-} from './actions.ts';
+export { block, cancel, holdBack, passDeadline, refundOrder, release, reprice, retry } from './actions.ts';
 export { blockedNow } from './blocked.ts';
 export { type Bulk, type BulkTerms, beginBulk, bulkOf, lastBulk, MAX_UNPAID, unpaidOrders } from './bulk.ts';
-export { checkOrders } from './check.ts';
-export {
-  type Compensable,
-  type Compensation,
-  compensate,
-  type FeeSchedule,
-  lookCompensation,
-  otherFee,
-  requireCompensable,
-} from './compensate.ts';
+export type { OrdersContext } from './context.ts';
+export { type Action, type RefundTo } from './context.ts';
 export {
   bookFound,
   CASE_CORRECTIONS,
@@ -90,47 +62,22 @@ export {
   correctCase,
   lookCorrectable,
   requireCorrectable,
-} from './correct.ts';
-export { addressesSince, type NamedAddress, perhapsNamedSince, refundAddressesOf } from './destinations.store.ts';
-export type { PayoutAddress } from './destinations.ts';
-export { dustCounts, dustThreshold, seedDustThreshold, setDustThreshold } from './dust.store.ts';
-export { type DustInput, lookDust, MAX_DUST, writeOffDust } from './dust.ts';
-export { fundsArrived, orderFacts } from './facts.ts';
+} from './custody/correct.ts';
+export { fundsArrived } from './custody/facts.ts';
+export { followOnById } from './custody/lost-time.ts';
+export { movementKnown } from './custody/movements.ts';
+export { dustCounts, dustThreshold, seedDustThreshold, setDustThreshold } from './deposits/dust.store.ts';
+export { type DustInput, lookDust, MAX_DUST, writeOffDust } from './deposits/dust.ts';
+export { heldDeposit } from './deposits/held.store.ts';
+export { holdDeposit, releaseDeposit, requireNotHeldDeposit } from './deposits/held.ts';
 export {
-  askBeforeSigning,
-  askGate,
-  type Finding,
-  type GateRules,
-  isNewDestination,
-  type Leaving,
-  payoutOf,
-  refundOf,
-  suspenseRefundOf,
-  uncoveredFindings,
-  weightOf,
-} from './gate.ts';
-export { heldDeposit } from './held.store.ts';
-export { holdDeposit, releaseDeposit, requireNotHeldDeposit } from './held.ts';
-export { OVERDUE, orderHandlers } from './jobs.ts';
-export { newestOrders, ordersBelow, whoseOrders } from './lists.store.ts';
-export {
-  type DepositLine,
-  listDeposits,
-  listOrders,
-  listPayouts,
-  listSuspense,
-  MAX_LISTED,
-  type OrderLine,
-} from './lists.ts';
-export { type FoundDeposit, type FoundOrder, findDeposit, lookUp } from './lookup.ts';
-export { followOnById } from './lost-time.ts';
-export { isFinal, type OrderState, STATES } from './machine.ts';
-export { movementKnown } from './movements.ts';
-export { depositsAbout, payerOf, requireNotSender, requireSigned, returnText, senderAccount } from './payers.ts';
-export { type NotReady, notReady } from './ready.ts';
-export { hasPublicReason, PUBLIC_REASONS, type PublicReason, publicReason } from './reasons.ts';
-export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds.store.ts';
-export { type RefundTo, requestRefund, retryRefund } from './refunds.ts';
+  depositsAbout,
+  payerOf,
+  requireNotSender,
+  requireSigned,
+  returnText,
+  senderAccount,
+} from './deposits/payers.ts';
 export {
   closeConfirmed,
   confirmedReturn,
@@ -138,11 +85,7 @@ export {
   type ReturnShown,
   requireInSuspense,
   returnLinksOf,
-} from './returns.ts';
-export { endLettingPass, letPass, shortageNow } from './short.ts';
-export { type Direction, type ListedOrder, type Order } from './store.ts';
-export { MOST_ASKED, type Told, type ToldMoney, type ToldRefund, type ToldReturn } from './told.ts';
-export { type MoneyTrace, trace } from './trace.ts';
+} from './deposits/returns.ts';
 export {
   checkDormant,
   DORMANCY,
@@ -153,7 +96,60 @@ export {
   requireDormancy,
   setDormancy,
   wakeByHand,
-} from './unclaimed.ts';
+} from './deposits/unclaimed.ts';
+export { orderFacts } from './facts.ts';
+export { OVERDUE, orderHandlers } from './jobs.ts';
+export { lockOrder } from './lock.ts';
+export { isFinal, type OrderState, STATES } from './machine.ts';
+export { paidBefore, settleBy } from './payouts/actions.ts';
+export { askBeforeSigning, askGate, type Finding, type GateRules, uncoveredFindings } from './payouts/gate.ts';
+export { isNewDestination, type Leaving, payoutOf, refundOf, suspenseRefundOf, weightOf } from './payouts/leaving.ts';
+export { type NotReady, notReady } from './payouts/ready.ts';
+export { endLettingPass, letPass, shortageNow } from './payouts/short.ts';
+export { checkOrders } from './read/check.ts';
+export { newestOrders, ordersBelow, whoseOrders } from './read/lists.store.ts';
+export {
+  type DepositLine,
+  listDeposits,
+  listOrders,
+  listPayouts,
+  listSuspense,
+  MAX_LISTED,
+  type OrderLine,
+} from './read/lists.ts';
+export { type FoundDeposit, type FoundOrder, findDeposit, lookUp } from './read/lookup.ts';
+export { hasPublicReason, PUBLIC_REASONS, type PublicReason, publicReason } from './read/reasons.ts';
+export { MOST_ASKED, type Told, type ToldMoney, type ToldRefund, type ToldReturn } from './read/told.ts';
+export { type MoneyTrace, trace } from './read/trace.ts';
+export {
+  assignDeposit,
+  NAMEABLE,
+  nameDestination,
+  refundAddressOn,
+  refundDeposit,
+  standsForLoss,
+} from './refunds/actions.ts';
+export { releaseBlocked } from './refunds/blocked.ts';
+export {
+  type Compensable,
+  type Compensation,
+  compensate,
+  type FeeSchedule,
+  lookCompensation,
+  otherFee,
+  requireCompensable,
+} from './refunds/compensate.ts';
+export {
+  addressesSince,
+  type NamedAddress,
+  perhapsNamedSince,
+  refundAddressesOf,
+} from './refunds/destinations.store.ts';
+export type { PayoutAddress } from './refunds/destinations.ts';
+export { requestRefund } from './refunds/request.ts';
+export { retryRefund } from './refunds/retry.ts';
+export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds/store.ts';
+export { type Direction, type ListedOrder, type Order } from './store.ts';
 
 /**
  * Moves every due time of a partner's orders earlier: deadlines, locked rates, waits, clearing times. It decides nothing; the
@@ -163,7 +159,7 @@ export {
  */
 export async function bringOrdersForward(tx: Tx, input: { partnerId: bigint; ms: number }): Promise<number> {
   const orders = await store.shiftDueTimes(tx, input);
-  const deposits = await store.bringClearingForward(tx, input);
+  const deposits = await depositStore.bringClearingForward(tx, input);
   await shiftDueTimes(tx, { kinds: ['expire_order', 'fund_order'], subjects: orders, ms: input.ms });
   await shiftDueTimes(tx, { kinds: ['clear_deposit', 'create_follow_on_order'], subjects: deposits, ms: input.ms });
   const refunds = await screeningRefunds(tx, deposits);
@@ -179,30 +175,18 @@ export async function bringOrdersForward(tx: Tx, input: { partnerId: bigint; ms:
 
 /** The rails' ids of these deposits. */
 export async function depositNames(tx: Tx, ids: readonly bigint[]): Promise<Map<bigint, string>> {
-  return new Map((await store.depositNames(tx, ids)).map((row) => [row.id, row.external_id]));
+  return new Map((await depositStore.depositNames(tx, ids)).map((row) => [row.id, row.external_id]));
 }
 
 /** Which of these deposits are known and not booked yet, and why. */
 export async function depositsWaiting(tx: Tx, rail: string, names: readonly string[]): Promise<Map<string, string>> {
-  const rows = await store.depositsWaiting(tx, rail, names);
+  const rows = await depositStore.depositsWaiting(tx, rail, names);
   return new Map(
     rows.map(({ external_id, clears_at }) => [
       external_id,
       clears_at === null ? 'waits for confirmations' : 'waits until the bank can no longer take it back',
     ]),
   );
-}
-
-export interface OrdersContext {
-  db: Database;
-  clock: Clock;
-  log: Log;
-  rails: ReadonlyMap<string, Rail>;
-  screener: Screener;
-  /** Encrypts the accounts that money goes to. */
-  vault: Vault;
-  /** What the gate reads from other modules before money leaves. */
-  gate: GateRules;
 }
 
 export interface Orders {
@@ -387,21 +371,21 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
     async list(tx, { customerId, direction, page, pageSize }) {
       const skipped = BigInt(page - 1) * BigInt(pageSize);
       const [total, orders] = await awaitAll(
-        store.count(tx, customerId, direction),
-        store.page(tx, { customerId, direction, skipped, size: BigInt(pageSize) }),
+        pageStore.count(tx, customerId, direction),
+        pageStore.page(tx, { customerId, direction, skipped, size: BigInt(pageSize) }),
       );
       return { orders: orders.map((order) => opened(vault, order)), total };
     },
 
     async listAll(tx, { page, pageSize, since, oldestFirst, ...list }) {
-      const last = await store.countAll(tx, list);
-      const first = since === undefined ? 1n : ((await store.positionSince(tx, { ...list, since })) ?? last + 1n);
+      const last = await pageStore.countAll(tx, list);
+      const first = since === undefined ? 1n : ((await pageStore.positionSince(tx, { ...list, since })) ?? last + 1n);
       const skipped = BigInt(page - 1) * BigInt(pageSize);
       const size = BigInt(pageSize);
       const [above, upTo] = oldestFirst
         ? [first - 1n + skipped, least(first - 1n + skipped + size, last)]
         : [greatest(last - skipped - size, first - 1n), last - skipped];
-      const orders = above >= upTo ? [] : await store.pageAll(tx, { ...list, above, upTo });
+      const orders = above >= upTo ? [] : await pageStore.pageAll(tx, { ...list, above, upTo });
       // The sequence is in commit order. Orders created within moments of each other are sorted by creation time.
       const sign = oldestFirst ? 1 : -1;
       orders.sort((a, b) => sign * (a.createdAt.getTime() - b.createdAt.getTime() || Number(a.id - b.id)));

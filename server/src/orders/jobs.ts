@@ -13,6 +13,8 @@ import { marketById } from '../partners/index.ts';
 import { rateNow, repriceAt, requireWithinLevel, requote } from '../quotes/index.ts';
 import { advance, change } from './advance.ts';
 import { bulkHandlers } from './bulk.ts';
+import type { OrdersContext } from './context.ts';
+import { LOST_TIME_EVERY_MS, mayHavePaid } from './custody/lost-time.ts';
 import {
   atDeadline,
   beforePayout,
@@ -24,16 +26,18 @@ import {
   onPrice,
   rateIsOpen,
 } from './decide.ts';
-import { clearDeposit, receivedFromSuspense } from './facts.ts';
+import { clearDeposit, receivedFromSuspense } from './deposits/facts.ts';
+import * as depositStore from './deposits/store.ts';
+import { dormancyHandlers } from './deposits/unclaimed.ts';
 import { createFollowOnOrder } from './follow-on-order.ts';
-import { keepVerdict, payoutOf, screeningOf, uncoveredFindings } from './gate.ts';
-import type { OrdersContext } from './index.ts';
-import { LOST_TIME_EVERY_MS, mayHavePaid } from './lost-time.ts';
-import { refundHandlers } from './refunds.ts';
-import { rescreenHandlers, screenOutside } from './rescreen.ts';
-import { shortageHandlers } from './short.ts';
-import { type Order, store } from './store.ts';
-import { dormancyHandlers } from './unclaimed.ts';
+import * as historyStore from './history.store.ts';
+import { keepVerdict, uncoveredFindings } from './payouts/gate.ts';
+import { payoutOf, screeningOf } from './payouts/leaving.ts';
+import { rescreenHandlers, screenOutside } from './payouts/rescreen.ts';
+import { shortageHandlers } from './payouts/short.ts';
+import { refundHandlers } from './refunds/refunds.ts';
+import type { Order } from './store.ts';
+import * as store from './store.ts';
 
 /** How often an order checks again for funds, or for a deposit that is seen but not confirmed at the deadline. */
 const FUNDS_EVERY_MS = 5_000;
@@ -116,7 +120,7 @@ export function orderHandlers(context: OrdersContext): Handlers {
 async function expire(context: OrdersContext, tx: Tx, order: Order): Promise<Handled> {
   const now = context.clock.now();
   if (now < order.expiresAt) return { againInMs: order.expiresAt.getTime() - now.getTime() };
-  const deposits = (await store.depositsOf(tx, order.id)).filter(
+  const deposits = (await depositStore.depositsOf(tx, order.id)).filter(
     (row) => row.asset === order.depositAsset && !row.late,
   );
   const parts = deposits.filter((row) => row.state === 'confirmed');
@@ -153,7 +157,7 @@ async function expire(context: OrdersContext, tx: Tx, order: Order): Promise<Han
       assert(advanced.outcome === 'advanced', `order ${order.id} takes the parts that came`);
       const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
       for (const row of parts)
-        await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: row.units });
+        await depositStore.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: row.units });
       return undefined;
     }
   }
@@ -189,7 +193,7 @@ async function decideScreened(context: OrdersContext, tx: Tx, before: Order, scr
   const now = context.clock.now();
   const found: Finding[] = [];
   let order = before;
-  if (await store.hasLostDeposit(tx, order.id)) found.push({ reason: 'deposit_lost', then: 'hold' });
+  if (await depositStore.hasLostDeposit(tx, order.id)) found.push({ reason: 'deposit_lost', then: 'hold' });
   else {
     const terms = await settleTerms(context, tx, order);
     if (terms.outcome === 'wait') return { againInMs: LOST_TIME_EVERY_MS };
@@ -246,7 +250,7 @@ async function settleTerms(
   const wrongAmount = depositUnits < order.depositUnits ? 'underpaid' : 'overpaid';
   if (amount === 'hold' || amount === 'refund') return { outcome, order, wrong: { reason: wrongAmount, then: amount } };
   const market = await marketById(tx, order.marketId);
-  const open = rateIsOpen(order, await store.completedAt(tx, order.id), order.policy);
+  const open = rateIsOpen(order, await historyStore.completedAt(tx, order.id), order.policy);
   const lost = open ? await mayHavePaid(context, tx, order) : undefined;
   if (lost === 'unread') return { outcome: 'wait' };
   // People match the debit that seems to have paid it with its payout, which waits for that; they do not change its rate.
@@ -291,7 +295,7 @@ async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Prom
   // A server that knew no deadlines moved it to this state.
   if (deadline === undefined) return await store.waitOn(tx, order.id, null);
   const { afterS } = deadline;
-  const mayGoBack = !STANDS_STILL.includes(order.state) || !isForAPerson(await store.history(tx, order.id));
+  const mayGoBack = !STANDS_STILL.includes(order.state) || !isForAPerson(await historyStore.history(tx, order.id));
   const then = mayGoBack ? deadline.then : 'case';
   // It may have been paid in the time that a restore lost: no refund before that is known.
   if (then === 'refund' && (await mayHavePaid(context, tx, order)) !== undefined)

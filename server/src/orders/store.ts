@@ -6,7 +6,7 @@ import { assert } from '../base/errors.ts';
 import type { Rate } from '../base/money.ts';
 import { type Policy, readPolicy } from '../partners/index.ts';
 import type { Fees } from '../quotes/index.ts';
-import { isFinal, type OrderEvent, type OrderState, STATES } from './machine.ts';
+import { isFinal, type OrderState, STATES } from './machine.ts';
 
 export type Direction = 'offramp' | 'onramp';
 
@@ -100,7 +100,7 @@ export interface RefundRequest {
   failure: 'amount' | 'name' | 'other';
 }
 
-interface ListedRow {
+export interface ListedRow {
   id: bigint;
   partner_id: bigint;
   customer_id: string;
@@ -161,7 +161,7 @@ interface OneRow extends ListedRow {
   policy: unknown;
 }
 
-const toListed = (row: ListedRow): ListedOrder => ({
+export const toListed = (row: ListedRow): ListedOrder => ({
   id: row.id,
   partnerId: row.partner_id,
   customerId: row.customer_id,
@@ -225,7 +225,7 @@ const toOrder = (row: OneRow): Order => ({
 });
 
 /** A page has fifty rows and more: columns that no list shows are not read. */
-const COLUMNS = `id, partner_id, customer_id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, received_units,
+export const COLUMNS = `id, partner_id, customer_id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, received_units,
   refunded_units, fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den, deposit_target, payment_method,
   fiat_account_id, payout_address, merchant_reference, payer_reference, exception, failure, payout_attempt, was_held, dormant,
   payout_submitted_at, deposit_reference, payout_reference, expires_at, created_at, updated_at`;
@@ -235,7 +235,7 @@ const ALL = `${COLUMNS}, customer_seq, market_id, quote_id, gross_units, fiat_as
   dormant_from, version, policy`;
 
 /** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
-const orderSql = {
+export const orderSql = {
   get: `select ${ALL} from orders where id = $1`,
   count: `select count from order_counts where customer_id = $1 and direction = $2`,
   /**
@@ -272,693 +272,339 @@ const orderSql = {
   byTarget: `select ${ALL} from orders where deposit_rail = $1 and deposit_target = $2 for update`,
 };
 
-export interface DepositRow {
-  id: bigint;
-  rail: string;
-  external_id: string;
-  asset: string;
-  units: bigint;
-  target: string;
-  order_id: bigint | null;
-  partner_id: bigint | null;
-  state: 'seen' | 'confirmed' | 'reversed' | 'applied' | 'suspense' | 'refunded' | 'lost' | 'written_off';
-  reference: string;
-  /** Whether the payer is the customer, as far as the rail and we know names. */
-  payer: 'same' | 'other' | 'unknown';
-  booked_to: string | null;
-  why: string | null;
-  facts: Record<string, string | number>;
-  seen_at: Date;
-  confirmed_at: Date | null;
-  /** Until when a bank may reverse it; nothing made of it leaves before. Null when no bank brought it. */
-  clears_at: Date | null;
-  /** When it arrived, by the outside's time: the chain's block, the bank's booking; the latest possible time. */
-  came_at: Date | null;
-  /** It arrived after its order's deadline, by that time. */
-  late: boolean;
-  /** Whether its rail brought it, or where else we have it from: a returned payout, money released by law, a refunded fee. */
-  origin: 'rail' | 'returned' | 'released' | 'credit' | 'compensation';
-  /** What its order's account received of it, and what refunds name of it; the rest of what is booked is in suspense. */
-  taken_units: bigint;
-  refund_units: bigint;
-  /** Reversed by its rail: the amount booked as a loss or a debt, and the account. */
-  lost_units: bigint;
-  lost_to: string | null;
-  /** Its state before it was reversed: 'reversed' once its order has given up its claim. */
-  state_before_loss: DepositRow['state'] | null;
-  /** Too small to handle. */
-  dust: boolean;
-  /** The amount on the dormant account instead of suspense, and when it becomes dormant, once that was announced. */
-  dormant_units: bigint;
-  dormant_from: Date | null;
-}
-
 const OVER = (Object.keys(STATES) as OrderState[]).filter(isFinal);
 
-export const store = {
-  async nextSeq(tx: Tx, input: { partnerId: bigint; customerId: string; direction: Direction }): Promise<bigint> {
-    const row = await tx.row<{ count: bigint }>(
-      `insert into order_counts (partner_id, customer_id, direction, count) values ($1, $2, $3, 1)
-       on conflict (customer_id, direction) do update set count = order_counts.count + 1
-       returning count`,
-      [input.partnerId, input.customerId, input.direction],
-    );
-    assert(row !== undefined, 'a count comes back');
-    return row.count;
-  },
+export async function nextSeq(
+  tx: Tx,
+  input: { partnerId: bigint; customerId: string; direction: Direction },
+): Promise<bigint> {
+  const row = await tx.row<{ count: bigint }>(
+    `insert into order_counts (partner_id, customer_id, direction, count) values ($1, $2, $3, 1)
+     on conflict (customer_id, direction) do update set count = order_counts.count + 1
+     returning count`,
+    [input.partnerId, input.customerId, input.direction],
+  );
+  assert(row !== undefined, 'a count comes back');
+  return row.count;
+}
 
-  async nextIndex(tx: Tx): Promise<bigint> {
-    const row = await tx.row<{ index: bigint }>(`select nextval('deposit_indexes') as index`);
-    assert(row !== undefined, 'an index comes back');
-    return row.index;
-  },
+export async function nextIndex(tx: Tx): Promise<bigint> {
+  const row = await tx.row<{ index: bigint }>(`select nextval('deposit_indexes') as index`);
+  assert(row !== undefined, 'an index comes back');
+  return row.index;
+}
 
-  insert(tx: Tx, order: Order): void {
-    tx.defer(
-      `insert into orders (id, partner_id, customer_id, direction, customer_seq, market_id, quote_id, state,
-         deposit_asset, deposit_units, payout_asset, payout_units, gross_units, fiat_asset,
-         fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
-         deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
-         merchant_reference, expires_at, created_at, updated_at, follows, policy, refund_address, refund_account_id, fee_tax)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-         $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $31, $32, $33, $34, $35, $36)`,
-      [
-        order.id,
-        order.partnerId,
-        order.customerId,
-        order.direction,
-        order.customerSeq,
-        order.marketId,
-        order.quoteId,
-        order.state,
-        order.depositAsset,
-        order.depositUnits,
-        order.payoutAsset,
-        order.payoutUnits,
-        order.grossUnits,
-        order.fiatAsset,
-        order.fees.operator,
-        order.fees.partner,
-        order.fees.rail,
-        order.fees.chain,
-        order.rate.num,
-        order.rate.den,
-        order.rateLockedUntil,
-        order.depositRail,
-        order.depositTarget,
-        order.depositIndex,
-        order.payoutRail,
-        order.paymentMethod,
-        order.fiatAccountId,
-        order.payoutAddress,
-        order.merchantReference,
-        order.expiresAt,
-        order.createdAt,
-        order.follows,
-        JSON.stringify(order.policy),
-        order.refundAddress,
-        order.refundAccountId,
-        order.fees.tax,
-      ],
-    );
-  },
+export function insert(tx: Tx, order: Order): void {
+  tx.defer(
+    `insert into orders (id, partner_id, customer_id, direction, customer_seq, market_id, quote_id, state,
+       deposit_asset, deposit_units, payout_asset, payout_units, gross_units, fiat_asset,
+       fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
+       deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
+       merchant_reference, expires_at, created_at, updated_at, follows, policy, refund_address, refund_account_id, fee_tax)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+       $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $31, $32, $33, $34, $35, $36)`,
+    [
+      order.id,
+      order.partnerId,
+      order.customerId,
+      order.direction,
+      order.customerSeq,
+      order.marketId,
+      order.quoteId,
+      order.state,
+      order.depositAsset,
+      order.depositUnits,
+      order.payoutAsset,
+      order.payoutUnits,
+      order.grossUnits,
+      order.fiatAsset,
+      order.fees.operator,
+      order.fees.partner,
+      order.fees.rail,
+      order.fees.chain,
+      order.rate.num,
+      order.rate.den,
+      order.rateLockedUntil,
+      order.depositRail,
+      order.depositTarget,
+      order.depositIndex,
+      order.payoutRail,
+      order.paymentMethod,
+      order.fiatAccountId,
+      order.payoutAddress,
+      order.merchantReference,
+      order.expiresAt,
+      order.createdAt,
+      order.follows,
+      JSON.stringify(order.policy),
+      order.refundAddress,
+      order.refundAccountId,
+      order.fees.tax,
+    ],
+  );
+}
 
-  async get(tx: Tx, id: bigint): Promise<Order | undefined> {
-    const row = await tx.row<OneRow>(orderSql.get, [id]);
-    return row && toOrder(row);
-  },
+export async function get(tx: Tx, id: bigint): Promise<Order | undefined> {
+  const row = await tx.row<OneRow>(orderSql.get, [id]);
+  return row && toOrder(row);
+}
 
-  async lock(tx: Tx, id: bigint): Promise<Order | undefined> {
-    const row = await tx.row<OneRow>(`${orderSql.get} for update`, [id]);
-    return row && toOrder(row);
-  },
+export async function lock(tx: Tx, id: bigint): Promise<Order | undefined> {
+  const row = await tx.row<OneRow>(`${orderSql.get} for update`, [id]);
+  return row && toOrder(row);
+}
 
-  /** Orders after an id, oldest first. */
-  async pageOf(tx: Tx, after: bigint, limit: number): Promise<ListedOrder[]> {
-    const rows = await tx.rows<ListedRow>(`select ${COLUMNS} from orders where id > $1 order by id limit $2`, [
-      after,
-      limit,
-    ]);
-    return rows.map(toListed);
-  },
+export async function lockByTarget(tx: Tx, rail: string, target: string): Promise<Order | undefined> {
+  const row = await tx.row<OneRow>(orderSql.byTarget, [rail, target]);
+  return row && toOrder(row);
+}
 
-  async lockByTarget(tx: Tx, rail: string, target: string): Promise<Order | undefined> {
-    const row = await tx.row<OneRow>(orderSql.byTarget, [rail, target]);
-    return row && toOrder(row);
-  },
+/**
+ * The state change itself. The SQL repeats from which states it is legal, so a lost race changes no row.
+ * @returns the changed order, or undefined when it was in another state
+ */
+export async function change(
+  tx: Tx,
+  order: Order,
+  change: {
+    to: OrderState;
+    legalFrom: readonly OrderState[];
+    now: Date;
+    failure: string | null;
+    waitsUntil: Date | null;
+    overdue: boolean;
+    terms?: OrderTerms;
+  } & Partial<
+    Pick<
+      Order,
+      | 'exception'
+      | 'payoutAttempt'
+      | 'refundAttempt'
+      | 'depositReference'
+      | 'payoutReference'
+      | 'receivedUnits'
+      | 'refundedUnits'
+    >
+  >,
+): Promise<Order | undefined> {
+  const row = await tx.row<OneRow>(
+    `update orders set state = $2, updated_at = $4, version = version + 1,
+            exception = $5, failure = $6, payout_attempt = $7, refund_attempt = $8,
+            deposit_reference = $9, payout_reference = $10, received_units = $11,
+            was_held = was_held or $2 = 'on_hold', waits_until = $13, overdue = $14, refunded_units = $15,
+            short_since = case when $2 = 'awaiting_liquidity' then coalesce(short_since, $4) else short_since end
+      where id = $1 and state = any($3) and version = $12
+     returning ${ALL}`,
+    [
+      order.id,
+      change.to,
+      change.legalFrom,
+      change.now,
+      change.exception ?? order.exception,
+      change.failure,
+      change.payoutAttempt ?? order.payoutAttempt,
+      change.refundAttempt ?? order.refundAttempt,
+      change.depositReference ?? order.depositReference,
+      change.payoutReference ?? order.payoutReference,
+      change.receivedUnits ?? order.receivedUnits,
+      order.version,
+      change.waitsUntil,
+      change.overdue,
+      change.refundedUnits ?? order.refundedUnits,
+    ],
+  );
+  if (row === undefined || change.terms === undefined) return row && toOrder(row);
+  return await requote(tx, order.id, change.terms);
+}
 
-  async count(tx: Tx, customerId: string, direction: Direction): Promise<bigint> {
-    return (await tx.row<{ count: bigint }>(orderSql.count, [customerId, direction]))?.count ?? 0n;
-  },
+/**
+ * Only together with `change`, which locks the row: requoting is rare, so other state changes need not write nine more
+ * columns.
+ */
+export async function requote(tx: Tx, id: bigint, terms: OrderTerms): Promise<Order> {
+  const row = await tx.row<OneRow>(
+    `update orders set deposit_units = $2, payout_units = $3, gross_units = $4, rate_num = $5, rate_den = $6,
+            fee_operator = $7, fee_partner = $8, fee_rail = $9, fee_chain = $10, quote_id = $11, fee_tax = $12
+      where id = $1 returning ${ALL}`,
+    [
+      id,
+      terms.depositUnits,
+      terms.payoutUnits,
+      terms.grossUnits,
+      terms.rate.num,
+      terms.rate.den,
+      terms.fees.operator,
+      terms.fees.partner,
+      terms.fees.rail,
+      terms.fees.chain,
+      terms.quoteId,
+      terms.fees.tax,
+    ],
+  );
+  assert(row !== undefined, `order ${id} is there`);
+  return toOrder(row);
+}
 
-  async page(
-    tx: Tx,
-    input: { customerId: string; direction: Direction; skipped: bigint; size: bigint },
-  ): Promise<ListedOrder[]> {
-    const rows = await tx.rows<ListedRow>(orderSql.page, [
-      input.customerId,
-      input.direction,
-      input.skipped,
-      input.size,
-    ]);
-    return rows.map(toListed);
-  },
-
-  /** Number of a partner's orders of a direction, in all fiats or in one. */
-  async countAll(tx: Tx, input: { partnerId: bigint; direction: Direction; fiat?: string }): Promise<bigint> {
-    const row = await tx.row<{ count: bigint }>(orderSql.countAll, [
-      input.partnerId,
-      input.direction,
-      input.fiat ?? '',
-    ]);
-    return row?.count ?? 0n;
-  },
-
-  /** Newest first: those above one position and up to another. */
-  async pageAll(
-    tx: Tx,
-    input: { partnerId: bigint; direction: Direction; fiat?: string; above: bigint; upTo: bigint },
-  ): Promise<ListedOrder[]> {
-    const { partnerId, direction, fiat, above, upTo } = input;
-    const rows =
-      fiat === undefined
-        ? await tx.rows<ListedRow>(orderSql.pageAll, [partnerId, direction, above, upTo])
-        : await tx.rows<ListedRow>(orderSql.pageOfFiat, [partnerId, direction, fiat, above, upTo]);
-    return rows.map(toListed);
-  },
-
-  /** Position of the first order created at or after a time; undefined when there is none. */
-  async positionSince(
-    tx: Tx,
-    input: { partnerId: bigint; direction: Direction; fiat?: string; since: Date },
-  ): Promise<bigint | undefined> {
-    const { partnerId, direction, fiat, since } = input;
-    const row =
-      fiat === undefined
-        ? await tx.row<{ seq: bigint | null }>(orderSql.since, [partnerId, direction, since])
-        : await tx.row<{ seq: bigint | null }>(orderSql.sinceOfFiat, [partnerId, direction, fiat, since]);
-    return row?.seq ?? undefined;
-  },
-
-  /**
-   * The state change itself. The SQL repeats from which states it is legal, so a lost race changes no row.
-   * @returns the changed order, or undefined when it was in another state
-   */
-  async change(
-    tx: Tx,
-    order: Order,
-    change: {
-      to: OrderState;
-      legalFrom: readonly OrderState[];
-      now: Date;
-      failure: string | null;
-      waitsUntil: Date | null;
-      overdue: boolean;
-      terms?: OrderTerms;
-    } & Partial<
-      Pick<
-        Order,
-        | 'exception'
-        | 'payoutAttempt'
-        | 'refundAttempt'
-        | 'depositReference'
-        | 'payoutReference'
-        | 'receivedUnits'
-        | 'refundedUnits'
-      >
-    >,
-  ): Promise<Order | undefined> {
-    const row = await tx.row<OneRow>(
-      `update orders set state = $2, updated_at = $4, version = version + 1,
-              exception = $5, failure = $6, payout_attempt = $7, refund_attempt = $8,
-              deposit_reference = $9, payout_reference = $10, received_units = $11,
-              was_held = was_held or $2 = 'on_hold', waits_until = $13, overdue = $14, refunded_units = $15,
-              short_since = case when $2 = 'awaiting_liquidity' then coalesce(short_since, $4) else short_since end
-        where id = $1 and state = any($3) and version = $12
-       returning ${ALL}`,
-      [
-        order.id,
-        change.to,
-        change.legalFrom,
-        change.now,
-        change.exception ?? order.exception,
-        change.failure,
-        change.payoutAttempt ?? order.payoutAttempt,
-        change.refundAttempt ?? order.refundAttempt,
-        change.depositReference ?? order.depositReference,
-        change.payoutReference ?? order.payoutReference,
-        change.receivedUnits ?? order.receivedUnits,
-        order.version,
-        change.waitsUntil,
-        change.overdue,
-        change.refundedUnits ?? order.refundedUnits,
-      ],
-    );
-    if (row === undefined || change.terms === undefined) return row && toOrder(row);
-    return await this.requote(tx, order.id, change.terms);
-  },
-
-  /**
-   * Only together with `change`, which locks the row: requoting is rare, so other state changes need not write nine more
-   * columns.
-   */
-  async requote(tx: Tx, id: bigint, terms: OrderTerms): Promise<Order> {
-    const row = await tx.row<OneRow>(
-      `update orders set deposit_units = $2, payout_units = $3, gross_units = $4, rate_num = $5, rate_den = $6,
-              fee_operator = $7, fee_partner = $8, fee_rail = $9, fee_chain = $10, quote_id = $11, fee_tax = $12
-        where id = $1 returning ${ALL}`,
-      [
-        id,
-        terms.depositUnits,
-        terms.payoutUnits,
-        terms.grossUnits,
-        terms.rate.num,
-        terms.rate.den,
-        terms.fees.operator,
-        terms.fees.partner,
-        terms.fees.rail,
-        terms.fees.chain,
-        terms.quoteId,
-        terms.fees.tax,
-      ],
-    );
-    assert(row !== undefined, `order ${id} is there`);
-    return toOrder(row);
-  },
-
-  async note(tx: Tx, orderId: bigint, note: Noted & { now: Date }): Promise<Order> {
-    const row = await tx.row<OneRow>(
-      `update orders set exception = coalesce($2, exception), deposit_reference = coalesce($3, deposit_reference),
-              expires_at = coalesce($4, expires_at), failure = coalesce($5, failure), updated_at = $6,
-              payout_reference = coalesce($7, payout_reference)
-        where id = $1 returning ${ALL}`,
-      [
-        orderId,
-        note.exception ?? null,
-        note.depositReference ?? null,
-        note.expiresAt ?? null,
-        note.failure ?? null,
-        note.now,
-        note.payoutReference ?? null,
-      ],
-    );
-    assert(row !== undefined, `order ${orderId} is there`);
-    return toOrder(row);
-  },
-
-  /** In id order, like all code that locks several orders. @returns the ids of those that are not over */
-  async shiftDueTimes(tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }): Promise<string[]> {
-    const rows = await tx.rows<{ id: bigint }>(
-      `with open as (
-         select id from orders where partner_id = $1 and state <> all($3) order by id for update)
-       update orders set expires_at = expires_at - moved.by, rate_locked_until = rate_locked_until - moved.by,
-              waits_until = waits_until - moved.by
-         from open, (select $2::float8 * interval '1 millisecond' as by) as moved
-        where orders.id = open.id returning orders.id`,
-      [partnerId, ms, OVER],
-    );
-    return rows.map(({ id }) => String(id));
-  },
-
-  async bringClearingForward(tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }): Promise<string[]> {
-    const rows = await tx.rows<{ id: bigint }>(
-      `update deposits set clears_at = clears_at - $2::float8 * interval '1 millisecond'
-        where partner_id = $1 and clears_at is not null and state in ('seen', 'confirmed', 'suspense', 'applied')
-        returning id`,
-      [partnerId, ms],
-    );
-    return rows.map(({ id }) => String(id));
-  },
-
-  /** Marks it overdue and checks it again at `until`; null clears both. */
-  async waitOn(tx: Tx, orderId: bigint, until: Date | null): Promise<void> {
-    await tx.run('update orders set overdue = $2::timestamptz is not null, waits_until = $2 where id = $1', [
+export async function note(tx: Tx, orderId: bigint, note: Noted & { now: Date }): Promise<Order> {
+  const row = await tx.row<OneRow>(
+    `update orders set exception = coalesce($2, exception), deposit_reference = coalesce($3, deposit_reference),
+            expires_at = coalesce($4, expires_at), failure = coalesce($5, failure), updated_at = $6,
+            payout_reference = coalesce($7, payout_reference)
+      where id = $1 returning ${ALL}`,
+    [
       orderId,
-      until,
-    ]);
-  },
+      note.exception ?? null,
+      note.depositReference ?? null,
+      note.expiresAt ?? null,
+      note.failure ?? null,
+      note.now,
+      note.payoutReference ?? null,
+    ],
+  );
+  assert(row !== undefined, `order ${orderId} is there`);
+  return toOrder(row);
+}
 
-  /** Postpones when it becomes overdue; nothing is reported before. */
-  async waitLonger(tx: Tx, orderId: bigint, until: Date): Promise<void> {
-    await tx.run('update orders set waits_until = $2 where id = $1', [orderId, until]);
-  },
+/** In id order, like all code that locks several orders. @returns the ids of those that are not over */
+export async function shiftDueTimes(tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }): Promise<string[]> {
+  const rows = await tx.rows<{ id: bigint }>(
+    `with open as (
+       select id from orders where partner_id = $1 and state <> all($3) order by id for update)
+     update orders set expires_at = expires_at - moved.by, rate_locked_until = rate_locked_until - moved.by,
+            waits_until = waits_until - moved.by
+       from open, (select $2::float8 * interval '1 millisecond' as by) as moved
+      where orders.id = open.id returning orders.id`,
+    [partnerId, ms, OVER],
+  );
+  return rows.map(({ id }) => String(id));
+}
 
-  /** Orders whose state has lasted too long, the longest first. */
-  overdue: (tx: Tx, input: { now: Date; limit: number }) =>
-    tx.rows<{ id: bigint }>('select id from orders where waits_until <= $1 order by waits_until limit $2', [
-      input.now,
-      input.limit,
-    ]),
+/** Marks it overdue and checks it again at `until`; null clears both. */
+export async function waitOn(tx: Tx, orderId: bigint, until: Date | null): Promise<void> {
+  await tx.run('update orders set overdue = $2::timestamptz is not null, waits_until = $2 where id = $1', [
+    orderId,
+    until,
+  ]);
+}
 
-  async followersOf(tx: Tx, id: bigint): Promise<bigint[]> {
-    return (await tx.rows<{ id: bigint }>('select id from orders where follows = $1 order by id', [id])).map(
-      (row) => row.id,
-    );
-  },
+/** Postpones when it becomes overdue; nothing is reported before. */
+export async function waitLonger(tx: Tx, orderId: bigint, until: Date): Promise<void> {
+  await tx.run('update orders set waits_until = $2 where id = $1', [orderId, until]);
+}
 
-  /** Sum of a partner's unpaid orders in a fiat, in its units: promised at a locked rate. */
-  async unpaidUnits(tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
-    const row = await tx.row<{ units: bigint }>(orderSql.unpaid, [input.partnerId, input.fiat, input.now]);
-    return row?.units ?? 0n;
-  },
+/** Orders whose state has lasted too long, the longest first. */
+export const overdue = (tx: Tx, input: { now: Date; limit: number }) =>
+  tx.rows<{ id: bigint }>('select id from orders where waits_until <= $1 order by waits_until limit $2', [
+    input.now,
+    input.limit,
+  ]);
 
-  /** @returns undefined when a payout had been submitted before */
-  async noteSubmitted(tx: Tx, orderId: bigint, at: Date): Promise<Order | undefined> {
-    const row = await tx.row<OneRow>(
-      `update orders set payout_submitted_at = $2, updated_at = $2 where id = $1 and payout_submitted_at is null returning ${ALL}`,
-      [orderId, at],
-    );
-    return row && toOrder(row);
-  },
+export async function followersOf(tx: Tx, id: bigint): Promise<bigint[]> {
+  return (await tx.rows<{ id: bigint }>('select id from orders where follows = $1 order by id', [id])).map(
+    (row) => row.id,
+  );
+}
 
-  async noteRefunded(tx: Tx, orderId: bigint, units: bigint, now: Date): Promise<void> {
-    await tx.run('update orders set refunded_units = refunded_units + $2, updated_at = $3 where id = $1', [
-      orderId,
-      units,
-      now,
-    ]);
-  },
+/** Sum of a partner's unpaid orders in a fiat, in its units: promised at a locked rate. */
+export async function unpaidUnits(tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
+  const row = await tx.row<{ units: bigint }>(orderSql.unpaid, [input.partnerId, input.fiat, input.now]);
+  return row?.units ?? 0n;
+}
 
-  /** Another payout attempt of an order that had been paid: its number, and its destination from now on. */
-  async noteAttempt(tx: Tx, orderId: bigint, attempt: number, now: Date): Promise<void> {
-    await tx.run('update orders set payout_attempt = $2, updated_at = $3 where id = $1', [orderId, attempt, now]);
-  },
+/** @returns undefined when a payout had been submitted before */
+export async function noteSubmitted(tx: Tx, orderId: bigint, at: Date): Promise<Order | undefined> {
+  const row = await tx.row<OneRow>(
+    `update orders set payout_submitted_at = $2, updated_at = $2 where id = $1 and payout_submitted_at is null returning ${ALL}`,
+    [orderId, at],
+  );
+  return row && toOrder(row);
+}
 
-  async noteRefundTo(
-    tx: Tx,
-    orderId: bigint,
-    to: { address?: string | undefined; fiatAccountId?: bigint | undefined; by: 'partner' | 'operator' },
-    now: Date,
-  ): Promise<void> {
-    await tx.run(
-      `update orders set refund_address = $2, refund_account_id = $3, refund_to_by = $5, updated_at = $4 where id = $1`,
-      [orderId, to.address ?? null, to.fiatAccountId ?? null, now, to.by],
-    );
-  },
+export async function noteRefunded(tx: Tx, orderId: bigint, units: bigint, now: Date): Promise<void> {
+  await tx.run('update orders set refunded_units = refunded_units + $2, updated_at = $3 where id = $1', [
+    orderId,
+    units,
+    now,
+  ]);
+}
 
-  async noteRefundRequest(tx: Tx, orderId: bigint, wanted: RefundRequest, now: Date): Promise<void> {
-    await tx.run('update orders set refund_request = $2, updated_at = $3 where id = $1', [
-      orderId,
-      JSON.stringify(wanted),
-      now,
-    ]);
-  },
+/** Another payout attempt of an order that had been paid: its number, and its destination from now on. */
+export async function noteAttempt(tx: Tx, orderId: bigint, attempt: number, now: Date): Promise<void> {
+  await tx.run('update orders set payout_attempt = $2, updated_at = $3 where id = $1', [orderId, attempt, now]);
+}
 
-  async claim(tx: Tx, orderId: bigint, reference: string, now: Date): Promise<void> {
-    await tx.run('update orders set payer_reference = $2, updated_at = $3 where id = $1', [orderId, reference, now]);
-  },
+export async function noteRefundTo(
+  tx: Tx,
+  orderId: bigint,
+  to: { address?: string | undefined; fiatAccountId?: bigint | undefined; by: 'partner' | 'operator' },
+  now: Date,
+): Promise<void> {
+  await tx.run(
+    `update orders set refund_address = $2, refund_account_id = $3, refund_to_by = $5, updated_at = $4 where id = $1`,
+    [orderId, to.address ?? null, to.fiatAccountId ?? null, now, to.by],
+  );
+}
 
-  insertHistory(
-    tx: Tx,
-    step: {
-      order: Order;
-      from: OrderState | 'none';
-      event: OrderEvent | 'created';
-      facts: Record<string, unknown>;
-      at: Date;
-    },
-  ): void {
-    tx.defer(
-      `insert into order_history (order_id, version, partner_id, state_from, event, state_to, facts, at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      [
-        step.order.id,
-        step.order.version,
-        step.order.partnerId,
-        step.from,
-        step.event,
-        step.order.state,
-        JSON.stringify(step.facts),
-        step.at,
-      ],
-    );
-  },
+export async function noteRefundRequest(tx: Tx, orderId: bigint, wanted: RefundRequest, now: Date): Promise<void> {
+  await tx.run('update orders set refund_request = $2, updated_at = $3 where id = $1', [
+    orderId,
+    JSON.stringify(wanted),
+    now,
+  ]);
+}
 
-  /** The history of several orders, each order's oldest step first. */
-  stepsOf: (tx: Tx, orderIds: readonly bigint[]) =>
-    tx.rows<{ order_id: bigint; version: number; state_from: string; event: string; state_to: string }>(
-      `select order_id, version, state_from, event, state_to from order_history where order_id = any($1::bigint[])
-        order by order_id, version`,
-      [orderIds],
-    ),
+export async function claim(tx: Tx, orderId: bigint, reference: string, now: Date): Promise<void> {
+  await tx.run('update orders set payer_reference = $2, updated_at = $3 where id = $1', [orderId, reference, now]);
+}
 
-  history: (tx: Tx, orderId: bigint) =>
-    tx.rows<{
-      version: number;
-      state_from: string;
-      event: string;
-      state_to: string;
-      facts: Record<string, unknown>;
-      at: Date;
-    }>(
-      'select version, state_from, event, state_to, facts, at from order_history where order_id = $1 order by version',
-      [orderId],
-    ),
+/** A customer's open payouts and refunds, and the customer's orders that wait for funds. */
+export async function underWay(tx: Tx, customerId: string, limit: number) {
+  const payouts = await tx.rows<{ id: string; submitted: boolean }>(
+    `select p.id, p.state <> 'created' as submitted from payouts p join orders o on o.id = p.order_id
+      where o.customer_id = $1 and p.ended_at is null order by p.created_at, p.id limit $2`,
+    [customerId, limit],
+  );
+  const orders = await tx.rows<{ id: bigint }>(
+    `select id from orders where customer_id = $1 and state = 'awaiting_liquidity' order by id limit $2`,
+    [customerId, limit],
+  );
+  return { payouts, orders: orders.map(({ id }) => id) };
+}
 
-  // Deposits.
+/** Whether some of the order's money came from a payer with another name. */
+export async function paidByAnother(tx: Tx, orderId: bigint): Promise<boolean> {
+  const row = await tx.row(
+    `select from deposits where order_id = $1 and state = 'applied' and payer = 'other' limit 1`,
+    [orderId],
+  );
+  return row !== undefined;
+}
 
-  /** The rails' ids of these deposits. */
-  depositNames: (tx: Tx, ids: readonly bigint[]) =>
-    tx.rows<{ id: bigint; external_id: string }>('select id, external_id from deposits where id = any($1::bigint[])', [
-      ids,
-    ]),
+/**
+ * Orders that wait for funds of this asset to leave by this rail: how many, and in its units what they give and pay out.
+ */
+export async function short(tx: Tx, { rail, asset }: { rail: string; asset: string }) {
+  const row = await tx.row<{ orders: bigint; given: bigint; payout: bigint }>(
+    `select count(*) as orders, coalesce(sum(payout_units), 0) as payout,
+            coalesce(sum(case when payout_asset = fiat_asset then gross_units else payout_units end), 0) as given
+       from orders where state = 'awaiting_liquidity' and payout_rail = $1 and payout_asset = $2`,
+    [rail, asset],
+  );
+  return { orders: Number(row?.orders ?? 0n), givenUnits: row?.given ?? 0n, payoutUnits: row?.payout ?? 0n };
+}
 
-  /** Which of these are known and not booked yet: they wait for confirmations, or for clearing. */
-  depositsWaiting: (tx: Tx, rail: string, externalIds: readonly string[]) =>
-    tx.rows<{ external_id: string; clears_at: Date | null }>(
-      `select external_id, clears_at from deposits where rail = $1 and external_id = any($2::text[]) and state = 'seen'`,
-      [rail, externalIds],
-    ),
-
-  async lockDeposit(tx: Tx, rail: string, externalId: string): Promise<DepositRow | undefined> {
-    return await tx.row<DepositRow>('select * from deposits where rail = $1 and external_id = $2 for update', [
-      rail,
-      externalId,
-    ]);
-  },
-
-  findDeposit: (tx: Tx, rail: string, externalId: string) =>
-    tx.row<DepositRow>('select * from deposits where rail = $1 and external_id = $2', [rail, externalId]),
-
-  async markLost(
-    tx: Tx,
-    id: bigint,
-    loss: { why: string; before: DepositRow['state']; units: bigint; to: string },
-  ): Promise<void> {
-    await tx.run(
-      `update deposits set state = 'lost', why = $2, state_before_loss = $3, lost_units = $4, lost_to = $5 where id = $1`,
-      [id, loss.why, loss.before, loss.units, loss.to],
-    );
-  },
-
-  /** This much of a reversed deposit is here after all; if that is all of it, it counts as one that never came. */
-  async makeGood(tx: Tx, id: bigint, units: bigint): Promise<void> {
-    await tx.run(
-      `update deposits set lost_units = lost_units - $2, state = case when lost_units = $2 then 'reversed' else state end,
-              lost_to = case when lost_units = $2 then null else lost_to end
-        where id = $1 and state = 'lost'`,
-      [id, units],
-    );
-  },
-
-  /** Its order has given up its claim to the reversed deposit, which now counts as one that never came. */
-  async markGivenUp(tx: Tx, orderId: bigint): Promise<void> {
-    await tx.run(
-      `update deposits set state_before_loss = 'reversed', taken_units = 0
-        where order_id = $1 and state = 'lost' and state_before_loss = 'applied'`,
-      [orderId],
-    );
-  },
-
-  /** Another deposit replaces it: it counts as one that never came. */
-  async markReplaced(tx: Tx, id: bigint): Promise<void> {
-    await tx.run(
-      `update deposits set state = 'reversed', taken_units = 0, lost_units = 0, lost_to = null where id = $1`,
-      [id],
-    );
-  },
-
-  /** Other money replaces a part of it. */
-  async replacePart(tx: Tx, id: bigint, units: bigint): Promise<void> {
-    await tx.run(
-      `update deposits set lost_units = lost_units - $2, taken_units = greatest(taken_units - $2, 0) where id = $1`,
-      [id, units],
-    );
-  },
-
-  async nameDepositPartner(tx: Tx, id: bigint, partnerId: bigint): Promise<void> {
-    await tx.run('update deposits set partner_id = $2 where id = $1', [id, partnerId]);
-  },
-
-  lockDepositById: (tx: Tx, id: bigint) => tx.row<DepositRow>('select * from deposits where id = $1 for update', [id]),
-
-  /** A customer's open payouts and refunds, and the customer's orders that wait for funds. */
-  async underWay(tx: Tx, customerId: string, limit: number) {
-    const payouts = await tx.rows<{ id: string; submitted: boolean }>(
-      `select p.id, p.state <> 'created' as submitted from payouts p join orders o on o.id = p.order_id
-        where o.customer_id = $1 and p.ended_at is null order by p.created_at, p.id limit $2`,
-      [customerId, limit],
-    );
-    const orders = await tx.rows<{ id: bigint }>(
-      `select id from orders where customer_id = $1 and state = 'awaiting_liquidity' order by id limit $2`,
-      [customerId, limit],
-    );
-    return { payouts, orders: orders.map(({ id }) => id) };
-  },
-
-  /** Whether any deposit on the order's account has been reversed since. */
-  async hasLostDeposit(tx: Tx, orderId: bigint): Promise<boolean> {
-    const row = await tx.row(
-      `select from deposits where order_id = $1 and state = 'lost' and state_before_loss = 'applied' limit 1`,
-      [orderId],
-    );
-    return row !== undefined;
-  },
-
-  /** When the last deposit on the order's account arrived: by the outside's time, never later than we saw it. */
-  async completedAt(tx: Tx, orderId: bigint): Promise<Date | undefined> {
-    const row = await tx.row<{ at: Date | null }>(
-      `select max(least(seen_at, coalesce(came_at, seen_at))) as at from deposits where order_id = $1 and state = 'applied'`,
-      [orderId],
-    );
-    return row?.at ?? undefined;
-  },
-
-  /** Whether some of the order's money came from a payer with another name. */
-  async paidByAnother(tx: Tx, orderId: bigint): Promise<boolean> {
-    const row = await tx.row(
-      `select from deposits where order_id = $1 and state = 'applied' and payer = 'other' limit 1`,
-      [orderId],
-    );
-    return row !== undefined;
-  },
-
-  async insertDeposit(
-    tx: Tx,
-    row: Pick<
-      DepositRow,
-      | 'rail'
-      | 'external_id'
-      | 'asset'
-      | 'units'
-      | 'target'
-      | 'order_id'
-      | 'partner_id'
-      | 'state'
-      | 'reference'
-      | 'facts'
-      | 'seen_at'
-      | 'payer'
-    > &
-      Partial<Pick<DepositRow, 'origin' | 'clears_at' | 'came_at' | 'late'>>,
-  ): Promise<DepositRow> {
-    const made = await tx.row<DepositRow>(
-      `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, facts, seen_at, payer,
-         origin, clears_at, came_at, late)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning *`,
-      [
-        row.rail,
-        row.external_id,
-        row.asset,
-        row.units,
-        row.target,
-        row.order_id,
-        row.partner_id,
-        row.state,
-        row.reference,
-        JSON.stringify(row.facts),
-        row.seen_at,
-        row.payer,
-        row.origin ?? 'rail',
-        row.clears_at ?? null,
-        row.came_at ?? null,
-        row.late ?? false,
-      ],
-    );
-    assert(made !== undefined, 'a deposit comes back');
-    return made;
-  },
-
-  async changeDeposit(
-    tx: Tx,
-    id: bigint,
-    change: {
-      state: DepositRow['state'];
-      bookedTo?: string;
-      why?: string;
-      confirmedAt?: Date;
-      reference?: string;
-      /** How much its order takes of it. A check requires it for 'applied'. */
-      takenUnits?: bigint;
-      dust?: boolean;
-    },
-  ): Promise<void> {
-    await tx.run(
-      `update deposits set state = $2, booked_to = coalesce($3, booked_to), why = coalesce($4, why),
-              confirmed_at = coalesce($5, confirmed_at), reference = coalesce($6, reference),
-              taken_units = coalesce($7, taken_units), dust = coalesce($8, dust)
-        where id = $1`,
-      [
-        id,
-        change.state,
-        change.bookedTo ?? null,
-        change.why ?? null,
-        change.confirmedAt ?? null,
-        change.reference ?? null,
-        change.takenUnits ?? null,
-        change.dust ?? null,
-      ],
-    );
-  },
-
-  /** Assigns it to another order: one that was made from it. */
-  async giveDepositTo(tx: Tx, id: bigint, orderId: bigint): Promise<void> {
-    await tx.run('update deposits set order_id = $2 where id = $1', [id, orderId]);
-  },
-
-  async waitWithDeposit(tx: Tx, id: bigint, clearsAt: Date): Promise<void> {
-    await tx.run('update deposits set clears_at = $2 where id = $1', [id, clearsAt]);
-  },
-
-  /** Deposits that a correcting entry, or one for a further part, took for the operator. Locked. */
-  depositsBookedBy: (tx: Tx, entry: string, part: string) =>
-    tx.rows<DepositRow>(
-      `select * from deposits where state in ('applied', 'lost') and (booked_to = $1 or starts_with(booked_to, $1 || $2))
-        order by id for update`,
-      [entry, part],
-    ),
-
-  depositById: (tx: Tx, id: bigint) => tx.row<DepositRow>('select * from deposits where id = $1', [id]),
-
-  depositsOf: (tx: Tx, orderId: bigint) =>
-    tx.rows<DepositRow>('select * from deposits where order_id = $1 order by id', [orderId]),
-
-  /**
-   * Orders that wait for funds of this asset to leave by this rail: how many, and in its units what they give and pay out.
-   */
-  async short(tx: Tx, { rail, asset }: { rail: string; asset: string }) {
-    const row = await tx.row<{ orders: bigint; given: bigint; payout: bigint }>(
-      `select count(*) as orders, coalesce(sum(payout_units), 0) as payout,
-              coalesce(sum(case when payout_asset = fiat_asset then gross_units else payout_units end), 0) as given
-         from orders where state = 'awaiting_liquidity' and payout_rail = $1 and payout_asset = $2`,
-      [rail, asset],
-    );
-    return { orders: Number(row?.orders ?? 0n), givenUnits: row?.given ?? 0n, payoutUnits: row?.payout ?? 0n };
-  },
-
-  /** Those of these orders whose customer may still pay. */
-  stillWaiting: async (tx: Tx, ids: readonly bigint[]): Promise<Set<bigint>> => {
-    const rows = await tx.rows<{ id: bigint }>(
-      `select id from orders where id = any($1::bigint[]) and state in ('created', 'deposit_seen')`,
-      [ids],
-    );
-    return new Set(rows.map((row) => row.id));
-  },
-
-  /** Orders not in a final state, by state, with the oldest's age. */
-  open: (tx: Tx) =>
-    tx.rows<{ state: OrderState; count: bigint; oldest: Date }>(
-      `select state, count(*) as count, min(updated_at) as oldest from orders
-        where state not in ('settled', 'refunded', 'expired', 'cancelled', 'frozen') group by state`,
-    ),
+/** Those of these orders whose customer may still pay. */
+export const stillWaiting = async (tx: Tx, ids: readonly bigint[]): Promise<Set<bigint>> => {
+  const rows = await tx.rows<{ id: bigint }>(
+    `select id from orders where id = any($1::bigint[]) and state in ('created', 'deposit_seen')`,
+    [ids],
+  );
+  return new Set(rows.map((row) => row.id));
 };
+
+/** Orders not in a final state, by state, with the oldest's age. */
+export const open = (tx: Tx) =>
+  tx.rows<{ state: OrderState; count: bigint; oldest: Date }>(
+    `select state, count(*) as count, min(updated_at) as oldest from orders
+      where state not in ('settled', 'refunded', 'expired', 'cancelled', 'frozen') group by state`,
+  );

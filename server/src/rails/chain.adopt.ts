@@ -33,8 +33,10 @@ import {
   type SentTransaction,
   type SignedBefore,
 } from './chain.adapter.ts';
+import * as addressStore from './chain.addresses.store.ts';
 import * as found from './chain.adopt.store.ts';
 import { HOT } from './chain.follow.ts';
+import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
 
 /** A node that reports more unknown nonces than this is not trusted. */
@@ -86,11 +88,11 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     const signed = await signedSince(mined);
     await db.asSystem(async (tx) => {
       // From the first run on: a restore to before the first payout ever must find that one, too.
-      const next = await store.lockNonce(tx, rail, HOT, await firstNonce(tx, pending));
+      const next = await sendStore.lockNonce(tx, rail, HOT, await firstNonce(tx, pending));
       if (mined > next) await noteGap(tx, HOT, next, mined);
       else if (mined < next && unused !== undefined) {
         const lowest = await found.forgetUnused(tx, rail, HOT, unused);
-        if (lowest !== undefined) await store.setNextNonce(tx, rail, HOT, lowest);
+        if (lowest !== undefined) await sendStore.setNextNonce(tx, rail, HOT, lowest);
       }
       if (signed === undefined) return;
       const after = await noteSigned(tx, signed, mined > next ? mined : next);
@@ -130,15 +132,15 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
    * @returns the new next nonce
    */
   async function noteSigned(tx: Tx, signed: readonly SignedBefore[], next: bigint): Promise<bigint> {
-    const assets = await store.assetsOf(tx, chain);
+    const assets = await addressStore.assetsOf(tx, chain);
     let after = next;
     for (const one of signed) {
       const own = (await found.sendsUnder(tx, rail, HOT, one.nonce)).at(-1);
       if (own !== undefined && !(await isGivenUp(tx, own, one))) continue;
       // Unsigned nonces between two signed ones are free.
       for (; after < one.nonce; after += 1n)
-        await store.addFree(tx, rail, HOT, after, 'never signed before the restore');
-      await store.takeFree(tx, rail, HOT, one.nonce, 'what was signed under it before the restore');
+        await sendStore.addFree(tx, rail, HOT, after, 'never signed before the restore');
+      await sendStore.takeFree(tx, rail, HOT, one.nonce, 'what was signed under it before the restore');
       const asset = assets.find(({ native, contract }) => (one.contract === null ? native : contract === one.contract));
       log.warn({ rail, nonce: one.nonce }, 'signed in the time that was lost, and in no row of ours');
       await found.noteSigned(
@@ -148,7 +150,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
       );
       if (one.nonce >= after) after = one.nonce + 1n;
     }
-    if (after > next) await store.setNextNonce(tx, rail, HOT, after);
+    if (after > next) await sendStore.setNextNonce(tx, rail, HOT, after);
     return after;
   }
 
@@ -157,7 +159,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     const call = adapter.call(contract, to, units);
     if (!('rejected' in call) && call.target === own.target && call.value === own.value && call.data.equals(own.data))
       return false;
-    return await store.giveUpUnsigned(
+    return await sendStore.giveUpUnsigned(
       tx,
       rail,
       own.key,
@@ -175,12 +177,12 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     const before = (await adapter.signedFrom?.(wallet, nonce))?.find((one) => one.nonce === nonce);
     if (before === undefined || wallet === HOT) return;
     await db.asSystem(async (tx) => {
-      await store.lockNonce(tx, rail, wallet, nonce);
+      await sendStore.lockNonce(tx, rail, wallet, nonce);
       const own = (await found.sendsUnder(tx, rail, wallet, nonce)).at(-1);
       if (own === undefined || !(await isGivenUp(tx, own, before))) return;
-      await store.takeFree(tx, rail, wallet, nonce, 'what was signed under it before the restore');
+      await sendStore.takeFree(tx, rail, wallet, nonce, 'what was signed under it before the restore');
       const { contract, to: recipient, units } = before;
-      const assets = await store.assetsOf(tx, chain);
+      const assets = await addressStore.assetsOf(tx, chain);
       const asset = assets.find((one) => (contract === null ? one.native : one.contract === contract))?.code;
       log.warn({ rail, wallet, nonce }, 'signed in the time that was lost, and in no row of ours');
       await found.noteSigned(tx, { rail, wallet, nonce }, { recipient, asset, units });
@@ -246,12 +248,12 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
   async function makeWay(wallet: string, mined: bigint, below: bigint): Promise<void> {
     if (below - mined > NONCE_GAP) throw new Unavailable(rail, 'far more nonces are unused than can be');
     await db.asSystem(async (tx) => {
-      await store.lockNonce(tx, rail, wallet, mined);
+      await sendStore.lockNonce(tx, rail, wallet, mined);
       for (let nonce = mined; nonce < below; nonce += 1n) {
         const own = (await found.sendsUnder(tx, rail, wallet, nonce)).at(-1);
         const why = `nonce ${below} is cancelled, and waits for it`;
-        if (own !== undefined && !(await store.giveUpUnsigned(tx, rail, own.key, why))) continue;
-        await store.takeFree(tx, rail, wallet, nonce, 'an empty transfer');
+        if (own !== undefined && !(await sendStore.giveUpUnsigned(tx, rail, own.key, why))) continue;
+        await sendStore.takeFree(tx, rail, wallet, nonce, 'an empty transfer');
         await found.cancelUnder(tx, rail, wallet, nonce);
       }
     });
@@ -293,7 +295,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
       throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
     log.warn({ rail, wallet, from: Number(next), used: Number(used) }, 'nonces used that are not in the books');
     await found.noteNonces(tx, rail, wallet, next, used);
-    await store.setNextNonce(tx, rail, wallet, used);
+    await sendStore.setNextNonce(tx, rail, wallet, used);
   }
 
   async function read(row: found.FoundMovement): Promise<void> {
@@ -313,7 +315,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
 
   async function fill(tx: Tx, row: found.FoundMovement, sent: SentTransaction): Promise<void> {
     const { moved } = sent;
-    const asset = (await store.assetsOf(tx, chain)).find(
+    const asset = (await addressStore.assetsOf(tx, chain)).find(
       (one) => moved !== undefined && (moved.contract === null ? one.native : one.contract === moved.contract),
     );
     await found.fillFound(tx, row, sent, moved !== undefined && moved.units > 0n ? asset?.code : undefined);
@@ -399,7 +401,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
   async function endCancelled(tx: Tx, row: found.FoundMovement): Promise<void> {
     await found.endFound(tx, row.id, { state: 'cancelled' });
     log.warn({ rail, nonce: row.nonce, hash: row.hash }, 'cancelled: an empty transfer has used the nonce');
-    const native = (await store.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
+    const native = (await addressStore.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
     // Of a deposit address reconciliation knows what its balance lacks by the address.
     const isHot = row.wallet === HOT;
     if (native !== undefined && row.cost_units !== null && row.cost_units > 0n)
@@ -427,7 +429,8 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     for (const row of open) {
       if (row.told_at !== null) continue;
       const isOwn =
-        row.wallet !== HOT || (row.recipient !== null && (await store.indexOf(tx, rail, row.recipient)) !== undefined);
+        row.wallet !== HOT ||
+        (row.recipient !== null && (await addressStore.indexOf(tx, rail, row.recipient)) !== undefined);
       if (isOwn && Date.now() - row.found_at.getTime() < OWN_TOLD_AFTER_MS) continue;
       if (!isOwn) strange.push(row);
       await found.markTold(tx, row.id);
@@ -465,7 +468,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     if (sent === undefined || sent.block > (cursor?.finalized ?? -1n))
       throw new Refusal('does_not_fit', { why: 'no final block holds a transaction of our wallet under this hash' });
     return await db.asSystem(async (tx) => {
-      if ((await store.keysOf(tx, rail, [hash], HOT)).size > 0)
+      if ((await sendStore.keysOf(tx, rail, [hash], HOT)).size > 0)
         throw new Refusal('does_not_fit', { why: 'the transaction is in the books already' });
       await found.noteHash(tx, rail, HOT, hash);
       const row = await found.foundByHash(tx, rail, hash);

@@ -21,7 +21,9 @@ import type { Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';
 import { targetsAhead } from './ahead.ts';
 import type { Block, ChainAdapter, RailContext, Transfer } from './chain.adapter.ts';
+import * as addressStore from './chain.addresses.store.ts';
 import { noteHash } from './chain.adopt.store.ts';
+import * as depositStore from './chain.deposits.store.ts';
 import * as store from './chain.store.ts';
 
 /** The wallet that pays customers. */
@@ -58,7 +60,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
       if (!hasRow) await store.ensureChain(tx, rail, chain, adapter.finality);
       const found = await store.cursorOf(tx, rail);
       assert(found, 'a chain has its row');
-      return { cursor: found, assets: await store.assetsOf(tx, chain) };
+      return { cursor: found, assets: await addressStore.assetsOf(tx, chain) };
     });
     hasRow = true;
     if (cursor.halted_why !== null) return { caughtUp: true, halted: true };
@@ -101,14 +103,14 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
       await store.addBlocks(tx, rail, fresh);
       for (const { watched } of deposits) {
         if (watched.orderId === null) await keepLost(tx, watched);
-        if (watched.rail !== rail) await store.adopt(tx, rail, watched);
+        if (watched.rail !== rail) await addressStore.adopt(tx, rail, watched);
       }
       const times = new Map(fresh.map((block) => [block.number, block.at]));
       for (const deposit of deposits) await take(tx, deposit, head, times.get(deposit.transfer.block));
       for (const { transfer, position, asset } of credits) {
         const { txHash, from, units, block } = transfer;
         const external_id = `${txHash}:${position}`;
-        await store.noteCredit(tx, rail, { external_id, tx_hash: txHash, payer: from, asset, units, block });
+        await depositStore.noteCredit(tx, rail, { external_id, tx_hash: txHash, payer: from, asset, units, block });
       }
       if (caughtUp) await giveUpOrphaned(tx);
       await confirm(tx, head);
@@ -230,14 +232,14 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
   async function arrivalsIn(
     blocks: readonly Block[],
     contracts: Map<string, string>,
-  ): Promise<{ deposits: (Found & { watched: store.Watched })[]; credits: Found[] }> {
+  ): Promise<{ deposits: (Found & { watched: addressStore.Watched })[]; credits: Found[] }> {
     if (blocks.length === 0 || contracts.size === 0) return { deposits: [], credits: [] };
     const hashes = new Map(blocks.map((block) => [block.hash, block.number]));
     const transfers = await adapter.transfers(blocks, [...contracts.keys()]);
     for (const { blockHash, block } of transfers) if (hashes.get(blockHash) !== block) throw changed();
     const moving = transfers.filter((transfer) => transfer.units > 0n && contracts.has(transfer.contract));
     const recipients = [...new Set(moving.map((transfer) => transfer.to))];
-    const watched = await db.asSystem((tx) => store.watchedAnywhere(tx, rail, recipients));
+    const watched = await db.asSystem((tx) => addressStore.watchedAnywhere(tx, rail, recipients));
     // Ours only if the same number has the same address here: then we have its key.
     for (const [address, { index }] of watched) if (adapter.address(index) !== address) watched.delete(address);
     const hot = adapter.wallets[HOT]?.address;
@@ -264,7 +266,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
 
   /** Final credits to the paying wallet: the operator's own money, or money to be explained. */
   async function credit(tx: Tx, finalized: bigint): Promise<void> {
-    for (const one of await store.finalCredits(tx, rail, finalized, clock.now())) {
+    for (const one of await depositStore.finalCredits(tx, rail, finalized, clock.now())) {
       if (one.own) continue;
       // Only our own key can move what is on a deposit address: a sweep that these books do not know.
       if (one.depositIndex !== null) {
@@ -289,16 +291,16 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
    */
   async function take(
     tx: Tx,
-    { transfer, position, asset, watched }: Found & { watched: store.Watched },
+    { transfer, position, asset, watched }: Found & { watched: addressStore.Watched },
     head: Block,
     minedAt: Date | undefined,
   ): Promise<void> {
     const { txHash, block, blockHash, from, to, units } = transfer;
     for (let again = 1; ; again += 1) {
       const externalId = `${txHash}:${position}${again === 1 ? '' : `:${again}`}`;
-      const before = await store.depositById(tx, rail, externalId);
+      const before = await depositStore.depositById(tx, rail, externalId);
       if (before === undefined) {
-        await store.addDeposit(
+        await depositStore.addDeposit(
           tx,
           rail,
           { external_id: externalId, tx_hash: txHash, asset, units, address: to, block, blockHash, payer: from },
@@ -308,7 +310,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
         const same = before.asset === asset && before.units === units && before.address === to;
         const lost = before.reversed_at !== null && before.confirmed_at !== null;
         if (!same || lost) continue;
-        await store.anchorDeposit(tx, rail, externalId, block, blockHash);
+        await depositStore.anchorDeposit(tx, rail, externalId, block, blockHash);
         if (before.reversed_at === null) return;
       }
       await report(tx, {
@@ -328,7 +330,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
   }
 
   async function giveUpOrphaned(tx: Tx): Promise<void> {
-    for (const gone of await store.reverseOrphaned(tx, rail, clock.now())) {
+    for (const gone of await depositStore.reverseOrphaned(tx, rail, clock.now())) {
       const why =
         gone.confirmed_at === null ? 'left the chain before it was confirmed' : 'left the chain after it was confirmed';
       await report(tx, { type: 'deposit_reversed', rail, externalId: gone.external_id, why });
@@ -336,7 +338,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
   }
 
   async function confirm(tx: Tx, head: Block): Promise<void> {
-    const reached = await store.confirmReached(tx, rail, chain, adapter.finality, head.number, clock.now());
+    const reached = await depositStore.confirmReached(tx, rail, chain, adapter.finality, head.number, clock.now());
     for (const deposit of reached) {
       await report(tx, {
         type: 'deposit_confirmed',
@@ -353,13 +355,13 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
   }
 
   /** Stored, so that its native coin is found and swept like that of any other address; no order gets its number. */
-  async function keepLost(tx: Tx, { address, index }: store.Watched): Promise<void> {
+  async function keepLost(tx: Tx, { address, index }: addressStore.Watched): Promise<void> {
     log.warn({ rail, index: Number(index) }, 'money came to an address that no order in the books has');
-    await store.keepLost(tx, rail, { address, index }, clock.now());
+    await addressStore.keepLost(tx, rail, { address, index }, clock.now());
     await ahead.passOver(tx, index);
   }
 
-  const homeOf = (watched: store.Watched): { homeRail?: string } => {
+  const homeOf = (watched: addressStore.Watched): { homeRail?: string } => {
     const home = watched.homeRail ?? watched.rail;
     return home === rail ? {} : { homeRail: home };
   };
@@ -372,7 +374,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
 
 const NOBODYS = { orderId: null, partnerId: null, homeRail: null };
 /** If no order has it, an operator needs its number. */
-const numberOf = ({ orderId, index }: store.Watched): { index?: number } =>
+const numberOf = ({ orderId, index }: addressStore.Watched): { index?: number } =>
   orderId === null ? { index: Number(index) } : {};
 
 function only(blocks: readonly Block[]): Block {

@@ -12,7 +12,9 @@
 import { Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Block, ChainAdapter, CoinPayment, RailContext } from './chain.adapter.ts';
+import * as addressStore from './chain.addresses.store.ts';
 import { HOT } from './chain.follow.ts';
+import * as nativeStore from './chain.native.store.ts';
 import * as store from './chain.store.ts';
 
 /** Addresses whose native balance is read per run; the next run continues. */
@@ -32,7 +34,7 @@ export function nativeWatcher(adapter: ChainAdapter, { db, clock, log, report }:
     const found = await db.asSystem(async (tx) => {
       const cursor = await store.cursorOf(tx, rail);
       return {
-        asset: (await store.assetsOf(tx, chain)).find((one) => one.native)?.code,
+        asset: (await addressStore.assetsOf(tx, chain)).find((one) => one.native)?.code,
         block: cursor && (await store.blockAt(tx, rail, cursor.finalized)),
       };
     });
@@ -51,7 +53,7 @@ export function nativeWatcher(adapter: ChainAdapter, { db, clock, log, report }:
   /** An address with one of our sends under way to or from it is left for a later run. */
   async function lookAtDeposits(asset: AssetCode, block: Block): Promise<void> {
     const since = new Date(clock.now().getTime() - pace.nativeWatchMs);
-    const numbered = await db.asSystem((tx) => store.addressesAnywhere(tx, rail, after, since, PAGE));
+    const numbered = await db.asSystem((tx) => addressStore.addressesAnywhere(tx, rail, after, since, PAGE));
     after = numbered.length < PAGE ? -1n : (numbered.at(-1)?.index ?? -1n);
     // Ours only if the same number has the same address here: then we have its key.
     const page = numbered.filter((row) => row.rail === rail || adapter.address(row.index) === row.address);
@@ -61,8 +63,8 @@ export function nativeWatcher(adapter: ChainAdapter, { db, clock, log, report }:
     if (found === undefined) return;
     await db.asSystem(async (tx) => {
       await store.lockCursor(tx, rail);
-      const known = await store.nativeBalances(tx, rail, addresses);
-      const own = await store.ownNativeMoves(tx, rail, page, block.number);
+      const known = await nativeStore.nativeBalances(tx, rail, addresses);
+      const own = await nativeStore.ownNativeMoves(tx, rail, page, block.number);
       for (const [at, watched] of page.entries()) {
         const { address } = watched;
         const units = found[at] ?? 0n;
@@ -70,11 +72,11 @@ export function nativeWatcher(adapter: ChainAdapter, { db, clock, log, report }:
         const { movedUnits = 0n, underWay = false } = own.get(address) ?? {};
         if (underWay || (before !== undefined && before.block >= block.number)) continue;
         if (units === (before?.units ?? 0n) && movedUnits === 0n) continue;
-        await store.setNativeBalance(tx, rail, address, units, block.number);
+        await nativeStore.setNativeBalance(tx, rail, address, units, block.number);
         const increase = units - (before?.units ?? 0n) - movedUnits;
         if (increase <= 0n) continue;
         const home = watched.homeRail ?? watched.rail;
-        if (watched.rail !== rail) await store.adopt(tx, rail, watched);
+        if (watched.rail !== rail) await addressStore.adopt(tx, rail, watched);
         await report(tx, {
           type: 'deposit_confirmed',
           rail,
@@ -92,11 +94,13 @@ export function nativeWatcher(adapter: ChainAdapter, { db, clock, log, report }:
 
   /** Nothing before the opening balance is booked: counting starts from it. */
   async function lookAtHot(asset: AssetCode, block: Block, address: string): Promise<void> {
-    const before = await db.asSystem(async (tx) => (await store.nativeBalances(tx, rail, [address])).get(address));
+    const before = await db.asSystem(async (tx) =>
+      (await nativeStore.nativeBalances(tx, rail, [address])).get(address),
+    );
     if (before === undefined || before.block >= block.number) return;
     const [units] = (await balancesAt(block, [address])) ?? [];
     if (units === undefined) return;
-    const moves = () => db.asSystem((tx) => store.walletMoves(tx, rail, HOT, before.block, block.number));
+    const moves = () => db.asSystem((tx) => nativeStore.walletMoves(tx, rail, HOT, before.block, block.number));
     const seen = await moves();
     const payments =
       !seen.underWay && units - before.units > seen.movedUnits
@@ -104,17 +108,17 @@ export function nativeWatcher(adapter: ChainAdapter, { db, clock, log, report }:
         : [];
     await db.asSystem(async (tx) => {
       await store.lockCursor(tx, rail);
-      const known = (await store.nativeBalances(tx, rail, [address])).get(address);
-      const own = await store.walletMoves(tx, rail, HOT, before.block, block.number);
+      const known = (await nativeStore.nativeBalances(tx, rail, [address])).get(address);
+      const own = await nativeStore.walletMoves(tx, rail, HOT, before.block, block.number);
       // Another process was faster, or the cost of a send of ours is not known yet.
       if (known?.block !== before.block || own.underWay) return;
       const increase = units - before.units - own.movedUnits;
       if (increase < 0n && own.isSending) return;
-      await store.setNativeBalance(tx, rail, address, units, block.number);
+      await nativeStore.setNativeBalance(tx, rail, address, units, block.number);
       if (increase <= 0n) return;
       const said = payments.reduce((sum, one) => sum + one.units, 0n);
       const named = said <= increase ? payments : [];
-      const trusted = await store.trustedAmong(
+      const trusted = await addressStore.trustedAmong(
         tx,
         rail,
         named.map(({ from }) => from),

@@ -10,6 +10,8 @@
 import type { Database } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Block, ChainAdapter, Transfer } from './chain.adapter.ts';
+import * as addressStore from './chain.addresses.store.ts';
+import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
 import type { Holding, Movement, MovementPage, Rail } from './rail.ts';
 
@@ -30,7 +32,7 @@ export function chainOutside(
   async function movements(after: string): Promise<MovementPage | undefined> {
     const { cursor, assets, first } = await db.asSystem(async (tx) => ({
       cursor: await store.cursorOf(tx, rail),
-      assets: await store.assetsOf(tx, chain),
+      assets: await addressStore.assetsOf(tx, chain),
       first: await store.firstBlock(tx, rail),
     }));
     if (cursor === undefined || cursor.finalized < 0n || first === undefined) return undefined;
@@ -50,7 +52,7 @@ export function chainOutside(
   }
 
   /** What the paying wallet had before our first step: one movement per asset. */
-  async function opening(block: bigint, assets: readonly store.ChainAsset[]): Promise<MovementPage> {
+  async function opening(block: bigint, assets: readonly addressStore.ChainAsset[]): Promise<MovementPage> {
     const movements: Movement[] = [];
     for (const { code, contract, native } of assets) {
       if (native) continue;
@@ -76,14 +78,14 @@ export function chainOutside(
   async function tokenMovements(found: readonly Transfer[], contracts: Map<string, string>): Promise<Movement[]> {
     const moving = found.filter((one) => one.units > 0n && contracts.has(one.contract));
     const parties = [...new Set(moving.flatMap(({ from, to }) => [from, to]))];
-    const watched = await db.asSystem((tx) => store.watchedAmong(tx, rail, parties));
+    const watched = await db.asSystem((tx) => addressStore.watchedAmong(tx, rail, parties));
     const walletOf = (address: string) =>
       address === paying ? wallets.payouts : watched.has(address) ? wallets.deposits : undefined;
     // Transfers within one wallet move nothing.
     const ours = moving.filter(({ from, to }) => walletOf(from) !== walletOf(to));
     const positions = await adapter.positions(ours);
     const hashes = [...new Set(ours.map(({ txHash }) => txHash))];
-    const keys = await db.asSystem((tx) => store.keysOf(tx, rail, hashes, wallets.payouts));
+    const keys = await db.asSystem((tx) => sendStore.keysOf(tx, rail, hashes, wallets.payouts));
     return ours.flatMap(({ txHash, contract, from, to, units }, at) => {
       const key = keys.get(txHash);
       const common = {
@@ -101,13 +103,13 @@ export function chainOutside(
 
   /** Amount and cost of our sends in native coin, from their receipts. */
   async function nativeMovements(after: bigint, upTo: bigint, asset: string): Promise<Movement[]> {
-    const sends = await db.asSystem((tx) => store.sendsAround(tx, rail, after, upTo, wallets.payouts));
+    const sends = await db.asSystem((tx) => sendStore.sendsAround(tx, rail, after, upTo, wallets.payouts));
     if (sends.length === 0) return [];
     const receipts = await adapter.receipts(sends.map(({ hash }) => hash));
     const indexes = sends.flatMap(({ wallet }) => indexOf(wallet) ?? []);
     const { addresses, watched } = await db.asSystem(async (tx) => ({
-      addresses: await store.addressesOfIndexes(tx, rail, indexes),
-      watched: await store.watchedAmong(
+      addresses: await addressStore.addressesOfIndexes(tx, rail, indexes),
+      watched: await addressStore.watchedAmong(
         tx,
         rail,
         sends.map(({ target }) => target),
@@ -135,7 +137,7 @@ export function chainOutside(
 
   async function holdings(at: string, all: boolean): Promise<Holding[] | undefined> {
     const block = BigInt(at);
-    const assets = await db.asSystem((tx) => store.assetsOf(tx, chain));
+    const assets = await db.asSystem((tx) => addressStore.assetsOf(tx, chain));
     const found: Holding[] = [];
     for (const { code, contract, native } of assets) {
       const units = (await adapter.balancesAt?.(block, contract, [paying]))?.[0];
@@ -145,7 +147,7 @@ export function chainOutside(
     }
     const sums = new Map(assets.map(({ code }) => [code, 0n]));
     for (let after = -1n, count = 0; ; ) {
-      const page = await db.asSystem((tx) => store.addressPage(tx, rail, after, new Date(0), PAGE));
+      const page = await db.asSystem((tx) => addressStore.addressPage(tx, rail, after, new Date(0), PAGE));
       const addresses = page.map(({ address }) => address);
       for (const { code, contract, native } of assets) {
         const units = page.length === 0 ? [] : await adapter.balancesAt?.(block, contract, addresses);

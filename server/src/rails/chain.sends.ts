@@ -21,10 +21,13 @@
 import { assert, Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import { type Call, type ChainAdapter, NotSigned, type RailContext, type Receipt } from './chain.adapter.ts';
+import * as addressStore from './chain.addresses.store.ts';
 import { hindrance, isUnlooked } from './chain.adopt.store.ts';
 import { type adopter, firstNonce, NONCE_GAP } from './chain.adopt.ts';
+import * as depositStore from './chain.deposits.store.ts';
 import { HOT } from './chain.follow.ts';
-import type { SendVersion } from './chain.store.ts';
+import type { SendVersion } from './chain.sends.store.ts';
+import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
 import type { PayoutStatus, RailFact, Sending, Sent } from './rail.ts';
 
@@ -67,7 +70,7 @@ export function sender(
     if (destination.kind !== 'address') return { outcome: 'rejected', why: 'a chain pays to addresses only' };
     const { listed, cursor } = await db.asSystem(async (tx) => {
       await store.ensureChain(tx, rail, chain, adapter.finality);
-      return { listed: await store.assetsOf(tx, chain), cursor: await store.cursorOf(tx, rail) };
+      return { listed: await addressStore.assetsOf(tx, chain), cursor: await store.cursorOf(tx, rail) };
     });
     const known = listed.find((one) => one.code === asset);
     if (known === undefined) return { outcome: 'rejected', why: 'not an asset of this chain' };
@@ -75,7 +78,7 @@ export function sender(
     if ('rejected' in made) return { outcome: 'rejected', why: made.rejected };
     const call = await withIndex(made);
 
-    const before = await db.asSystem((tx) => store.versionsOf(tx, rail, key));
+    const before = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
     if (before.length > 0) return await carryOn(sameCall(before, wallet, call));
     if (cursor?.halted_why) throw new Unavailable(rail, 'the line is halted');
 
@@ -84,9 +87,9 @@ export function sender(
     const used = await adapter.nonces(wallet);
     const reserved = await db.asSystem(async (tx) => {
       const first = key.startsWith(SANDBOX_KEY) ? used.pending : await firstNonce(tx, used.pending);
-      const next = await store.lockNonce(tx, rail, wallet, first);
+      const next = await sendStore.lockNonce(tx, rail, wallet, first);
       // Read under the lock: another process with the same key has either written its row or waits for ours.
-      const there = await store.versionsOf(tx, rail, key);
+      const there = await sendStore.versionsOf(tx, rail, key);
       if (there.length > 0) return there;
       // A worker that looks at the payout now treats this submission as over, and may have ended it.
       if (notAfter !== undefined && Date.now() > notAfter.getTime()) return 'the submission took too long';
@@ -111,22 +114,22 @@ export function sender(
       }
       if (used.mined - next > NONCE_GAP)
         throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
-      const free = await store.freeNonce(tx, rail, wallet);
+      const free = await sendStore.freeNonce(tx, rail, wallet);
       if (free !== undefined && used.mined > free.nonce) {
-        await store.takeNonce(tx, free.id, 'somebody outside');
+        await sendStore.takeNonce(tx, free.id, 'somebody outside');
         await adopting.noteGap(tx, wallet, free.nonce, free.nonce + 1n);
         return 'a nonce that was given up was used: what was sent under it is read first';
       }
-      if (free !== undefined) await store.takeNonce(tx, free.id, key);
+      if (free !== undefined) await sendStore.takeNonce(tx, free.id, key);
       const nonce = free?.nonce ?? (used.mined > next ? used.mined : next);
-      await store.reserveSend(
+      await sendStore.reserveSend(
         tx,
         rail,
         { wallet, nonce, key, version: 1, ...call, asset, units, fee: estimate.fee },
         new Date(),
       );
-      if (nonce >= next) await store.setNextNonce(tx, rail, wallet, nonce + 1n);
-      return await store.versionsOf(tx, rail, key);
+      if (nonce >= next) await sendStore.setNextNonce(tx, rail, wallet, nonce + 1n);
+      return await sendStore.versionsOf(tx, rail, key);
     });
     if (typeof reserved === 'string') throw new Unavailable(rail, reserved);
     return await carryOn(sameCall(reserved, wallet, call));
@@ -146,8 +149,8 @@ export function sender(
       if (why !== undefined) return { outcome: 'unknown', why };
       const signed = await sign(newest);
       const stored = await db.asSystem(async (tx) => {
-        await store.storeSigned(tx, id, signed, isAsked ? SIGNING_MS : undefined);
-        return await store.versionsOf(tx, rail, key);
+        await sendStore.storeSigned(tx, id, signed, isAsked ? SIGNING_MS : undefined);
+        return await sendStore.versionsOf(tx, rail, key);
       });
       if (stored.at(-1)?.raw == null)
         return { outcome: 'unknown', why: 'signing took too long, and is asked about again' };
@@ -155,7 +158,7 @@ export function sender(
       return await carryOn(stored);
     }
     const answer = await adapter.broadcast(raw);
-    await db.asSystem((tx) => store.markBroadcast(tx, id, new Date()));
+    await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
     if (answer.taken) return { outcome: 'submitted', reference: hash };
     // Perhaps because it, or an earlier version, is in a block already.
     const found = answer.nonceUsed ? await minedAmong(versions) : undefined;
@@ -175,16 +178,16 @@ export function sender(
     const { id, key } = version;
     return await db.asSystem(async (tx) => {
       const answer = (await mayLeave?.(tx, { rail, key })) ?? { outcome: 'pay' };
-      const there = await store.lockSend(tx, id);
+      const there = await sendStore.lockSend(tx, id);
       if (there === undefined) return 'its reservation was given up';
       // Another process has signed it, or is finding out.
       if (there.state !== 'reserved' || there.raw !== null) return undefined;
       if (answer.outcome === 'pay') {
-        await store.markSigning(tx, id, true);
+        await sendStore.markSigning(tx, id, true);
         return undefined;
       }
       const isUnsigned = there.signing_at === null;
-      if (isUnsigned) await store.releaseSend(tx, rail, version, answer.why);
+      if (isUnsigned) await sendStore.releaseSend(tx, rail, version, answer.why);
       log.warn(
         { rail, key, nonce: version.nonce, why: answer.why, isUnsigned },
         'not signed, because it may not leave',
@@ -202,7 +205,7 @@ export function sender(
       return await adapter.sign(version.wallet, await withIndex(version), version.nonce, version.fee);
     } catch (error) {
       const { id, key } = version;
-      if (error instanceof NotSigned && error.declined) await db.asSystem((tx) => store.markSigning(tx, id, false));
+      if (error instanceof NotSigned && error.declined) await db.asSystem((tx) => sendStore.markSigning(tx, id, false));
       if (error instanceof NotSigned && error.declined && !isOwn(key) && !key.startsWith(SANDBOX_KEY)) {
         const why = `nonce ${version.nonce} is taken for it, and ${error.message}`;
         await db.asSystem((tx) => report(tx, { type: 'payout_unknown', rail, key, why }));
@@ -216,11 +219,11 @@ export function sender(
   /** Adds the number of the deposit address that native coin goes to: the proof that it is one of ours. */
   async function withIndex<C extends Call>(call: C): Promise<C> {
     if (call.data.length > 0) return call;
-    return { ...call, depositIndex: await db.asSystem((tx) => store.indexOf(tx, rail, call.target)) };
+    return { ...call, depositIndex: await db.asSystem((tx) => addressStore.indexOf(tx, rail, call.target)) };
   }
 
   async function status(key: string): Promise<PayoutStatus> {
-    const versions = await db.asSystem((tx) => store.versionsOf(tx, rail, key));
+    const versions = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
     if (versions.length === 0) return { outcome: 'absent' };
     if (newestOf(versions).version === 1 && versions[0]?.raw == null) return await statusOfUnsigned(versions);
     const ended = endOf(versions);
@@ -249,7 +252,7 @@ export function sender(
       if (!(error instanceof Unavailable)) throw error;
       why = error.message;
     }
-    const after = await db.asSystem((tx) => store.versionsOf(tx, rail, key));
+    const after = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
     if (after.length === 0) return { outcome: 'absent' };
     const { hash } = newestOf(after);
     return hash === null ? { outcome: 'unknown', why } : { outcome: 'known', reference: hash };
@@ -258,7 +261,7 @@ export function sender(
   /** Checks every open send once: mined, reorged out, stuck, or forgotten by the node. @throws Unavailable */
   async function watch(): Promise<void> {
     const { open, cursor } = await db.asSystem(async (tx) => ({
-      open: await store.openSends(tx, rail, WATCHED),
+      open: await sendStore.openSends(tx, rail, WATCHED),
       cursor: await store.cursorOf(tx, rail),
     }));
     if (open.length === 0 || cursor?.head_number === null || cursor?.halted_why !== null) return;
@@ -306,10 +309,10 @@ export function sender(
       // transfers are not urgent, so they too are booked only when final.
       const needed =
         succeeded && !isOwn(version.key)
-          ? await store.confirmationsNeeded(tx, chain, version.asset, version.units, adapter.finality)
+          ? await depositStore.confirmationsNeeded(tx, chain, version.asset, version.units, adapter.finality)
           : BigInt(adapter.finality) + 1n;
-      if (cursor.head_number - block + 1n < needed) return await store.markMined(tx, version.id, block);
-      const { ended, before } = await store.endSend(tx, rail, version, {
+      if (cursor.head_number - block + 1n < needed) return await sendStore.markMined(tx, version.id, block);
+      const { ended, before } = await sendStore.endSend(tx, rail, version, {
         state: succeeded ? 'confirmed' : 'failed',
         block,
         cost,
@@ -317,7 +320,7 @@ export function sender(
         at: clock.now(),
       });
       if (!ended || version.key.startsWith(SANDBOX_KEY)) return;
-      const native = (await store.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
+      const native = (await addressStore.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
       if (before === undefined) await report(tx, outcomeFact(version, cost, native, why));
       else if (why !== null) await report(tx, undone(version, why));
       if (before === undefined || before === cost || native === undefined) return;
@@ -401,16 +404,16 @@ export function sender(
   /** It was in a block that was reorged out. */
   async function unmined(versions: readonly SendVersion[]): Promise<SendVersion[]> {
     return await db.asSystem(async (tx) => {
-      for (const version of versions) await store.markUnmined(tx, version.id);
-      return await store.versionsOf(tx, rail, newestOf(versions).key);
+      for (const version of versions) await sendStore.markUnmined(tx, version.id);
+      return await sendStore.versionsOf(tx, rail, newestOf(versions).key);
     });
   }
 
   async function bump(newest: SendVersion, fee: SendVersion['fee']): Promise<void> {
     log.info({ rail, key: newest.key, version: newest.version + 1 }, 'higher fee');
     const versions = await db.asSystem(async (tx) => {
-      await store.reserveSend(tx, rail, { ...newest, version: newest.version + 1, fee }, new Date());
-      return await store.versionsOf(tx, rail, newest.key);
+      await sendStore.reserveSend(tx, rail, { ...newest, version: newest.version + 1, fee }, new Date());
+      return await sendStore.versionsOf(tx, rail, newest.key);
     });
     await carryOn(versions);
   }
@@ -440,7 +443,7 @@ export function sender(
 
   /** @see ChainRail.gasFor */
   async function gasFor(wallet: string, { asset, units, destination }: Omit<Sending, 'key'>) {
-    const listed = await db.asSystem((tx) => store.assetsOf(tx, chain));
+    const listed = await db.asSystem((tx) => addressStore.assetsOf(tx, chain));
     const known = listed.find((one) => one.code === asset);
     if (known === undefined || destination.kind !== 'address') return { rejected: 'not an asset of this chain' };
     const call = adapter.call(known.contract, destination.address, units);

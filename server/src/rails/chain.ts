@@ -11,16 +11,20 @@ import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
+import * as addressStore from './chain.addresses.store.ts';
 import { mayHavePaid } from './chain.adopt.store.ts';
 import { adopter } from './chain.adopt.ts';
+import * as depositStore from './chain.deposits.store.ts';
 import { follower, HOT } from './chain.follow.ts';
 import { nativeWatcher } from './chain.native.ts';
 import { chainOutside } from './chain.outside.ts';
+import * as sendStore from './chain.sends.store.ts';
 import { sender } from './chain.sends.ts';
 import * as store from './chain.store.ts';
 import type { Rail, RailHealth, Sending, Sent } from './rail.ts';
 
 export { type ChainAdapter, type ChainPace, NotSigned, type RailContext, type SendAnswer } from './chain.adapter.ts';
+export { firstAddress, indexOf, trustFundingSource, watchAddress } from './chain.addresses.store.ts';
 export {
   adoptAs,
   countTold,
@@ -34,26 +38,16 @@ export {
   waitingFound,
 } from './chain.adopt.store.ts';
 export {
-  beginNativeWatch,
-  broadcastAgain,
   claimDeposits,
   claimDepositsBefore,
-  clearHalt,
   type DueDeposits,
   depositsDue,
-  firstAddress,
-  followedGenesis,
-  indexOf,
-  isMined,
-  isNativeWatched,
-  openGap,
-  ownNativeAt,
   postponeDeposits,
   releaseDeposits,
-  trustFundingSource,
-  watchAddress,
-  whyOff,
-} from './chain.store.ts';
+} from './chain.deposits.store.ts';
+export { beginNativeWatch, isNativeWatched, ownNativeAt } from './chain.native.store.ts';
+export { broadcastAgain, isMined, openGap } from './chain.sends.store.ts';
+export { clearHalt, followedGenesis, whyOff } from './chain.store.ts';
 
 export interface ChainRail extends Rail {
   readonly chain: string;
@@ -95,7 +89,7 @@ export const depositWallet = (index: bigint): string => `deposit:${index}`;
 const DEPOSITS = 'deposits';
 
 /** A final deposit is deep enough whatever a policy says: no part of it can change as long as we trust the rail at all. */
-function notDeep(depths: readonly store.Depth[]): string | undefined {
+function notDeep(depths: readonly depositStore.Depth[]): string | undefined {
   const shallow = depths.find((one) => !one.stands || !(one.final || one.confirmations >= BigInt(one.needed)));
   if (shallow === undefined) return undefined;
   const { stands, confirmations, needed } = shallow;
@@ -128,7 +122,9 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
   }
 
   async function balance(wallet: string, asset: AssetCode): Promise<bigint> {
-    const known = await db.asSystem(async (tx) => (await store.assetsOf(tx, chain)).find((one) => one.code === asset));
+    const known = await db.asSystem(async (tx) =>
+      (await addressStore.assetsOf(tx, chain)).find((one) => one.code === asset),
+    );
     if (known === undefined) throw new Refusal('unsupported_pair', { asset });
     if (wallet !== DEPOSITS) {
       const address = adapter.wallets[wallet]?.address;
@@ -139,7 +135,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     }
     let sum = 0n;
     for (let after = -1n; ; ) {
-      const page = await db.asSystem((tx) => store.addressPage(tx, rail, after, new Date(0), BALANCE_PAGE));
+      const page = await db.asSystem((tx) => addressStore.addressPage(tx, rail, after, new Date(0), BALANCE_PAGE));
       for (const units of await adapter.balances(
         known.contract,
         page.map((row) => row.address),
@@ -172,9 +168,9 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     instructions: (index) => ({ target: adapter.address(index) }),
     readAddress: (text) => adapter.readAddress(text),
     isOwnAddress: async (tx, address) =>
-      address === adapter.wallets[HOT]?.address || (await store.watchedAnywhere(tx, rail, [address])).size > 0,
+      address === adapter.wallets[HOT]?.address || (await addressStore.watchedAnywhere(tx, rail, [address])).size > 0,
     payerOf: async (tx, externalId) => {
-      const address = await store.payerOf(tx, rail, externalId);
+      const address = await depositStore.payerOf(tx, rail, externalId);
       return address === undefined ? undefined : { address };
     },
     ...(adapter.isSignedBy === undefined ? {} : { isSignedBy: adapter.isSignedBy }),
@@ -185,7 +181,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     },
     mayHavePaid: (tx, { payoutAddress: recipient, payoutAsset: asset }) =>
       mayHavePaid(tx, rail, HOT, { recipient, asset }),
-    notDeep: async (tx, externalIds) => notDeep(await store.depthOf(tx, rail, externalIds)),
+    notDeep: async (tx, externalIds) => notDeep(await depositStore.depthOf(tx, rail, externalIds)),
     observe,
     send: (sending) => sends.send(HOT, sending),
     sendFrom: (wallet, sending) => sends.send(wallet, sending),
@@ -194,13 +190,13 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     status: (key) => sends.status(key),
     balance,
     ...chainOutside(adapter, db, { deposits: DEPOSITS, payouts: HOT }),
-    nativeAsset: async (tx) => (await store.assetsOf(tx, chain)).find((one) => one.native)?.code,
+    nativeAsset: async (tx) => (await addressStore.assetsOf(tx, chain)).find((one) => one.native)?.code,
     hotNative: () => coin.hotNow(),
     readByHash: (hash) => adopting.readByHash(hash),
     gasPrice: () => adapter.gasPrice(),
     async refreshGas() {
       const units = await adapter.gasPrice();
-      await db.asSystem((tx) => store.storeGasPrice(tx, chain, units, clock.now()));
+      await db.asSystem((tx) => sendStore.storeGasPrice(tx, chain, units, clock.now()));
     },
     health,
     ...(adapter.isAsleep === undefined ? {} : { isAsleep: adapter.isAsleep }),

@@ -32,11 +32,10 @@ import type { Database, Tx } from '../base/db.ts';
 import { assert, BugError, Refusal } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
 import { describeError, type Log } from '../base/log.ts';
-import { cutTyped } from '../base/typed.ts';
+import { brief, recordRejected } from './payouts.observed.ts';
 import {
   attemptsAtRefund,
   beginSubmission,
-  cancelUnsubmitted,
   countOpen,
   insertPayout,
   lockPayout,
@@ -45,18 +44,17 @@ import {
   notSubmitted,
   type OpenPayouts,
   type Payout,
-  type PayoutState,
   payoutsLike,
   payoutsOfOrder,
   readPayout,
   recordAlarm,
-  recordEnd,
   recordSubmitted,
   recordUnknown,
   waitingOf,
 } from './payouts.store.ts';
 import type { Destination, PayoutStatus, Rail, Report, Sent } from './rail.ts';
 
+export { cancelUnlessSubmitted, type Observed, recordRejected, returned, settled } from './payouts.observed.ts';
 export {
   type NewPayout,
   notePaidUnits,
@@ -79,9 +77,7 @@ const GRACE_MS = 60_000;
 const ALARM_AFTER_MS = 15 * 60_000;
 /** How long an accepted payout may go without being shown as paid before a person is told: a weekend, and more. */
 const SHOWN_AFTER_MS = 3 * 86_400_000;
-const LONGEST_WHY = 200;
-
-/** The gate's answer for a payout about to be submitted (orders/gate.ts). */
+/** The gate's answer for a payout about to be submitted (orders/payouts/gate.ts). */
 export type GateAnswer =
   | { outcome: 'pay' }
   /** It continues by itself: what prevents it now, in words, and when to check again. */
@@ -401,7 +397,6 @@ async function within<T>(ms: number, call: () => Promise<T>): Promise<T | { outc
   }
 }
 
-const brief = (why: string): string => cutTyped(why, LONGEST_WHY);
 const between = (low: number, value: number, high: number): number => Math.min(Math.max(value, low), high);
 
 /** Each pause is half the time it has been unknown, from a second up to a minute; five minutes once a person knows. */
@@ -414,98 +409,6 @@ function unknownPause(payout: Payout, now: Date): number {
 function submittedPause(submittedAt: Date | null, now: Date): number {
   return between(30_000, (now.getTime() - (submittedAt ?? now).getTime()) / 4, 15 * 60_000);
 }
-
-/**
- * What each observation means in each state: `takes` moves the payout on, `known` is a duplicate, and `contradicts` cannot be
- * true together with what was reported before, so a person has to see it.
- */
-const MEANING: Record<'settled' | 'returned' | 'rejected', Record<PayoutState, 'takes' | 'known' | 'contradicts'>> = {
-  // A statement may arrive before the answer to our call, hence from every open state.
-  settled: {
-    created: 'takes',
-    submitting: 'takes',
-    submitted: 'takes',
-    unknown: 'takes',
-    settled: 'known',
-    returned: 'known',
-    rejected: 'contradicts',
-  },
-  returned: {
-    created: 'contradicts',
-    submitting: 'takes',
-    submitted: 'takes',
-    unknown: 'takes',
-    settled: 'takes',
-    returned: 'known',
-    rejected: 'contradicts',
-  },
-  rejected: {
-    created: 'takes',
-    submitting: 'takes',
-    submitted: 'takes',
-    unknown: 'takes',
-    settled: 'contradicts',
-    returned: 'known',
-    rejected: 'known',
-  },
-};
-
-export interface Observed {
-  payout: Payout;
-  /** Its previous state. */
-  before: PayoutState;
-  /** The observation contradicts what we knew: a case. */
-  contradiction: boolean;
-}
-
-/**
- * Records that money has left for this payout, finally as far as the rail can say.
- *
- * After a rejection this is a contradiction, and the row becomes `settled`, because that is where the money is.
- * @returns undefined when it was known, or this rail has no such payout
- */
-export const settled = (
-  tx: Tx,
-  fact: { rail: string; key: string; reference: string; now: Date },
-): Promise<Observed | undefined> => observed(tx, 'settled', fact);
-
-/** Records that a payout's money was returned. `before` is `settled`, unless the rail never showed that it had left. */
-export const returned = (
-  tx: Tx,
-  fact: { rail: string; key: string; reference: string; why?: string; now: Date },
-): Promise<Observed | undefined> => observed(tx, 'returned', fact);
-
-/** Records that the rail will not pay it. After settlement this is a contradiction, and the row stays as it is. */
-export const recordRejected = (
-  tx: Tx,
-  fact: { rail: string; key: string; why: string; now: Date },
-): Promise<Observed | undefined> => observed(tx, 'rejected', fact);
-
-async function observed(
-  tx: Tx,
-  what: 'settled' | 'returned' | 'rejected',
-  fact: { rail: string; key: string; reference?: string; why?: string; now: Date },
-): Promise<Observed | undefined> {
-  const there = await lockPayout(tx, fact.key);
-  if (there === undefined || there.rail !== fact.rail) return undefined;
-  const meaning = MEANING[what][there.state];
-  if (meaning === 'known') return undefined;
-  const contradiction = meaning === 'contradicts';
-  if (contradiction && what === 'rejected') return { payout: there, before: there.state, contradiction };
-  const payout = await recordEnd(tx, there.id, {
-    state: what,
-    // A return has its own reference; the payout keeps the one it was paid under.
-    ...(what === 'settled' && fact.reference !== undefined ? { reference: fact.reference } : {}),
-    why: contradiction ? `${what} after ${there.state}` : fact.why === undefined ? undefined : brief(fact.why),
-    now: fact.now,
-  });
-  assert(payout, `payout ${there.id} vanished`);
-  return { payout, before: there.state, contradiction };
-}
-
-/** Cancels a payout whose submission has not begun. @returns whether it was cancelled */
-export const cancelUnlessSubmitted = async (tx: Tx, id: string, why: string, now: Date): Promise<boolean> =>
-  (await cancelUnsubmitted(tx, id, { why, now })) > 0;
 
 /** A partner's payouts of which no submission has begun: they wait at the gate, or for their turn. */
 export const waitingPayouts = async (tx: Tx, partnerId: bigint): Promise<string[]> =>

@@ -7,7 +7,7 @@
  *
  * Not here: who may correct and how many people it takes (protocols/operator); movements that wait to be matched after a
  * restore (treasury/movements.ts), which have to be decided first; entries that close a case and no break
- * (orders/correct.ts).
+ * (orders/custody/correct.ts).
  */
 import type { Clock } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';

@@ -4,7 +4,7 @@
  *
  * It runs in one transaction with one snapshot, so it may run beside the server. It writes nothing.
  *
- * Not here: the computations on the journal (ledger/verify.ts), on orders (orders/check.ts) and on the audit
+ * Not here: the computations on the journal (ledger/verify.ts), on orders (orders/read/check.ts) and on the audit
  * (operators/seals.ts).
  */
 import type { Tx } from '../base/db.ts';

@@ -1,6 +1,7 @@
 /** Who may start on a database: the installation that set it up, whatever moment it was killed at. */
 import assert from 'node:assert/strict';
-import { cpSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -67,6 +68,18 @@ test('files are numbered from 0001 without gaps', async () => {
     names.map((name) => name.slice(0, 5)),
     names.map((_, at) => `${String(at + 1).padStart(4, '0')}_`),
   );
+});
+
+test('a file that is there is never changed: each has the hash that SHA256SUMS keeps of it', async () => {
+  const folder = new URL('../../migrations/', import.meta.url);
+  const names = await knownMigrations();
+  const sums = names.map((name) => {
+    const sum = createHash('sha256')
+      .update(readFileSync(new URL(name, folder)))
+      .digest('hex');
+    return `${sum}  ${name}`;
+  });
+  assert.deepEqual(readFileSync(new URL('SHA256SUMS', folder), 'utf8').trimEnd().split('\n'), sums);
 });
 
 test('a database of a development version before the first release is refused with a sentence that says what to do', async () => {

@@ -9,7 +9,7 @@ import { cutTyped, encryptTyped, encryptTypedSame, openTyped, openTypedIn } from
 import { openCase } from '../../src/compliance/index.ts';
 import { findCustomer, recordFinding, saveDetails } from '../../src/customers/index.ts';
 import { sealAudit, verifyAudit } from '../../src/operators/index.ts';
-import type { OrdersContext } from '../../src/orders/index.ts';
+import type { OrdersContext } from '../../src/orders/context.ts';
 import { OPERATOR_API_ACTIONS, operator } from '../../src/protocols/operator/index.ts';
 import { openMovements } from '../../src/treasury/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';

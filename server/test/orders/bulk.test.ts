@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { parseRate } from '../../src/base/money.ts';
-import { beginBulk, bulkOf, type OrdersContext, orderHandlers, unpaidOrders } from '../../src/orders/index.ts';
+import { type OrdersContext } from '../../src/orders/context.ts';
+import { beginBulk, bulkOf, orderHandlers, unpaidOrders } from '../../src/orders/index.ts';
 import { findMarket, type Market, upsertMarket } from '../../src/partners/index.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
 import { gateRules } from '../support/gate.ts';

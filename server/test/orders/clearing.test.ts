@@ -4,15 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { openScreener } from '../../src/compliance/index.ts';
 import { enroll, recordLogin, recordVerification } from '../../src/customers/index.ts';
 import { balance, chart } from '../../src/ledger/index.ts';
-import {
-  notReady,
-  type Order,
-  type OrdersContext,
-  openOrders,
-  orderFacts,
-  orderHandlers,
-  trace,
-} from '../../src/orders/index.ts';
+import { type OrdersContext } from '../../src/orders/context.ts';
+import { notReady, type Order, openOrders, orderFacts, orderHandlers, trace } from '../../src/orders/index.ts';
 import { createPartner, marketById, type Partner, upsertAsset, upsertMarket } from '../../src/partners/index.ts';
 import type { DepositFact, Rail } from '../../src/rails/rail.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';

@@ -7,20 +7,16 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';
 import { approve, screenOwn, type Verdict } from '../../src/compliance/index.ts';
 import { addFiatAccount, findCustomer } from '../../src/customers/index.ts';
+import { type GateContext } from '../../src/orders/context.ts';
+import { lockOrder } from '../../src/orders/index.ts';
 import {
   type ApprovedAction,
   approveStanding,
   askGate,
-  type GateContext,
   keepVerdict,
-  leavingOf,
-  payoutOf,
-  refundOf,
-  screeningOf,
-  screeningSubject,
   uncoveredFindings,
-} from '../../src/orders/gate.ts';
-import { lockOrder } from '../../src/orders/index.ts';
+} from '../../src/orders/payouts/gate.ts';
+import { leavingOf, payoutOf, refundOf, screeningOf, screeningSubject } from '../../src/orders/payouts/leaving.ts';
 import { setLimit } from '../../src/partners/index.ts';
 import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';

@@ -1,9 +1,9 @@
 /** What a partner is told of an order's money is bounded, whoever pays in how many parts; the rest is asked for. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Refund } from '../../src/orders/refunds.store.ts';
+import { type Known, MOST_TOLD, toldOf } from '../../src/orders/read/told.ts';
+import type { Refund } from '../../src/orders/refunds/store.ts';
 import type { Order } from '../../src/orders/store.ts';
-import { type Known, MOST_TOLD, toldOf } from '../../src/orders/told.ts';
 import type { Payout } from '../../src/rails/payouts.ts';
 
 const AT = new Date('2026-01-05T00:00:00Z');

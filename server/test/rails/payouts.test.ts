@@ -5,15 +5,8 @@ import { afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startWorkers } from '../../src/base/jobs.ts';
 import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
-import {
-  enqueueUnsubmitted,
-  openPayouts,
-  payoutHandlers,
-  recordRejected,
-  returned,
-  settled,
-  write,
-} from '../../src/rails/payouts.ts';
+import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';
+import { enqueueUnsubmitted, openPayouts, payoutHandlers, write } from '../../src/rails/payouts.ts';
 import { type BankWorld, bankWorld, behaving } from '../support/bankworld.ts';
 import { until } from '../support/until.ts';
 

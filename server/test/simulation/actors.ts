@@ -7,6 +7,7 @@ import type { Tx } from '../../src/base/db.ts';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
 import { openText } from '../../src/base/texts.ts';
 import { blockCustomer, findCustomer, recordVerification, unblockCustomer } from '../../src/customers/index.ts';
+import { type OrdersContext } from '../../src/orders/context.ts';
 import {
   type Action,
   block,
@@ -16,7 +17,6 @@ import {
   holdBack,
   nameDestination,
   type Order,
-  type OrdersContext,
   type RefundTo,
   refundDeposit,
   refundOrder,

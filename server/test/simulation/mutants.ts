@@ -35,11 +35,11 @@ export interface Hunt {
 
 const PAYOUTS = 'src/rails/payouts.ts';
 const SENDS = 'src/rails/chain.sends.ts';
-const GATE = 'src/orders/gate.ts';
+const GATE = 'src/orders/payouts/gate.ts';
 const OPERATOR_API_ACTIONS = 'src/orders/actions.ts';
-const READY = 'src/orders/ready.ts';
-const REFUNDS = 'src/orders/refunds.ts';
-const COMPENSATE = 'src/orders/compensate.ts';
+const READY = 'src/orders/payouts/ready.ts';
+const REFUNDS = 'src/orders/refunds/refunds.ts';
+const COMPENSATE = 'src/orders/refunds/compensate.ts';
 
 const MUTANTS: readonly Mutant[] = [
   {
@@ -147,8 +147,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: SENDS,
-        from: 'await store.reserveSend(tx, rail, { ...newest, version: newest.version + 1, fee }, new Date());',
-        to: 'const nonce = await store.lockNonce(tx, rail, newest.wallet, newest.nonce);\n      const added = await store.reserveSend(tx, rail, { ...newest, nonce, version: newest.version + 1, fee }, new Date());\n      if (added) await store.setNextNonce(tx, rail, newest.wallet, nonce + 1n);',
+        from: 'await sendStore.reserveSend(tx, rail, { ...newest, version: newest.version + 1, fee }, new Date());',
+        to: 'const nonce = await sendStore.lockNonce(tx, rail, newest.wallet, newest.nonce);\n      const added = await sendStore.reserveSend(tx, rail, { ...newest, nonce, version: newest.version + 1, fee }, new Date());\n      if (added) await sendStore.setNextNonce(tx, rail, newest.wallet, nonce + 1n);',
       },
     ],
   },
@@ -158,7 +158,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice'],
     changes: [
       { file: 'migrations/0007_rails.sql', from: '  unique (rail, key, version),\n', to: '' },
-      { file: 'src/rails/chain.store.ts', from: ' on conflict (rail, key, version) do nothing`', to: '`' },
+      { file: 'src/rails/chain.sends.store.ts', from: ' on conflict (rail, key, version) do nothing`', to: '`' },
       { file: SENDS, from: 'if (there.length > 0) return there;', to: '' },
     ],
   },
@@ -167,7 +167,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['deadlock'],
     changes: [
       {
-        file: 'src/orders/facts.ts',
+        file: 'src/orders/lock.ts',
         from: '  const payout = await payoutByKey(tx, rail, key);\n  return payout?.orderId == null',
         to: "  await tx.rows('select id from payouts where id = $1 for update', [key]);\n  const payout = await payoutByKey(tx, rail, key);\n  return payout?.orderId == null",
       },
@@ -279,9 +279,9 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_against'],
     changes: [
       {
-        file: 'src/orders/facts.ts',
+        file: 'src/orders/deposits/facts.ts',
         from: "  if (row.asset !== order.depositAsset || row.late || (order.state !== 'created' && order.state !== 'deposit_seen'))\n    return false;",
-        to: "  if (row.asset !== order.depositAsset || row.late || (order.state !== 'created' && order.state !== 'deposit_seen'))\n    return false;\n  if ((await store.depositsOf(tx, order.id)).some(({ id }) => id < row.id)) return false;",
+        to: "  if (row.asset !== order.depositAsset || row.late || (order.state !== 'created' && order.state !== 'deposit_seen'))\n    return false;\n  if ((await depositStore.depositsOf(tx, order.id)).some(({ id }) => id < row.id)) return false;",
       },
       { file: READY, from: "origin === 'rail');", to: "origin === 'rail').slice(0, 1);" },
     ],
@@ -291,12 +291,12 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice', 'ends', 'books', 'stuck', 'bug'],
     changes: [
       {
-        file: 'src/orders/facts.ts',
+        file: 'src/orders/payouts/facts.ts',
         from: "    asset,\n    units,\n    target: '',\n    order_id: payout.orderId,",
         to: "    asset,\n    units: payout.units,\n    target: '',\n    order_id: payout.orderId,",
       },
       {
-        file: 'src/orders/facts.ts',
+        file: 'src/orders/payouts/facts.ts',
         from: 'const again = units < payout.units ? units : payout.units;',
         to: 'const again = payout.units;',
       },
@@ -307,7 +307,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice', 'ends', 'books', 'stuck', 'bug'],
     changes: [
       {
-        file: REFUNDS,
+        file: 'src/orders/refunds/rejected.ts',
         from: 'const netUnits = units < refund.netUnits ? units : refund.netUnits;',
         to: 'const netUnits = refund.netUnits;',
       },
@@ -350,15 +350,27 @@ const MUTANTS: readonly Mutant[] = [
     name: 'the gate says pay where a kill switch is on',
     kinds: ['paid_against'],
     changes: [
-      { file: GATE, from: "if (switchedOff) return { outcome: 'wait'", to: "if (false) return { outcome: 'wait'" },
+      {
+        file: 'src/orders/payouts/judge.ts',
+        from: "if (switchedOff) return { outcome: 'wait'",
+        to: "if (false) return { outcome: 'wait'",
+      },
     ],
   },
   {
     name: 'the gate says pay where money has not cleared',
     kinds: ['paid_against'],
     changes: [
-      { file: GATE, from: 'if (facts.notReady !== undefined) {', to: 'if (facts.notReady === null) {' },
-      { file: REFUNDS, from: 'early: deposit && (await notReady', to: 'early: deposit === null && (await notReady' },
+      {
+        file: 'src/orders/payouts/judge.ts',
+        from: 'if (facts.notReady !== undefined) {',
+        to: 'if (facts.notReady === null) {',
+      },
+      {
+        file: 'src/orders/refunds/screen.ts',
+        from: 'early: deposit && (await notReady',
+        to: 'early: deposit === null && (await notReady',
+      },
       {
         file: 'src/orders/follow-on-order.ts',
         from: 'const early = await notReady(context, tx, [found.row], now);',
@@ -415,7 +427,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_against'],
     changes: [
       {
-        file: 'src/orders/facts.ts',
+        file: 'src/orders/deposits/facts.ts',
         from: 'clears_at: await clearsAtOf(context, tx, { rail: fact.rail, asset: fact.asset, seenAt: now }, found),',
         to: 'clears_at: null,',
       },
@@ -427,7 +439,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_against'],
     changes: [
       {
-        file: 'src/rails/chain.store.ts',
+        file: 'src/rails/chain.deposits.store.ts',
         from: '`greatest((select sum(s.units)',
         to: '`least(${deposit}.units, (select sum(s.units)',
       },
@@ -438,7 +450,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['ends'],
     changes: [
       {
-        file: 'src/orders/facts.ts',
+        file: 'src/orders/deposits/reversed.ts',
         from: 'return [...taken, ...refunds].some(mayHaveLeft) ? order : undefined;',
         to: 'return taken.some(mayHaveLeft) ? order : undefined;',
       },
@@ -449,7 +461,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['ends', 'paid_twice', 'books'],
     changes: [
       {
-        file: OPERATOR_API_ACTIONS,
+        file: 'src/orders/refunds/blocked.ts',
         from: '  const lost = lostOf(order, deposits);\n  const released =',
         to: '  const lost = lostOf(order, deposits.slice(0, 0));\n  const released =',
       },
@@ -518,7 +530,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_against'],
     changes: [
       {
-        file: 'src/orders/destinations.ts',
+        file: 'src/orders/refunds/destinations.ts',
         from: 'if (account.fiat !== money.asset || !isTheirs)',
         to: 'if (!isTheirs)',
       },
@@ -529,7 +541,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_against'],
     changes: [
       {
-        file: REFUNDS,
+        file: 'src/orders/refunds/screen.ts',
         from: '  const verdict = await screenOutside(context, screeningOf(asked));',
         to: "  const verdict = { outcome: 'cleared' as const, hits: [], rules: '', inputs: { of: screeningOf(asked).purpose ?? '' } };",
       },
@@ -596,7 +608,7 @@ const MUTANTS: readonly Mutant[] = [
     restore: true,
     changes: [
       {
-        file: 'src/orders/facts.ts',
+        file: 'src/orders/payouts/facts.ts',
         from: 'if (fact.undoes !== undefined) await undoDebit(context, tx, fact.rail, fact.undoes, fact.key);',
         to: '',
       },
@@ -608,7 +620,7 @@ const MUTANTS: readonly Mutant[] = [
     restore: true,
     changes: [
       {
-        file: 'src/orders/correct.ts',
+        file: 'src/orders/custody/correct.ts',
         from: "{ state: 'applied', bookedTo: id, takenUnits: inSuspense(row) }",
         to: "{ state: 'suspense', bookedTo: id }",
       },
@@ -632,7 +644,7 @@ const MUTANTS: readonly Mutant[] = [
     strays: true,
     changes: [
       {
-        file: 'src/orders/payers.ts',
+        file: 'src/orders/deposits/payers.ts',
         from: 'if (!(await rail.isSignedBy(from, textToSign(deposit, input.address), input.signature)))',
         to: 'if (!(await rail.isSignedBy(input.address, textToSign(deposit, input.address), input.signature)))',
       },
@@ -656,12 +668,12 @@ const MUTANTS: readonly Mutant[] = [
     strays: true,
     changes: [
       {
-        file: 'src/orders/returns.ts',
+        file: 'src/orders/deposits/returns.ts',
         from: 'if (!isUsable(link, asked) || link.confirmedAt !== null || link.enteredAddress !== address) return;',
         to: 'if (!isUsable(link, asked) || link.confirmedAt !== null) return;',
       },
       {
-        file: 'src/orders/returns.store.ts',
+        file: 'src/orders/deposits/returns.store.ts',
         from: 'set confirmed_address = $2, confirmed_at',
         to: 'set confirmed_address = coalesce(entered_address, $2), confirmed_at',
       },
@@ -673,7 +685,7 @@ const MUTANTS: readonly Mutant[] = [
     strays: true,
     changes: [
       {
-        file: 'src/orders/payers.ts',
+        file: 'src/orders/deposits/payers.ts',
         from: 'return { account: account.trim(), ...(name',
         to: 'return { account: account.trim().slice(0, -1), ...(name',
       },
@@ -685,7 +697,7 @@ const MUTANTS: readonly Mutant[] = [
     strays: true,
     changes: [
       {
-        file: 'src/orders/dust.ts',
+        file: 'src/orders/deposits/dust.ts',
         from: 'if (below === undefined || row.units >= below)',
         to: 'if (below === undefined)',
       },
@@ -697,7 +709,7 @@ const MUTANTS: readonly Mutant[] = [
     strays: true,
     changes: [
       {
-        file: 'src/orders/dormant.ts',
+        file: 'src/orders/deposits/dormant.ts',
         from: 'if (found.dormantAt !== null) {',
         to: 'if (found.dormantAt !== null && found.depositId === null) {',
       },
@@ -709,7 +721,7 @@ const MUTANTS: readonly Mutant[] = [
     strays: true,
     changes: [
       {
-        file: 'src/orders/dormant.ts',
+        file: 'src/orders/deposits/dormant.ts',
         from: 'if (depositId !== null) return chart.suspense(rail, asset);',
         to: 'if (depositId !== null) return chart.rounding(asset);',
       },

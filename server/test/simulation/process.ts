@@ -8,14 +8,8 @@ import { Unavailable } from '../../src/base/errors.ts';
 import { type Handlers, startWorkers } from '../../src/base/jobs.ts';
 import { magicScreener, openScreener, type Screener } from '../../src/compliance/index.ts';
 import { comparePayer, openPayee } from '../../src/customers/index.ts';
-import {
-  askGate,
-  type Orders,
-  type OrdersContext,
-  openOrders,
-  orderFacts,
-  orderHandlers,
-} from '../../src/orders/index.ts';
+import { type OrdersContext } from '../../src/orders/context.ts';
+import { askGate, type Orders, openOrders, orderFacts, orderHandlers } from '../../src/orders/index.ts';
 import { type PriceSource, quoteHandlers } from '../../src/quotes/index.ts';
 import { fixedSource } from '../../src/quotes/sources/fixed.ts';
 import { bankRail } from '../../src/rails/bank.ts';

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { findCustomer, saveDetails } from '../../src/customers/index.ts';
-import { payoutOf, uncoveredFindings } from '../../src/orders/gate.ts';
 import { lockOrder } from '../../src/orders/index.ts';
+import { uncoveredFindings } from '../../src/orders/payouts/gate.ts';
+import { payoutOf } from '../../src/orders/payouts/leaving.ts';
 import { openStory, type Purchase, type Story } from '../support/story.ts';
 
 let world: Story;

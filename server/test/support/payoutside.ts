@@ -3,7 +3,8 @@
  * a fact about one is done to it as orders do.
  */
 import type { Tx } from '../../src/base/db.ts';
-import { recordRejected, returned, settled, write } from '../../src/rails/payouts.ts';
+import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';
+import { write } from '../../src/rails/payouts.ts';
 import type { RailFact } from '../../src/rails/rail.ts';
 import type { Fixture } from './fixture.ts';
 import type { openRows } from './rows.ts';

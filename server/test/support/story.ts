@@ -34,7 +34,7 @@ import {
   move,
   post,
 } from '../../src/ledger/index.ts';
-import { fundsArrived } from '../../src/orders/facts.ts';
+import { fundsArrived } from '../../src/orders/custody/facts.ts';
 import { type MoneyTrace, refundOrder, release, trace } from '../../src/orders/index.ts';
 import {
   BUILT_IN_POLICY,

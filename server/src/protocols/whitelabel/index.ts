@@ -1,7 +1,7 @@
 /**
  * The white-label API: the interface that partners' programs are written against.
  *
- * One table lists the endpoints (table.ts); one function fixes the order in which a request is checked (`answer`): signature,
+ * One table lists the endpoints (table.ts and table/); one function fixes the order in which a request is checked (`answer`): signature,
  * format of the body, signed against sent body, rate limit, rights, fields, and then the endpoint. The HTTP server below has
  * already checked path, method, content type and size. A refusal at any step changes nothing.
  *

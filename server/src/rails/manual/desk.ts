@@ -25,22 +25,18 @@ import { type Gate, payoutByKey } from '../payouts.ts';
 import { missing } from './continuity.ts';
 import { type Chunks, refuseFile } from './decode.ts';
 import { batchName, FILE_TYPES, writeFile } from './files.ts';
-import {
-  type Imported,
-  type NewLines,
-  newLinesOf,
-  type ReadFile,
-  readStatement,
-  takenSoFar,
-  takeStatement,
-} from './import.ts';
+import { type Imported, type NewLines, newLinesOf, readStatement, takenSoFar, takeStatement } from './import.ts';
+import { type ReadFile } from './lines.ts';
 import type { PayeeDetails } from './payee.ts';
 import type { StatementPreview } from './preview.ts';
 import type { FileFormat, ManualAccount, ManualBankSettings } from './settings.ts';
+import * as statementStore from './statements.store.ts';
 import * as store from './store.ts';
 
-export type { Imported, ReadFile } from './import.ts';
-export type { BatchPayout, BatchRow, ImportRow, Listed, StatementRow } from './store.ts';
+export type { Imported } from './import.ts';
+export type { ReadFile } from './lines.ts';
+export type { ImportRow, StatementRow } from './statements.store.ts';
+export type { BatchPayout, BatchRow, Listed } from './store.ts';
 
 const DAY_MS = 86_400_000;
 /** A weekend and a week of holidays: a bank dates a booking to its next business day. */
@@ -143,11 +139,15 @@ export interface ManualDesk {
    */
   takeStatement(tx: Tx, given: { file: ReadFile; by: string }): Promise<Imported>;
   /** Files taken in, newest first, at most 200. */
-  imports(tx: Tx): Promise<store.ImportRow[]>;
+  imports(tx: Tx): Promise<statementStore.ImportRow[]>;
   /** Statements that touch a span of days (`YYYY-MM-DD`, both included), with their balances. */
-  statements(tx: Tx, asset: AssetCode, span: { from: string; to: string }): Promise<store.StatementRow[]>;
+  statements(tx: Tx, asset: AssetCode, span: { from: string; to: string }): Promise<statementStore.StatementRow[]>;
   /** Lines booked in a span of days, in pages of at most 1,000 after a `seq`; no names. */
-  lines(tx: Tx, asset: AssetCode, span: { from: string; to: string; after?: bigint }): Promise<store.LineFacts[]>;
+  lines(
+    tx: Tx,
+    asset: AssetCode,
+    span: { from: string; to: string; after?: bigint },
+  ): Promise<statementStore.LineFacts[]>;
   /** Net amount that the taken statements leave unexplained; 0 when they connect, null when they carry no balances. */
   missing(tx: Tx, asset: AssetCode): Promise<bigint | null>;
 }
@@ -409,7 +409,7 @@ export function openDesk(
       await store.lockRail(tx, rail);
       const batch = await there(tx, id);
       if (batch.withdrawnAt !== null) return batch;
-      if (await store.hasUnread(tx, rail)) throw refuse('A statement is being read: ask again in a moment.');
+      if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being read: ask again in a moment.');
       if ((await store.shownOfBatch(tx, rail, id)) > 0)
         throw refuse('A statement shows payouts of this file: it was uploaded.');
       const now = clock.now();
@@ -430,7 +430,7 @@ export function openDesk(
       await store.lockRail(tx, rail);
       const restoredAt = await store.unconfirmedRestore(tx, rail);
       if (restoredAt === undefined) throw refuse('No restore waits to be confirmed.');
-      if (await store.hasUnread(tx, rail)) throw refuse('A statement is being read: ask again in a moment.');
+      if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being read: ask again in a moment.');
       await store.confirmRestore(tx, rail, { restoredAt, by, why, now: clock.now() });
       log.warn({ rail }, 'payout files are closed again after a restore');
     },
@@ -456,10 +456,10 @@ export function openDesk(
     },
     takeStatement: (tx, { file, by }) => takeStatement(context, tx, file, by),
 
-    imports: (tx) => store.imports(tx, rail, MOST_ROWS),
-    statements: (tx, asset, span) => store.statementsOf(tx, rail, asset, span),
+    imports: (tx) => statementStore.imports(tx, rail, MOST_ROWS),
+    statements: (tx, asset, span) => statementStore.statementsOf(tx, rail, asset, span),
     lines: (tx, asset, { from, to, after }) =>
-      store.linesOfSpan(tx, rail, asset, { from, to, after: after ?? 0n }, MOST_PAYOUTS),
+      statementStore.linesOfSpan(tx, rail, asset, { from, to, after: after ?? 0n }, MOST_PAYOUTS),
     missing: (tx, asset) => missingOf(tx, rail, asset),
   };
 }

@@ -14,7 +14,7 @@ import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
 import { formatUnits } from '../../base/money.ts';
-import type { BankContext, StatementLine } from '../bank.ts';
+import type { BankContext } from '../bank.ts';
 import { OBSERVE } from '../rail.ts';
 import { readCamt } from './camt.ts';
 import { type Ends, extended, fit, missing, newestOf, type Taken } from './continuity.ts';
@@ -22,41 +22,23 @@ import { readCsvStatement } from './csv.statement.ts';
 import { type Chunks, refuseFile } from './decode.ts';
 import { batchIn } from './files.ts';
 import { lineIds } from './identity.ts';
+import { contentPlace, LINES_AT_ONCE, type LineContent, type ReadFile, storeLines, storeOpening } from './lines.ts';
 import { keyIn } from './payee.ts';
 import { MOST_LINES, type ReadLine, type ReadStatement, total } from './read.ts';
-import { returnReason } from './reasons.ts';
-import { type ManualAccount, plainAccount } from './settings.ts';
+import { type ManualAccount } from './settings.ts';
+import * as statementStore from './statements.store.ts';
 import * as store from './store.ts';
 import { inOtherWords, type Worded } from './words.ts';
 
 export interface Imported {
   /** `known`: this very file was taken before, and nothing has changed. */
   outcome: 'taken' | 'known';
-  import: store.ImportRow;
+  import: statementStore.ImportRow;
   /** Sentences about statements that seem to be missing. */
   gaps: string[];
 }
 
-/** The encrypted part of a line; the rest is in columns. */
-export type LineContent = Pick<
-  StatementLine,
-  'reference' | 'key' | 'returnOf' | 'recallOf' | 'funding' | 'free' | 'bookedOn'
->;
-
-const LINES_AT_ONCE = 2_000;
 const SNIFFED = 64;
-
-export const contentPlace = (rail: string, externalId: string): string => `manual_lines.content:${rail}:${externalId}`;
-
-/** A file that was read to its end and is consistent in itself; nothing of it is taken yet. */
-export interface ReadFile {
-  readonly rail: string;
-  readonly account: ManualAccount;
-  readonly format: 'csv' | 'camt.053';
-  readonly statements: readonly ReadStatement[];
-  readonly sha256: Buffer;
-  readonly bytes: number;
-}
 
 /** @throws Refusal 'file_refused' with a sentence */
 export async function readStatement(
@@ -78,7 +60,7 @@ export async function readStatement(
  */
 export async function takeStatement(context: BankContext, tx: Tx, file: ReadFile, by: string): Promise<Imported> {
   await store.lockRail(tx, file.rail);
-  const known = await store.importOf(tx, file.rail, file.account.asset, file.sha256);
+  const known = await statementStore.importOf(tx, file.rail, file.account.asset, file.sha256);
   if (known !== undefined) return { outcome: 'known', import: known, gaps: [] };
   return await take(context, tx, { ...file, statements: await withFilesTakenApart(tx, file) }, by);
 }
@@ -96,7 +78,7 @@ export interface NewLines {
 export async function newLinesOf(context: BankContext, tx: Tx, file: ReadFile): Promise<NewLines> {
   const { rail, account, sha256 } = file;
   await store.lockRail(tx, rail);
-  const taken = await store.importOf(tx, rail, account.asset, sha256);
+  const taken = await statementStore.importOf(tx, rail, account.asset, sha256);
   if (taken !== undefined) return { creditUnits: 0n, debitUnits: 0n, lines: 0, importId: taken.id };
   const all = (await withFilesTakenApart(tx, file)).flatMap(({ lines }) => lines);
   const ids = lineIds(account.asset, all);
@@ -152,7 +134,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
   const ids = lineIds(asset, all);
   const known = await linesThere(context, tx, file, ids, all);
   const now = context.clock.now();
-  const imported = await store.insertImport(tx, rail, {
+  const imported = await statementStore.insertImport(tx, rail, {
     asset,
     format: file.format,
     sha256: file.sha256,
@@ -189,12 +171,12 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
       const days = [...new Set(fresh.map(({ line }) => line.bookedOn))].toSorted();
       const said = { ...ends, to: standsTo, id: place.id, lines: lines.map(({ id }) => id), days };
       const isTorn = taken !== undefined && missing(taken) !== 0n;
-      const shownBefore = isTorn && (!place.isNew || (await store.isShownBefore(tx, rail, asset, said)));
+      const shownBefore = isTorn && (!place.isNew || (await statementStore.isShownBefore(tx, rail, asset, said)));
       const about = { known: lines.length - fresh.length, freshSum, freshFrom: days[0] };
       let fits = fit(taken, ends, { ...about, shownBefore });
       // What looks like a gap may be the same days in other words.
       if (fits.fit === 'gap' && fits.missing !== null && fresh.length > 0 && !isTorn)
-        fits = fit(taken, ends, { ...about, shownBefore: await store.isShownBefore(tx, rail, asset, said) });
+        fits = fit(taken, ends, { ...about, shownBefore: await statementStore.isShownBefore(tx, rail, asset, said) });
       if (fits.fit === 'too_early')
         throw refuseFile('The file has lines from before the first statement taken: they are in its opening balance.');
       if (taken === undefined) await storeOpening(context, tx, file, place.id, ends);
@@ -244,7 +226,12 @@ async function linesThere(
   });
   if (fresh.length === 0) return known;
   const days = [...new Set(fresh.map(({ day }) => day))];
-  const others = await store.linesOfOtherForm(tx, rail, asset, { format, days, without: ids, most: MOST_LINES });
+  const others = await statementStore.linesOfOtherForm(tx, rail, asset, {
+    format,
+    days,
+    without: ids,
+    most: MOST_LINES,
+  });
   if (others.length === 0) return known;
   const taken = others.map(({ content, externalId: id, bookedOn: day, direction, units, chargeUnits, ...of }) => {
     const { free } = JSON.parse(context.vault.decrypt(content, contentPlace(rail, id))) as LineContent;
@@ -307,7 +294,7 @@ async function knownLines(tx: Tx, rail: string, ids: string[], lines: readonly R
   const byId = new Map(ids.map((id, i) => [id, lines[i]]));
   const known = new Set<string>();
   for (let at = 0; at < ids.length; at += LINES_AT_ONCE) {
-    for (const there of await store.linesByIds(tx, rail, ids.slice(at, at + LINES_AT_ONCE))) {
+    for (const there of await statementStore.linesByIds(tx, rail, ids.slice(at, at + LINES_AT_ONCE))) {
       const line = byId.get(there.externalId);
       if (line?.units !== there.units || line.chargeUnits !== there.chargeUnits)
         throw refuseFile(`A line of ${line?.bookedOn} has the reference of one taken before, and another amount.`);
@@ -319,12 +306,12 @@ async function knownLines(tx: Tx, rail: string, ids: string[], lines: readonly R
 
 /** What was taken so far; `unbalanced` when some of it carries no balances; undefined when nothing was taken. */
 export async function takenSoFar(tx: Tx, rail: string, asset: string): Promise<Taken | undefined | 'unbalanced'> {
-  const first = await store.firstStatement(tx, rail, asset);
+  const first = await statementStore.firstStatement(tx, rail, asset);
   if (first === undefined) return undefined;
   const from = endsOf(first);
-  if (from === undefined || !(await store.allHaveBalances(tx, rail, asset))) return 'unbalanced';
+  if (from === undefined || !(await statementStore.allHaveBalances(tx, rail, asset))) return 'unbalanced';
   const sum = await store.sumTaken(tx, rail, asset);
-  const ties = (await store.newestStatements(tx, rail, asset)).flatMap((one) => endsOf(one) ?? []);
+  const ties = (await statementStore.newestStatements(tx, rail, asset)).flatMap((one) => endsOf(one) ?? []);
   const newest = newestOf(ties, from, sum);
   assert(newest !== undefined, 'where there is a first statement there is a newest');
   return { first: from, newest, sum };
@@ -353,7 +340,7 @@ const dayOf = (at: Date, days: number): string => new Date(at.getTime() + days *
  */
 async function standsToOf(tx: Tx, { rail, account }: ReadFile, to: string, now: Date): Promise<string> {
   if (to <= dayOf(now, 1)) return to;
-  const newest = await store.newestTaken(tx, rail, account.asset);
+  const newest = await statementStore.newestTaken(tx, rail, account.asset);
   const yesterday = dayOf(now, -1);
   return newest !== undefined && newest.to > yesterday ? newest.to : yesterday;
 }
@@ -369,118 +356,14 @@ async function placeStatement(
   const { id, sequence, from, to, standsTo, opening, closing } = statement;
   const said = id === '' ? [from, to, String(opening), String(closing), ...ids] : [id, String(sequence), from, to];
   const identity = createHash('sha256').update(JSON.stringify(said)).digest();
-  const there = await store.statementByIdentity(tx, rail, asset, identity);
+  const there = await statementStore.statementByIdentity(tx, rail, asset, identity);
   if (there === undefined) {
     const row = { asset, importId, identity, sequence, from, to, standsTo, opening, closing };
-    return { id: await store.insertStatement(tx, rail, row), isNew: true };
+    return { id: await statementStore.insertStatement(tx, rail, row), isNew: true };
   }
   if (there.opening !== opening || there.closing !== closing)
     throw refuseFile(`The statement of ${from} to ${to} was taken before with other balances.`);
   return { id: there.id, isNew: false };
-}
-
-/** The balance of the account before its first statement is the operator's own money. */
-async function storeOpening(
-  context: BankContext,
-  tx: Tx,
-  { rail, account: { asset } }: ReadFile,
-  statementId: bigint,
-  { opening, from }: Ends,
-): Promise<void> {
-  if (opening < 0n) throw refuseFile('The first statement of the account begins overdrawn.');
-  if (opening === 0n) return;
-  const externalId = store.openingId(asset);
-  const content: LineContent = { reference: 'opening balance', funding: true, free: {} };
-  await store.insertLines(tx, rail, asset, [
-    {
-      externalId,
-      direction: 'credit',
-      units: opening,
-      chargeUnits: 0n,
-      bookedOn: from,
-      statementId,
-      relation: null,
-      content: context.vault.encrypt(JSON.stringify(content), contentPlace(rail, externalId)),
-    },
-  ]);
-}
-
-async function storeLines(
-  context: BankContext,
-  tx: Tx,
-  { rail, account }: ReadFile,
-  statementId: bigint,
-  fresh: readonly { line: ReadLine; id: string }[],
-): Promise<void> {
-  // A reversal of a credit comes after the credit, whatever the order of the file.
-  const undoes = ({ line }: { line: ReadLine }) =>
-    line.direction === 'debit' && (line.reversal || line.returned !== undefined);
-  const inOrder = [...fresh.filter((one) => !undoes(one)), ...fresh.filter(undoes)];
-  let waiting: store.NewLine[] = [];
-  const flush = async () => {
-    if (waiting.length > 0) await store.insertLines(tx, rail, account.asset, waiting);
-    waiting = [];
-  };
-  for (const { line, id } of inOrder) {
-    const relation = relationOf(context, account.asset, line);
-    if (undoes({ line })) await flush();
-    const recallOf = undoes({ line }) && relation !== null ? await undone(tx, rail, account.asset, relation, line) : {};
-    const content: LineContent = { ...meaningOf(line, account, id), ...recallOf };
-    waiting.push({
-      externalId: id,
-      direction: line.direction,
-      units: line.units,
-      chargeUnits: line.chargeUnits,
-      bookedOn: line.bookedOn,
-      statementId,
-      relation,
-      content: context.vault.encrypt(JSON.stringify(content), contentPlace(rail, id)),
-    });
-    if (waiting.length >= LINES_AT_ONCE) await flush();
-  }
-  await flush();
-}
-
-/** The one credit that this debit reverses, if exactly one fits. */
-async function undone(
-  tx: Tx,
-  rail: string,
-  asset: string,
-  relation: Buffer,
-  line: ReadLine,
-): Promise<Partial<LineContent>> {
-  const credits = await store.creditsRelated(tx, rail, asset, relation, line.units);
-  const [credit] = credits;
-  if (credits.length !== 1 || credit === undefined) return {};
-  return { recallOf: { externalId: credit, why: returnReason(line.returned ?? '') } };
-}
-
-/** What a payment keeps when it is returned or reversed: the payer's reference, or the bank's. */
-function relationOf(context: BankContext, asset: string, line: ReadLine): Buffer | null {
-  const reference = line.endToEnd || line.paymentId || line.bankRef;
-  return reference === '' ? null : context.vault.index(`${asset} ${reference}`, 'manual_lines.relation');
-}
-
-function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineContent {
-  const comesBack = line.reversal || line.returned !== undefined;
-  const key = keyIn(line.endToEnd, line.text);
-  const isFunding =
-    line.direction === 'credit' && !comesBack && account.fundingAccounts.includes(plainAccount(line.account));
-  return {
-    reference: line.bankRef || line.paymentId || id,
-    ...(line.direction === 'debit' && !comesBack && key !== undefined ? { key } : {}),
-    ...(line.direction === 'credit' && comesBack && key !== undefined
-      ? { returnOf: { key, why: returnReason(line.returned ?? '') } }
-      : {}),
-    ...(isFunding ? { funding: true } : {}),
-    ...(line.dayIs === 'valued' ? { bookedOn: 'unknown' } : {}),
-    free: {
-      // Our reference may be in either.
-      text: `${line.text} ${line.endToEnd}`.trim(),
-      ...(line.name === '' ? {} : { name: line.name }),
-      ...(line.account === '' ? {} : { account: line.account }),
-    },
-  };
 }
 
 /** The file as a stream, counted and hashed as it is read, after a look at its first bytes. */

@@ -20,10 +20,11 @@ import type { AssetCode } from '../../base/money.ts';
 import { type Bank, type BankAdapter, type BankContext, bankRail, type StatementLine } from '../bank.ts';
 import type { Payee, PayoutStatus, RailHealth, Sending, Sent } from '../rail.ts';
 import { type DeskContext, detailsPlace, type ManualDesk, missingOf, openDesk, unlist } from './desk.ts';
-import { contentPlace, type LineContent } from './import.ts';
+import { contentPlace, type LineContent } from './lines.ts';
 import { endToEndOf, payeeOf } from './payee.ts';
 import { previewStatement, rolledBack } from './preview.ts';
 import { type ManualAccount, type ManualBankSettings, readManualBank } from './settings.ts';
+import * as statementStore from './statements.store.ts';
 import * as store from './store.ts';
 
 export type { DeskContext, Imported, ManualDesk } from './desk.ts';
@@ -94,7 +95,7 @@ export function openManualDesk(settings: ManualBankSettings, context: DeskContex
 }
 
 /** A stored line, in the engine's form. */
-const lineOf = ({ code, accounts }: ManualBankSettings, vault: Vault, row: store.LineRow): StatementLine => ({
+const lineOf = ({ code, accounts }: ManualBankSettings, vault: Vault, row: statementStore.LineRow): StatementLine => ({
   bookedOn: 'day',
   ...(JSON.parse(vault.decrypt(row.content, contentPlace(code, row.externalId))) as LineContent),
   externalId: row.externalId,
@@ -135,7 +136,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
         const { rows, readTo } = await db.asSystem(async (tx) => ({
           // Read before the lines: what is taken in between is for the next read.
           readTo: await coverage(tx, settings),
-          rows: await store.linesAfter(tx, code, after, PAGE_LINES + 1),
+          rows: await statementStore.linesAfter(tx, code, after, PAGE_LINES + 1),
         }));
         const page = rows.slice(0, PAGE_LINES);
         return {
@@ -180,7 +181,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
 
     balance: (asset) =>
       asked('the balance', async () => {
-        const newest = await db.asSystem((tx) => store.newestStatement(tx, code, asset));
+        const newest = await db.asSystem((tx) => statementStore.newestStatement(tx, code, asset));
         if (newest === undefined || newest.closing === null)
           throw new Unavailable(code, 'no statement with a balance was taken in');
         return newest.closing;
@@ -196,7 +197,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
 async function coverage(tx: Tx, { code, accounts }: ManualBankSettings): Promise<Record<AssetCode, Date>> {
   const covered: [AssetCode, Date][] = [];
   for (const { asset } of accounts) {
-    const newest = await store.newestTaken(tx, code, asset);
+    const newest = await statementStore.newestTaken(tx, code, asset);
     if (newest === undefined || ((await missingOf(tx, code, asset)) ?? 0n) !== 0n) continue;
     const lastDay = lastDayOf(newest);
     const isOver = newest.importedAt.getTime() >= lastDay.getTime() + DAY_MS;
@@ -220,7 +221,7 @@ async function health(
   const states = await db.asSystem(async (tx) => {
     const all = [];
     for (const { asset } of accounts) {
-      const newest = await store.newestTaken(tx, code, asset);
+      const newest = await statementStore.newestTaken(tx, code, asset);
       // A statement covers its last day until that day is over.
       const ageMs = newest === undefined ? null : Math.max(0, now - lastDayOf(newest).getTime() - DAY_MS);
       all.push({ asset, ageMs, missing: await missingOf(tx, code, asset) });

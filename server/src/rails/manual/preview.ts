@@ -10,8 +10,10 @@ import { assert } from '../../base/errors.ts';
 import { openLog } from '../../base/log.ts';
 import { type BankAdapter, type BankContext, readerOf, type StatementLine } from '../bank.ts';
 import type { RailFact } from '../rail.ts';
-import { newLinesOf, type ReadFile, takeStatement } from './import.ts';
-import * as store from './store.ts';
+import { newLinesOf, takeStatement } from './import.ts';
+import { type ReadFile } from './lines.ts';
+
+import * as statementStore from './statements.store.ts';
 
 /** The meaning of one new line of a statement. */
 export interface PreviewedLine {
@@ -73,16 +75,16 @@ export async function rolledBack<T>(db: Database, body: (tx: Tx) => Promise<T>):
 export function previewStatement(
   context: BankContext,
   adapter: BankAdapter,
-  { file, lineOf }: { file: ReadFile; lineOf(row: store.LineRow): StatementLine },
+  { file, lineOf }: { file: ReadFile; lineOf(row: statementStore.LineRow): StatementLine },
 ): Promise<StatementPreview> {
   const { rail, account } = file;
   return rolledBack(context.db, async (tx) => {
     const facts: RailFact[] = [];
     const quiet: BankContext = { ...context, log: silent, report: async (_tx, fact) => void facts.push(fact) };
     const { creditUnits, debitUnits, lines: newLines } = await newLinesOf(quiet, tx, file);
-    const last = await store.lastLine(tx, rail);
+    const last = await statementStore.lastLine(tx, rail);
     const taken = await takeStatement(quiet, tx, file, 'preview');
-    const rows = await store.linesAfter(tx, rail, last, MOST_SHOWN);
+    const rows = await statementStore.linesAfter(tx, rail, last, MOST_SHOWN);
     const reader = readerOf(adapter, quiet);
     const lines: PreviewedLine[] = [];
     for (const row of rows) {

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { OrdersContext } from '../../../src/orders/index.ts';
+import type { OrdersContext } from '../../../src/orders/context.ts';
 import { operator } from '../../../src/protocols/operator/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { makeReference } from '../../../src/rails/reference.ts';

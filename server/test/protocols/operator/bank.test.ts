@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import type { OrdersContext } from '../../../src/orders/index.ts';
+import type { OrdersContext } from '../../../src/orders/context.ts';
 import { operator } from '../../../src/protocols/operator/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { openMovements } from '../../../src/treasury/index.ts';

@@ -4,7 +4,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { Client as Postgres } from 'pg';
 import { encryptLink, LINK_FOR_MS } from '../../../src/customers/index.ts';
 import { addEndpoint } from '../../../src/events/index.ts';
-import type { OrdersContext } from '../../../src/orders/index.ts';
+import type { OrdersContext } from '../../../src/orders/context.ts';
 import { heldDestination } from '../../../src/partners/index.ts';
 import { checkout, sandboxSender } from '../../../src/protocols/checkout/index.ts';
 import { operator } from '../../../src/protocols/operator/index.ts';

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { blockCustomer } from '../../../src/customers/index.ts';
 import { declareInstallation, RIGHTS, ROLES, sealAudit, setRule, verifyAudit } from '../../../src/operators/index.ts';
-import type { OrdersContext } from '../../../src/orders/index.ts';
+import type { OrdersContext } from '../../../src/orders/context.ts';
 import { OPERATOR_API_ACTIONS, operator } from '../../../src/protocols/operator/index.ts';
 import { openMovements } from '../../../src/treasury/index.ts';
 import { openClient } from '../../support/client.ts';

@@ -1,0 +1,318 @@
+/**
+ * Correcting entries, as far as they touch deposits, debts and unexplained debits.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert, Refusal } from '../../base/errors.ts';
+import { closeCases, findCase, openCase } from '../../compliance/index.ts';
+import { findCustomer } from '../../customers/index.ts';
+import { type Account, chart, type Entry, isPosted, move, post } from '../../ledger/index.ts';
+import type { Rail } from '../../rails/rail.ts';
+import { wakeDeposit } from '../deposits/dormant.ts';
+import { requireDust, writeOff } from '../deposits/dust.ts';
+import { areHeld } from '../deposits/held.store.ts';
+import type { DepositRow } from '../deposits/store.ts';
+import * as depositStore from '../deposits/store.ts';
+import { requireUndone, undoExchange } from '../payouts/undone.ts';
+import { inSuspense } from '../refunds/request.ts';
+import * as store from '../store.ts';
+
+/**
+ * Books money that is in a wallet but not in the books: to suspense, until a person refunds it or assigns it to its order.
+ */
+export async function bookFound(
+  tx: Tx,
+  found: {
+    rail: string;
+    custody: Account;
+    units: bigint;
+    externalId: string;
+    reference: string;
+    entry: Omit<Entry, 'lines'>;
+    now: Date;
+  },
+): Promise<void> {
+  const { rail, custody, units, externalId, reference, entry, now } = found;
+  const { asset } = custody;
+  const suspense = chart.suspense(rail, asset);
+  const posted = await post(tx, { ...entry, lines: move(custody, suspense, units) });
+  assert(posted.outcome === 'posted', `what was found as ${externalId} is booked once`);
+  const { id } = await depositStore.insertDeposit(tx, {
+    ...{ rail, external_id: externalId, asset, units, target: '', order_id: null, partner_id: null },
+    ...{ state: 'suspense', reference, facts: {}, seen_at: now, payer: 'unknown', origin: 'credit' },
+  });
+  await depositStore.changeDeposit(tx, id, {
+    state: 'suspense',
+    bookedTo: suspense.code,
+    why: 'found',
+    confirmedAt: now,
+  });
+  await openCase(tx, {
+    kind: 'unexpected_credit',
+    subject: `deposit:${id}`,
+    reason: 'found in a wallet of ours by comparing, and booked by two people',
+    facts: { units: String(units), asset, reference },
+    now,
+  });
+}
+
+export const CASE_CORRECTIONS = ['fee', 'debt', 'dust', 'lost_order', 'undone'] as const;
+/**
+ * - `fee`: an unexplained debit was a bank charge: a cost of its rail, not a loss;
+ * - `debt`: a customer's debt is written off: a loss;
+ * - `dust`: a deposit in suspense that is too small to handle: rounding;
+ * - `lost_order`: an unexplained debit paid an order that a restore has lost, and a deposit in suspense was that order's
+ *   payment. The deposit becomes the operator's, and the debit is no loss: the entry books the exchange that the order was,
+ *   without its fees. The part of the deposit already refunded is not taken. If an order had several debits (a payout, and a
+ *   refund of the excess), each further debit names the same deposit; if it was paid in parts, each further deposit names,
+ *   through its own case, the first deposit.
+ * - `undone`: an order's payout was returned and its deposit was reversed: the exchange is undone, and nobody owes anything
+ *   for it.
+ */
+export type CaseCorrection = (typeof CASE_CORRECTIONS)[number];
+
+/** What a case that an entry can close is about: current asset and amount, and the outside's reference. */
+export interface Correctable {
+  kind: string;
+  subject: string;
+  open: boolean;
+  asset: string;
+  units: bigint;
+  reference: string;
+}
+
+const unfit = (why: string) => new Refusal('does_not_fit', { why });
+
+/**
+ * Locked when it is about a deposit. @throws Refusal 'unknown_case' | 'does_not_fit' when no entry closes a case of its kind
+ */
+export async function lookCorrectable(tx: Tx, id: bigint): Promise<Correctable> {
+  const found = (await findCase(tx, id))?.found;
+  if (found === undefined) throw new Refusal('unknown_case');
+  const { kind, subject, facts, closedAt } = found;
+  const about = { kind, subject, open: closedAt === null };
+  if (kind === 'unexplained_debit')
+    return {
+      ...about,
+      ...{ asset: String(facts.asset), units: BigInt(String(facts.units)), reference: String(facts.reference) },
+    };
+  if (kind !== 'customer_owes' && kind !== 'deposit_lost' && !isOfDeposit(kind))
+    throw unfit(`no entry ends a case of kind ${kind}`);
+  const { row } = await debtOf(tx, subject);
+  if (isOfDeposit(kind)) return { ...about, asset: row.asset, units: inSuspense(row), reference: row.reference };
+  return { ...about, asset: row.asset, units: row.lost_units, reference: row.reference };
+}
+
+/** Kinds of cases about unassigned money in suspense. */
+const isOfDeposit = (kind: string): boolean =>
+  kind === 'unexpected_credit' || kind === 'dormant' || (kind.startsWith('deposit_') && kind !== 'deposit_lost');
+
+/** Locks its order first. */
+async function debtOf(tx: Tx, subject: string): Promise<{ row: DepositRow }> {
+  const id = BigInt(/^deposit:([0-9]+)$/.exec(subject)?.[1] ?? '0');
+  const known = await depositStore.depositById(tx, id);
+  if (known === undefined) throw unfit('its deposit is not in the books');
+  if (known.order_id !== null) await store.lock(tx, known.order_id);
+  const row = await depositStore.lockDepositById(tx, id);
+  assert(row !== undefined, `deposit ${id} stays where it is`);
+  return { row };
+}
+
+export interface CaseCorrectionInput {
+  case: bigint;
+  as: CaseCorrection;
+  evidence: string;
+  units: bigint;
+  /**
+   * For `undone`: the returned payout's deposit. For `lost_order`: the deposit that paid the order; for the case of a further
+   * deposit, the first one.
+   */
+  deposit?: bigint | undefined;
+}
+
+/** Checks a correction as requested. @throws Refusal 'unknown_case' | 'does_not_fit' */
+export async function requireCorrectable(tx: Tx, input: CaseCorrectionInput): Promise<Correctable> {
+  const about = await lookCorrectable(tx, input.case);
+  if (!about.open) throw unfit('the case is closed');
+  if (!fitsKind(input.as, about.kind))
+    throw unfit(`a correction as ${input.as} does not end a case of kind ${about.kind}`);
+  if (input.evidence !== about.reference)
+    throw unfit(`the evidence is not the reference of the case, ${about.reference}`);
+  if (about.units === 0n || input.units !== about.units)
+    throw unfit('the amount is not all of what the case is about now');
+  if ((input.as === 'lost_order' || input.as === 'undone') !== (input.deposit !== undefined))
+    throw new Refusal('malformed_field', {
+      fields: { deposit: 'must be named with lost_order and undone, and with nothing else' },
+    });
+  if (input.as === 'undone') await requireUndone(tx, (await debtOf(tx, about.subject)).row, input.deposit ?? 0n);
+  if (input.as === 'lost_order') {
+    const first = await lockGiven(tx, input.deposit ?? 0n);
+    if (isOfDeposit(about.kind)) {
+      if (!isGiven(first)) throw unfit('the deposit that is named was given for no lost order');
+      requireFree(await lockGiven(tx, depositOf(about)));
+    } else if (!isGiven(first)) requireFree(first);
+  }
+  if (input.as === 'dust') await requireDust(tx, (await debtOf(tx, about.subject)).row);
+  if (about.kind === 'unexplained_debit') await requireUnexplained(tx, debitEntry(about));
+  return about;
+}
+
+async function requireUnexplained(tx: Tx, debit: string): Promise<void> {
+  if (!(await isPosted(tx, debit))) throw unfit('what left is not in the books');
+  if (await isPosted(tx, `${debit}:undone`)) throw unfit('it was explained since');
+  for (const made of [`${debit}:fee`, lostOrderEntry(debit)])
+    if (await isPosted(tx, made)) throw unfit('it is corrected already');
+}
+
+/** Id of the entry that says that an unexplained debit paid a lost order. */
+export const lostOrderEntry = (debit: string): string => `${debit}:order`;
+
+/** Separates that entry's id from the number of a further deposit. */
+export const LOST_PART = ':with_';
+
+const debitEntry = ({ subject }: Correctable): string => {
+  const at = subject.indexOf(':');
+  return `out_${subject.slice(0, at)}_${subject.slice(at + 1)}`;
+};
+
+const fitsKind = (as: CaseCorrection, kind: string): boolean =>
+  ({
+    fee: kind === 'unexplained_debit',
+    debt: kind === 'customer_owes',
+    undone: kind === 'customer_owes' || kind === 'deposit_lost',
+    dust: isOfDeposit(kind),
+    lost_order: kind === 'unexplained_debit' || isOfDeposit(kind),
+  })[as];
+
+const depositOf = ({ subject }: Correctable): bigint => BigInt(subject.replace('deposit:', ''));
+
+/** Locks a deposit without an order. @throws Refusal 'unknown_deposit' | 'does_not_fit' */
+async function lockGiven(tx: Tx, id: bigint): Promise<DepositRow> {
+  const row = await depositStore.lockDepositById(tx, id);
+  if (row === undefined) throw new Refusal('unknown_deposit', {});
+  if (row.order_id !== null) throw unfit('the deposit is of an order that the books have');
+  if (await areHeld(tx, [row])) throw unfit('an operator holds the deposit: release it first');
+  return row;
+}
+
+/** An earlier entry took it as the payment of a lost order. */
+const isGiven = ({ state, booked_to }: DepositRow): boolean =>
+  state === 'applied' && IS_LOST_ORDER.test(booked_to ?? '');
+const IS_LOST_ORDER = /^out_.+:order$/;
+
+/** @throws Refusal 'does_not_fit' when nothing of it is free in suspense */
+function requireFree(row: DepositRow): void {
+  if (row.state !== 'suspense' || row.taken_units > 0n || inSuspense(row) === 0n)
+    throw unfit('the deposit does not lie in suspense');
+}
+
+/**
+ * Books the exchange that the lost order was. If the treasury lacks the amount, its position account covers it, because the
+ * money has left.
+ */
+async function bookLostOrder(
+  tx: Tx,
+  { about, deposit, entry }: { about: Correctable; deposit: bigint; entry: Omit<Entry, 'lines'> & { by: string } },
+): Promise<void> {
+  const row = await lockGiven(tx, deposit);
+  const { by: _, ...posting } = entry;
+  const isFirst = !isGiven(row);
+  await wakeGiven(tx, row, entry);
+  const given = isFirst ? move(chart.suspense(row.rail, row.asset), chart.treasury(row.asset), inSuspense(row)) : [];
+  const left = (from: Account) => move(from, chart.loss(about.asset), about.units);
+  let posted = await post(tx, { ...posting, lines: [...given, ...left(chart.treasury(about.asset))] });
+  if (posted.outcome === 'short')
+    posted = await post(tx, { ...posting, lines: [...given, ...left(chart.fx(about.asset))] });
+  if (posted.outcome !== 'posted') throw unfit('the loss it was booked as is not there any more');
+  if (isFirst) await markGiven(tx, row, entry);
+}
+
+/** Books a further part of a lost order's payment. */
+async function bookLostPart(
+  tx: Tx,
+  { row, first, entry }: { row: DepositRow; first: DepositRow; entry: Omit<Entry, 'lines' | 'id'> & { by: string } },
+): Promise<void> {
+  const id = `${first.booked_to}${LOST_PART}${row.id}`;
+  const { by: _, ...posting } = entry;
+  await wakeGiven(tx, row, entry);
+  const lines = move(chart.suspense(row.rail, row.asset), chart.treasury(row.asset), inSuspense(row));
+  const posted = await post(tx, { ...posting, id, lines });
+  if (posted.outcome !== 'posted') throw unfit('it does not lie in suspense any more');
+  await markGiven(tx, row, { ...entry, id });
+}
+
+const wakeGiven = (tx: Tx, row: DepositRow, { by, at }: { by: string; at: Date }): Promise<void> =>
+  wakeDeposit(tx, row, { by, why: 'it was given for an order that is lost', now: at });
+
+/** Records the entry's id, so that the deposit is found if the debit turns out to have paid something else (facts.ts). */
+async function markGiven(tx: Tx, row: DepositRow, { id, by, at }: { id: string; by: string; at: Date }): Promise<void> {
+  await depositStore.changeDeposit(tx, row.id, { state: 'applied', bookedTo: id, takenUnits: inSuspense(row) });
+  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given for a lost order, says ${by}`, now: at });
+}
+
+/** @throws Refusal as `requireCorrectable` */
+export async function correctCase(
+  context: { rails: ReadonlyMap<string, Rail> },
+  tx: Tx,
+  input: CaseCorrectionInput & { by: string; now: Date },
+): Promise<void> {
+  const about = await requireCorrectable(tx, input);
+  const { by, now } = input;
+  const { asset, units, subject, kind } = about;
+  if (input.as === 'dust') return await writeOff(tx, (await debtOf(tx, subject)).row, { by, now });
+  if (input.as === 'undone') {
+    const undoing = await requireUndone(tx, (await debtOf(tx, subject)).row, input.deposit ?? 0n);
+    const facts = {
+      correction: input.as,
+      case: String(input.case),
+      evidence: input.evidence,
+      by,
+      deposit: String(input.deposit),
+    };
+    return await undoExchange(context, tx, undoing, {
+      id: `correct_case_${input.case}`,
+      kind: 'correction',
+      at: now,
+      facts,
+      by,
+    });
+  }
+  if (input.as === 'lost_order' && isOfDeposit(kind)) {
+    const [row, first] = [await lockGiven(tx, depositOf(about)), await lockGiven(tx, input.deposit ?? 0n)];
+    const facts = {
+      correction: input.as,
+      case: String(input.case),
+      evidence: input.evidence,
+      by,
+      deposit: String(row.id),
+    };
+    return await bookLostPart(tx, { row, first, entry: { kind: 'correction', at: now, facts, by } });
+  }
+  const facts = { correction: input.as, case: String(input.case), evidence: input.evidence, by };
+  // If the debit turns out to belong to a payout, it is reversed together with this entry (facts.ts).
+  const id =
+    input.as === 'fee'
+      ? `${debitEntry(about)}:fee`
+      : input.as === 'lost_order'
+        ? lostOrderEntry(debitEntry(about))
+        : `correct_case_${input.case}`;
+  const entry = { id, kind: 'correction', at: now, facts };
+  const loss = chart.loss(asset);
+  if (input.as === 'lost_order' && input.deposit !== undefined) {
+    const lost = { ...entry, facts: { ...facts, deposit: String(input.deposit) }, by };
+    await bookLostOrder(tx, { about, deposit: input.deposit, entry: lost });
+  } else if (input.as === 'fee') {
+    const rail = subject.slice(0, subject.indexOf(':'));
+    const posted = await post(tx, { ...entry, lines: move(chart.cost(rail, asset), loss, units) });
+    if (posted.outcome !== 'posted') throw unfit('the loss it was booked as is not there any more');
+  } else {
+    const { row } = await debtOf(tx, subject);
+    const [account, customerId] = (row.lost_to ?? '').split(':');
+    if (row.state !== 'lost' || account !== 'receivable' || customerId === undefined) throw unfit('nobody owes it');
+    const { partnerId } = await findCustomer(tx, customerId);
+    const owed = chart.receivable(customerId, partnerId, asset);
+    const posted = await post(tx, { ...entry, lines: move(loss, owed, units) });
+    if (posted.outcome !== 'posted') throw unfit('so much is not owed any more');
+    await depositStore.markReplaced(tx, row.id);
+  }
+  await closeCases(tx, { kind: kind as 'customer_owes', subject, outcome: `corrected as ${input.as} by ${by}`, now });
+}

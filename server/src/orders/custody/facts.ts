@@ -1,0 +1,250 @@
+/**
+ * Facts about our own wallets and accounts: costs, funding, and money that no order explains.
+ *
+ * Money is never rejected: what cannot be placed is booked to suspense and becomes a case.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+import { enqueue } from '../../base/jobs.ts';
+import { closeCases, openCase } from '../../compliance/index.ts';
+import { type Account, balance, chart, isPosted, move, post, undo } from '../../ledger/index.ts';
+import type { Rail } from '../../rails/rail.ts';
+import type { Context, Of } from '../context.ts';
+import { isDust } from '../deposits/dust.store.ts';
+import type { DepositRow } from '../deposits/store.ts';
+import * as depositStore from '../deposits/store.ts';
+import { allFirst } from '../payouts/queue.store.ts';
+import { LOST_PART, lostOrderEntry } from './correct.ts';
+
+export async function bookCost(
+  context: Context,
+  tx: Tx,
+  fact: { rail: string; key: string; cost?: { asset: string; units: bigint } },
+): Promise<void> {
+  if (fact.cost === undefined || fact.cost.units === 0n) return;
+  const rail = context.rails.get(fact.rail);
+  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  const { asset, units } = fact.cost;
+  const id = `cost_${fact.key}`;
+  await bookGone(context, tx, {
+    id,
+    kind: 'rail_cost',
+    rail,
+    to: chart.cost(rail.code, asset),
+    units,
+    facts: { key: fact.key },
+  });
+}
+
+export async function costChanged(context: Context, tx: Tx, fact: Of<'cost_changed'>): Promise<void> {
+  const rail = context.rails.get(fact.rail);
+  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  const { key, asset } = fact;
+  const cost = chart.cost(rail.code, asset);
+  const more = fact.units - fact.before;
+  const entry = { id: `cost_${key}:${fact.externalId}`, kind: 'rail_cost', facts: { key } };
+  if (more > 0n) return await bookGone(context, tx, { ...entry, rail, to: cost, units: more });
+  const custody = chart.custody(rail.code, rail.wallets.payouts, asset);
+  const posted = await post(tx, { ...entry, at: context.clock.now(), lines: move(custody, cost, -more) });
+  assert(posted.outcome !== 'short', `what ${key} did not cost after all was booked as its cost`);
+}
+
+/** The operator's own money, incoming: from now on it can fund orders, or pay for gas. */
+export async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_confirmed'>): Promise<void> {
+  const rail = context.rails.get(fact.rail);
+  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  const to = fact.forGas === true ? chart.capital(fact.asset) : chart.treasury(fact.asset);
+  await post(tx, {
+    id: `fund_${fact.rail}_${fact.externalId}`,
+    kind: 'funding',
+    at: context.clock.now(),
+    facts: { reference: fact.reference },
+    lines: move(chart.custody(rail.code, rail.wallets.payouts, fact.asset), to, fact.units),
+  });
+  await fundsArrived(tx, context.clock.now());
+}
+
+/** New funds have arrived: the orders whose turn it is check again. What one of them leaves is for the next. */
+export async function fundsArrived(tx: Tx, now: Date): Promise<void> {
+  for (const { id } of await allFirst(tx)) {
+    enqueue(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
+  }
+}
+
+/**
+ * Unidentified money at the paying wallet: booked to suspense like any other; a person refunds it or assigns it to its order.
+ */
+export async function unexpectedCredit(context: Context, tx: Tx, fact: Of<'credit_unexpected'>): Promise<void> {
+  const now = context.clock.now();
+  const rail = context.rails.get(fact.rail);
+  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  if ((await depositStore.lockDeposit(tx, fact.rail, fact.externalId)) !== undefined) return;
+  const suspense = chart.suspense(rail.code, fact.asset);
+  await post(tx, {
+    id: `credit_${fact.rail}_${fact.externalId}`,
+    kind: 'unexpected_credit',
+    at: now,
+    facts: { reference: fact.reference },
+    lines: move(chart.custody(rail.code, rail.wallets.payouts, fact.asset), suspense, fact.units),
+  });
+  const row = await depositStore.insertDeposit(tx, {
+    rail: fact.rail,
+    external_id: fact.externalId,
+    asset: fact.asset,
+    units: fact.units,
+    target: '',
+    order_id: null,
+    partner_id: null,
+    state: 'suspense',
+    reference: fact.reference,
+    facts: {},
+    seen_at: now,
+    payer: 'unknown',
+    origin: 'credit',
+  });
+  const dust = await isDust(tx, row);
+  const about = {
+    state: 'suspense',
+    bookedTo: suspense.code,
+    why: 'unexpected_credit',
+    confirmedAt: now,
+    dust,
+  } as const;
+  await depositStore.changeDeposit(tx, row.id, about);
+  if (dust) return;
+  await openCase(tx, {
+    kind: 'unexpected_credit',
+    subject: `deposit:${row.id}`,
+    reason: 'paid to the wallet that pays, by nobody known',
+    facts: { units: String(fact.units), asset: fact.asset, reference: fact.reference, payer: fact.payer },
+    now,
+  });
+}
+
+export async function unexplainedDebit(context: Context, tx: Tx, fact: Of<'unexplained_debit'>): Promise<void> {
+  await bookOutOfNowhere(context, tx, fact);
+  await openCase(tx, {
+    kind: 'unexplained_debit',
+    subject: `${fact.rail}:${fact.externalId}`,
+    reason: 'money left and no payout of ours explains it',
+    facts: { units: String(fact.units), asset: fact.asset, reference: fact.reference },
+    now: context.clock.now(),
+  });
+}
+
+/** It was booked as unexplained before it was known to belong to a payout: reversed line by line, under the payout's key. */
+export async function undoDebit(
+  context: Context,
+  tx: Tx,
+  rail: string,
+  externalId: string,
+  key: string,
+): Promise<void> {
+  const id = `out_${rail}_${externalId}`;
+  const now = context.clock.now();
+  // Two people may have declared it a charge since.
+  const fee = { id: `${id}:fee:undone`, kind: 'debit_explained', at: now, facts: { payout: key } };
+  assert((await undo(tx, `${id}:fee`, fee)).outcome !== 'short', `entry ${id}:fee can be undone`);
+  await undoLostOrder(tx, id, key, now);
+  const posted = await undo(tx, id, { id: `${id}:undone`, kind: 'debit_explained', at: now, facts: { movement: key } });
+  assert(posted.outcome !== 'short', `entry ${id} can be undone`);
+  await closeCases(tx, { kind: 'unexplained_debit', subject: `${rail}:${externalId}`, outcome: `it was ${key}`, now });
+}
+
+/** Two people had declared that it paid a lost order: the deposits taken for it return to suspense, each with a case. */
+async function undoLostOrder(tx: Tx, debit: string, key: string, now: Date): Promise<void> {
+  const lost = lostOrderEntry(debit);
+  if (!(await isPosted(tx, lost))) return;
+  // If the deposit was taken for another debit before, this entry took nothing of it.
+  await undoEntry(tx, lost, key, now);
+  for (const given of await depositStore.depositsBookedBy(tx, lost, LOST_PART)) await undoGiven(tx, given, key, now);
+}
+
+async function undoGiven(tx: Tx, given: DepositRow, key: string, now: Date): Promise<void> {
+  assert(given.booked_to !== null, `deposit ${given.id} was booked`);
+  if (given.booked_to.includes(LOST_PART)) await undoEntry(tx, given.booked_to, key, now);
+  const suspense = chart.suspense(given.rail, given.asset);
+  if (given.state === 'lost') {
+    // Its rail reversed it since, which was booked as our loss. It is in suspense again, so there is no loss.
+    const lines = move(suspense, chart.loss(given.asset), given.taken_units);
+    const entry = { id: `dep_${given.id}:lost_again`, kind: 'debit_explained', at: now, facts: { payout: key }, lines };
+    assert((await post(tx, entry)).outcome === 'posted', `the loss of deposit ${given.id} cannot be undone`);
+    await depositStore.changeDeposit(tx, given.id, { state: 'reversed', bookedTo: suspense.code, takenUnits: 0n });
+    return await closeCases(tx, { subject: `deposit:${given.id}`, outcome: `nothing was made of it: ${key}`, now });
+  }
+  await depositStore.changeDeposit(tx, given.id, { state: 'suspense', bookedTo: suspense.code, takenUnits: 0n });
+  await openCase(tx, {
+    kind: 'deposit_unknown_target',
+    subject: `deposit:${given.id}`,
+    reason: `taken for what a lost order was given, whose payout turned out to be ${key}`,
+    facts: { units: String(given.units), asset: given.asset, reference: given.reference },
+    now,
+  });
+}
+
+async function undoEntry(tx: Tx, id: string, key: string, now: Date): Promise<void> {
+  const entry = { id: `${id}:undone`, kind: 'debit_explained', at: now, facts: { payout: key } };
+  assert((await undo(tx, id, entry)).outcome === 'posted', `entry ${id} cannot be undone`);
+}
+
+export async function bookOutOfNowhere(
+  context: Context,
+  tx: Tx,
+  fact: { rail: string; externalId: string; asset: string; units: bigint; reference: string; ofDeposits?: boolean },
+): Promise<void> {
+  const rail = context.rails.get(fact.rail);
+  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  await bookGone(context, tx, {
+    id: `out_${fact.rail}_${fact.externalId}`,
+    kind: 'unexplained_debit',
+    rail,
+    ...(fact.ofDeposits === true ? { wallet: rail.wallets.deposits } : {}),
+    to: chart.loss(fact.asset),
+    units: fact.units,
+    facts: { reference: fact.reference },
+  });
+}
+
+/**
+ * Money that left a wallet is booked out, whatever the books say was free there. The free part may be less, because the rest
+ * is held for payouts or came in unseen. The part beyond it is booked as `uncovered`, with a case, until a person knows its
+ * source.
+ */
+export async function bookGone(
+  context: Context,
+  tx: Tx,
+  gone: {
+    id: string;
+    kind: string;
+    rail: Rail;
+    /** The wallet that payouts leave from, by default. */
+    wallet?: string;
+    to: Account;
+    units: bigint;
+    facts: Record<string, string>;
+    orderId?: bigint;
+  },
+): Promise<void> {
+  const { id, kind, rail, to, units, facts, orderId } = gone;
+  const { asset } = to;
+  const now = context.clock.now();
+  const custody = chart.custody(rail.code, gone.wallet ?? rail.wallets.payouts, asset);
+  const entry = { id, kind, at: now, facts, ...(orderId === undefined ? {} : { orderId }) };
+  // The uncovered part depends on the balance of the day, so posting again would be a different entry under the same name.
+  if (await isPosted(tx, id)) return;
+  const posted = await post(tx, { ...entry, lines: move(to, custody, units) });
+  if (posted.outcome !== 'short') return;
+  const there = await balance(tx, custody);
+  const free = there.units - there.heldUnits;
+  const uncovered = units - free;
+  const inParts = [...move(to, custody, free), ...move(to, chart.uncovered(rail.code, asset), uncovered)];
+  const booked = await post(tx, { ...entry, lines: inParts });
+  assert(booked.outcome === 'posted', `what is gone of ${custody.code} is booked`);
+  await openCase(tx, {
+    kind: 'uncovered',
+    subject: custody.code,
+    reason: 'more has left the wallet than the books had free there',
+    facts: { units: String(uncovered), asset, entry: id },
+    now,
+  });
+}

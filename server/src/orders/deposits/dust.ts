@@ -1,0 +1,117 @@
+/**
+ * Writing off dust: an unclaimed amount in suspense that is too small to handle is booked as rounding, which ends its
+ * deposit. Two people approve it: for one deposit that has a case, or for many of an asset at once, oldest first.
+ *
+ * A later claim is paid as goodwill, from the operator's own money. Never written off: what an operator holds, what belongs
+ * to an order blocked by law or to a blocked customer, or what a refund names.
+ *
+ * Not here: what dust is (dust.store.ts), reconciliation breaks that are dust (reconcile/correct.ts).
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert, Refusal } from '../../base/errors.ts';
+import { closeCases } from '../../compliance/index.ts';
+import { findCustomer } from '../../customers/index.ts';
+import { chart, move, post } from '../../ledger/index.ts';
+import * as store from '../store.ts';
+import { wakeDeposit } from './dormant.ts';
+import { dustThreshold, oldestDust } from './dust.store.ts';
+import { areHeld } from './held.store.ts';
+import type { DepositRow } from './store.ts';
+import * as depositStore from './store.ts';
+
+/** One transaction writes off all of them, one entry each: well below the statement timeout. */
+export const MAX_DUST = 200;
+
+export interface DustInput {
+  asset: string;
+  /** Only deposits seen before this time. */
+  before: Date;
+  /** At most this many, oldest first. */
+  most: number;
+}
+
+export interface DustPile {
+  asset: string;
+  count: number;
+  units: bigint;
+  /** Ids of the deposits: others are not written off. */
+  deposits: string[];
+}
+
+const unfit = (why: string) => new Refusal('does_not_fit', { why });
+
+/** What would be written off now. Locks every order, then every deposit. */
+export async function lookDust(tx: Tx, input: DustInput): Promise<DustPile> {
+  const rows = await lockDust(tx, input);
+  return {
+    asset: input.asset,
+    count: rows.length,
+    units: rows.reduce((sum, row) => sum + row.units, 0n),
+    deposits: rows.map(({ id }) => String(id)),
+  };
+}
+
+async function lockDust(tx: Tx, { asset, before, most }: DustInput): Promise<DepositRow[]> {
+  const known = await oldestDust(tx, { asset, before, most });
+  const orders = [...new Set(known.flatMap(({ order_id: id }) => (id === null ? [] : [id])))].sort(byNumber);
+  for (const id of orders) await store.lock(tx, id);
+  const rows: DepositRow[] = [];
+  for (const { id } of known.sort((a, b) => byNumber(a.id, b.id))) {
+    const row = await depositStore.lockDepositById(tx, id);
+    if (row?.dust === true && (await keptFrom(tx, row)) === undefined) rows.push(row);
+  }
+  return rows;
+}
+
+const byNumber = (a: bigint, b: bigint): number => (a < b ? -1 : 1);
+
+/** Why a deposit is not written off; undefined when it may be. */
+async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
+  if (row.state !== 'suspense' || row.taken_units > 0n) return 'it does not lie in suspense as a whole';
+  if (row.refund_units > 0n) return 'a refund names some of it';
+  if (await areHeld(tx, [row])) return 'an operator holds it: release it first';
+  const order = row.order_id === null ? undefined : await store.get(tx, row.order_id);
+  if (order === undefined) return undefined;
+  if (order.state === 'frozen') return 'its order is stopped by law';
+  return (await findCustomer(tx, order.customerId)).blocked ? 'its customer is blocked' : undefined;
+}
+
+/** @throws Refusal 'does_not_fit' when there is none */
+export async function writeOffDust(tx: Tx, input: DustInput & { by: string; now: Date }): Promise<DustPile> {
+  const pile = await lookDust(tx, input);
+  if (pile.count === 0) throw unfit(`no dust of ${input.asset} that may be written off came before that`);
+  for (const row of await lockDust(tx, input)) await writeOff(tx, row, input);
+  return pile;
+}
+
+/**
+ * Checks that a deposit with a case may be written off as dust: it is below its asset's threshold now.
+ *
+ * @param row locked, its order before it
+ * @throws Refusal 'does_not_fit'
+ */
+export async function requireDust(tx: Tx, row: DepositRow): Promise<void> {
+  const below = await dustThreshold(tx, row.asset);
+  if (below === undefined || row.units >= below)
+    throw unfit(`so much of ${row.asset} is no dust (dust set says below which amount it is)`);
+  const why = await keptFrom(tx, row);
+  if (why !== undefined) throw unfit(why);
+}
+
+/** @param row locked, and checked */
+export async function writeOff(tx: Tx, row: DepositRow, { by, now }: { by: string; now: Date }): Promise<void> {
+  await wakeDeposit(tx, row, { by, why: 'it is written off', now });
+  const { id, rail, asset, units, order_id: orderId, reference } = row;
+  const rounding = chart.rounding(asset);
+  const posted = await post(tx, {
+    id: `dust_${id}`,
+    kind: 'dust_written_off',
+    ...(orderId === null ? {} : { orderId }),
+    at: now,
+    facts: { deposit: String(id), reference, by },
+    lines: move(chart.suspense(rail, asset), rounding, units),
+  });
+  assert(posted.outcome === 'posted', `deposit ${id} does not lie in suspense`);
+  await depositStore.changeDeposit(tx, id, { state: 'written_off', bookedTo: rounding.code, dust: true });
+  await closeCases(tx, { subject: `deposit:${id}`, outcome: `written off as dust by ${by}`, now });
+}

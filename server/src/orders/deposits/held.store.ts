@@ -1,0 +1,33 @@
+/**
+ * SQL of held_deposits: deposits whose money an operator holds back (migrations/0006_orders.sql).
+ */
+import type { Tx } from '../../base/db.ts';
+
+export interface HeldDeposit {
+  by: string;
+  why: string;
+  at: Date;
+}
+
+export const heldDeposit = (tx: Tx, id: bigint): Promise<HeldDeposit | undefined> =>
+  tx.row<HeldDeposit>('select by, why, at from held_deposits where deposit_id = $1', [id]);
+
+/** Whether one of these is held. */
+export const areHeld = async (tx: Tx, deposits: readonly { id: bigint }[]): Promise<boolean> =>
+  deposits.length > 0 &&
+  (await tx.row('select from held_deposits where deposit_id = any($1::bigint[]) limit 1', [
+    deposits.map(({ id }) => id),
+  ])) !== undefined;
+
+/** @returns whether it was not held before */
+export const insertHeld = async (tx: Tx, id: bigint, { by, why, at }: HeldDeposit): Promise<boolean> =>
+  (await tx.run('insert into held_deposits (deposit_id, by, why, at) values ($1, $2, $3, $4) on conflict do nothing', [
+    id,
+    by,
+    why,
+    at,
+  ])) > 0;
+
+/** @returns whether it was held */
+export const deleteHeld = async (tx: Tx, id: bigint): Promise<boolean> =>
+  (await tx.run('delete from held_deposits where deposit_id = $1', [id])) > 0;

@@ -1,0 +1,96 @@
+/**
+ * Held deposits: an operator holds a deposit's money in suspense, whomever it belongs to, until an operator releases it.
+ *
+ * An order is held by itself (actions.ts). A late, second, excess or unidentified deposit is part of no order's life: its
+ * refund is a row of its own, or not requested yet. Holding writes one row (held_deposits), which the gate, screening and the
+ * follow-on order read; so it also stops what a policy or a partner requests later. A refund whose payout is created but not
+ * submitted is ended; the payout's row lock decides which comes first.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert, Refusal } from '../../base/errors.ts';
+import { closeCases, openCase } from '../../compliance/index.ts';
+import type { Rail } from '../../rails/rail.ts';
+import { HELD_AT_GATE } from '../decide.ts';
+import { cancelUnsubmitted } from '../refunds/rejected.ts';
+import { comesNext, inSuspense, isOpen } from '../refunds/request.ts';
+import { changeRefund, lockRefund, type Refund, refundsOfDeposit } from '../refunds/store.ts';
+import * as store from '../store.ts';
+import { wakeDeposit } from './dormant.ts';
+import { deleteHeld, heldDeposit, insertHeld } from './held.store.ts';
+import { unfit } from './replace.ts';
+import type { DepositRow } from './store.ts';
+import * as depositStore from './store.ts';
+
+type Context = { rails: ReadonlyMap<string, Rail> };
+
+export interface DepositAction {
+  depositId: bigint;
+  by: string;
+  why: string;
+  now: Date;
+}
+
+/**
+ * @throws Refusal 'unknown_deposit' | 'deposit_unfit' when nothing of it is in suspense | 'payout_submitted' when it is too
+ *   late
+ */
+export async function holdDeposit(context: Context, tx: Tx, action: DepositAction): Promise<void> {
+  const { depositId, by, why, now } = action;
+  const deposit = await lockWithOrder(tx, depositId);
+  const open = await openRefund(tx, depositId);
+  if (open === undefined && inSuspense(deposit) <= 0n) throw unfit('nothing of it lies in suspense');
+  await wakeDeposit(tx, deposit, { by, why, now });
+  const isCreated = open?.state === 'created' || open?.state === 'submitted';
+  if (isCreated && !(await cancelUnsubmitted(context, tx, open.id, `${HELD_AT_GATE}by ${by}`, now)))
+    throw new Refusal('payout_submitted', { payout: open.key, state: open.state });
+  await insertHeld(tx, depositId, { by, why, at: now });
+  await openCase(tx, {
+    kind: 'deposit_held',
+    subject: `deposit:${depositId}`,
+    orderId: deposit.order_id ?? undefined,
+    partnerId: deposit.partner_id ?? undefined,
+    reason: `held by ${by}`,
+    facts: { units: String(open?.netUnits ?? inSuspense(deposit)), asset: deposit.asset },
+    now,
+  });
+  const locked = open && (await lockRefund(tx, open.id));
+  if (locked === undefined || !(isCreated ? locked.refund.state === 'rejected' : locked.refund.state === 'screening'))
+    return;
+  await changeRefund(tx, locked.refund, { state: 'held', now });
+  await closeCases(tx, { subject: `refund:${locked.refund.id}`, outcome: `held by ${by}`, now });
+}
+
+/**
+ * The deposit continues where it was: a refund with a destination is screened again, and passes the gate as usual.
+ *
+ * @throws Refusal 'unknown_deposit' | 'deposit_unfit' when it is not held
+ */
+export async function releaseDeposit(tx: Tx, action: Omit<DepositAction, 'why'>): Promise<void> {
+  const { depositId, by, now } = action;
+  await lockWithOrder(tx, depositId);
+  if (!(await deleteHeld(tx, depositId))) throw unfit('nobody holds it');
+  await closeCases(tx, { kind: 'deposit_held', subject: `deposit:${depositId}`, outcome: `released by ${by}`, now });
+  const open = await openRefund(tx, depositId);
+  const locked = open && (await lockRefund(tx, open.id));
+  if (locked?.refund.state !== 'held') return;
+  await closeCases(tx, { subject: `refund:${locked.refund.id}`, outcome: `released by ${by}`, now });
+  await comesNext(tx, await changeRefund(tx, locked.refund, { state: 'screening', now }), now);
+}
+
+/** @throws Refusal 'deposit_unfit' */
+export async function requireNotHeldDeposit(tx: Tx, depositId: bigint): Promise<void> {
+  if ((await heldDeposit(tx, depositId)) !== undefined) throw unfit('an operator holds it: release it first');
+}
+
+const openRefund = async (tx: Tx, depositId: bigint): Promise<Refund | undefined> =>
+  (await refundsOfDeposit(tx, depositId)).find((one) => one.source === 'suspense' && isOpen(one));
+
+/** The deposit, locked after its order. @throws Refusal 'unknown_deposit' */
+export async function lockWithOrder(tx: Tx, id: bigint): Promise<DepositRow> {
+  const known = await depositStore.depositById(tx, id);
+  if (known === undefined) throw new Refusal('unknown_deposit', {});
+  if (known.order_id !== null) await store.lock(tx, known.order_id);
+  const deposit = await depositStore.lockDepositById(tx, id);
+  assert(deposit !== undefined, `deposit ${id} is gone`);
+  return deposit;
+}

@@ -1,0 +1,126 @@
+/**
+ * Replacing a reversed deposit: an order took a deposit, its rail reversed it, and the money is there again.
+ *
+ * Until it is replaced, other money of the same order is not refunded and makes no new order: the order may have been paid
+ * out for money that we did not keep.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert, Refusal } from '../../base/errors.ts';
+import { closeCases, openCase, tellCase } from '../../compliance/index.ts';
+import { debtEnded } from '../../customers/index.ts';
+import { type Account, balance, chart, move, post } from '../../ledger/index.ts';
+import { assets } from '../../partners/index.ts';
+import { change } from '../advance.ts';
+import { isFinal } from '../machine.ts';
+import type { Order } from '../store.ts';
+import { wakeDeposit } from './dormant.ts';
+import type { DepositRow } from './store.ts';
+import * as depositStore from './store.ts';
+
+export const unfit = (reason: string) => new Refusal('deposit_unfit', { why: reason });
+
+/** The reversed deposit that nothing has replaced, as long as the order claims it. */
+export const standingLoss = (deposits: readonly DepositRow[]): DepositRow | undefined =>
+  deposits.find(
+    (one) =>
+      one.state === 'lost' && one.lost_units > 0n && one.lost_to !== null && one.state_before_loss !== 'reversed',
+  );
+
+/** The account it is booked to until then: the customer's debt, or a loss. */
+export function lossAccount(order: Pick<Order, 'customerId' | 'partnerId'>, lost: DepositRow): Account {
+  const owed = chart.receivable(order.customerId, order.partnerId, lost.asset);
+  return lost.lost_to === owed.code ? owed : chart.loss(lost.asset);
+}
+
+/**
+ * Whether a deposit is the very money that was reversed: the same transaction, in a block again. That needs no decision, and
+ * refunding it or paying for it as a second deposit would pay for one deposit twice.
+ */
+export const isSameMoney = (order: Order, row: DepositRow, lost: DepositRow): boolean =>
+  (lost.refund_units === 0n || isFinal(order.state)) &&
+  row.rail === lost.rail &&
+  row.asset === lost.asset &&
+  row.reference === lost.reference &&
+  row.units >= lost.lost_units;
+
+/**
+ * Replaces a reversed deposit with other money, in whole or in part: the loss or the customer's debt shrinks by that amount.
+ * A blocked customer stays blocked until an operator decides otherwise, with another person.
+ *
+ * @param by.units how much of it is used; default: as much as it takes. The rest stays in suspense
+ */
+export async function replaceLost(
+  tx: Tx,
+  { by, why, now, units }: { by: string; why: string; now: Date; units?: bigint | undefined },
+  { order, row, lost }: { order: Order; row: DepositRow; lost: DepositRow },
+): Promise<Order> {
+  if (row.asset !== lost.asset) throw unfit('it is of another asset than was reversed');
+  // For an order that continues, the refunded part is no longer the order's.
+  if (lost.refund_units > 0n && !isFinal(order.state))
+    throw unfit('some of what was reversed had been refunded before');
+  const freeUnits = row.units - row.taken_units - row.refund_units;
+  const kept = units ?? least(freeUnits, lost.lost_units);
+  if (kept <= 0n || kept > freeUnits) throw unfit('so much of it does not lie in suspense');
+  if (kept > lost.lost_units) throw unfit('it is more than is still lost or owed');
+  await wakeDeposit(tx, row, { by, why, now });
+  const posted = await post(tx, {
+    id: row.taken_units === 0n ? `dep_${row.id}:replaces` : `dep_${row.id}:replaces:${row.taken_units}`,
+    kind: 'deposit_replaced',
+    orderId: order.id,
+    at: now,
+    facts: { by, why, replaces: String(lost.id) },
+    lines: move(chart.suspense(row.rail, row.asset), lossAccount(order, lost), kept),
+  });
+  assert(posted.outcome === 'posted', `deposit ${row.id} lies in suspense`);
+  await depositStore.giveDepositTo(tx, row.id, order.id);
+  if (row.partner_id === null) await depositStore.nameDepositPartner(tx, row.id, order.partnerId);
+  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
+  const takenUnits = row.taken_units + kept;
+  await depositStore.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits, dust: false });
+  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given to order ${order.id} by ${by}`, now });
+  const left = lost.lost_units - kept;
+  if (left === 0n) {
+    await depositStore.markReplaced(tx, lost.id);
+    await closeCases(tx, {
+      subject: `deposit:${lost.id}`,
+      outcome: `replaced by deposit ${row.id}, by ${by}`,
+      now,
+    });
+  } else {
+    await depositStore.replacePart(tx, lost.id, kept);
+    await tellCase(tx, {
+      kind: lost.lost_to === chart.loss(lost.asset).code ? 'deposit_lost' : 'customer_owes',
+      subject: `deposit:${lost.id}`,
+      reason: `reversed, and made good in part, the last time by deposit ${row.id}: units says what is left`,
+      facts: { units: String(left), asset: lost.asset, reference: lost.reference },
+      now,
+    });
+  }
+  const excessUnits = freeUnits - kept;
+  if (excessUnits > 0n)
+    await openCase(tx, {
+      kind: 'overpaid',
+      subject: `deposit:${row.id}`,
+      orderId: order.id,
+      partnerId: order.partnerId,
+      reason:
+        left === 0n
+          ? 'more came than had been reversed; the rest is in suspense'
+          : 'a part was kept for what had been reversed; the rest is in suspense',
+      facts: { units: String(excessUnits), asset: row.asset },
+      now,
+    });
+  if (left > 0n) return order;
+  return await change(tx, order, { exception: 'deposit_replaced', depositReference: row.reference, now });
+}
+
+/**
+ * The very money that a customer owed is there again: lifts the block for that debt, unless the customer owes anything else.
+ */
+export async function endDebtBlock(tx: Tx, { customerId, partnerId }: Order, now: Date): Promise<void> {
+  for (const asset of (await assets(tx)).keys())
+    if ((await balance(tx, chart.receivable(customerId, partnerId, asset))).units > 0n) return;
+  await debtEnded(tx, customerId, now);
+}
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);

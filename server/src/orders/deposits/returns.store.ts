@@ -1,0 +1,85 @@
+/**
+ * SQL of return_links, through which a customer confirms where a deposit is refunded to (migrations/0006_orders.sql).
+ */
+import type { Tx } from '../../base/db.ts';
+
+export interface ReturnLink {
+  id: string;
+  depositId: bigint;
+  partnerId: bigint;
+  customerId: string;
+  madeBy: string;
+  madeAt: Date;
+  expiresAt: Date;
+  /** A newer link replaced it. */
+  replacedAt: Date | null;
+  /** In the rail's spelling, as are the two below. */
+  enteredAddress: string | null;
+  confirmedAddress: string | null;
+  confirmedAt: Date | null;
+  /** The login with which it was confirmed. */
+  loggedInAt: Date | null;
+}
+
+const COLUMNS = `id, deposit_id as "depositId", partner_id as "partnerId", customer_id as "customerId", made_by as "madeBy",
+  made_at as "madeAt", expires_at as "expiresAt", replaced_at as "replacedAt", entered_address as "enteredAddress",
+  confirmed_address as "confirmedAddress", confirmed_at as "confirmedAt", logged_in_at as "loggedInAt"`;
+
+export const returnLinks = {
+  /** Marks a deposit's links as replaced, before a new one is made. */
+  replace: (tx: Tx, depositId: bigint, now: Date) =>
+    tx.run('update return_links set replaced_at = $2 where deposit_id = $1 and replaced_at is null', [depositId, now]),
+
+  insert: (
+    tx: Tx,
+    link: Pick<ReturnLink, 'id' | 'depositId' | 'partnerId' | 'customerId' | 'madeBy' | 'madeAt' | 'expiresAt'>,
+  ) =>
+    tx.run(
+      `insert into return_links (id, deposit_id, partner_id, customer_id, made_by, made_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7)`,
+      [link.id, link.depositId, link.partnerId, link.customerId, link.madeBy, link.madeAt, link.expiresAt],
+    ),
+
+  find: (tx: Tx, id: string) => tx.row<ReturnLink>(`select ${COLUMNS} from return_links where id = $1`, [id]),
+  lock: (tx: Tx, id: string) =>
+    tx.row<ReturnLink>(`select ${COLUMNS} from return_links where id = $1 for update`, [id]),
+
+  enter: (tx: Tx, id: string, address: string | null) =>
+    tx.run('update return_links set entered_address = $2 where id = $1', [id, address]),
+  confirm: (tx: Tx, id: string, { address, loggedInAt, now }: { address: string; loggedInAt: Date; now: Date }) =>
+    tx.run(
+      'update return_links set confirmed_address = $2, confirmed_at = $3, logged_in_at = $4 where id = $1 and confirmed_at is null',
+      [id, address, now, loggedInAt],
+    ),
+
+  /** All links of a deposit, oldest first: few, because an operator makes each. */
+  ofDeposit: (tx: Tx, depositId: bigint) =>
+    tx.rows<ReturnLink>(`select ${COLUMNS} from return_links where deposit_id = $1 order by made_at, id`, [depositId]),
+
+  /** The same for all deposits of an order. */
+  ofOrder: (tx: Tx, orderId: bigint) =>
+    tx.rows<ReturnLink>(
+      `select ${COLUMNS} from return_links where deposit_id in (select d.id from deposits d where d.order_id = $1)
+        order by made_at, id`,
+      [orderId],
+    ),
+
+  /** The valid link of a deposit, if its customer has confirmed through it. */
+  confirmedFor: (tx: Tx, depositId: bigint) =>
+    tx.row<ReturnLink>(
+      `select ${COLUMNS} from return_links where deposit_id = $1 and replaced_at is null and confirmed_at is not null`,
+      [depositId],
+    ),
+
+  /** Deposits of an order whose customer has confirmed the refund address. */
+  confirmedOf: async (tx: Tx, orderId: bigint): Promise<ReadonlySet<bigint>> =>
+    new Set(
+      (
+        await tx.rows<{ id: bigint }>(
+          `select l.deposit_id as id from deposits d join return_links l on l.deposit_id = d.id
+            where d.order_id = $1 and l.replaced_at is null and l.confirmed_at is not null`,
+          [orderId],
+        )
+      ).map(({ id }) => id),
+    ),
+};

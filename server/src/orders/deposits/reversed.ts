@@ -1,0 +1,211 @@
+/**
+ * A deposit that its chain or bank reversed. Before it is booked it is forgotten; after, it is a loss or its customer's debt, and
+ * what has not left yet stays.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+import { closeCases, openCase } from '../../compliance/index.ts';
+import { blockForDebt, findCustomer, findFiatAccount } from '../../customers/index.ts';
+import { chart, lockAccounts } from '../../ledger/index.ts';
+import {
+  cancelUnlessSubmitted,
+  type Payout,
+  payoutByKey,
+  payoutsOf,
+  payoutsOfRefund,
+  recordRejected,
+} from '../../rails/payouts.ts';
+import type { RailFact } from '../../rails/rail.ts';
+import { advance, change } from '../advance.ts';
+import type { Context } from '../context.ts';
+import { bookGone } from '../custody/facts.ts';
+import { payoutId } from '../entries.ts';
+import { cancelPayingAgain } from '../refunds/cancel.ts';
+import { cancelCompensations, cancelRefunds, cancelReleased, stopReleased } from '../refunds/rejected.ts';
+import { releasedRefunds } from '../refunds/released.ts';
+import { inSuspense } from '../refunds/request.ts';
+import { refundsOfDeposit } from '../refunds/store.ts';
+import type { Order } from '../store.ts';
+import * as store from '../store.ts';
+import { wakeDeposit } from './dormant.ts';
+import { REASONS } from './facts.ts';
+import type { DepositRow } from './store.ts';
+import * as depositStore from './store.ts';
+
+export async function depositReversed(
+  context: Context,
+  tx: Tx,
+  fact: Extract<RailFact, { type: 'deposit_reversed' }>,
+): Promise<void> {
+  const known = await depositStore.findDeposit(tx, fact.rail, fact.externalId);
+  if (known === undefined) return;
+  const order = known.order_id === null ? undefined : await store.lock(tx, known.order_id);
+  const row = await depositStore.lockDeposit(tx, fact.rail, fact.externalId);
+  assert(row !== undefined, 'a deposit stays where it is');
+  if (row.state === 'reversed' || row.state === 'lost') return;
+  if (row.state === 'seen') {
+    await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why: fact.why });
+    if (order !== undefined) await forgetSeen(context, tx, order, fact.why);
+    return;
+  }
+  await bookedDepositReversed(context, tx, row, order, fact.why);
+}
+
+/**
+ * A booked deposit was reversed. The part in suspense belonged to nobody yet and is booked out the way it came in. The part
+ * that an order took, or that was refunded, is a loss as long as nothing left for it (the order is stopped, and finally gives
+ * up its claim). If a payout or refund of it was submitted, the customer owes it, whatever state the order is in, and creates
+ * no new order until an operator allows it.
+ */
+async function bookedDepositReversed(
+  context: Context,
+  tx: Tx,
+  known: DepositRow,
+  before: Order | undefined,
+  why: string,
+): Promise<void> {
+  const now = context.clock.now();
+  await wakeDeposit(tx, known, { by: 'the rail', why: 'it was reversed', now });
+  if (before !== undefined) await lockBoth(context, tx, known, before);
+  const goneUnits = await cancelRefunds(context, tx, known.id, now);
+  if (before !== undefined) {
+    await cancelPayout(context, tx, before, now);
+    await cancelPayingAgain(context, tx, before.id, now);
+    if (known.taken_units > 0n) {
+      await cancelCompensations(context, tx, before, now);
+      await stopReleased(context, tx, before, now);
+    }
+  }
+  const order = before && (await store.lock(tx, before.id));
+  const row = await depositStore.lockDepositById(tx, known.id);
+  const rail = context.rails.get(known.rail);
+  assert(row !== undefined && rail !== undefined, `rail ${known.rail} is running`);
+  const gone = {
+    kind: 'deposit_lost',
+    rail,
+    wallet: rail.wallets.deposits,
+    facts: { deposit: String(row.id), reference: row.reference },
+    ...(order === undefined ? {} : { orderId: order.id }),
+  };
+  const free = row.state === 'confirmed' ? row.units : inSuspense(row) - goneUnits;
+  if (free > 0n) {
+    const to = chart.suspense(row.rail, row.asset);
+    await bookGone(context, tx, { ...gone, id: `dep_${row.id}:lost`, units: free, to });
+  }
+  const units = row.units - free;
+  if (units === 0n) {
+    await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why });
+    await closeCases(tx, { subject: `deposit:${row.id}`, outcome: 'reversed', now });
+    // Without this part the order waits for a deposit again; otherwise it could not even expire.
+    if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, why);
+    return;
+  }
+  const debtor = await whoWasPaid(tx, row, order);
+  const owes = debtor !== undefined;
+  const to = owes ? chart.receivable(debtor.customerId, debtor.partnerId, row.asset) : chart.loss(row.asset);
+  await bookGone(context, tx, { ...gone, id: `dep_${row.id}:lost_taken`, units, to });
+  await depositStore.markLost(tx, row.id, { why, before: row.state, units, to: to.code });
+  if (order !== undefined) await change(tx, order, { exception: 'deposit_lost', now });
+  if (owes) await blockForDebt(tx, debtor.customerId, now);
+  await openCase(tx, {
+    kind: owes ? 'customer_owes' : 'deposit_lost',
+    subject: `deposit:${row.id}`,
+    ...(order === undefined ? {} : { orderId: order.id }),
+    partnerId: debtor?.partnerId ?? order?.partnerId,
+    reason: owes ? 'reversed after it was paid out: the customer owes it, and is blocked' : REASONS.lost,
+    facts: { units: String(units), asset: row.asset, reference: row.reference },
+    now,
+  });
+  // Where law had let it go and it has not left, it is here, and makes that good at once.
+  if (order !== undefined) await cancelReleased(context, tx, order, now);
+}
+
+/**
+ * One posting stops a payout and another books out the reversed amount: the accounts they share with other postings are
+ * locked together, up front.
+ */
+async function lockBoth(context: Context, tx: Tx, { rail, asset }: DepositRow, order: Order): Promise<void> {
+  const [from, to] = [context.rails.get(rail), context.rails.get(order.payoutRail)];
+  await lockAccounts(tx, [
+    ...(from === undefined ? [] : [chart.custody(rail, from.wallets.deposits, asset)]),
+    ...(to === undefined ? [] : [chart.custody(to.code, to.wallets.payouts, order.payoutAsset)]),
+    chart.suspense(rail, asset),
+    chart.loss(asset),
+  ]);
+}
+
+/**
+ * The customer who was, or may have been, paid out of a deposit: by the payout of the order that took it, or by a refund of
+ * it. Determined from payouts that were submitted and not rejected, because an order's state says nothing about money that it
+ * did not take. Without an order it is the owner of the account that a refund went to.
+ */
+async function whoWasPaid(
+  tx: Tx,
+  row: DepositRow,
+  order: Order | undefined,
+): Promise<{ customerId: string; partnerId: bigint } | undefined> {
+  const refunds: Payout[] = [];
+  for (const { id, netUnits } of await refundsOfDeposit(tx, row.id))
+    refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
+  for (const { id, netUnits } of order !== undefined && row.taken_units > 0n ? await releasedRefunds(tx, order.id) : [])
+    refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
+  if (order !== undefined) {
+    const taken =
+      row.taken_units > 0n ? (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null) : [];
+    return [...taken, ...refunds].some(mayHaveLeft) ? order : undefined;
+  }
+  const accountId = refunds.find(mayHaveLeft)?.fiatAccountId ?? null;
+  if (accountId === null) return undefined;
+  const { customerId } = await findFiatAccount(tx, accountId);
+  // It went back to its source: to no customer of ours.
+  if (customerId === null) return undefined;
+  return { customerId, partnerId: (await findCustomer(tx, customerId)).partnerId };
+}
+
+/** It was submitted, and its rail has not reported that it was not paid. A returned payout had left. */
+const mayHaveLeft = ({ state }: Payout): boolean => state !== 'created' && state !== 'rejected';
+
+/** A refund that was returned in full: its customer received nothing of it. */
+const isBack = ({ state, units }: Payout, cameBackUnits: bigint): boolean =>
+  state === 'returned' && units <= cameBackUnits;
+
+/** Cancels a payout for what was reversed, unless its submission has begun. */
+export async function cancelPayout(
+  context: Context,
+  tx: Tx,
+  order: Order,
+  now: Date,
+  reason: string = REASONS.lost,
+): Promise<void> {
+  if (order.state !== 'paying_out') return;
+  const key = payoutId(order);
+  if (
+    !(await cancelUnlessSubmitted(tx, key, reason, now)) &&
+    !(await unlisted(context, tx, order, { key, reason, now }))
+  )
+    return;
+  await advance(context, tx, order, 'payout_rejected', { now, facts: { why: reason, payout: key }, reason });
+}
+
+/** Likewise for a payout that its rail only lists until a person submits it. */
+async function unlisted(
+  context: Context,
+  tx: Tx,
+  { payoutRail }: Order,
+  { key, reason, now }: { key: string; reason: string; now: Date },
+): Promise<boolean> {
+  const unlist = context.rails.get(payoutRail)?.unlist;
+  if (unlist === undefined || (await payoutByKey(tx, payoutRail, key))?.state !== 'submitted') return false;
+  if (!(await unlist(tx, key, reason))) return false;
+  await recordRejected(tx, { rail: payoutRail, key, why: reason, now });
+  return true;
+}
+
+/** Returns the order to its state before anything was seen, unless another seen deposit remains. */
+async function forgetSeen(context: Context, tx: Tx, order: Order, why: string): Promise<void> {
+  const others = (await depositStore.depositsOf(tx, order.id)).filter(
+    (one) => one.asset === order.depositAsset && !one.late,
+  );
+  if (others.some((one) => one.state === 'seen' || one.state === 'confirmed')) return;
+  await advance(context, tx, order, 'deposit_reversed', { now: context.clock.now(), facts: { why } });
+}

@@ -1,0 +1,244 @@
+/**
+ * Rows of deposits: what came in, whose it is, and what became of it.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+
+export interface DepositRow {
+  id: bigint;
+  rail: string;
+  external_id: string;
+  asset: string;
+  units: bigint;
+  target: string;
+  order_id: bigint | null;
+  partner_id: bigint | null;
+  state: 'seen' | 'confirmed' | 'reversed' | 'applied' | 'suspense' | 'refunded' | 'lost' | 'written_off';
+  reference: string;
+  /** Whether the payer is the customer, as far as the rail and we know names. */
+  payer: 'same' | 'other' | 'unknown';
+  booked_to: string | null;
+  why: string | null;
+  facts: Record<string, string | number>;
+  seen_at: Date;
+  confirmed_at: Date | null;
+  /** Until when a bank may reverse it; nothing made of it leaves before. Null when no bank brought it. */
+  clears_at: Date | null;
+  /** When it arrived, by the outside's time: the chain's block, the bank's booking; the latest possible time. */
+  came_at: Date | null;
+  /** It arrived after its order's deadline, by that time. */
+  late: boolean;
+  /** Whether its rail brought it, or where else we have it from: a returned payout, money released by law, a refunded fee. */
+  origin: 'rail' | 'returned' | 'released' | 'credit' | 'compensation';
+  /** What its order's account received of it, and what refunds name of it; the rest of what is booked is in suspense. */
+  taken_units: bigint;
+  refund_units: bigint;
+  /** Reversed by its rail: the amount booked as a loss or a debt, and the account. */
+  lost_units: bigint;
+  lost_to: string | null;
+  /** Its state before it was reversed: 'reversed' once its order has given up its claim. */
+  state_before_loss: DepositRow['state'] | null;
+  /** Too small to handle. */
+  dust: boolean;
+  /** The amount on the dormant account instead of suspense, and when it becomes dormant, once that was announced. */
+  dormant_units: bigint;
+  dormant_from: Date | null;
+}
+
+export async function bringClearingForward(
+  tx: Tx,
+  { partnerId, ms }: { partnerId: bigint; ms: number },
+): Promise<string[]> {
+  const rows = await tx.rows<{ id: bigint }>(
+    `update deposits set clears_at = clears_at - $2::float8 * interval '1 millisecond'
+      where partner_id = $1 and clears_at is not null and state in ('seen', 'confirmed', 'suspense', 'applied')
+      returning id`,
+    [partnerId, ms],
+  );
+  return rows.map(({ id }) => String(id));
+}
+
+/** The rails' ids of these deposits. */
+export const depositNames = (tx: Tx, ids: readonly bigint[]) =>
+  tx.rows<{ id: bigint; external_id: string }>('select id, external_id from deposits where id = any($1::bigint[])', [
+    ids,
+  ]);
+
+/** Which of these are known and not booked yet: they wait for confirmations, or for clearing. */
+export const depositsWaiting = (tx: Tx, rail: string, externalIds: readonly string[]) =>
+  tx.rows<{ external_id: string; clears_at: Date | null }>(
+    `select external_id, clears_at from deposits where rail = $1 and external_id = any($2::text[]) and state = 'seen'`,
+    [rail, externalIds],
+  );
+
+export async function lockDeposit(tx: Tx, rail: string, externalId: string): Promise<DepositRow | undefined> {
+  return await tx.row<DepositRow>('select * from deposits where rail = $1 and external_id = $2 for update', [
+    rail,
+    externalId,
+  ]);
+}
+
+export const findDeposit = (tx: Tx, rail: string, externalId: string) =>
+  tx.row<DepositRow>('select * from deposits where rail = $1 and external_id = $2', [rail, externalId]);
+
+export async function markLost(
+  tx: Tx,
+  id: bigint,
+  loss: { why: string; before: DepositRow['state']; units: bigint; to: string },
+): Promise<void> {
+  await tx.run(
+    `update deposits set state = 'lost', why = $2, state_before_loss = $3, lost_units = $4, lost_to = $5 where id = $1`,
+    [id, loss.why, loss.before, loss.units, loss.to],
+  );
+}
+
+/** This much of a reversed deposit is here after all; if that is all of it, it counts as one that never came. */
+export async function makeGood(tx: Tx, id: bigint, units: bigint): Promise<void> {
+  await tx.run(
+    `update deposits set lost_units = lost_units - $2, state = case when lost_units = $2 then 'reversed' else state end,
+            lost_to = case when lost_units = $2 then null else lost_to end
+      where id = $1 and state = 'lost'`,
+    [id, units],
+  );
+}
+
+/** Its order has given up its claim to the reversed deposit, which now counts as one that never came. */
+export async function markGivenUp(tx: Tx, orderId: bigint): Promise<void> {
+  await tx.run(
+    `update deposits set state_before_loss = 'reversed', taken_units = 0
+      where order_id = $1 and state = 'lost' and state_before_loss = 'applied'`,
+    [orderId],
+  );
+}
+
+/** Another deposit replaces it: it counts as one that never came. */
+export async function markReplaced(tx: Tx, id: bigint): Promise<void> {
+  await tx.run(
+    `update deposits set state = 'reversed', taken_units = 0, lost_units = 0, lost_to = null where id = $1`,
+    [id],
+  );
+}
+
+/** Other money replaces a part of it. */
+export async function replacePart(tx: Tx, id: bigint, units: bigint): Promise<void> {
+  await tx.run(
+    `update deposits set lost_units = lost_units - $2, taken_units = greatest(taken_units - $2, 0) where id = $1`,
+    [id, units],
+  );
+}
+
+export async function nameDepositPartner(tx: Tx, id: bigint, partnerId: bigint): Promise<void> {
+  await tx.run('update deposits set partner_id = $2 where id = $1', [id, partnerId]);
+}
+
+export const lockDepositById = (tx: Tx, id: bigint) =>
+  tx.row<DepositRow>('select * from deposits where id = $1 for update', [id]);
+
+/** Whether any deposit on the order's account has been reversed since. */
+export async function hasLostDeposit(tx: Tx, orderId: bigint): Promise<boolean> {
+  const row = await tx.row(
+    `select from deposits where order_id = $1 and state = 'lost' and state_before_loss = 'applied' limit 1`,
+    [orderId],
+  );
+  return row !== undefined;
+}
+
+export async function insertDeposit(
+  tx: Tx,
+  row: Pick<
+    DepositRow,
+    | 'rail'
+    | 'external_id'
+    | 'asset'
+    | 'units'
+    | 'target'
+    | 'order_id'
+    | 'partner_id'
+    | 'state'
+    | 'reference'
+    | 'facts'
+    | 'seen_at'
+    | 'payer'
+  > &
+    Partial<Pick<DepositRow, 'origin' | 'clears_at' | 'came_at' | 'late'>>,
+): Promise<DepositRow> {
+  const made = await tx.row<DepositRow>(
+    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, facts, seen_at, payer,
+       origin, clears_at, came_at, late)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning *`,
+    [
+      row.rail,
+      row.external_id,
+      row.asset,
+      row.units,
+      row.target,
+      row.order_id,
+      row.partner_id,
+      row.state,
+      row.reference,
+      JSON.stringify(row.facts),
+      row.seen_at,
+      row.payer,
+      row.origin ?? 'rail',
+      row.clears_at ?? null,
+      row.came_at ?? null,
+      row.late ?? false,
+    ],
+  );
+  assert(made !== undefined, 'a deposit comes back');
+  return made;
+}
+
+export async function changeDeposit(
+  tx: Tx,
+  id: bigint,
+  change: {
+    state: DepositRow['state'];
+    bookedTo?: string;
+    why?: string;
+    confirmedAt?: Date;
+    reference?: string;
+    /** How much its order takes of it. A check requires it for 'applied'. */
+    takenUnits?: bigint;
+    dust?: boolean;
+  },
+): Promise<void> {
+  await tx.run(
+    `update deposits set state = $2, booked_to = coalesce($3, booked_to), why = coalesce($4, why),
+            confirmed_at = coalesce($5, confirmed_at), reference = coalesce($6, reference),
+            taken_units = coalesce($7, taken_units), dust = coalesce($8, dust)
+      where id = $1`,
+    [
+      id,
+      change.state,
+      change.bookedTo ?? null,
+      change.why ?? null,
+      change.confirmedAt ?? null,
+      change.reference ?? null,
+      change.takenUnits ?? null,
+      change.dust ?? null,
+    ],
+  );
+}
+
+/** Assigns it to another order: one that was made from it. */
+export async function giveDepositTo(tx: Tx, id: bigint, orderId: bigint): Promise<void> {
+  await tx.run('update deposits set order_id = $2 where id = $1', [id, orderId]);
+}
+
+export async function waitWithDeposit(tx: Tx, id: bigint, clearsAt: Date): Promise<void> {
+  await tx.run('update deposits set clears_at = $2 where id = $1', [id, clearsAt]);
+}
+
+/** Deposits that a correcting entry, or one for a further part, took for the operator. Locked. */
+export const depositsBookedBy = (tx: Tx, entry: string, part: string) =>
+  tx.rows<DepositRow>(
+    `select * from deposits where state in ('applied', 'lost') and (booked_to = $1 or starts_with(booked_to, $1 || $2))
+      order by id for update`,
+    [entry, part],
+  );
+
+export const depositById = (tx: Tx, id: bigint) => tx.row<DepositRow>('select * from deposits where id = $1', [id]);
+
+export const depositsOf = (tx: Tx, orderId: bigint) =>
+  tx.rows<DepositRow>('select * from deposits where order_id = $1 order by id', [orderId]);

@@ -1,0 +1,19 @@
+/** Locks of orders. They are taken before locks of deposits, and those before locks of accounts. */
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { payoutByKey } from '../rails/payouts.ts';
+import type { Order } from './store.ts';
+import * as store from './store.ts';
+
+/** Loads an order and locks it until `tx` ends. @throws Refusal 'unknown_order' */
+export async function lockOrder(tx: Tx, id: bigint): Promise<Order> {
+  const order = await store.lock(tx, id);
+  if (order === undefined) throw new Refusal('unknown_order', {});
+  return order;
+}
+
+/** Locks a payout's order before the payout: the lock order everywhere. */
+export async function lockOrderOf(tx: Tx, { rail, key }: { rail: string; key: string }): Promise<Order | undefined> {
+  const payout = await payoutByKey(tx, rail, key);
+  return payout?.orderId == null ? undefined : await store.lock(tx, payout.orderId);
+}

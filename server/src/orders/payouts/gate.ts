@@ -1,0 +1,369 @@
+/**
+ * The gate: decides whether money may leave. Every payout and refund passes it in the transaction that submits it, and a
+ * payout that waits on a bank's list passes it again in the transaction that closes the list into a file. There is no second
+ * way out.
+ *
+ * Its answers: `pay`; `wait`, when the cause ends by itself or by an operator's action and the payout then continues by
+ * itself (a kill switch, clearing, confirmations, a screening result that is too old); or `hold`, when a person has to
+ * decide: the payout is cancelled before it is submitted, and its order or refund gets a case.
+ *
+ * It calls nothing outside and only reads rows: the provider's stored result (compliance/screenings.ts), and our own blocks
+ * and deny lists as they are in this transaction. The order is locked first, and the customer's row is share-locked, so that
+ * a block, a cancellation and a submission are serialized on one row.
+ *
+ * An approval lets one hit pass for one destination and amount, given by as many people as the rules require at this moment.
+ * A submission uses it up: the same payout may be submitted again, and another attempt may follow a rejected one, but nothing
+ * else. What cannot be approved (a reversed deposit, a destination that does not fit) is held regardless.
+ *
+ * Not here: earlier checks for the customer's convenience (jobs.ts), the submission itself (rails/payouts.ts), how many
+ * people an operator's action needs (operators).
+ */
+import { awaitAll, type Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import { enqueue } from '../../base/jobs.ts';
+import {
+  type Approval,
+  approvalsFor,
+  approve,
+  type Bound,
+  keepScreening,
+  keptScreening,
+  openCase,
+  type Screening,
+  screeningMaxAgeMs,
+  useApprovals,
+  type Verdict,
+} from '../../compliance/index.ts';
+import { findCustomer } from '../../customers/index.ts';
+import { isRailOff, levelMaxUnits, marketById } from '../../partners/index.ts';
+import type { SendAnswer } from '../../rails/chain.ts';
+import { findPayout, type GateAnswer, type Payout, payoutsOf } from '../../rails/payouts.ts';
+import type { GateContext } from '../context.ts';
+import { followOnOf, mayHavePaid } from '../custody/lost-time.ts';
+import { HELD_AT_GATE, holdBeforePayout } from '../decide.ts';
+import { areHeld } from '../deposits/held.store.ts';
+import * as depositStore from '../deposits/store.ts';
+import { fitsRefund } from '../refunds/destinations.ts';
+import type { Order } from '../store.ts';
+import { judge } from './judge.ts';
+import {
+  destinationKey,
+  isNewDestination,
+  type Leaving,
+  leavingOf,
+  ORDERS_OWN,
+  screeningOf,
+  screeningSubject,
+  weightOf,
+} from './leaving.ts';
+import { notReady } from './ready.ts';
+
+/** What the gate reads from other modules, in its transaction. None of it calls outside. */
+export interface GateRules {
+  /** Our own blocks and deny lists, read now. */
+  screenOwn(tx: Tx, input: Screening): Promise<Verdict>;
+  /** Whether a kill switch holds this rail; the answer stays valid until `tx` ends. */
+  isSwitchedOff(tx: Tx, rail: string): Promise<boolean>;
+  /** How many people must approve to let such a hit pass, at this moment. */
+  peopleNeeded(tx: Tx, need: { action: ApprovedAction; asset: string; units: bigint; now: Date }): Promise<number>;
+  /**
+   * Whether the destination was added after the time from which its partner is not trusted; undefined when it may be paid.
+   */
+  heldDestination?(
+    tx: Tx,
+    d: { partnerId: bigint; fiatAccountId: bigint | null; address: string | null; orderId: bigint | null; now: Date },
+  ): Promise<{ since: Date; why: string; isRejected: boolean } | undefined>;
+  /** Default maximum age of a stored screening result, in milliseconds. */
+  screeningMaxAgeMs: number;
+}
+
+/** What people approve: each has its own rule for how many people it takes. */
+export type ApprovedAction =
+  | 'release.customer_blocked'
+  | 'release.screening_hit'
+  | 'release.destination_held'
+  | 'destination.new';
+
+/** A reason to keep money from leaving until a person has decided. */
+export interface Finding {
+  rule: string;
+  /** The exact hit: an entry of a list, the time of a block, a limit. */
+  entry: string;
+  /** The approval that lets it pass; null when nothing can. */
+  action: ApprovedAction | null;
+}
+
+/** How often a payout checks again when the cause has no known end. */
+const SWITCH_EVERY_MS = 5_000;
+const DEPTH_EVERY_MS = 2_000;
+const SCREENING_EVERY_MS = 30_000;
+/** Asks the gate about one payout, in the transaction that would submit it. Locks its order first. */
+export async function askGate(context: GateContext, tx: Tx, payout: Payout): Promise<GateAnswer> {
+  const now = context.clock.now();
+  const leaving = await leavingOf(tx, payout);
+  const [kept, { left, used }, switchedOff, unready, maxAgeMs] = await awaitAll(
+    keptScreening(tx, screeningSubject(leaving)),
+    weigh(context, tx, leaving, { now, payoutId: payout.id }),
+    context.gate.isSwitchedOff(tx, payout.rail),
+    notReady(context, tx, leaving.deposits, now),
+    screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),
+  );
+  const screenedAt = kept?.at;
+  const { id: key, rail, asset, units } = payout;
+  const order = payout.refundId === null ? leaving.order : undefined;
+  const followOn = followOnOf(order);
+  const doubtful = await context.rails.get(rail)?.doubtful?.(tx, { key, asset, units, followOn });
+  if (doubtful !== undefined) await tellOfDebit(tx, payout, doubtful, now);
+  const unread = order !== undefined && followOn !== undefined && (await mayHavePaid(context, tx, order)) === 'unread';
+  const facts = { findings: left, switchedOff, doubtful, unread, notReady: unready, screenedAt, maxAgeMs, now };
+  const judgement = judge(facts);
+  switch (judgement.outcome) {
+    case 'pay':
+      await useApprovals(tx, used, payout, now);
+      return judgement;
+    case 'hold':
+      return { outcome: 'hold', why: `${HELD_AT_GATE}${judgement.reason}` };
+    case 'wait': {
+      const { cause, why, until } = judgement;
+      if (cause === 'screening') enqueue(tx, { kind: 'rescreen_payout', subject: payout.id, dueAt: now });
+      const leftMs = until === undefined ? PAUSE_MS[cause] : Math.max(until.getTime() - now.getTime(), 100);
+      return { outcome: 'wait', why, againInMs: leftMs };
+    }
+  }
+}
+
+/** One case per debit, however many payouts wait for it; reopened when a person closed it without a decision. */
+const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, now: Date) =>
+  openCase(tx, {
+    kind: 'unexplained_debit',
+    subject: `${rail}:${line}`,
+    reason: 'it may have paid, before the restore, a payout that waits for that to be decided',
+    facts: { payout: id, units: String(units), asset },
+    now,
+  });
+
+/**
+ * The same for what was submitted and is about to be signed, possibly much later. For a transfer between our own wallets,
+ * which has no payout, it only checks whether its rail is switched off.
+ */
+export async function askBeforeSigning(
+  context: GateContext,
+  tx: Tx,
+  { rail, key }: { rail: string; key: string },
+): Promise<SendAnswer> {
+  const payout = await findPayout(tx, key);
+  if (payout?.endedAt != null) return { outcome: 'hold', why: `its payout is ${payout.state}` };
+  if (payout !== undefined) return await askGate(context, tx, payout);
+  return (await isRailOff(tx, rail)) ? { outcome: 'wait', why: 'a kill switch is on' } : { outcome: 'pay' };
+}
+
+const PAUSE_MS = {
+  switched_off: SWITCH_EVERY_MS,
+  restore: SWITCH_EVERY_MS,
+  clearing: SWITCH_EVERY_MS,
+  confirmations: DEPTH_EVERY_MS,
+  screening: SCREENING_EVERY_MS,
+} as const;
+
+/** Stores a screener's result for the gate to read. */
+export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Date): void {
+  keepScreening(tx, {
+    subject: screeningSubject(leaving),
+    partnerId: leaving.order?.partnerId ?? leaving.deposits[0]?.partner_id ?? null,
+    orderId: leaving.order?.id ?? null,
+    verdict,
+    now,
+  });
+}
+
+/** All reasons to keep it from leaving until a person has decided, approved or not. */
+export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
+  const { order, purpose, address, fiatAccountId } = leaving;
+  const paid = purpose === 'payout' ? order : undefined;
+  const [lost, before, unfit, own, kept, limit, distrusted, held] = await awaitAll(
+    isLost(tx, leaving),
+    paid === undefined ? [] : payoutsOf(tx, paid.id),
+    isUnfit(context, tx, leaving),
+    context.gate.screenOwn(tx, screeningOf(leaving)),
+    keptScreening(tx, screeningSubject(leaving)),
+    paid === undefined ? undefined : limitOf(tx, paid),
+    order &&
+      context.gate.heldDestination?.(tx, {
+        partnerId: order.partnerId,
+        fiatAccountId,
+        address,
+        orderId: order.id,
+        now,
+      }),
+    purpose === 'refund' && areHeld(tx, leaving.deposits),
+  );
+  const never = (rule: string | undefined): Finding[] =>
+    rule === undefined ? [] : [{ rule, entry: '', action: null }];
+  const person = (rule: string, entry: string, action: ApprovedAction): Finding => ({ rule, entry, action });
+  return [
+    ...never(lost ? 'deposit_lost' : paid && holdBeforePayout(paid, false)),
+    // An attempt that its rail had rejected has paid it after all.
+    ...never(
+      before.some(({ refundId, state }) => refundId === null && state === 'settled') ? 'paid_before' : undefined,
+    ),
+    ...never(unfit ? 'destination_unfit' : undefined),
+    // To send it, a person releases the deposit first.
+    ...never(held ? 'deposit_held' : undefined),
+    ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) =>
+      person(rule, entry, rule === 'customer_blocked' ? 'release.customer_blocked' : 'release.screening_hit'),
+    ),
+    ...(paid === undefined || limit === undefined || paid.depositUnits <= limit
+      ? []
+      : [person('over_level_limit', String(limit), 'release.screening_hit')]),
+    ...(isNewDestination(leaving) ? [person('destination_new', '', 'destination.new')] : []),
+    ...(distrusted === undefined ? [] : [heldFinding(distrusted)]),
+  ];
+}
+
+/** A destination added since a leak: people may let it pass while its review is pending, not after it was rejected. */
+const heldFinding = ({ since, isRejected }: { since: Date; isRejected: boolean }): Finding => ({
+  rule: isRejected ? 'destination_rejected' : 'destination_held',
+  entry: since.toISOString(),
+  action: isRejected ? null : 'release.destination_held',
+});
+
+/** Of the findings: those without an approval for this destination and amount by as many people as are required now. */
+export const uncoveredFindings = async (
+  context: GateContext,
+  tx: Tx,
+  leaving: Leaving,
+  now: Date,
+): Promise<Finding[]> => (await weigh(context, tx, leaving, { now })).left;
+
+/**
+ * The same, with the approvals that cover the rest. @param as.payoutId the payout being submitted: its own use of an approval
+ * does not count
+ */
+async function weigh(
+  context: GateContext,
+  tx: Tx,
+  leaving: Leaving,
+  { now, payoutId }: { now: Date; payoutId?: string },
+): Promise<{ left: Finding[]; used: bigint[] }> {
+  const found = await findings(context, tx, leaving, now);
+  if (found.length === 0) return { left: [], used: [] };
+  const { units } = leaving;
+  const weight = weightOf(leaving);
+  const approvals = await unused(tx, leaving, payoutId);
+  const [left, used]: [Finding[], bigint[]] = [[], []];
+  for (const finding of found) {
+    const { action } = finding;
+    const needed = action === null ? 0 : await context.gate.peopleNeeded(tx, { action, ...weight, now });
+    if (action === null || !isCovered(finding, { units, needed }, approvals)) left.push(finding);
+    else {
+      const by = coveredBy(finding, { units, needed }, approvals);
+      if (by !== undefined) used.push(by.id);
+    }
+  }
+  return { left, used };
+}
+
+/** Approvals minus those used by submissions. A payout that its rail rejected used none: nothing left by it. */
+async function unused(tx: Tx, leaving: Leaving, payoutId: string | undefined): Promise<Approval[]> {
+  const { approvals, uses } = await approvalsFor(tx, boundOf(leaving));
+  const spent = new Map<bigint, bigint>();
+  for (const { approvalId, payoutId: by, units } of uses)
+    if (by !== payoutId && (await findPayout(tx, by))?.state !== 'rejected')
+      spent.set(approvalId, (spent.get(approvalId) ?? 0n) + units);
+  return approvals.map((one) => ({ ...one, units: one.units - (spent.get(one.id) ?? 0n) }));
+}
+
+/** Whether a finding may pass: no approval is required, or enough people approved this very hit for at least this amount. */
+export const isCovered = (
+  finding: Finding,
+  { units, needed }: { units: bigint; needed: number },
+  approvals: readonly Approval[],
+): boolean =>
+  // One person approves a new destination by naming it; a screening hit always needs an explicit approval.
+  (needed <= 1 && finding.rule === 'destination_new') || coveredBy(finding, { units, needed }, approvals) !== undefined;
+
+const coveredBy = (
+  { rule, entry }: Finding,
+  { units, needed }: { units: bigint; needed: number },
+  approvals: readonly Approval[],
+): Approval | undefined =>
+  approvals.find(
+    (one) => one.rule === rule && one.entry === entry && one.units >= units && new Set(one.people).size >= needed,
+  );
+
+const boundOf = (leaving: Leaving): Bound => ({
+  partnerId: leaving.order?.partnerId ?? leaving.deposits[0]?.partner_id ?? null,
+  orderId: leaving.order?.id ?? null,
+  depositId: leaving.suspenseId,
+  destination: destinationKey(leaving),
+  asset: leaving.asset,
+  units: leaving.units,
+});
+
+/**
+ * These people approve the current findings, for this destination and amount. Later findings are new and need another
+ * approval.
+ *
+ * @throws Refusal 'order_over' when a finding cannot be approved
+ */
+export async function approveStanding(
+  context: GateContext,
+  tx: Tx,
+  leaving: Leaving,
+  by: ApprovedBy & { now: Date },
+): Promise<void> {
+  for (const { rule, entry, action } of await uncoveredFindings(context, tx, leaving, by.now)) {
+    if (action === null) throw new Refusal('order_over', { state: leaving.order?.state, why: rule });
+    await approve(tx, { ...boundOf(leaving), rule, entry, ...by });
+  }
+}
+
+/**
+ * The same for a refund: the people who name a destination approve it as a new one. A screening hit, a block or any other
+ * finding against it passes only if they say so explicitly; otherwise it stays, and the caller refuses.
+ */
+export async function approveRefund(
+  context: GateContext,
+  tx: Tx,
+  leaving: Leaving,
+  { pastHits = false, ...by }: ApprovedBy & { pastHits?: boolean | undefined; now: Date },
+): Promise<void> {
+  for (const { rule, entry, action } of await uncoveredFindings(context, tx, leaving, by.now))
+    if (action !== null && (pastHits || action === 'destination.new'))
+      await approve(tx, { ...boundOf(leaving), rule, entry, ...by });
+}
+
+export interface ApprovedBy {
+  /** Names of everyone who approved. */
+  people: readonly string[];
+  reason: string;
+}
+
+/**
+ * Whether the money it is paid from was reversed. For a refund that is its own deposit. For a returned payout, money released
+ * by law, or a compensated fee, it is any deposit of that order.
+ */
+async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<boolean> {
+  if (deposits.some(({ state }) => state === 'lost') && purpose === 'refund') return true;
+  const isOrders = purpose === 'payout' || deposits.some(({ origin }) => ORDERS_OWN.includes(origin));
+  return isOrders && order !== undefined && (await depositStore.hasLostDeposit(tx, order.id));
+}
+
+/** Whether this rail cannot pay this asset to this destination. */
+async function isUnfit(context: GateContext, tx: Tx, leaving: Leaving): Promise<boolean> {
+  const { rail, asset, order, suspenseId } = leaving;
+  if (!context.rails.has(rail)) return true;
+  const to = { address: leaving.address ?? undefined, fiatAccountId: leaving.fiatAccountId ?? undefined };
+  return !(await fitsRefund(
+    context,
+    tx,
+    { rail, asset, customerId: order?.customerId, depositId: suspenseId ?? undefined },
+    to,
+  ));
+}
+
+/** The most that the customer's level may pay at once now; undefined when the level has no limit. */
+async function limitOf(tx: Tx, order: Order): Promise<bigint | undefined> {
+  const { level } = await findCustomer(tx, order.customerId);
+  return await levelMaxUnits(tx, await marketById(tx, order.marketId), level);
+}

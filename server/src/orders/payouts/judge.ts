@@ -1,0 +1,56 @@
+/**
+ * The judgement of the gate: from facts about a payout to pay, wait or hold. Pure.
+ */
+import type { Finding } from './gate.ts';
+
+export interface GateFacts {
+  /** Findings without an approval. */
+  findings: readonly Finding[];
+  switchedOff: boolean;
+  notReady: { cause: 'clearing' | 'confirmations'; until: Date | null; why: string } | undefined;
+  /** After a restore: an unexplained debit that may have been this payout, undecided. */
+  doubtful?: string | undefined;
+  /** After a restore: what its rail paid in the lost time is not read yet, and it may have paid this under another key. */
+  unread?: boolean;
+  /** Undefined when the destination was never screened. */
+  screenedAt: Date | undefined;
+  maxAgeMs: number;
+  now: Date;
+}
+
+export type Judgement =
+  | { outcome: 'pay' }
+  | {
+      outcome: 'wait';
+      cause: 'switched_off' | 'restore' | 'clearing' | 'confirmations' | 'screening';
+      why: string;
+      until?: Date;
+    }
+  | { outcome: 'hold'; reason: string };
+
+/** The decision, pure. A hold takes precedence: money that may not leave must not look as if it only waits. */
+export function judge(facts: GateFacts): Judgement {
+  const { findings, switchedOff, screenedAt, maxAgeMs, now } = facts;
+  const [first] = findings;
+  if (first !== undefined) return { outcome: 'hold', reason: first.rule };
+  if (switchedOff) return { outcome: 'wait', cause: 'switched_off', why: 'a kill switch is on' };
+  if (facts.doubtful !== undefined)
+    return {
+      outcome: 'wait',
+      cause: 'restore',
+      why: `debit ${facts.doubtful}, which no payout explains, may have paid it: people decide about that first`,
+    };
+  if (facts.notReady !== undefined) {
+    const { cause, why, until } = facts.notReady;
+    return { outcome: 'wait', cause, why, ...(until === null ? {} : { until }) };
+  }
+  if (facts.unread === true)
+    return {
+      outcome: 'wait',
+      cause: 'restore',
+      why: 'its rail is read up to the restore first: the same deposit may have become another order, which was paid',
+    };
+  if (screenedAt === undefined || now.getTime() - screenedAt.getTime() > maxAgeMs)
+    return { outcome: 'wait', cause: 'screening', why: 'its screening is too old and is asked again' };
+  return { outcome: 'pay' };
+}

@@ -1,0 +1,141 @@
+/**
+ * What is about to leave: a payout or refund with the order, deposits and destination that the gate looks at.
+ */
+
+import type { Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+import type { Screening } from '../../compliance/index.ts';
+import type { Payout } from '../../rails/payouts.ts';
+import type { DepositRow } from '../deposits/store.ts';
+import * as depositStore from '../deposits/store.ts';
+import { findRefund, type Refund } from '../refunds/store.ts';
+import type { Order } from '../store.ts';
+import * as store from '../store.ts';
+
+/** Money that is about to leave, or that would leave if an order were released. */
+export interface Leaving {
+  /** 'refund' also for a returned payout that is paid again: the limits already counted the first one. */
+  purpose: 'payout' | 'refund';
+  order: Order | undefined;
+  refundId: bigint | null;
+  /** The deposit in suspense that it is paid from; null when it leaves an order's account. */
+  suspenseId: bigint | null;
+  /** The deposits that fund it: those of its order, or the one it refunds. */
+  deposits: readonly DepositRow[];
+  rail: string;
+  asset: string;
+  /** In the asset's smallest units. */
+  units: bigint;
+  address: string | null;
+  fiatAccountId: bigint | null;
+}
+
+/** The money that a payout row sends. Locks its order, before the payout as everywhere. */
+export async function leavingOf(tx: Tx, payout: Payout): Promise<Leaving> {
+  const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
+  const refund = payout.refundId === null ? undefined : await findRefund(tx, payout.refundId);
+  const { rail, asset, units, address, fiatAccountId } = payout;
+  const suspenseId = refund?.source === 'suspense' ? refund.depositId : null;
+  const where = { order, refundId: payout.refundId, suspenseId, rail, asset, units, address, fiatAccountId };
+  if (refund !== undefined) return { ...where, purpose: 'refund', deposits: await depositOf(tx, refund) };
+  assert(order !== undefined, `payout ${payout.id} has no order and is no refund`);
+  return { ...where, purpose: 'payout', deposits: await backing(tx, order) };
+}
+
+/** The money that would leave if this order were paid now. */
+export async function payoutOf(tx: Tx, order: Order): Promise<Leaving> {
+  return {
+    purpose: 'payout',
+    order,
+    refundId: null,
+    suspenseId: null,
+    deposits: await backing(tx, order),
+    rail: order.payoutRail,
+    asset: order.payoutAsset,
+    units: order.payoutUnits,
+    address: order.payoutAddress,
+    fiatAccountId: order.payoutAddress === null ? order.fiatAccountId : null,
+  };
+}
+
+/** The money that would leave if an order's whole deposit were refunded there. */
+export async function refundOf(
+  tx: Tx,
+  order: Order,
+  to: { address?: string | undefined; fiatAccountId?: bigint | undefined },
+): Promise<Leaving> {
+  return {
+    purpose: 'refund',
+    order,
+    refundId: null,
+    suspenseId: null,
+    // The part its rail reversed is given up with the refund, and is not refunded.
+    deposits: (await backing(tx, order)).filter(({ state }) => state !== 'lost'),
+    rail: order.depositRail,
+    asset: order.depositAsset,
+    units: order.receivedUnits ?? order.depositUnits,
+    address: to.address ?? null,
+    fiatAccountId: to.fiatAccountId ?? null,
+  };
+}
+
+/** The money that a refund out of suspense sends. */
+export async function suspenseRefundOf(
+  tx: Tx,
+  refund: Pick<Refund, 'id' | 'depositId' | 'rail' | 'asset' | 'netUnits' | 'address' | 'fiatAccountId'>,
+  order: Order | undefined,
+): Promise<Leaving> {
+  const { id: refundId, depositId: suspenseId, rail, asset, netUnits: units, address, fiatAccountId } = refund;
+  const deposits = await depositOf(tx, refund);
+  return { purpose: 'refund', order, refundId, suspenseId, deposits, rail, asset, units, address, fiatAccountId };
+}
+
+const backing = async (tx: Tx, order: Order): Promise<DepositRow[]> =>
+  (await depositStore.depositsOf(tx, order.id)).filter(
+    ({ taken_units, refund_units }) => taken_units + refund_units > 0n,
+  );
+
+async function depositOf(tx: Tx, { depositId }: Pick<Refund, 'depositId'>): Promise<DepositRow[]> {
+  const deposit = await depositStore.depositById(tx, depositId);
+  return deposit === undefined ? [] : [deposit];
+}
+
+export const destinationKey = ({ address, fiatAccountId }: Pick<Leaving, 'address' | 'fiatAccountId'>): string =>
+  address === null ? `account:${fiatAccountId}` : `address:${address}`;
+
+/** The key under which the newest screening result of this destination is stored. */
+export function screeningSubject(leaving: Leaving): string {
+  const of = leaving.order === undefined ? `refund:${leaving.refundId}` : `order:${leaving.order.id}`;
+  return `${leaving.purpose}:${of}:${destinationKey(leaving)}`;
+}
+
+/** The screening request for money that leaves. */
+export const screeningOf = ({ purpose, order, refundId, deposits, address, fiatAccountId }: Leaving): Screening => ({
+  id: order?.id ?? refundId ?? 0n,
+  partnerId: order?.partnerId ?? deposits[0]?.partner_id ?? null,
+  customerId: order?.customerId ?? null,
+  merchantReference: order?.merchantReference ?? null,
+  purpose,
+  fiatAccountId,
+  payoutAddress: address,
+  ...(order === undefined ? {} : { depositAsset: order.depositAsset, depositUnits: order.depositUnits }),
+});
+
+/**
+ * The amount by which rules say how many people are needed: for an order's payout the amount it received, as for every action
+ * on an order; for a refund the refunded amount.
+ */
+export function weightOf({ purpose, order, asset, units }: Leaving): { asset: string; units: bigint } {
+  if (purpose === 'refund' || order === undefined) return { asset, units };
+  return { asset: order.depositAsset, units: order.receivedUnits ?? order.depositUnits };
+}
+
+export const ORDERS_OWN: readonly DepositRow['origin'][] = ['returned', 'released', 'compensation'];
+
+/** A refund to an address that only an operator has named. Accounts always belong to a customer. */
+export function isNewDestination({ purpose, order, address }: Leaving): boolean {
+  if (purpose === 'payout') return false;
+  if (order === undefined) return true;
+  if (address === null || address === order.payoutAddress) return false;
+  return address !== order.refundAddress || order.refundToBy === 'operator';
+}

@@ -1,0 +1,98 @@
+/**
+ * Ready: whether a deposit may be spent.
+ *
+ * A bank can recall credits; a chain can reorg blocks. So before anything made of a deposit leaves (a payout, a refund, a new
+ * order), bank money waits for its clearing time, and chain money for the confirmations required for the sum it is part of.
+ * That holds in every state of the order, and for money that no order took.
+ *
+ * Reads stored rows only, so it may be called in the transaction that submits a payout.
+ *
+ * Not here: who calls it before a payout is submitted, and what confirms a deposit in the first place
+ * (rails/chain.follow.ts).
+ */
+import { later } from '../../base/clock.ts';
+import type { Tx } from '../../base/db.ts';
+import { allMarkets, marketById } from '../../partners/index.ts';
+import { depositAsset } from '../../quotes/index.ts';
+import type { Rail } from '../../rails/rail.ts';
+import type { DepositRow } from '../deposits/store.ts';
+import type { Order } from '../store.ts';
+
+export type NotReady = { cause: 'clearing' | 'confirmations'; until: Date | null; why: string };
+
+type Rails = { rails: ReadonlyMap<string, Rail> };
+
+/**
+ * Whether these deposits may be spent: each one cleared by its bank, or deep enough on its chain for the sum it is part of.
+ * Reads stored rows only.
+ *
+ * @param deposits what backs the payout: the order's applied deposits, or the one deposit of a refund
+ * @returns undefined when all are ready
+ */
+export async function notReady(
+  { rails }: Rails,
+  tx: Tx,
+  deposits: readonly DepositRow[],
+  now: Date,
+): Promise<NotReady | undefined> {
+  // Deposits of another origin are our own money: a returned payout, money released by law.
+  const brought = deposits.filter(({ origin }) => origin === 'rail');
+  let clearsAt: Date | undefined;
+  for (const row of brought) {
+    const at = await clearingEnd({ rails }, tx, row);
+    if (at !== null && at > now && (clearsAt === undefined || at > clearsAt)) clearsAt = at;
+  }
+  if (clearsAt !== undefined)
+    return {
+      cause: 'clearing',
+      until: clearsAt,
+      why: `the bank can take the money back until ${clearsAt.toISOString()}`,
+    };
+  for (const [code, rows] of Map.groupBy(brought, ({ rail }) => rail)) {
+    const why = await rails.get(code)?.notDeep?.(
+      tx,
+      rows.map(({ external_id }) => external_id),
+    );
+    if (why !== undefined) return { cause: 'confirmations', until: null, why };
+  }
+  return undefined;
+}
+
+/**
+ * Until when a bank may reverse this credit, counted from when we first saw it; null when its rail is no bank.
+ *
+ * @param order whose deposit it is; its market's clearing time applies when the market takes this rail and asset. For any
+ *   other
+ *              money it is the longest clearing time of the markets that take this rail and asset
+ */
+export async function clearsAtOf(
+  { rails }: Rails,
+  tx: Tx,
+  deposit: { rail: string; asset: string; seenAt: Date },
+  order: Order | undefined,
+): Promise<Date | null> {
+  const { rail, asset, seenAt } = deposit;
+  if (rails.get(rail)?.kind !== 'bank') return null;
+  if (order !== undefined && order.depositRail === rail && order.depositAsset === asset)
+    return later(seenAt, (await marketById(tx, order.marketId)).clearingMs);
+  const takers = (await allMarkets(tx)).filter(({ depositRail }) => depositRail === rail);
+  const same = takers.filter((market) => depositAsset(market).code === asset);
+  // No market takes this asset by this rail: the clearing time of the rail's slowest market applies.
+  const counted = same.length > 0 ? same : takers;
+  return later(seenAt, Math.max(0, ...counted.map(({ clearingMs }) => clearingMs)));
+}
+
+/** When to check again: once the credit has cleared; for a chain soon, because the next block may make it deep enough. */
+export const lookAgain = ({ until }: NotReady, now: Date): { againInMs: number } => ({
+  againInMs: until === null ? BLOCKS_EVERY_MS : until.getTime() - now.getTime(),
+});
+const BLOCKS_EVERY_MS = 5_000;
+
+/**
+ * As stored. Without a stored time it was booked to suspense by an older server, which stored a time only for an order's own
+ * deposit.
+ */
+async function clearingEnd(context: Rails, tx: Tx, row: DepositRow): Promise<Date | null> {
+  if (row.clears_at !== null || row.state !== 'suspense') return row.clears_at;
+  return await clearsAtOf(context, tx, { ...row, seenAt: row.seen_at }, undefined);
+}

@@ -1,0 +1,76 @@
+/**
+ * Calls the screener: outside of any transaction, before money leaves and again when the stored result is too old.
+ *
+ * While a screener does not answer, money waits. There is one case for that, not one per order; the next answer closes it.
+ */
+import { Unavailable } from '../../base/errors.ts';
+import { enqueue, type Handled, type Handlers } from '../../base/jobs.ts';
+import { closeCases, openCase, record, type Screening, type Verdict } from '../../compliance/index.ts';
+import { findPayout } from '../../rails/payouts.ts';
+import type { OrdersContext } from '../context.ts';
+import { keepVerdict } from './gate.ts';
+import { leavingOf, screeningOf } from './leaving.ts';
+
+const SUBJECT = 'screening';
+
+/** Screeners that this process has not seen answer last time: their case may be open. */
+const mayBeDown = new WeakMap<object, boolean>();
+
+/** @throws Unavailable when the screener does not answer; then a case is open */
+export async function screenOutside(context: OrdersContext, input: Screening): Promise<Verdict> {
+  const { screener, db, clock } = context;
+  try {
+    const verdict = await screener.screen(input);
+    if (mayBeDown.get(screener) ?? true) {
+      await db.asSystem((tx) =>
+        closeCases(tx, {
+          kind: 'screening_unavailable',
+          subject: SUBJECT,
+          outcome: 'it answers again',
+          now: clock.now(),
+        }),
+      );
+      mayBeDown.set(screener, false);
+    }
+    return verdict;
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    mayBeDown.set(screener, true);
+    await db.asSystem((tx) =>
+      openCase(tx, {
+        kind: 'screening_unavailable',
+        subject: SUBJECT,
+        reason: 'the screener does not answer: money that has to be screened waits',
+        now: clock.now(),
+      }),
+    );
+    throw error;
+  }
+}
+
+export function rescreenHandlers(context: OrdersContext): Handlers {
+  return { rescreen_payout: (id) => rescreen(context, id) };
+}
+
+/** Screens a payout again, stores the result, and makes the payout ask the gate again. */
+async function rescreen(context: OrdersContext, id: string): Promise<Handled> {
+  const { db, clock } = context;
+  const input = await db.asSystem(async (tx) => {
+    const payout = await findPayout(tx, id);
+    if (payout === undefined || payout.endedAt !== null) return undefined;
+    return screeningOf(await leavingOf(tx, payout));
+  });
+  if (input === undefined) return undefined;
+  const verdict = await screenOutside(context, input);
+  await db.asSystem(async (tx) => {
+    const payout = await findPayout(tx, id);
+    if (payout === undefined || payout.endedAt !== null) return;
+    const now = clock.now();
+    const leaving = await leavingOf(tx, payout);
+    keepVerdict(tx, leaving, verdict, now);
+    const { partnerId, orderId } = payout;
+    await record(tx, { partnerId, orderId: orderId ?? undefined, about: leaving.purpose, ...verdict, now });
+    enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });
+  });
+  return undefined;
+}

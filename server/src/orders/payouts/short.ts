@@ -1,0 +1,107 @@
+/**
+ * Shortage: paid orders that wait because the account that pays them has too little.
+ *
+ * One case per cause, which is a rail and an asset, however many orders wait: it says how much is missing and for how many,
+ * and closes when none waits any more. A separate job maintains it, in a transaction that locks no order. Orders only enqueue
+ * that job when they begin and stop waiting, so they do not contend for the case.
+ *
+ * The order that has waited longest is paid first, and later orders queue behind it (advance.ts): otherwise small orders
+ * would repeatedly take what a large one waits for. A held order is not in the queue, and has its old position when it comes
+ * back. An operator may temporarily let those orders pass that the funds suffice for.
+ *
+ * Not here: retrying to pay them (jobs.ts), warning before anything waits (treasury/levels.ts).
+ */
+import type { Tx } from '../../base/db.ts';
+import { enqueue, type Handled, type Handlers } from '../../base/jobs.ts';
+import { formatUnits } from '../../base/money.ts';
+import { closeCases, tellCase } from '../../compliance/index.ts';
+import { balance, chart } from '../../ledger/index.ts';
+import { assets } from '../../partners/index.ts';
+import type { OrdersContext } from '../context.ts';
+import type { Order } from '../store.ts';
+import * as store from '../store.ts';
+import { endPass, firstInTurn, inTurn, passNow, setPass } from './queue.store.ts';
+
+const CHECK = 'check_shortage';
+/** While orders wait: incoming funds, and what others take of them, change how much is missing. */
+const EVERY_MS = 5_000;
+
+/** Enqueues an update of the case: an order begins or stops waiting for funds. */
+export const shortageChanged = (tx: Tx, { payoutRail, payoutAsset }: Order, now: Date): void =>
+  enqueue(tx, { kind: CHECK, subject: `${payoutRail}:${payoutAsset}`, dueAt: now });
+
+type What = { rail: string; asset: string };
+
+/** Whether smaller orders may pass now, and whose turn it is. */
+export async function shortageNow(tx: Tx, what: What, now: Date) {
+  const [pass, first] = [await passNow(tx, what, now), await firstInTurn(tx, what)];
+  return { first: first?.id ?? null, passUntil: pass?.until ?? null, passBy: pass?.by ?? null };
+}
+
+/** Until the given time, orders that the funds suffice for may pass older ones that they do not suffice for. */
+export async function letPass(tx: Tx, what: What, pass: { until: Date; by: string; reason: string; now: Date }) {
+  const { now, ...said } = pass;
+  await setPass(tx, what, { ...said, at: now });
+  await lookAgain(tx, what, now);
+}
+
+/** Strict order of waiting applies again. */
+export async function endLettingPass(tx: Tx, what: What, now: Date): Promise<void> {
+  await endPass(tx, what);
+  await lookAgain(tx, what, now);
+}
+
+async function lookAgain(tx: Tx, { rail, asset }: What, now: Date): Promise<void> {
+  for (const { id } of await inTurn(tx, { rail, asset }))
+    enqueue(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
+  enqueue(tx, { kind: CHECK, subject: `${rail}:${asset}`, dueAt: now });
+}
+
+export function shortageHandlers({ db, clock, rails }: Pick<OrdersContext, 'db' | 'clock' | 'rails'>): Handlers {
+  return {
+    [CHECK]: (subject) =>
+      db.asSystem(async (tx): Promise<Handled> => {
+        const [rail = '', asset = ''] = subject.split(':');
+        const now = clock.now();
+        const about = { kind: 'treasury_short', subject } as const;
+        const waiting = await store.short(tx, { rail, asset });
+        const first = await firstInTurn(tx, { rail, asset });
+        if (waiting.orders === 0 || first === undefined) {
+          await closeCases(tx, { ...about, outcome: 'no order waits for it any more', now });
+          return undefined;
+        }
+        const { units: ownFree } = await balance(tx, chart.treasury(asset));
+        const wallet = rails.get(rail)?.wallets.payouts;
+        const paying = wallet === undefined ? undefined : await balance(tx, chart.custody(rail, wallet, asset));
+        // The conversion takes from our own funds, and the payout leaves the paying account; either may be the one that is
+        // short.
+        const lacks = ({ givenUnits, payoutUnits }: { givenUnits: bigint; payoutUnits: bigint }): bigint => {
+          const ownMissing = givenUnits - ownFree;
+          const payingMissing = paying === undefined ? 0n : payoutUnits - (paying.units - paying.heldUnits);
+          return [ownMissing, payingMissing, 0n].reduce((most, units) => (units > most ? units : most));
+        };
+        const missing = lacks(waiting);
+        const pass = await passNow(tx, { rail, asset }, now);
+        const decimals = (await assets(tx)).get(asset)?.decimals ?? 0;
+        const shown = (units: bigint): string => formatUnits(units, decimals);
+        const many = `${waiting.orders} order${waiting.orders === 1 ? '' : 's'}`;
+        await tellCase(tx, {
+          ...about,
+          reason:
+            `${shown(missing)} ${asset} missing at ${rail}: ${many} wait${waiting.orders === 1 ? 's' : ''}` +
+            `, first order ${first.id}, which lacks ${shown(lacks(first))}` +
+            (pass === undefined ? '' : `; smaller ones may pass until ${pass.until.toISOString()}, says ${pass.by}`),
+          facts: {
+            ...{ rail, asset, orders: waiting.orders, missing: shown(missing) },
+            ...{ needed: shown(waiting.givenUnits), own: shown(ownFree) },
+            ...{ first: String(first.id), firstSince: first.since.toISOString(), firstLacks: shown(lacks(first)) },
+            ...(pass === undefined
+              ? {}
+              : { passUntil: pass.until.toISOString(), passBy: pass.by, passWhy: pass.reason }),
+          },
+          now,
+        });
+        return { againInMs: EVERY_MS };
+      }),
+  };
+}

@@ -1,0 +1,104 @@
+/**
+ * Undoing an exchange: its payout was returned and its deposit was reversed, so neither side has received anything.
+ *
+ * The customer no longer owns the returned money, and no longer owes the debt: two people undo the conversion, with its fees.
+ * What banks kept of the returned money on the way is our loss. The order stays settled and says so; it is not paid again.
+ *
+ * The same of what law had let go of an order that was converted, where its fees were not there to undo it at once (refunds.ts).
+ *
+ * Not here: a reversed deposit that is there again (replace.ts), and a debt that will not be paid (correct.ts).
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert, Refusal } from '../../base/errors.ts';
+import { closeCases } from '../../compliance/index.ts';
+import { chart, type Entry, type Line, move, post } from '../../ledger/index.ts';
+import { payoutsOf } from '../../rails/payouts.ts';
+import type { Rail } from '../../rails/rail.ts';
+import { change, custodyOf, fromPosition } from '../advance.ts';
+import { wakeDeposit } from '../deposits/dormant.ts';
+import { areHeld } from '../deposits/held.store.ts';
+import { lossAccount } from '../deposits/replace.ts';
+import type { DepositRow } from '../deposits/store.ts';
+import * as depositStore from '../deposits/store.ts';
+import { linesFor } from '../entries.ts';
+import { isCancellable } from '../refunds/cancel.ts';
+import { cancelRefunds } from '../refunds/rejected.ts';
+import { inSuspense } from '../refunds/request.ts';
+import { refundsOfDeposit } from '../refunds/store.ts';
+import type { Order } from '../store.ts';
+import * as store from '../store.ts';
+
+const unfit = (why: string) => new Refusal('does_not_fit', { why });
+
+/** Both sides of the exchange, locked. */
+interface Undoing {
+  order: Order;
+  lost: DepositRow;
+  back: DepositRow;
+}
+
+/**
+ * @param lost the reversed deposit, locked with its order
+ * @param backId the deposit of the order's returned payout
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' when part of the exchange still stands
+ */
+export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): Promise<Undoing> {
+  const order = lost.order_id === null ? undefined : await store.lock(tx, lost.order_id);
+  const back = await depositStore.lockDepositById(tx, backId);
+  if (back === undefined) throw new Refusal('unknown_deposit', {});
+  const isReleased = order?.state === 'frozen' && back.origin === 'released' && back.asset === order.payoutAsset;
+  if (order === undefined || back.order_id !== order.id || (back.origin !== 'returned' && !isReleased))
+    throw unfit('the deposit that is named is not what came back of the payout of this order');
+  if (lost.state !== 'lost' || (order.state !== 'settled' && !isReleased))
+    throw unfit('the order does not stand as paid');
+  if (lost.lost_units !== (order.receivedUnits ?? order.depositUnits))
+    throw unfit('a part of what the order took is there: assign or refund what came, and end the rest as a debt');
+  if (back.state !== 'suspense' || back.taken_units > 0n) throw unfit('what came back does not lie in suspense');
+  if (await areHeld(tx, [back])) throw unfit('an operator holds the deposit: release it first');
+  if ((await payoutsOf(tx, order.id)).some(({ refundId, state }) => refundId === null && state === 'settled'))
+    throw unfit('another payout of the order has left and not come back');
+  for (const { state } of await refundsOfDeposit(tx, back.id))
+    if (state !== 'cancelled' && !isCancellable(state))
+      throw unfit(`what came back is being paid again, or was: ${state}`);
+  return { order, lost, back };
+}
+
+/** @param entry the correcting entry, without its lines */
+export async function undoExchange(
+  context: { rails: ReadonlyMap<string, Rail> },
+  tx: Tx,
+  { order, lost, back }: Undoing,
+  entry: Omit<Entry, 'lines'> & { by: string },
+): Promise<void> {
+  const { by, ...posting } = entry;
+  const now = entry.at;
+  await wakeDeposit(tx, back, { by, why: 'its exchange is undone', now });
+  await cancelRefunds(context, tx, back.id, now);
+  const free = await depositStore.lockDepositById(tx, back.id);
+  assert(free !== undefined, `deposit ${back.id} is gone`);
+  const units = inSuspense(free);
+  const payout = chart.order(order.id, order.partnerId, order.payoutAsset);
+  const taken = units < order.payoutUnits ? units : order.payoutUnits;
+  const lines: Line[] = [
+    ...move(chart.suspense(back.rail, back.asset), payout, taken),
+    // Banks kept it on the way.
+    ...(taken === order.payoutUnits ? [] : move(chart.loss(back.asset), payout, order.payoutUnits - taken)),
+    ...linesFor(
+      'reverse_conversion_and_give_up',
+      { ...order, receivedUnits: order.receivedUnits ?? order.depositUnits },
+      custodyOf(context.rails, order),
+      { lost: [{ units: lost.lost_units, bookedTo: lossAccount(order, lost) }] },
+    ),
+  ];
+  const booking = { ...posting, orderId: order.id };
+  let posted = await post(tx, { ...booking, lines });
+  // The treasury may have spent since what it received in the conversion: the position account covers the rest.
+  if (posted.outcome === 'short')
+    posted = await post(tx, { ...booking, lines: lines.flatMap(fromPosition(order.depositAsset)) });
+  if (posted.outcome !== 'posted') throw unfit('the books have not got what the exchange took: look at its fees');
+  await depositStore.changeDeposit(tx, back.id, { state: 'applied', bookedTo: payout.code, takenUnits: taken });
+  await depositStore.markReplaced(tx, lost.id);
+  for (const { id } of [lost, back])
+    await closeCases(tx, { subject: `deposit:${id}`, outcome: `the exchange is undone, says ${by}`, now });
+  await change(tx, order, { exception: 'deposit_lost', now });
+}

@@ -1,0 +1,272 @@
+/**
+ * SQL of the operators' lists of orders, deposits and suspense. Each statement walks one index and reports for each row
+ * whether the other filters accept it (base/scan.ts). This file chooses the index; test/plans.test.ts measures it.
+ */
+import type { Tx } from '../../base/db.ts';
+import type { Rate } from '../../base/money.ts';
+import { parameters } from '../../base/scan.ts';
+import type { Fees } from '../../quotes/index.ts';
+import type { DepositRow } from '../deposits/store.ts';
+import type { OrderState } from '../machine.ts';
+import type { RefundState } from '../refunds/store.ts';
+import type { Direction } from '../store.ts';
+
+export interface ListFilter {
+  partnerId?: bigint | undefined;
+  customerId?: string | undefined;
+  marketId?: bigint | undefined;
+  /** From this time (inclusive) to `until` (exclusive): creation of an order, sighting of a deposit. */
+  from?: Date | undefined;
+  until?: Date | undefined;
+}
+export type OrderFilter = ListFilter & { state?: OrderState | undefined };
+export type DepositFilter = ListFilter & { state?: DepositRow['state'] | undefined };
+
+/** An order as operators list it, without its destinations. */
+export interface OrderLine {
+  id: bigint;
+  partnerId: bigint;
+  customerId: string;
+  marketId: bigint;
+  direction: Direction;
+  state: OrderState;
+  exception: string | null;
+  failure: string | null;
+  depositRail: string;
+  depositAsset: string;
+  depositUnits: bigint;
+  receivedUnits: bigint | null;
+  refundedUnits: bigint;
+  payoutRail: string;
+  payoutAsset: string;
+  payoutUnits: bigint;
+  grossUnits: bigint;
+  fiatAsset: string;
+  fees: Fees;
+  rate: Rate;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+type OrderRow = Omit<OrderLine, 'fees' | 'rate'> & {
+  fee_operator: bigint;
+  fee_partner: bigint;
+  fee_rail: bigint;
+  fee_chain: bigint;
+  fee_tax: bigint;
+  rate_num: bigint;
+  rate_den: bigint;
+  fits: boolean;
+};
+
+const ORDER = `o.id, o.partner_id as "partnerId", o.customer_id as "customerId", o.market_id as "marketId", o.direction, o.state,
+  o.exception, o.failure, o.deposit_rail as "depositRail", o.deposit_asset as "depositAsset", o.deposit_units as "depositUnits",
+  o.received_units as "receivedUnits", o.refunded_units as "refundedUnits", o.payout_rail as "payoutRail",
+  o.payout_asset as "payoutAsset", o.payout_units as "payoutUnits", o.gross_units as "grossUnits", o.fiat_asset as "fiatAsset",
+  o.fee_operator, o.fee_partner, o.fee_rail, o.fee_chain, o.fee_tax, o.rate_num, o.rate_den, o.created_at as "createdAt",
+  o.updated_at as "updatedAt"`;
+
+const toLine = ({ fits, ...row }: OrderRow): { row: OrderLine; fits: boolean } => {
+  const { fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den, ...rest } = row;
+  const fees = { operator: fee_operator, partner: fee_partner, rail: fee_rail, chain: fee_chain, tax: fee_tax };
+  return { row: { ...rest, fees, rate: { num: rate_num, den: rate_den } }, fits };
+};
+
+const all = (conditions: readonly string[]): string => (conditions.length === 0 ? 'true' : conditions.join(' and '));
+
+/** Most orders end in these states, so no index covers them by state. */
+const COMMON_STATES: readonly OrderState[] = ['settled', 'expired'];
+
+/** Orders created before the given one, newest first; everything the driving filter accepts, at most `count`. */
+export async function ordersBelow(
+  tx: Tx,
+  input: OrderFilter,
+  below: bigint | undefined,
+  count: number,
+): Promise<{ row: OrderLine; fits: boolean }[]> {
+  const { values, put } = parameters();
+  const span = [
+    ...(input.from === undefined ? [] : [`created_at >= ${put(input.from)}`]),
+    ...(input.until === undefined ? [] : [`created_at < ${put(input.until)}`]),
+  ];
+  if (below !== undefined) {
+    const last = put(below);
+    span.push(`(created_at, id) < ((select created_at from orders where id = ${last}), ${last}::bigint)`);
+  }
+  const walk = (...driving: string[]): string =>
+    `select * from orders where ${all([...driving, ...span])} order by created_at desc, id desc limit ${count}`;
+  const partner = input.partnerId === undefined ? undefined : put(input.partnerId);
+  const driver =
+    input.customerId !== undefined
+      ? walk(`customer_id = ${put(input.customerId)}`)
+      : input.state !== undefined && !COMMON_STATES.includes(input.state)
+        ? walk(`state = ${put(input.state)}`, `state not in ('settled', 'expired')`)
+        : partner !== undefined
+          ? walk(`partner_id = ${partner}`)
+          : walk('id > 0');
+  const fits = [
+    ...(partner === undefined ? [] : [`o.partner_id = ${partner}`]),
+    ...(input.marketId === undefined ? [] : [`o.market_id = ${put(input.marketId)}`]),
+    ...(input.state === undefined ? [] : [`o.state = ${put(input.state)}`]),
+  ];
+  const rows = await tx.rows<OrderRow>(
+    `select ${ORDER}, ${all(fits)} as fits from (${driver}) as o order by o.created_at desc, o.id desc limit ${count}`,
+    values,
+  );
+  return rows.map(toLine);
+}
+
+/** Ids of a customer's newest orders. */
+export const newestOrders = async (tx: Tx, customerId: string, most: number): Promise<bigint[]> =>
+  (
+    await tx.rows<{ id: bigint }>(
+      'select id from orders where customer_id = $1 order by created_at desc, id desc limit $2',
+      [customerId, most],
+    )
+  ).map(({ id }) => id);
+
+/** Partner, customer and market of these orders. */
+export const whoseOrders = (tx: Tx, ids: readonly bigint[]) =>
+  tx.rows<{ id: bigint; partnerId: bigint; customerId: string; marketId: bigint }>(
+    `select id, partner_id as "partnerId", customer_id as "customerId", market_id as "marketId" from orders
+      where id = any($1::bigint[])`,
+    [ids],
+  );
+
+export const refundIdsOf = async (tx: Tx, orderIds: readonly bigint[]): Promise<bigint[]> =>
+  (
+    await tx.rows<{ id: bigint }>('select id from refunds where order_id = any($1::bigint[]) order by id', [orderIds])
+  ).map(({ id }) => id);
+
+export interface DepositLine {
+  id: bigint;
+  partnerId: bigint | null;
+  customerId: string | null;
+  marketId: bigint | null;
+  orderId: bigint | null;
+  orderState: OrderState | null;
+  rail: string;
+  asset: string;
+  units: bigint;
+  takenUnits: bigint;
+  refundUnits: bigint;
+  state: DepositRow['state'];
+  origin: DepositRow['origin'];
+  why: string | null;
+  late: boolean;
+  dust: boolean;
+  reference: string;
+  seenAt: Date;
+  confirmedAt: Date | null;
+}
+
+const DEPOSIT = `d.id, d.partner_id as "partnerId", o.customer_id as "customerId", o.market_id as "marketId",
+  d.order_id as "orderId", o.state as "orderState", d.rail, d.asset, d.units, d.taken_units as "takenUnits",
+  d.refund_units as "refundUnits", d.state, d.origin, d.why, d.late, d.dust, d.reference, d.seen_at as "seenAt",
+  d.confirmed_at as "confirmedAt"`;
+
+function depositFits(input: DepositFilter, put: (value: unknown) => string): string {
+  return `coalesce(${all([
+    ...(input.partnerId === undefined ? [] : [`d.partner_id = ${put(input.partnerId)}`]),
+    ...(input.customerId === undefined ? [] : [`o.customer_id = ${put(input.customerId)}`]),
+    ...(input.marketId === undefined ? [] : [`o.market_id = ${put(input.marketId)}`]),
+    ...(input.state === undefined ? [] : [`d.state = ${put(input.state)}`]),
+  ])}, false)`;
+}
+
+/**
+ * Deposits seen before the given one, newest first.
+ *
+ * @param orderIds all orders of the customer, when one is given and they are few; otherwise the partner's deposits are walked
+ */
+export async function depositsBelow(
+  tx: Tx,
+  input: DepositFilter & { orderIds?: readonly bigint[] | undefined },
+  below: bigint | undefined,
+  count: number,
+): Promise<{ row: DepositLine; fits: boolean }[]> {
+  const { values, put } = parameters();
+  const span = seenWithin(input, put);
+  if (below !== undefined) {
+    const last = put(below);
+    span.push(`(d.seen_at, d.id) < ((select seen_at from deposits where id = ${last}), ${last}::bigint)`);
+  }
+  const driving =
+    input.orderIds !== undefined
+      ? [`d.order_id = any(${put(input.orderIds)}::bigint[])`]
+      : input.state === 'suspense'
+        ? [`d.state = 'suspense'`]
+        : input.partnerId !== undefined
+          ? [`d.partner_id = ${put(input.partnerId)}`]
+          : ['d.id > 0'];
+  const fits = depositFits(input, put);
+  const rows = await tx.rows<DepositLine & { fits: boolean }>(
+    `select ${DEPOSIT}, ${fits} as fits
+       from (select d.* from deposits d where ${all([...driving, ...span])} order by d.seen_at desc, d.id desc limit ${count}) as d
+       left join orders o on o.id = d.order_id
+      order by d.seen_at desc, d.id desc`,
+    values,
+  );
+  return rows.map(({ fits: isIn, ...row }) => ({ row, fits: isIn }));
+}
+
+const seenWithin = (input: ListFilter, put: (value: unknown) => string): string[] => [
+  ...(input.from === undefined ? [] : [`d.seen_at >= ${put(input.from)}`]),
+  ...(input.until === undefined ? [] : [`d.seen_at < ${put(input.until)}`]),
+];
+
+export interface SuspenseLine extends DepositLine {
+  /** The part that no refund names. */
+  freeUnits: bigint;
+  /** The part named by refunds that have not arrived. */
+  underWayUnits: bigint;
+  refund: bigint | null;
+  refundState: RefundState | null;
+  isHeld: boolean;
+  /** The customer has confirmed the refund's destination. */
+  isConfirmed: boolean;
+}
+
+/** The condition of the index, verbatim (migrations/0006_orders.sql). */
+const LIES_FREE = `d.state in ('suspense', 'applied', 'refunded', 'confirmed') and d.taken_units + d.refund_units < d.units`;
+const OPEN_REFUND = `source = 'suspense' and state not in ('settled', 'cancelled')`;
+
+/** Money in suspense, oldest first: of each deposit the free part, and the part under way out of suspense. */
+export async function suspenseAfter(
+  tx: Tx,
+  input: DepositFilter,
+  after: bigint | undefined,
+  count: number,
+): Promise<{ row: SuspenseLine; fits: boolean }[]> {
+  const { values, put } = parameters();
+  const span = seenWithin(input, put);
+  if (after !== undefined) {
+    const last = put(after);
+    span.push(`(d.seen_at, d.id) > ((select seen_at from deposits where id = ${last}), ${last}::bigint)`);
+  }
+  const fits = depositFits(input, put);
+  const rows = await tx.rows<SuspenseLine & { fits: boolean }>(
+    `with free as (
+       select d.* from deposits d where ${all([LIES_FREE, ...span])} order by d.seen_at, d.id limit ${count}),
+     under_way as (
+       select deposit_id, sum(net_units) as units, max(id) as refund, max(state) as state from refunds
+        where ${OPEN_REFUND} group by deposit_id),
+     lying as (
+       select * from free
+       union all
+       (select d.* from under_way u join deposits d on d.id = u.deposit_id
+         where ${all([`not (${LIES_FREE})`, ...span])}
+         order by d.seen_at, d.id limit ${count}))
+     select ${DEPOSIT}, ${fits} as fits,
+            case when d.state in ('suspense', 'applied', 'refunded', 'confirmed') then d.units - d.taken_units - d.refund_units
+                 else 0 end as "freeUnits",
+            coalesce(u.units, 0)::numeric(78,0) as "underWayUnits", u.refund, u.state as "refundState",
+            h.deposit_id is not null as "isHeld", l.id is not null as "isConfirmed"
+       from lying d left join orders o on o.id = d.order_id left join under_way u on u.deposit_id = d.id
+       left join held_deposits h on h.deposit_id = d.id
+       left join return_links l on l.deposit_id = d.id and l.replaced_at is null and l.confirmed_at is not null
+      order by d.seen_at, d.id limit ${count}`,
+    values,
+  );
+  return rows.map(({ fits: isIn, ...row }) => ({ row, fits: isIn }));
+}

@@ -1,0 +1,143 @@
+/**
+ * Trace: where an order's money is. Who holds it, since when, on what evidence, and what happens next. The sentences for the
+ * first and the last are in whereabouts.ts.
+ */
+import type { Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import { type Balance, orderBalances, type StatementLine, statement } from '../../ledger/index.ts';
+import { assets } from '../../partners/index.ts';
+import type { Payout } from '../../rails/payouts.ts';
+import type { Rail } from '../../rails/rail.ts';
+import { deadlineOf, holdBeforePayout, isForAPerson } from '../decide.ts';
+import { type ReturnLink, returnLinks } from '../deposits/returns.store.ts';
+import type { DepositRow } from '../deposits/store.ts';
+import * as depositStore from '../deposits/store.ts';
+import * as historyStore from '../history.store.ts';
+import { STATES } from '../machine.ts';
+import type { Refund } from '../refunds/store.ts';
+import type { ListedOrder, Order } from '../store.ts';
+import * as store from '../store.ts';
+import { readKnown } from './told.ts';
+import { partsOf, whereabouts } from './whereabouts.ts';
+
+export interface MoneyTrace {
+  order: Order;
+  /** Who has the customer's money now, in plain words for an on-call operator. */
+  heldBy: string;
+  since: Date;
+  /** What happens next automatically, or who has to act. */
+  next: string;
+  /** The deadline, and what happens when it passes; null when nothing is awaited. */
+  by: Date | null;
+  otherwise: string | null;
+  /** Orders made from deposits that came for this one too late or a second time. */
+  followedBy: bigint[];
+  history: Awaited<ReturnType<typeof historyStore.history>>;
+  deposits: DepositRow[];
+  payouts: Payout[];
+  refunds: Refund[];
+  /** Links through which the customer was asked for a refund address. */
+  returnLinks: ReturnLink[];
+  balances: Balance[];
+  entries: StatementLine[];
+}
+
+/** What can be done about an order that cannot be paid out as it stands. */
+const CANNOT_GO_ON: Record<NonNullable<ReturnType<typeof holdBeforePayout>>, (not: string) => string> = {
+  deposit_lost: (not) => `a person refuses it, or assigns a deposit in place of the one reversed: it cannot be ${not}`,
+  underpaid: (not) => `a person refuses it: less came than it asks for, so it cannot be ${not}`,
+  overpaid: (not) => `a person refuses it: more came than it asks for, so it cannot be ${not}`,
+};
+
+/** What keeps the order itself from continuing, if that is more than its state says. */
+async function keptBy(tx: Tx, order: Order): Promise<string | undefined> {
+  const { state } = order;
+  if (state !== 'on_hold' && state !== 'payout_held') return undefined;
+  const why = holdBeforePayout(order, await depositStore.hasLostDeposit(tx, order.id));
+  return why && CANNOT_GO_ON[why](state === 'on_hold' ? 'released' : 'paid');
+}
+
+/** Payouts that their rails have accepted and only list until a person submits them, with what that person has to do. */
+async function listed(tx: Tx, rails: TraceRails, payouts: readonly Payout[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const { id, rail, state, endedAt } of payouts) {
+    if (state !== 'submitted' || endedAt !== null) continue;
+    const why = await rails.get(rail)?.waitsForPerson?.(tx, id);
+    if (why !== undefined) found.set(id, why);
+  }
+  return found;
+}
+
+function deadlineIn(
+  order: Order,
+  { history, deposits }: { history: MoneyTrace['history']; deposits: readonly DepositRow[] },
+): Pick<MoneyTrace, 'by' | 'otherwise'> {
+  const parts = partsOf({ order, deposits });
+  if (parts.units > 0n && parts.underWay === 0n)
+    return { by: order.expiresAt, otherwise: 'what came is taken as too little, and its policy decides about that' };
+  if (order.state === 'created') return { by: order.expiresAt, otherwise: 'it expires' };
+  const deadline = deadlineOf(order.state, order.policy);
+  if (deadline === undefined) return { by: null, otherwise: null };
+  const again = order.overdue ? 'the case stays open, or is opened anew' : 'a case is opened';
+  const standsStill = order.state === 'on_hold' || order.state === 'payout_held' || order.state === 'refund_held';
+  const goesBack = deadline.then === 'refund' && !(standsStill && isForAPerson(history));
+  return { by: order.waitsUntil, otherwise: goesBack ? `${again}, and the money goes back` : again };
+}
+
+type TraceRails = ReadonlyMap<string, Pick<Rail, 'waitsForPerson'>>;
+
+/**
+ * @param rails asked whether an accepted payout waits for a person
+ * @throws Refusal 'unknown_order'
+ */
+export async function trace(tx: Tx, orderId: bigint, rails: TraceRails = new Map()): Promise<MoneyTrace> {
+  const order = await store.get(tx, orderId);
+  if (order === undefined) throw new Refusal('unknown_order', {});
+  const known = await readKnown(tx, orderId);
+  const history = await historyStore.history(tx, orderId);
+  const assetsKnown = await assets(tx);
+  const seen = {
+    ...{ order, ...known, ownNext: await keptBy(tx, order), waitsForPerson: await listed(tx, rails, known.payouts) },
+    decimals: (asset: string) => assetsKnown.get(asset)?.decimals ?? 0,
+  };
+  return {
+    order,
+    ...whereabouts(seen),
+    ...deadlineIn(order, { history, deposits: known.deposits }),
+    followedBy: await store.followersOf(tx, orderId),
+    since: history.at(-1)?.at ?? order.createdAt,
+    history,
+    deposits: [...known.deposits],
+    payouts: [...known.payouts],
+    refunds: [...known.refunds],
+    returnLinks: await returnLinks.ofOrder(tx, orderId),
+    balances: await orderBalances(tx, orderId),
+    entries: await statement(tx, orderId),
+  };
+}
+
+/** Checks that an order's own accounts hold what its state says. Empty when they do. */
+export function invariantBroken(order: ListedOrder, balances: readonly Balance[]): string {
+  const of = (asset: string) => balances.find((one) => one.asset === asset) ?? { units: 0n, heldUnits: 0n };
+  // Parts are refunded one by one.
+  const received = (order.receivedUnits ?? order.depositUnits) - order.refundedUnits;
+  const want: Record<string, { units: bigint; heldUnits: bigint }> = {
+    [order.depositAsset]: { units: 0n, heldUnits: 0n },
+    [order.payoutAsset]: { units: 0n, heldUnits: 0n },
+  };
+  // Dormant money is on an account of its own (unclaimed.ts checks that one).
+  const holds = order.dormant ? 'nothing' : STATES[order.state].holds;
+  if (holds.startsWith('the deposit')) {
+    want[order.depositAsset] = { units: received, heldUnits: holds.endsWith('held') ? received : 0n };
+  }
+  if (holds.startsWith('the payout')) {
+    want[order.payoutAsset] = { units: order.payoutUnits, heldUnits: holds.endsWith('held') ? order.payoutUnits : 0n };
+  }
+  for (const [asset, { units, heldUnits }] of Object.entries(want)) {
+    const has = of(asset);
+    if (has.units !== units || has.heldUnits !== heldUnits) {
+      return `order ${order.id} in ${order.state} holds ${has.units} (${has.heldUnits} held) ${asset}, should hold ${units} (${heldUnits} held)`;
+    }
+  }
+  return '';
+}

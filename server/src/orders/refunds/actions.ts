@@ -1,0 +1,269 @@
+/**
+ * What operators do with deposits and refunds: name a destination, refund a deposit, assign one to an order.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert, Refusal } from '../../base/errors.ts';
+import { enqueue } from '../../base/jobs.ts';
+import { closeCases, openCase } from '../../compliance/index.ts';
+import { chart } from '../../ledger/index.ts';
+import type { Context } from '../actions.ts';
+import { advance, change } from '../advance.ts';
+import type { Action, GateContext, RefundTo } from '../context.ts';
+import { placeDeposit } from '../decide.ts';
+import { wakeDeposit } from '../deposits/dormant.ts';
+import { receivedFromSuspense } from '../deposits/facts.ts';
+import { requireNotHeldDeposit } from '../deposits/held.ts';
+import { replaceLost, standingLoss, unfit } from '../deposits/replace.ts';
+import * as depositStore from '../deposits/store.ts';
+import { lockOrder } from '../lock.ts';
+import { type ApprovedBy, approveRefund } from '../payouts/gate.ts';
+import { refundOf, suspenseRefundOf } from '../payouts/leaving.ts';
+import { isUnreleased } from '../read/told.ts';
+import type { Order } from '../store.ts';
+import * as store from '../store.ts';
+import { fitsRefund, readAddressOn } from './destinations.ts';
+import { inSuspense, outgoing, requestRefund } from './request.ts';
+import { sendRefundTo } from './retry.ts';
+import { type Refund, refundsOf, refundsOfDeposit } from './store.ts';
+
+/**
+ * Sets the destination of this order's refund, or of a returned payout that is paid again. The partner (for the customer) or
+ * an operator names it. Everything waiting for it goes on: a refund of the whole order, of money in suspense, a second
+ * payout.
+ *
+ * @param input.to an address on the deposit's chain, or an account of the customer's in the right fiat
+ * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'unknown_refund' where nothing goes there |
+ *         'refund_under_way'
+ */
+export async function nameDestination(
+  context: GateContext,
+  tx: Tx,
+  input: {
+    orderId: bigint;
+    to: RefundTo;
+    by: 'partner' | 'operator';
+    /** People who approve this destination despite what stands against it: operators only, never a partner. */
+    approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
+    now: Date;
+  },
+): Promise<Order> {
+  const { now, to, by } = input;
+  const order = await lockOrder(tx, input.orderId);
+  const { address } = to;
+  const kind = address === undefined ? 'bank' : 'chain';
+  const refunds = await refundsOf(tx, order.id);
+  const waiting = refunds.filter(
+    (one) => one.source === 'suspense' && NAMEABLE.includes(one.state) && context.rails.get(one.rail)?.kind === kind,
+  );
+  const back = context.rails.get(order.depositRail)?.kind === kind;
+  // A partner sees an order blocked by law as under review, until the law releases it.
+  const isStopped = by === 'partner' && isUnreleased(order, await depositStore.depositsOf(tx, order.id));
+  const under = ['refunding', 'refunded', 'frozen'].includes(order.state) && !isStopped;
+  if (waiting.length === 0 && (!back || under)) {
+    // Said twice, for example because the first answer was lost: the destination is set already.
+    if (refunds.some((one) => one.state !== 'cancelled' && goesTo(context, one, to))) return order;
+    const isOnItsWay = back || refunds.some(({ rail }) => context.rails.get(rail)?.kind === kind);
+    throw new Refusal(isOnItsWay ? 'refund_under_way' : 'unknown_refund', {
+      orderId: String(order.id),
+      state: order.state,
+    });
+  }
+  const on = back ? order.depositRail : (waiting[0]?.rail ?? order.depositRail);
+  const named = kind === 'chain' ? { address: await refundAddressOn(context, tx, on, address) } : to;
+  const fits = (money: { rail: string; asset: string }) => fitsRefund(context, tx, outgoing(money, order), named);
+  // An account is in one currency: of money in two currencies, the part that does not fit keeps waiting for another account.
+  const takesDeposit = back && (await fits({ rail: order.depositRail, asset: order.depositAsset }));
+  const fitting: Refund[] = [];
+  for (const refund of waiting) if (await fits(refund)) fitting.push(refund);
+  if (!takesDeposit && fitting.length === 0) throw new Refusal('unknown_account', {});
+  if (takesDeposit) await store.noteRefundTo(tx, order.id, { ...named, by }, now);
+  for (const refund of fitting) {
+    const sent = await sendRefundTo(context, tx, { refund, order }, named, now);
+    if (input.approvedBy !== undefined)
+      await approveRefund(context, tx, await suspenseRefundOf(tx, sent, order), { ...input.approvedBy, now });
+  }
+  if (takesDeposit && input.approvedBy !== undefined) {
+    const after = await lockOrder(tx, order.id);
+    await approveRefund(context, tx, await refundOf(tx, after, named), { ...input.approvedBy, now });
+  }
+  if (takesDeposit && (order.state === 'on_hold' || order.state === 'payout_held') && order.refundRequest !== null)
+    enqueue(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
+  return order;
+}
+
+const goesTo = ({ rails }: Context, refund: Refund, { address, fiatAccountId }: RefundTo): boolean =>
+  address === undefined
+    ? refund.fiatAccountId === fiatAccountId
+    : refund.address !== null && rails.get(refund.rail)?.readAddress?.(address) === refund.address;
+
+/** States in which naming a destination sends a refund, or sends it again. */
+export const NAMEABLE: readonly Refund['state'][] = ['needs_destination', 'held', 'rejected', 'returned'];
+
+/**
+ * Parses an address on a chain into the spelling we store.
+ *
+ * @throws Refusal 'malformed_field' when it is no address there, a token's contract, or one of our own
+ */
+export async function refundAddressOn(
+  context: Context,
+  tx: Tx,
+  code: string,
+  text: string | undefined,
+): Promise<string> {
+  const read = await readAddressOn(context, tx, code, text ?? '');
+  if ('address' in read) return read.address;
+  const rule = {
+    no_address: `must be an address on ${context.rails.get(code)?.chain ?? code}`,
+    token_contract: 'must not be the contract of a token',
+    ours: 'must not be an address of ours',
+  }[read.why];
+  throw new Refusal('malformed_field', { fields: { address: rule } });
+}
+
+/**
+ * Refunds money in suspense: an excess, a late or second deposit, or another asset.
+ *
+ * @param input.units default: all of it that no refund names; while a refund of it is open, that refund's amount
+ * @param input.to    default while a refund of it is under way: that refund's destination
+ * @throws Refusal 'unknown_deposit' | 'refund_exceeds' | 'deposit_unfit' while its order still lacks a reversed deposit |
+ *   'refund_under_way'
+ */
+export async function refundDeposit(
+  context: GateContext,
+  tx: Tx,
+  input: {
+    depositId: bigint;
+    units?: bigint;
+    to?: RefundTo;
+    by: string;
+    people?: readonly string[];
+    pastHits?: boolean | undefined;
+    /** Also while a deposit of its order is reversed and this money could replace it. */
+    despiteDebt?: boolean | undefined;
+    why: string;
+    now: Date;
+  },
+): Promise<Refund> {
+  const refund = await refundOfDeposit(context, tx, input);
+  const isNamed = refund.address !== null || refund.fiatAccountId !== null;
+  if (!isNamed || refund.state !== 'screening') return refund;
+  const order = refund.orderId === null ? undefined : await lockOrder(tx, refund.orderId);
+  const by = { people: input.people ?? [input.by], reason: input.why, pastHits: input.pastHits, now: input.now };
+  await approveRefund(context, tx, await suspenseRefundOf(tx, refund, order), by);
+  return refund;
+}
+
+/** Whether its order lacks a reversed deposit that this money could replace. */
+export const standsForLoss = async (tx: Tx, orderId: bigint | null): Promise<boolean> =>
+  orderId !== null && standingLoss(await depositStore.depositsOf(tx, orderId)) !== undefined;
+
+async function refundOfDeposit(
+  context: Context,
+  tx: Tx,
+  input: Omit<Parameters<typeof refundDeposit>[2], 'people'>,
+): Promise<Refund> {
+  const known = await depositStore.depositById(tx, input.depositId);
+  if (known === undefined) throw new Refusal('unknown_deposit', {});
+  const order = known.order_id === null ? undefined : await lockOrder(tx, known.order_id);
+  // Locked before it is read: of two concurrent calls, the second sees the first one's refund.
+  const deposit = await depositStore.lockDepositById(tx, known.id);
+  assert(deposit !== undefined, `deposit ${known.id} stays where it is`);
+  await requireNotHeldDeposit(tx, known.id);
+  const open = (await refundsOfDeposit(tx, deposit.id)).find(
+    ({ source, state }) => source === 'suspense' && state !== 'settled' && state !== 'cancelled',
+  );
+  if (open !== undefined) {
+    const underWay = new Refusal('refund_under_way', { refund: String(open.id), state: open.state });
+    if (input.units !== undefined && input.units !== open.grossUnits) throw underWay;
+    if (input.to === undefined) return open;
+    if (NAMEABLE.includes(open.state))
+      return await sendRefundTo(context, tx, { refund: open, order }, input.to, input.now);
+    const { address = null, fiatAccountId = null } = input.to;
+    if (address !== open.address || fiatAccountId !== open.fiatAccountId) throw underWay;
+    return open;
+  }
+  if (input.despiteDebt !== true && (await standsForLoss(tx, deposit.order_id)))
+    throw unfit(
+      'a deposit of its order was reversed: assign it to the order, which makes that good, or ask for despiteDebt',
+    );
+  const units = input.units ?? inSuspense(deposit);
+  const refund = await requestRefund(context, tx, { ...input, units, order });
+  if (refund === undefined) throw new Refusal('refund_exceeds', { deposit: String(deposit.id) });
+  return refund;
+}
+
+/**
+ * Assigns money in suspense to the order it was meant for, once a person knows: it came without a reference, with a wrong
+ * one, or to another wallet of ours. The order decides what it is used for:
+ * - an order waiting for its deposit takes it as the deposit or a part of it, and is screened as usual;
+ * - an order whose deposit the chain or bank reversed takes it as a replacement, or as payment of the customer's debt, in
+ *   whole or in part. The excess stays in suspense, and so does everything beyond `units`, when only a part is used for a
+ *   debt.
+ *
+ * @throws Refusal 'unknown_order' | 'unknown_deposit' | 'order_over' | 'deposit_unfit' | 'refund_under_way'
+ */
+export async function assignDeposit(
+  context: Context,
+  tx: Tx,
+  action: Action & { depositId: bigint; units?: bigint | undefined },
+): Promise<Order> {
+  const { now, by, why } = action;
+  const order = await lockOrder(tx, action.orderId);
+  const row = await depositStore.lockDepositById(tx, action.depositId);
+  if (row === undefined) throw new Refusal('unknown_deposit', {});
+  await requireNotHeldDeposit(tx, row.id);
+  const deposits = await depositStore.depositsOf(tx, order.id);
+  const lost = standingLoss(deposits);
+  const isOpen = order.state === 'created' || order.state === 'deposit_seen';
+  if (!isOpen && lost === undefined) throw new Refusal('order_over', { state: order.state });
+  const isParted = row.state === 'applied' && row.order_id === order.id && lost !== undefined;
+  if (row.state !== 'suspense' && !isParted) throw unfit('it does not lie in suspense');
+  if (row.partner_id !== null && row.partner_id !== order.partnerId) throw unfit('it is of another partner');
+  if (lost !== undefined) return await replaceLost(tx, action, { order, row, lost });
+  if (action.units !== undefined) throw unfit('a part of it can be kept only for what had been reversed of the order');
+  if (row.taken_units > 0n) throw unfit('it does not lie in suspense as a whole');
+  if (row.refund_units > 0n) throw new Refusal('refund_under_way', { deposit: String(row.id) });
+  if (row.rail !== order.depositRail || row.asset !== order.depositAsset)
+    throw unfit('it is of another asset or rail than the order asks for');
+  const earlier = deposits.filter(({ state }) => state === 'confirmed');
+  const sum = earlier.reduce((units, one) => units + one.units, 0n);
+  // A person says that it belongs to the order, so its lateness is theirs to judge.
+  const placed = placeDeposit(order, { ...row, late: false }, sum);
+  const facts = { by, why, deposit: String(row.id), reference: row.reference };
+  await wakeDeposit(tx, row, action);
+  await depositStore.giveDepositTo(tx, row.id, order.id);
+  if (row.partner_id === null) await depositStore.nameDepositPartner(tx, row.id, order.partnerId);
+  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given to order ${order.id} by ${by}`, now });
+  if (placed.outcome === 'part') {
+    await depositStore.changeDeposit(tx, row.id, { state: 'confirmed', why: 'part' });
+    return await change(tx, order, { exception: 'underpaid', depositReference: row.reference, now });
+  }
+  assert(placed.outcome === 'complete', `deposit ${row.id} fits order ${order.id}`);
+  const part = { ...receivedFromSuspense(row, 0n), toOrderUnits: row.units - placed.excessUnits };
+  const advanced = await advance(context, tx, order, 'deposit_confirmed', {
+    now,
+    parts: [...earlier.map((one) => receivedFromSuspense(one, 0n)), part],
+    receivedUnits: order.depositUnits,
+    facts,
+    depositReference: row.reference,
+    ...(placed.excessUnits > 0n ? { exception: 'overpaid' } : {}),
+  });
+  assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it waits for`);
+  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
+  for (const one of [...earlier, row]) {
+    const takenUnits = one === row ? part.toOrderUnits : one.units;
+    await depositStore.changeDeposit(tx, one.id, { state: 'applied', bookedTo, takenUnits });
+  }
+  if (placed.excessUnits > 0n) {
+    await openCase(tx, {
+      kind: 'overpaid',
+      subject: `deposit:${row.id}`,
+      orderId: order.id,
+      partnerId: order.partnerId,
+      reason: 'more was deposited than asked; the rest is in suspense',
+      facts: { units: String(placed.excessUnits), asset: row.asset },
+      now,
+    });
+  }
+  return advanced.order;
+}

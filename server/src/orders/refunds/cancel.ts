@@ -1,0 +1,54 @@
+/**
+ * Cancelling refunds: as far as nothing has been submitted. What may have left already is waited for.
+ */
+import type { Tx } from '../../base/db.ts';
+import type { Rails } from '../context.ts';
+import { HELD_AT_GATE, PAID_BEFORE } from '../decide.ts';
+import { CANCELLABLE, cancelUnsubmitted, TAKEN_BACK } from './rejected.ts';
+import { refundCase } from './request.ts';
+import { changeRefund, lockRefund, type Refund, refundsOf } from './store.ts';
+
+/**
+ * Cancels each part of an order's refund that is not submitted. A submitted part may arrive; the others are cancelled all the
+ * same, and a case names the one that was not.
+ *
+ * @returns the number of cancelled parts, and the payouts that were already submitted
+ */
+export async function unsubmitRefunds(
+  context: Rails,
+  tx: Tx,
+  orderId: bigint,
+  { by, now }: { by: string; now: Date },
+): Promise<{ cancelled: number; notCancelled: string[] }> {
+  const parts = (await refundsOf(tx, orderId)).filter(
+    ({ source, state }) => source === 'order' && (state === 'created' || state === 'submitted'),
+  );
+  const tooLate: Refund[] = [];
+  for (const part of parts)
+    if (!(await cancelUnsubmitted(context, tx, part.id, `${HELD_AT_GATE}by ${by}`, now))) tooLate.push(part);
+  for (const part of tooLate) await refundCase(tx, part, 'hold_too_late', `submitted before ${by} held its order`, now);
+  return { cancelled: parts.length - tooLate.length, notCancelled: tooLate.flatMap(({ key }) => key ?? []) };
+}
+
+/** The rail settled a payout it had rejected: cancels the order's refunds as far as they can be cancelled. */
+export async function cancelRefunding(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
+  for (const { id } of (await refundsOf(tx, orderId)).filter(({ source }) => source === 'order'))
+    await cancelUnsubmitted(context, tx, id, PAID_BEFORE, now);
+}
+
+/** The deposit was reversed: cancels the second payout of a returned payout as far as it can be cancelled. */
+export async function cancelPayingAgain(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
+  for (const { id } of (await refundsOf(tx, orderId)).filter(({ purpose }) => purpose === 'payout'))
+    await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
+}
+
+export const isCancellable = (state: Refund['state']): boolean => CANCELLABLE.includes(state);
+export const isRejectedPart = ({ state, source }: Refund): boolean => state === 'rejected' && source === 'order';
+
+/** Blocked by law: cancels the refunds. The order's account still holds the money, for the caller to move. */
+export async function cancelUnsubmittedRefunds(tx: Tx, orderId: bigint, now: Date): Promise<void> {
+  for (const { id } of (await refundsOf(tx, orderId)).filter(isRejectedPart)) {
+    const locked = await lockRefund(tx, id);
+    if (locked !== undefined) await changeRefund(tx, locked.refund, { state: 'cancelled', now });
+  }
+}

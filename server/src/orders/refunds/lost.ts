@@ -1,0 +1,28 @@
+/**
+ * Deposits of an order that were reversed: what is given up of them before the rest goes back.
+ */
+import type { Tx } from '../../base/db.ts';
+import { closeCases } from '../../compliance/index.ts';
+import { payoutsOf } from '../../rails/payouts.ts';
+import { lossAccount } from '../deposits/replace.ts';
+import type { DepositRow } from '../deposits/store.ts';
+import * as depositStore from '../deposits/store.ts';
+import type { LostPart } from '../entries.ts';
+import type { Order } from '../store.ts';
+
+/** Parts an order took that its rail reversed since, while the order still claims them. */
+export const lostOf = (order: Order, deposits: readonly DepositRow[]): LostPart[] =>
+  deposits
+    .filter((row) => row.state === 'lost' && row.taken_units > 0n)
+    .map((row) => ({ units: row.taken_units, bookedTo: lossAccount(order, row) }));
+
+export async function giveUpLost(tx: Tx, order: Order, deposits: readonly DepositRow[], now: Date): Promise<void> {
+  await depositStore.markGivenUp(tx, order.id);
+  for (const { id, state } of deposits) {
+    if (state === 'lost') await closeCases(tx, { subject: `deposit:${id}`, outcome: 'given up with its order', now });
+  }
+}
+
+/** The customer has received the order's payout, so nothing is refunded unless that is returned. */
+export const isPaidOut = async (tx: Tx, orderId: bigint): Promise<boolean> =>
+  (await payoutsOf(tx, orderId)).some(({ purpose, state }) => purpose === 'payout' && state === 'settled');

@@ -1,0 +1,219 @@
+/**
+ * Refunds: sending a deposit, or part of one, back.
+ *
+ * A refund names its deposit, the amount refunded, the fee kept, and the destination; a payout is one attempt at it, sent by
+ * rails/payouts.ts like any other. It leaves from the account where the money is: the order's account when the whole order is
+ * refunded (in parts, one per deposit), or suspense for money that no order took. A returned payout is money in suspense too,
+ * and is paid again the same way, as a payout of its order.
+ *
+ *   needs_destination ─▶ screening ─▶ created ─▶ submitted ─▶ settled ─▶ returned ─┐
+ *          ▲                │  ▲                     └──▶ rejected ────────────────┤
+ *          │               held┴──────────────────────────────────────(another try)┘
+ *
+ * Promises:
+ * - never more than came in: a check on the deposit's row rejects it, whatever is requested and however many requests run at
+ *   once;
+ * - the ledger hold is made in the transaction that creates the payout, so the money is not spent on anything else meanwhile;
+ * - nothing goes to a destination that was not screened, and screening is called outside of any transaction;
+ * - another attempt is made only after the rail has rejected or returned the last one.
+ *
+ * Not here: who decides on a refund (policies, actions.ts), reading where the money came from (rails).
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert, Refusal } from '../../base/errors.ts';
+import { type Handled, type Handlers } from '../../base/jobs.ts';
+import { closeCases, openCase, record, type Verdict } from '../../compliance/index.ts';
+import { assets } from '../../partners/index.ts';
+import { advance } from '../advance.ts';
+import type { OrdersContext, Rails, RefundTo } from '../context.ts';
+import { LOST_TIME_EVERY_MS, mayHavePaid } from '../custody/lost-time.ts';
+import { isForAPerson, keptOnRefund } from '../decide.ts';
+import * as depositStore from '../deposits/store.ts';
+import * as historyStore from '../history.store.ts';
+import { next } from '../machine.ts';
+import { type ApprovedBy, approveRefund, keepVerdict, uncoveredFindings } from '../payouts/gate.ts';
+import { refundOf, screeningOf } from '../payouts/leaving.ts';
+import { screenOutside } from '../payouts/rescreen.ts';
+import type { Order, RefundRequest } from '../store.ts';
+import * as store from '../store.ts';
+import { fitsRefund, requireFits } from './destinations.ts';
+import { giveUpLost, isPaidOut, lostOf } from './lost.ts';
+import { blank, destinationColumns, destinationOf, FUNDS_EVERY_MS, tell, wantedOf, wholeOf } from './request.ts';
+import { screenRefund } from './screen.ts';
+import { insertRefund, type Refund } from './store.ts';
+
+export function refundHandlers(context: OrdersContext): Handlers {
+  return {
+    refund_order: (subject) => refundOrder(context, BigInt(subject)),
+    screen_refund: (subject) => screenRefund(context, BigInt(subject)),
+  };
+}
+
+async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled> {
+  const order = await context.db.asSystem((tx) => store.get(tx, id));
+  assert(order !== undefined, `order ${id} exists`);
+  if (next(order.state, 'refund_requested') === undefined) return undefined;
+  // Since then a person, screening or the gate has held it: a person decides, whatever was requested before.
+  if (isForAPerson(await context.db.asSystem((tx) => historyStore.history(tx, id)))) return undefined;
+  // No refund while the order may have been paid in the time that a restore lost.
+  if ((await context.db.asSystem((tx) => mayHavePaid(context, tx, order))) !== undefined)
+    return { againInMs: LOST_TIME_EVERY_MS };
+  const named = destinationOf(context.rails, order);
+  const fits = named && (await context.db.asSystem((tx) => fitsRefund(context, tx, wholeOf(order), named)));
+  const to = fits === true ? named : undefined;
+  const about = { subject: `order:${id}`, orderId: id, partnerId: order.partnerId };
+  if (to === undefined) {
+    const now = context.clock.now();
+    await context.db.asSystem(async (tx) => {
+      // Naming the destination enqueues it again.
+      await store.noteRefundRequest(tx, id, wantedOf(order), now);
+      if (order.refundRequest === null) await tell(tx, order, now);
+      const reason = 'the customer has to name where it goes';
+      await openCase(tx, { kind: 'refund_destination', ...about, reason, now });
+    });
+    return undefined;
+  }
+  try {
+    await startRefund(context, { orderId: id, ...wantedOf(order), to, now: context.clock.now() });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (error.code === 'order_over') return undefined;
+    const isShort = error.code === 'funds_short';
+    await context.db.asSystem((tx) =>
+      openCase(tx, {
+        kind: isShort ? 'refund_short' : 'refund_destination_held',
+        ...about,
+        reason: isShort ? `not enough ${order.depositAsset} to refund` : 'screening would not let it go there',
+        now: context.clock.now(),
+      }),
+    );
+    return isShort ? { againInMs: FUNDS_EVERY_MS } : undefined;
+  }
+}
+
+/**
+ * Refunds everything an order's account holds, each deposit by its own refund. The destination is screened first.
+ *
+ * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' | 'funds_short'
+ */
+export async function startRefund(
+  context: OrdersContext,
+  back: RefundRequest & {
+    orderId: bigint;
+    to: RefundTo;
+    /** People who approve a new destination, and explicitly its hits, in the transaction that refunds. */
+    approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
+    /** Moves the locked order to a state from which it can be refunded: allowed to a person, not to a policy. */
+    before?: (tx: Tx, order: Order) => Promise<Order>;
+    now: Date;
+  },
+): Promise<Order> {
+  const { orderId, to, now } = back;
+  await context.db.asSystem(async (tx) => {
+    const found = await store.get(tx, orderId);
+    if (found === undefined) throw new Refusal('unknown_order', {});
+    const mayGoBack = back.before !== undefined || next(found.state, 'refund_requested') !== undefined;
+    if (mayGoBack) await requireFits(context, tx, wholeOf(found), to);
+  });
+  const verdict = await screenOrderRefund(context, orderId, to);
+  const refunded = await context.db.asSystem(async (tx) => {
+    // Locked first, because a decision refers to its order: two callers that had each written theirs would deadlock here.
+    const locked = await store.lock(tx, orderId);
+    assert(locked !== undefined, `order ${orderId} is gone`);
+    if (back.approvedBy !== undefined)
+      await approveRefund(context, tx, await refundOf(tx, locked, to), { ...back.approvedBy, now });
+    if (await isKept(context, tx, locked, { to, verdict, now })) return undefined;
+    const order = back.before === undefined ? locked : await back.before(tx, locked);
+    // Closed first, because a transition may open a case of its own.
+    await closeCases(tx, { subject: `order:${order.id}`, outcome: `rejected by ${back.by}`, now });
+    return await rejectLocked(context, tx, order, back);
+  });
+  if (refunded === undefined) throw new Refusal('destination_held', { orderId: String(orderId) });
+  return refunded;
+}
+
+/** Screens the destination of an order's refund. @throws Refusal 'unknown_order' */
+export async function screenOrderRefund(context: OrdersContext, orderId: bigint, to: RefundTo): Promise<Verdict> {
+  const leaving = await context.db.asSystem(async (tx) => {
+    const order = await store.get(tx, orderId);
+    if (order === undefined) throw new Refusal('unknown_order', {});
+    return await refundOf(tx, order, to);
+  });
+  return await screenOutside(context, screeningOf(leaving));
+}
+
+/** Stores the screening result of an order's refund. @returns whether the refund may not go there now */
+export async function isKept(
+  context: OrdersContext,
+  tx: Tx,
+  order: Order,
+  { to, verdict, now }: { to: RefundTo; verdict: Verdict; now: Date },
+): Promise<boolean> {
+  const leaving = await refundOf(tx, order, to);
+  keepVerdict(tx, leaving, verdict, now);
+  const left = await uncoveredFindings(context, tx, leaving, now);
+  const outcome = left.length > 0 ? 'held' : 'cleared';
+  await record(tx, { orderId: order.id, partnerId: order.partnerId, about: 'refund', ...verdict, outcome, now });
+  return left.length > 0;
+}
+
+async function rejectLocked(
+  context: Rails,
+  tx: Tx,
+  order: Order,
+  back: RefundRequest & { to: RefundTo; now: Date },
+): Promise<Order> {
+  const { by, why, failure, to, now } = back;
+  const over = () => new Refusal('order_over', { state: order.state });
+  if (next(order.state, 'refund_requested') === undefined) throw over();
+  // The customer was paid after all: an attempt that its rail had rejected has arrived.
+  if (await isPaidOut(tx, order.id))
+    throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
+  const deposits = await depositStore.depositsOf(tx, order.id);
+  const lost = lostOf(order, deposits);
+  const facts = { by, why };
+  const refunds: Refund[] = [];
+  const applied = deposits.filter(({ state }) => state === 'applied');
+  // Fees belong to the order and are kept from the first deposits; each part refunds something.
+  let keepUnits = await keptOf(
+    tx,
+    order,
+    applied.reduce((sum, row) => sum + row.taken_units, 0n),
+  );
+  for (const { id } of applied) {
+    const deposit = await depositStore.lockDepositById(tx, id);
+    assert(deposit !== undefined, `deposit ${id} stays where it is`);
+    const costUnits = keepUnits < deposit.taken_units ? keepUnits : deposit.taken_units - 1n;
+    keepUnits -= costUnits;
+    const fresh = blank(deposit, deposit.taken_units, costUnits, now);
+    refunds.push(
+      await insertRefund(tx, {
+        ...fresh,
+        purpose: 'refund',
+        source: 'order',
+        why,
+        requestedBy: by,
+        state: 'created',
+        attempt: 1,
+        key: `ref_${fresh.id}_1`,
+        ...destinationColumns(to),
+      }),
+    );
+  }
+  if (refunds.length === 0 && lost.length === 0) throw over();
+  const event = refunds.length === 0 ? 'deposit_gone' : 'refund_requested';
+  const advanced = await advance(context, tx, order, event, { now, failure, refunds, lost, facts });
+  if (advanced.outcome === 'ignored') throw new Refusal('funds_short', { asset: order.depositAsset });
+  if (lost.length > 0) await giveUpLost(tx, order, deposits, now);
+  return advanced.order;
+}
+
+/** The fee that the order's policy keeps of its deposit. From money that no order took nothing is kept. */
+async function keptOf(tx: Tx, order: Order, grossUnits: bigint): Promise<bigint> {
+  const known = await assets(tx);
+  const crypto = order.depositAsset === order.fiatAsset ? order.payoutAsset : order.depositAsset;
+  const [base, quote] = [known.get(crypto)?.decimals, known.get(order.fiatAsset)?.decimals];
+  assert(base !== undefined && quote !== undefined, `assets of order ${order.id} are known`);
+  return keptOnRefund(order, grossUnits, { base, quote });
+}

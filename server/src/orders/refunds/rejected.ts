@@ -1,0 +1,227 @@
+/**
+ * Refunds that are rejected, cancelled, found or returned. A rejected refund of a compensation, or of money that the law released, cancels
+ * the others of its order, and a cancelled one is rejected: so all of these stand in one file.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+import { closeCases } from '../../compliance/index.ts';
+import { chart, move, post } from '../../ledger/index.ts';
+import { PRICED_FEES } from '../../quotes/index.ts';
+import { cancelUnlessSubmitted, type Payout, payoutByKey, recordRejected } from '../../rails/payouts.ts';
+import { bookedRefund } from '../advance.ts';
+import type { Rails } from '../context.ts';
+import { mayRetryByItself, PAID_BEFORE } from '../decide.ts';
+import { wakeDeposit } from '../deposits/dormant.ts';
+import * as depositStore from '../deposits/store.ts';
+import { feeAccount, voidRefund } from '../entries.ts';
+import type { Order } from '../store.ts';
+import { isPaidOut } from './lost.ts';
+import { makeGoodOfReleased, releasedRefunds } from './released.ts';
+import { inSuspense, refundCase, tell } from './request.ts';
+import { sendFromSuspense } from './screen.ts';
+import { arrived, endOrderRefund, goesToLoss, heldParts, settleFound, tryAgainHeld } from './settled.ts';
+import { changeRefund, type LockedRefund, lockRefund, type Refund, refundsOfDeposit } from './store.ts';
+
+export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why: string, now: Date): Promise<void> {
+  const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
+  if (locked === undefined) return;
+  const { refund, order } = locked;
+  if (refund.key !== payout.id || (refund.state !== 'created' && refund.state !== 'submitted')) return;
+  const failed = await changeRefund(tx, refund, { state: 'rejected', now });
+  const again = mayRetryByItself(why, refund.attempt) && (await arrived(tx, failed)) === undefined;
+  if (refund.source === 'order') {
+    assert(order !== undefined, `refund ${refund.id} leaves an order's account`);
+    await closeCases(tx, { kind: 'hold_too_late', subject: `refund:${refund.id}`, outcome: `refused: ${why}`, now });
+    if (again && !(await isPaidOut(tx, order.id)) && (await heldParts(tx, order.id)) === undefined)
+      return await tryAgainHeld(context, tx, { ...locked, refund: failed }, now);
+    return await endOrderRefund(context, tx, order.id, payout, now, why);
+  }
+  await post(tx, {
+    id: `${payout.id}:void`,
+    kind: 'void_refund',
+    ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+    at: now,
+    facts: { why, payout: payout.id },
+    lines: voidRefund(bookedRefund(failed)),
+  });
+  if (await goesToLoss(tx, { ...locked, refund: failed }, payout, now)) return;
+  if ((await arrived(tx, failed)) === undefined) {
+    if (await endsCompensation(context, tx, locked, now)) return;
+    if (await endsReleased(context, tx, locked, now)) return;
+  }
+  if (again) return void (await sendFromSuspense(context, tx, { ...locked, refund: failed }, now));
+  await refundCase(tx, failed, 'refund_rejected', why, now);
+  await tell(tx, order, now);
+  await settleFound(context, tx, failed.id, now);
+}
+
+/**
+ * The rail settled a refund attempt that it had rejected: cancels the next attempt if its submission has not begun, and
+ * settles the refund. The caller has booked what left as a loss.
+ */
+export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Date): Promise<void> {
+  const locked = paid.refundId === null ? undefined : await lockRefund(tx, paid.refundId);
+  if (locked === undefined) return;
+  const { key, rail, state } = locked.refund;
+  const next = state === 'created' && key !== null && key !== paid.id ? await payoutByKey(tx, rail, key) : undefined;
+  if (next !== undefined && (await cancelUnlessSubmitted(tx, next.id, PAID_BEFORE, now)))
+    return await refundRejected(context, tx, next, PAID_BEFORE, now);
+  await settleFound(context, tx, locked.refund.id, now);
+}
+
+/**
+ * A refund was returned: its money is in suspense (the caller has booked it there) and still owed; a person or the customer
+ * names another destination. If an earlier attempt has arrived after all, nothing is owed, and the money in suspense covers
+ * the loss booked then.
+ *
+ * @param units what actually came back: a bank may have kept some of it on the way
+ * @returns false when this attempt did not make the refund: the returned money is unassigned
+ */
+export async function refundReturned(
+  context: Rails,
+  tx: Tx,
+  payout: Payout,
+  { units, why, now }: { units: bigint; why: string; now: Date },
+): Promise<boolean> {
+  const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
+  if (locked === undefined || locked.refund.key !== payout.id || locked.refund.state !== 'settled') return false;
+  const { refund } = locked;
+  await wakeDeposit(tx, locked.deposit, { by: 'the rail', why: 'some of it came back', now });
+  const netUnits = units < refund.netUnits ? units : refund.netUnits;
+  const isMade = (await arrived(tx, refund)) !== undefined;
+  const back = await changeRefund(tx, refund, {
+    state: isMade ? 'rejected' : 'returned',
+    source: 'suspense',
+    netUnits,
+    costUnits: refund.grossUnits - netUnits,
+    now,
+  });
+  if (await goesToLoss(tx, { ...locked, refund: back }, payout, now)) return true;
+  if (!isMade && (await endsCompensation(context, tx, locked, now))) return true;
+  if (!isMade && (await endsReleased(context, tx, locked, now))) return true;
+  await refundCase(tx, back, 'refund_returned', why, now);
+  await tell(tx, locked.order, now);
+  if (isMade) await settleFound(context, tx, back.id, now);
+  return true;
+}
+
+/**
+ * Cancels a reversed deposit's refunds as far as they have not left: waiting refunds are cancelled, and a created payout is
+ * cancelled unless its submission has begun. A returned refund is cancelled too: its money is here.
+ *
+ * @returns units that cancelled refunds had named and that are no longer in suspense: fees kept of a returned one, and what
+ *   its
+ *          bank kept on the way
+ */
+export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, now: Date): Promise<bigint> {
+  let goneUnits = 0n;
+  for (const { id } of await refundsOfDeposit(tx, depositId)) {
+    await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
+    const locked = await lockRefund(tx, id);
+    if (locked === undefined || locked.refund.source !== 'suspense' || !CANCELLABLE.includes(locked.refund.state))
+      continue;
+    await changeRefund(tx, locked.refund, { state: 'cancelled', now });
+    await closeCases(tx, { subject: `refund:${id}`, outcome: 'cancelled', now });
+    // Money that never left paid no fee: only an order's refund keeps fees, and it is paid out of suspense only after it was
+    // returned.
+    goneUnits += locked.refund.costUnits;
+  }
+  return goneUnits;
+}
+
+/**
+ * The rail reversed a deposit that an order took: compensations that have not left return to the fee account. A submitted one
+ * may still arrive; if it fails or is returned, it ends here as well.
+ */
+export async function cancelCompensations(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
+  for (const known of await depositStore.depositsOf(tx, order.id)) {
+    if (known.origin !== 'compensation' || known.state === 'reversed') continue;
+    await wakeDeposit(tx, known, { by: 'the rail', why: TAKEN_BACK, now });
+    const goneUnits = await cancelRefunds(context, tx, known.id, now);
+    const row = await depositStore.lockDepositById(tx, known.id);
+    assert(row !== undefined, `deposit ${known.id} stays where it is`);
+    // Not while it is still under way or has settled; nor if cancelling its payout just now has already ended it.
+    if (row.state === 'reversed' || row.refund_units > 0n || inSuspense(row) === 0n) continue;
+    const fee = PRICED_FEES.find((kind) => kind === row.facts.fee);
+    assert(fee !== undefined, `deposit ${row.id} names the fee that it was`);
+    const lines = move(chart.suspense(row.rail, row.asset), feeAccount(fee, order), inSuspense(row) - goneUnits);
+    if (lines.length > 0) {
+      const facts = { deposit: String(row.id), why: TAKEN_BACK };
+      const entry = { id: `ord_${row.external_id}:undone`, kind: 'compensation_undone', orderId: order.id, at: now };
+      const posted = await post(tx, { ...entry, facts, lines });
+      assert(posted.outcome === 'posted', `compensation ${row.external_id} lies in suspense`);
+    }
+    await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why: 'deposit_lost' });
+  }
+}
+
+/**
+ * Ends a compensation that has not left, or was returned, when a deposit of its order was reversed meanwhile. @returns
+ * whether that was the case
+ */
+export async function endsCompensation(
+  context: Rails,
+  tx: Tx,
+  { order, deposit }: Pick<LockedRefund, 'order' | 'deposit'>,
+  now: Date,
+): Promise<boolean> {
+  if (deposit.origin !== 'compensation' || order === undefined) return false;
+  if (!(await depositStore.hasLostDeposit(tx, order.id))) return false;
+  await cancelCompensations(context, tx, order, now);
+  return true;
+}
+
+/** What law has let go of an order is stopped where nobody has begun to submit it: a deposit of the order was reversed. */
+export async function stopReleased(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
+  for (const { id } of await releasedRefunds(tx, order.id)) await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
+}
+
+/** A deposit of an order was reversed: what law has let go of that order and has not left goes to nobody. */
+export async function cancelReleased(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
+  for (const known of await depositStore.depositsOf(tx, order.id)) {
+    if (known.origin !== 'released' || inSuspense(known) + known.refund_units === 0n) continue;
+    await wakeDeposit(tx, known, { by: 'the rail', why: TAKEN_BACK, now });
+    const goneUnits = await cancelRefunds(context, tx, known.id, now);
+    const row = await depositStore.lockDepositById(tx, known.id);
+    assert(row !== undefined, `deposit ${known.id} stays where it is`);
+    await makeGoodOfReleased(context, tx, { order, row, goneUnits, now });
+  }
+}
+
+/** What law has let go has not left, or has come back, and a deposit of its order was reversed meanwhile. @returns whether it was so */
+export async function endsReleased(
+  context: Rails,
+  tx: Tx,
+  { order, deposit }: Pick<LockedRefund, 'order' | 'deposit'>,
+  now: Date,
+): Promise<boolean> {
+  if (deposit.origin !== 'released' || order === undefined) return false;
+  if (!(await depositStore.hasLostDeposit(tx, order.id))) return false;
+  await cancelReleased(context, tx, order, now);
+  return true;
+}
+
+/** Cancels a refund attempt whose submission has not begun. @returns whether it was cancelled */
+export async function cancelUnsubmitted(context: Rails, tx: Tx, id: bigint, why: string, now: Date): Promise<boolean> {
+  const locked = await lockRefund(tx, id);
+  if (locked === undefined || locked.refund.key === null) return false;
+  const { state, rail, key } = locked.refund;
+  if (state !== 'created' && state !== 'submitted') return false;
+  const payout = await payoutByKey(tx, rail, key);
+  if (payout === undefined) return false;
+  const isListed = state === 'submitted' && payout.state === 'submitted';
+  if (isListed && (await context.rails.get(rail)?.unlist?.(tx, key, why)) === true)
+    await recordRejected(tx, { rail, key, why, now });
+  else if (!(await cancelUnlessSubmitted(tx, key, why, now))) return false;
+  await refundRejected(context, tx, payout, why, now);
+  return true;
+}
+
+export const TAKEN_BACK = 'the deposit was reversed';
+export const CANCELLABLE: readonly Refund['state'][] = [
+  'needs_destination',
+  'screening',
+  'held',
+  'rejected',
+  'returned',
+];

@@ -1,0 +1,131 @@
+/**
+ * Money that the law released, whose deposit is reversed afterwards: what is still here makes the debt or loss good.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+import { closeCases, tellCase } from '../../compliance/index.ts';
+import { chart, type Entry, type Line, move, post } from '../../ledger/index.ts';
+import { custodyOf, fromPosition } from '../advance.ts';
+import type { Rails } from '../context.ts';
+import { lossAccount } from '../deposits/replace.ts';
+import type { DepositRow } from '../deposits/store.ts';
+import * as depositStore from '../deposits/store.ts';
+import { linesFor } from '../entries.ts';
+import type { Order } from '../store.ts';
+import { giveUpLost, lostOf } from './lost.ts';
+import { inSuspense, requestRefund } from './request.ts';
+import { type Refund, refundsOf } from './store.ts';
+
+/** Refunds of what law has let go of an order, which was made of all that the order took. */
+export async function releasedRefunds(tx: Tx, orderId: bigint): Promise<Refund[]> {
+  const released = (await depositStore.depositsOf(tx, orderId)).filter(({ origin }) => origin === 'released');
+  return (await refundsOf(tx, orderId)).filter(({ depositId }) => released.some(({ id }) => id === depositId));
+}
+
+/**
+ * Money that law has let go lies here, and a deposit of its order was reversed since: it makes that good before anything of it goes
+ * to the customer, its conversion undone where there was one, as where the deposit had been reversed before (actions.ts). What is over
+ * goes back. One that is on its way may arrive; should it fail or come back, it ends here as well.
+ *
+ * @param has.goneUnits of the deposit and not in suspense any more: what banks kept on the way
+ */
+export async function makeGoodOfReleased(
+  context: Rails,
+  tx: Tx,
+  has: { order: Order; row: DepositRow; goneUnits: bigint; now: Date },
+): Promise<void> {
+  const { order, row, goneUnits, now } = has;
+  const deposits = await depositStore.depositsOf(tx, order.id);
+  const lost = deposits.filter((one) => one.state === 'lost' && one.state_before_loss === 'applied');
+  const freeUnits = inSuspense(row) - goneUnits;
+  // Not where one is on its way still, or has arrived.
+  if (lost.length === 0 || row.refund_units > 0n || freeUnits <= 0n) return;
+  const posting = {
+    id: `dep_${row.id}:makes_good:${lost[0]?.id}`,
+    kind: 'deposit_replaced',
+    orderId: order.id,
+    at: now,
+    facts: { deposit: String(row.id), lost: lost.map(({ id }) => String(id)).join(' ') },
+  };
+  if (row.asset !== order.depositAsset)
+    return await exchangeBack(context, tx, { order, row, freeUnits, deposits, posting, now });
+  const suspense = chart.suspense(row.rail, row.asset);
+  const lines: Line[] = [];
+  let leftUnits = freeUnits;
+  for (const one of lost) {
+    const units = leftUnits < one.lost_units ? leftUnits : one.lost_units;
+    if (units === 0n) break;
+    leftUnits -= units;
+    lines.push(...move(suspense, lossAccount(order, one), units));
+    const about = { subject: `deposit:${one.id}`, now };
+    if (units === one.lost_units) {
+      await depositStore.markReplaced(tx, one.id);
+      await closeCases(tx, { ...about, outcome: `made good by what law had let go, deposit ${row.id}` });
+      continue;
+    }
+    await depositStore.replacePart(tx, one.id, units);
+    await tellCase(tx, {
+      ...about,
+      kind: one.lost_to === chart.loss(one.asset).code ? 'deposit_lost' : 'customer_owes',
+      reason: 'reversed, and made good in part by what law had let go: units says what is left',
+      facts: { units: String(one.lost_units - units), asset: one.asset, reference: one.reference },
+    });
+  }
+  const posted = await post(tx, { ...posting, lines });
+  assert(posted.outcome === 'posted', `what law has let go, deposit ${row.id}, lies in suspense`);
+  if (leftUnits === 0n) return await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why: 'deposit_lost' });
+  await depositStore.changeDeposit(tx, row.id, { state: row.state, takenUnits: row.units - leftUnits });
+  await requestRefund(context, tx, { depositId: row.id, units: leftUnits, why: 'released_by_law', order, now });
+}
+
+/** What is left of the deposit, once the loss is given up, goes back in its place. */
+async function exchangeBack(
+  context: Rails,
+  tx: Tx,
+  back: {
+    order: Order;
+    row: DepositRow;
+    freeUnits: bigint;
+    deposits: readonly DepositRow[];
+    posting: Omit<Entry, 'lines'>;
+    now: Date;
+  },
+): Promise<void> {
+  const { order, row, freeUnits, deposits, posting, now } = back;
+  const payout = chart.order(order.id, order.partnerId, order.payoutAsset);
+  const deposit = chart.order(order.id, order.partnerId, order.depositAsset);
+  const lost = lostOf(order, deposits);
+  const receivedUnits = order.receivedUnits ?? order.depositUnits;
+  const leftUnits = receivedUnits - order.refundedUnits - lost.reduce((sum, { units }) => sum + units, 0n);
+  const suspense = chart.suspense(order.depositRail, order.depositAsset);
+  const lines = [
+    ...move(chart.suspense(row.rail, row.asset), payout, freeUnits),
+    // Banks on the way kept it.
+    ...(freeUnits === order.payoutUnits ? [] : move(chart.loss(row.asset), payout, order.payoutUnits - freeUnits)),
+    ...linesFor('reverse_conversion_and_give_up', { ...order, receivedUnits }, custodyOf(context.rails, order), {
+      lost,
+    }),
+    ...(leftUnits > 0n ? move(deposit, suspense, leftUnits) : []),
+  ];
+  let posted = await post(tx, { ...posting, lines });
+  // What it was filled with has left the treasury since: the position carries it, as where it was converted.
+  if (posted.outcome === 'short')
+    posted = await post(tx, { ...posting, lines: lines.flatMap(fromPosition(order.depositAsset)) });
+  // Its fees have been paid out: it stays here, and people undo it by the case of what was reversed, once they are there again.
+  if (posted.outcome !== 'posted') return;
+  await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why: 'deposit_lost' });
+  await giveUpLost(tx, order, deposits, now);
+  if (leftUnits === 0n) return;
+  const rest = await depositStore.insertDeposit(tx, {
+    ...{
+      rail: order.depositRail,
+      external_id: `released:${order.id}:${order.depositAsset}`,
+      asset: order.depositAsset,
+    },
+    ...{ units: leftUnits, target: '', order_id: order.id, partner_id: order.partnerId, state: 'suspense' },
+    ...{ reference: row.reference, facts: {}, seen_at: now, payer: 'unknown', origin: 'released' },
+  });
+  const why = 'released_by_law';
+  await depositStore.changeDeposit(tx, rest.id, { state: 'suspense', bookedTo: suspense.code, why, confirmedAt: now });
+  await requestRefund(context, tx, { depositId: rest.id, units: leftUnits, why, order, now });
+}

@@ -1,0 +1,240 @@
+/**
+ * Refunds that are submitted and settled, and what that does to the deposit and its order.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+import { closeCases } from '../../compliance/index.ts';
+import { findCustomer } from '../../customers/index.ts';
+import { type Account, chart, move, post } from '../../ledger/index.ts';
+import { type Payout, payoutsOf, payoutsOfRefund } from '../../rails/payouts.ts';
+import { advance, bookedRefund, change, writeRefund } from '../advance.ts';
+import type { Rails } from '../context.ts';
+import { HELD_AT_GATE } from '../decide.ts';
+import { wakeDeposit } from '../deposits/dormant.ts';
+import { lossAccount } from '../deposits/replace.ts';
+import type { DepositRow } from '../deposits/store.ts';
+import * as depositStore from '../deposits/store.ts';
+import { foundRefund, holdRefund, settleRefund, voidRefund } from '../entries.ts';
+import * as store from '../store.ts';
+import { inSuspense, isOpen, tell } from './request.ts';
+import { changeRefund, type LockedRefund, lockRefund, type Refund, refundsOf, refundsOfDeposit } from './store.ts';
+
+// Handles what rails report of a refund's attempts. The caller has locked the order, if there is one.
+
+export async function refundSubmitted(tx: Tx, payout: Payout, now: Date): Promise<void> {
+  const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
+  if (locked?.refund.key !== payout.id || locked.refund.state !== 'created') return;
+  await changeRefund(tx, locked.refund, { state: 'submitted', now });
+  await tell(tx, locked.order, now);
+}
+
+/** @returns false when the books cannot accept it as this refund's: it was not under way */
+export async function refundSettled(
+  context: Rails,
+  tx: Tx,
+  payout: Payout,
+  reference: string,
+  now: Date,
+): Promise<boolean> {
+  const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
+  if (locked === undefined) return false;
+  const { refund, order } = locked;
+  if (refund.key !== payout.id || (refund.state !== 'created' && refund.state !== 'submitted')) return false;
+  const settled = await changeRefund(tx, refund, { state: 'settled', now });
+  const facts = { reference, payout: payout.id };
+  if (refund.source === 'order') {
+    assert(order !== undefined, `refund ${refund.id} leaves an order's account`);
+    const others = (await refundsOf(tx, order.id)).filter((one) => one.source === 'order' && one.id !== refund.id);
+    if (others.some(isOpen)) {
+      await post(tx, {
+        id: `${payout.id}:settled`,
+        kind: 'settle_refund',
+        orderId: order.id,
+        at: now,
+        facts,
+        lines: settleRefund(bookedRefund(settled)),
+      });
+      await store.noteRefunded(tx, order.id, settled.grossUnits, now);
+      await tell(tx, order, now);
+      await endOrderRefund(context, tx, order.id, payout, now);
+    } else {
+      const advanced = await advance(context, tx, order, 'refund_settled', { now, refunds: [settled], facts });
+      assert(advanced.outcome === 'advanced', `order ${order.id} takes its last refund`);
+    }
+  } else {
+    await post(tx, {
+      id: `${payout.id}:settled`,
+      kind: 'settle_refund',
+      ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+      at: now,
+      facts,
+      lines: settleRefund(bookedRefund(settled)),
+    });
+  }
+  await endRefund(tx, locked, reference, now);
+  return true;
+}
+
+/** The follow-up of a refund that has arrived, however it was booked. */
+export async function endRefund(
+  tx: Tx,
+  { refund, order, deposit }: LockedRefund,
+  reference: string,
+  now: Date,
+): Promise<void> {
+  const left = (await refundsOfDeposit(tx, deposit.id)).some(isOpen);
+  const after = await depositStore.depositById(tx, deposit.id);
+  if (!left && after !== undefined && after.taken_units === 0n && inSuspense(after) === 0n) {
+    if (after.state !== 'lost') await depositStore.changeDeposit(tx, deposit.id, { state: 'refunded' });
+  }
+  // Its deposit was reversed since: that is a loss all the same, and a case says so.
+  if (!left && after?.state !== 'lost')
+    await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'refunded', now });
+  await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'settled', now });
+  if (refund.purpose === 'payout' && order !== undefined) await change(tx, order, { payoutReference: reference, now });
+  else if (refund.source === 'suspense') await tell(tx, order, now);
+}
+
+/** The attempt that arrived although its rail had rejected it. */
+export const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout | undefined> =>
+  (await payoutsOfRefund(tx, id)).find(({ state, units }) => state === 'settled' && units === netUnits);
+
+/**
+ * Settles a failed refund of which an attempt arrived all the same: the money it would have sent covers the loss booked then.
+ * For one of several refunds of an order this waits until none of them is under way, because only then is it no longer held.
+ */
+export async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date): Promise<void> {
+  const locked = await lockRefund(tx, id);
+  if (locked?.refund.state !== 'rejected') return;
+  const { refund, order, deposit } = locked;
+  const paid = await arrived(tx, refund);
+  if (paid === undefined || (refund.source === 'order' && order?.state !== 'refund_held')) return;
+  if (refund.source === 'suspense')
+    await wakeDeposit(tx, deposit, { by: 'the rail', why: 'it has gone back after all', now });
+  assert(paid.reference !== null, `payout ${paid.id} settled under a reference`);
+  const facts = { reference: paid.reference, payout: paid.id };
+  const settled = await changeRefund(tx, refund, { state: 'settled', now });
+  const isLast =
+    refund.source === 'order' &&
+    order !== undefined &&
+    !(await refundsOf(tx, order.id)).some((one) => one.source === 'order' && isOpen(one));
+  if (isLast) {
+    await advance(context, tx, order, 'refund_found', { now, refunds: [settled], facts });
+    await closeCases(tx, { kind: 'refund_held', subject: `order:${order.id}`, outcome: 'refunded after all', now });
+  } else {
+    const from =
+      refund.source === 'order' && order !== undefined
+        ? chart.order(order.id, order.partnerId, refund.asset)
+        : chart.suspense(refund.rail, refund.asset);
+    await post(tx, {
+      id: `${paid.id}:found`,
+      kind: 'refund_found',
+      ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+      at: now,
+      facts,
+      lines: foundRefund(bookedRefund(settled), from),
+    });
+    if (refund.source === 'order' && order !== undefined)
+      await store.noteRefunded(tx, order.id, refund.grossUnits, now);
+  }
+  await endRefund(tx, { ...locked, refund: settled }, paid.reference, now);
+}
+
+/** The order stays in the middle of its refunds: one entry releases the old hold and makes the next. */
+export async function tryAgainHeld(context: Rails, tx: Tx, { refund, order }: LockedRefund, now: Date): Promise<void> {
+  const rail = context.rails.get(refund.rail);
+  assert(rail !== undefined && order !== undefined, `rail ${refund.rail} is running`);
+  const attempt = refund.attempt + 1;
+  const again = await changeRefund(tx, refund, { state: 'created', attempt, key: `ref_${refund.id}_${attempt}`, now });
+  const posted = await post(tx, {
+    id: `${again.key}:held`,
+    kind: 'hold_refund',
+    orderId: order.id,
+    at: now,
+    lines: [
+      ...voidRefund(bookedRefund(refund)),
+      ...holdRefund(
+        bookedRefund(again),
+        chart.order(order.id, order.partnerId, refund.asset),
+        chart.custody(rail.code, rail.wallets.payouts, refund.asset),
+      ),
+    ],
+  });
+  assert(posted.outcome !== 'short', `what refund ${refund.id} held it can hold again`);
+  await writeRefund(tx, again, now);
+}
+
+/** Why the gate or an operator held a part of an order's refund; undefined when none was held. */
+export async function heldParts(tx: Tx, orderId: bigint): Promise<string | undefined> {
+  const refunds = (await refundsOf(tx, orderId)).filter(
+    ({ source, state }) => source === 'order' && state === 'rejected',
+  );
+  const whys = (await payoutsOf(tx, orderId)).filter(({ id }) => refunds.some(({ key }) => key === id));
+  return whys.find(({ why }) => why?.startsWith(HELD_AT_GATE) === true)?.why ?? undefined;
+}
+
+/** When no refund of an order is under way any more and one has failed, a case is opened. */
+export async function endOrderRefund(
+  context: Rails,
+  tx: Tx,
+  orderId: bigint,
+  payout: Payout,
+  now: Date,
+  rejectedWhy?: string,
+): Promise<void> {
+  const refunds = (await refundsOf(tx, orderId)).filter(({ source }) => source === 'order');
+  if (refunds.some(({ state }) => state === 'created' || state === 'submitted')) return;
+  const failed = refunds.filter(({ state }) => state === 'rejected');
+  const order = await store.lock(tx, orderId);
+  assert(order !== undefined, `order ${orderId} stays where it is`);
+  // Independent of which part ended last: if a person held one, a person decides about all of them.
+  const why = (await heldParts(tx, orderId)) ?? rejectedWhy ?? 'another part of it failed';
+  await advance(context, tx, order, 'refund_rejected', {
+    now,
+    refunds: failed,
+    facts: { why, payout: payout.id },
+    reason: why,
+  });
+  for (const { id } of failed) await settleFound(context, tx, id, now);
+}
+
+/**
+ * The deposit of a refund in suspense was reversed while the refund was under way, and the refund failed or was returned:
+ * nobody is owed it any more. Cancels the refund; its money covers the loss, or the customer's debt. A customer who was
+ * blocked for that stays blocked until an operator decides otherwise.
+ *
+ * @returns whether that was the case
+ */
+export async function goesToLoss(
+  tx: Tx,
+  { refund, order, deposit }: LockedRefund,
+  payout: Payout,
+  now: Date,
+): Promise<boolean> {
+  const isLost = deposit.state === 'lost' && deposit.lost_to !== null && deposit.lost_units > 0n;
+  if (!isLost || refund.source !== 'suspense' || (await arrived(tx, refund)) !== undefined) return false;
+  const units = refund.netUnits < deposit.lost_units ? refund.netUnits : deposit.lost_units;
+  const to = order === undefined ? await lossOf(tx, deposit) : lossAccount(order, deposit);
+  const posted = await post(tx, {
+    id: `${payout.id}:made_good`,
+    kind: 'deposit_replaced',
+    ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+    at: now,
+    facts: { refund: String(refund.id), deposit: String(deposit.id) },
+    lines: move(chart.suspense(refund.rail, refund.asset), to, units),
+  });
+  assert(posted.outcome === 'posted', `refund ${refund.id} is not in suspense`);
+  await changeRefund(tx, refund, { state: 'cancelled', now });
+  const outcome = `refund ${refund.id} has not left after all`;
+  await closeCases(tx, { subject: `refund:${refund.id}`, outcome, now });
+  await depositStore.makeGood(tx, deposit.id, units);
+  if (units === deposit.lost_units) await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome, now });
+  return true;
+}
+
+/** The account of a loss on a deposit without an order: the customer whose account was paid may owe it. */
+async function lossOf(tx: Tx, { asset, lost_to }: DepositRow): Promise<Account> {
+  const [kind, customerId] = (lost_to ?? '').split(':');
+  if (kind !== 'receivable' || customerId === undefined) return chart.loss(asset);
+  return chart.receivable(customerId, (await findCustomer(tx, customerId)).partnerId, asset);
+}

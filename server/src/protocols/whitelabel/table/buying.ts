@@ -1,0 +1,115 @@
+/** Endpoints for buying crypto. */
+import { allFields, listAllOnramp } from '../endpoints/lists.ts';
+import {
+  bankDetails,
+  bankDetailsFields,
+  claimFields,
+  createOnramp,
+  createOnrampFields,
+  getOnramp,
+  listOnramp,
+  namePayerReference,
+  onrampListFields,
+  quoteOnramp,
+} from '../endpoints/onramp.ts';
+import { quoteFields, transactionFields } from '../endpoints/orders.ts';
+import { destinationFields, nameDestinationIn, refundsFields, refundsIn } from '../endpoints/refunds.ts';
+import * as replies from '../replies.ts';
+import { type Route, signed, wl } from '../route.ts';
+import { COUNTED, IDEMPOTENT, ONE_OF_ITS, onBank, QUOTE_HEADERS, QUOTED, TRADING } from './parts.ts';
+
+export const BUYING: readonly Route[] = [
+  signed({
+    paths: wl('onramp/quote'),
+    scope: 'trade',
+    says: 'Quotes a purchase of coins.',
+    takes: quoteFields,
+    gives: replies.QUOTE,
+    headers: QUOTE_HEADERS,
+    refuses: [...QUOTED, 'unsupported_method'],
+    answer: quoteOnramp,
+  }),
+  signed({
+    paths: wl('onramp/createTransaction'),
+    scope: 'trade',
+    says: 'Creates a purchase, once per request, and answers how the customer pays.',
+    takes: createOnrampFields,
+    gives: replies.CREATED_PURCHASE,
+    refuses: [
+      ...IDEMPOTENT,
+      ...TRADING,
+      ...QUOTED,
+      'unsupported_method',
+      'unknown_account',
+      'price_moved',
+      'destination_held',
+    ],
+    answer: createOnramp,
+  }),
+  signed({
+    paths: wl('onramp/referenceId'),
+    scope: 'trade',
+    method: 'PUT',
+    says: 'Keeps the reference that the customer’s bank gave the transfer.',
+    takes: claimFields,
+    gives: replies.CLAIMED,
+    refuses: [...ONE_OF_ITS, 'order_over'],
+    answer: namePayerReference,
+  }),
+  signed({
+    paths: wl('onramp/refundDestination'),
+    scope: 'trade',
+    method: 'PUT',
+    says: 'Names where money of a purchase goes back to, or where a payout that came back is paid again.',
+    takes: destinationFields,
+    gives: replies.NAMED_DESTINATION,
+    refuses: [...ONE_OF_ITS, 'unknown_account', 'unknown_refund', 'refund_under_way', 'order_over', 'destination_held'],
+    answer: nameDestinationIn('onramp'),
+  }),
+  signed({
+    paths: wl('onramp/refunds'),
+    scope: 'read',
+    says: 'Answers what came in for a purchase, what goes back of it, and which payouts came back.',
+    takes: refundsFields,
+    gives: replies.REFUNDS,
+    refuses: ONE_OF_ITS,
+    answer: refundsIn('onramp'),
+  }),
+  signed({
+    paths: wl('bank/bankDetails'),
+    scope: 'read',
+    says: 'Answers how the customer pays a purchase.',
+    takes: bankDetailsFields,
+    gives: replies.PAY_INSTRUCTIONS,
+    refuses: [...ONE_OF_ITS, 'order_over'],
+    answer: bankDetails,
+  }),
+  signed({
+    paths: wl('onramp/transaction'),
+    scope: 'read',
+    says: 'Answers one purchase.',
+    takes: transactionFields,
+    gives: replies.PURCHASE,
+    refuses: ONE_OF_ITS,
+    answer: getOnramp,
+  }),
+  signed({
+    paths: wl('onramp/allUserTransaction', onBank('onramp/allUserTransaction')),
+    scope: 'read',
+    says: 'Lists the purchases of a customer, newest first.',
+    takes: onrampListFields,
+    gives: replies.PURCHASES,
+    headers: COUNTED,
+    refuses: ['unknown_customer'],
+    answer: listOnramp,
+  }),
+  signed({
+    paths: wl('onramp/allTransaction'),
+    scope: 'read',
+    says: 'Lists all purchases of the partner, newest first.',
+    takes: allFields,
+    gives: replies.PURCHASES,
+    headers: COUNTED,
+    answer: listAllOnramp,
+  }),
+];

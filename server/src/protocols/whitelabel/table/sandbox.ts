@@ -1,0 +1,56 @@
+/** Endpoints that only a sandbox has. */
+import {
+  changeKybFields,
+  changeKybStatus,
+  changeKycFields,
+  changeKycStatus,
+  changeOfframpStatus,
+  changeOnrampStatus,
+  changeOrderFields,
+} from '../endpoints/sandbox.ts';
+import * as replies from '../replies.ts';
+import { type Route, signed, wl } from '../route.ts';
+import { ONE_OF_ITS } from './parts.ts';
+
+export const SANDBOX: readonly Route[] = [
+  signed({
+    paths: wl('test/changeKycStatus'),
+    scope: 'customers',
+    sandbox: true,
+    says: 'Sandbox: brings the verification of a person to a status.',
+    takes: changeKycFields,
+    gives: replies.CHANGED_STATUS,
+    refuses: ['unknown_customer'],
+    answer: changeKycStatus,
+  }),
+  signed({
+    paths: wl('test/changeKybStatus'),
+    scope: 'customers',
+    sandbox: true,
+    says: 'Sandbox: brings the verification of a business to a status.',
+    takes: changeKybFields,
+    gives: replies.CHANGED_STATUS,
+    refuses: ['unknown_customer', 'unknown_submission'],
+    answer: changeKybStatus,
+  }),
+  signed({
+    paths: wl('test/changeOfframpStatus'),
+    scope: 'trade',
+    sandbox: true,
+    says: 'Sandbox: drives a sale to a status, by causing the facts that lead there.',
+    takes: changeOrderFields,
+    gives: replies.CHANGED_STATUS,
+    refuses: [...ONE_OF_ITS, 'order_over'],
+    answer: changeOfframpStatus,
+  }),
+  signed({
+    paths: wl('test/changeOnrampStatus'),
+    scope: 'trade',
+    sandbox: true,
+    says: 'Sandbox: drives a purchase to a status, by causing the facts that lead there.',
+    takes: changeOrderFields,
+    gives: replies.CHANGED_STATUS,
+    refuses: [...ONE_OF_ITS, 'order_over'],
+    answer: changeOnrampStatus,
+  }),
+];

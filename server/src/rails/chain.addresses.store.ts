@@ -1,0 +1,160 @@
+/**
+ * Addresses that are watched on a chain, and which of them are known elsewhere.
+ */
+import type { Tx } from '../base/db.ts';
+import type { AssetCode } from '../base/money.ts';
+
+export interface ChainAsset {
+  code: AssetCode;
+  contract: string | null;
+  native: boolean;
+}
+
+export const assetsOf = (tx: Tx, chain: string) =>
+  tx.rows<ChainAsset>('select code, contract, native from assets where chain = $1', [chain]);
+
+/**
+ * Assigns an address to an order permanently, in the transaction that creates the order: so we watch every address that a
+ * customer was given.
+ */
+export function watchAddress(
+  tx: Tx,
+  watched: { rail: string; address: string; index: bigint; orderId: bigint; partnerId: bigint; at?: Date },
+): void {
+  tx.defer(
+    `insert into deposit_addresses (rail, address, index, order_id, partner_id, made_at)
+     values ($1, $2, $3, $4, $5, coalesce($6, now()))`,
+    [watched.rail, watched.address, watched.index, watched.orderId, watched.partnerId, watched.at ?? null],
+  );
+}
+
+/** Which of these addresses we watch. */
+export async function watchedAmong(tx: Tx, rail: string, addresses: readonly string[]): Promise<Set<string>> {
+  if (addresses.length === 0) return new Set();
+  const rows = await tx.rows<{ address: string }>(
+    'select address from deposit_addresses where rail = $1 and address = any($2::text[])',
+    [rail, addresses],
+  );
+  return new Set(rows.map((row) => row.address));
+}
+
+export interface Watched {
+  rail: string;
+  address: string;
+  index: bigint;
+  /** Null when no order in the books has it: it was given out after the last commit restored. */
+  orderId: bigint | null;
+  partnerId: bigint | null;
+  homeRail: string | null;
+  madeAt: Date;
+}
+
+/** This rail, or one of a chain known to be another: one chain under two names has each address once. */
+const OWN_OR_OTHER_CHAIN = `(c.rail = $1 or c.chain_id <> (select chain_id from chains where rail = $1))`;
+
+/** Which of these addresses belong to an order, on any chain; the row of `rail` if there is one. */
+export async function watchedAnywhere(
+  tx: Tx,
+  rail: string,
+  addresses: readonly string[],
+): Promise<Map<string, Watched>> {
+  if (addresses.length === 0) return new Map();
+  const rows = await tx.rows<Watched>(
+    `select d.rail, d.address, d.index, d.order_id as "orderId", d.partner_id as "partnerId", d.home_rail as "homeRail",
+            d.made_at as "madeAt"
+       from unnest($2::text[]) as asked (address) cross join chains c
+       join deposit_addresses d on d.rail = c.rail and d.address = asked.address
+      where ${OWN_OR_OTHER_CHAIN}
+      order by d.rail = $1`,
+    [rail, addresses],
+  );
+  return new Map(rows.map((row) => [row.address, row]));
+}
+
+/** Recent addresses of all chains in number order, each once; the row of `rail` if there is one. */
+export const addressesAnywhere = (tx: Tx, rail: string, after: bigint, since: Date, limit: number) =>
+  tx.rows<Watched>(
+    `select distinct on (d.index) d.* from chains c cross join lateral (
+       select rail, address, index, order_id as "orderId", partner_id as "partnerId", home_rail as "homeRail", made_at as "madeAt"
+         from deposit_addresses where rail = c.rail and index > $2 and made_at >= $3 order by index limit $4) d
+      where ${OWN_OR_OTHER_CHAIN}
+      order by d.index, d.rail <> $1 limit $4`,
+    [rail, after, since, limit],
+  );
+
+/** Watches, sweeps and counts an order's address of another chain on this one, too, from now on. */
+export async function adopt(
+  tx: Tx,
+  rail: string,
+  { address, index, orderId, partnerId, ...home }: Watched,
+): Promise<void> {
+  await tx.run(
+    `insert into deposit_addresses (rail, address, index, order_id, partner_id, made_at, home_rail)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+    [rail, address, index, orderId, partnerId, home.madeAt, home.homeRail ?? home.rail],
+  );
+}
+
+/** Watches an address that received money and that no order in the books has; no order gets it. */
+export async function keepLost(
+  tx: Tx,
+  rail: string,
+  lost: { address: string; index: bigint },
+  at: Date,
+): Promise<void> {
+  await tx.run(
+    `insert into deposit_addresses (rail, address, index, made_at) values ($1, $2, $3, $4) on conflict do nothing`,
+    [rail, lost.address, lost.index, at],
+  );
+}
+
+/** The number of a deposit address of ours; undefined for any other address. */
+export async function indexOf(tx: Tx, rail: string, address: string): Promise<bigint | undefined> {
+  const row = await tx.row<{ index: bigint }>(`select index from deposit_addresses where rail = $1 and address = $2`, [
+    rail,
+    address,
+  ]);
+  return row?.index;
+}
+
+/** Addresses in number order, one page at a time. */
+export async function addressPage(tx: Tx, rail: string, after: bigint, since: Date, limit: number) {
+  return await tx.rows<{ address: string; index: bigint }>(
+    `select address, index from deposit_addresses where rail = $1 and index > $2 and made_at >= $3 order by index limit $4`,
+    [rail, after, since, limit],
+  );
+}
+
+export async function trustedAmong(tx: Tx, rail: string, addresses: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.rows<{ address: string }>(
+    'select address from funding_sources where rail = $1 and address = any($2::text[])',
+    [rail, addresses],
+  );
+  return new Set(rows.map((row) => row.address));
+}
+
+/** From now on, money from this address to the paying wallet is the operator's own. */
+export async function trustFundingSource(tx: Tx, rail: string, address: string, note: string): Promise<void> {
+  await tx.run('insert into funding_sources (rail, address, note) values ($1, $2, $3) on conflict do nothing', [
+    rail,
+    address,
+    note,
+  ]);
+}
+
+/** Our first deposit address. */
+export const firstAddress = (tx: Tx, rail: string): Promise<{ address: string; index: bigint } | undefined> =>
+  tx.row('select address, index from deposit_addresses where rail = $1 order by index limit 1', [rail]);
+
+/** Addresses of the numbers in the names of deposit wallets. */
+export async function addressesOfIndexes(
+  tx: Tx,
+  rail: string,
+  indexes: readonly bigint[],
+): Promise<Map<bigint, string>> {
+  const rows = await tx.rows<{ index: bigint; address: string }>(
+    'select index, address from deposit_addresses where rail = $1 and index = any($2::bigint[])',
+    [rail, indexes],
+  );
+  return new Map(rows.map((row) => [row.index, row.address]));
+}

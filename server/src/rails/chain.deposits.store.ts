@@ -1,0 +1,286 @@
+/**
+ * Deposits and credits that a chain has shown: seen, confirmed, reversed, and claimed by sweeps.
+ */
+import type { Tx } from '../base/db.ts';
+import type { AssetCode } from '../base/money.ts';
+
+export interface ChainDeposit {
+  external_id: string;
+  tx_hash: string;
+  asset: AssetCode;
+  units: bigint;
+  address: string;
+  block: bigint;
+  confirmed_at: Date | null;
+  reversed_at: Date | null;
+}
+
+const DEPOSIT = 'external_id, tx_hash, asset, units, address, block, confirmed_at, reversed_at';
+
+export const depositById = (tx: Tx, rail: string, externalId: string) =>
+  tx.row<ChainDeposit>(`select ${DEPOSIT} from chain_deposits where rail = $1 and external_id = $2`, [
+    rail,
+    externalId,
+  ]);
+
+export async function addDeposit(
+  tx: Tx,
+  rail: string,
+  deposit: Pick<ChainDeposit, 'external_id' | 'tx_hash' | 'asset' | 'units' | 'address' | 'block'> & {
+    blockHash: string;
+    payer: string;
+  },
+  at: Date,
+): Promise<void> {
+  await tx.run(
+    `insert into chain_deposits (rail, external_id, tx_hash, asset, units, address, block, block_hash, seen_at, payer)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      rail,
+      deposit.external_id,
+      deposit.tx_hash,
+      deposit.asset,
+      deposit.units,
+      deposit.address,
+      deposit.block,
+      deposit.blockHash,
+      at,
+      deposit.payer,
+    ],
+  );
+}
+
+/** Records the block that it is in now. */
+export async function anchorDeposit(
+  tx: Tx,
+  rail: string,
+  externalId: string,
+  block: bigint,
+  blockHash: string,
+): Promise<void> {
+  await tx.run(
+    `update chain_deposits set block = $3, block_hash = $4, orphaned = false, reversed_at = null
+      where rail = $1 and external_id = $2`,
+    [rail, externalId, block, blockHash],
+  );
+}
+
+export const reverseOrphaned = (tx: Tx, rail: string, at: Date) =>
+  tx.rows<ChainDeposit>(
+    `update chain_deposits set orphaned = false, reversed_at = $2 where rail = $1 and orphaned and reversed_at is null
+     returning ${DEPOSIT}`,
+    [rail, at],
+  );
+
+/** Confirmations an amount needs; finality if no policy applies. */
+const NEEDED = (
+  chain: string,
+  asset: string,
+  units: string,
+  finality: string,
+) => `coalesce((select confirmations from confirmation_policies p
+              where p.chain = ${chain} and p.asset = ${asset} and p.from_units <= ${units}
+              order by p.from_units desc limit 1), ${finality})`;
+
+/**
+ * The sum that a deposit is part of, so that many small transfers wait as long as one large transfer: everything of the asset
+ * that its address received, or everything its sender paid us of it in the same block, whichever is more.
+ */
+const SUM = (deposit: string) => `greatest((select sum(s.units) from chain_deposits s
+              where s.rail = ${deposit}.rail and s.address = ${deposit}.address and s.asset = ${deposit}.asset
+                and s.reversed_at is null),
+            (select sum(s.units) from chain_deposits s
+              where s.rail = ${deposit}.rail and s.block = ${deposit}.block and s.payer = ${deposit}.payer
+                and s.asset = ${deposit}.asset and s.reversed_at is null))`;
+
+/** Marks deposits deep enough below `head`, for the sum they are part of, as confirmed, each once. */
+export const confirmReached = (tx: Tx, rail: string, chain: string, finality: number, head: bigint, at: Date) =>
+  tx.rows<ChainDeposit & { home_rail: string | null }>(
+    `update chain_deposits d set confirmed_at = $5
+      where rail = $1 and confirmed_at is null and reversed_at is null and not orphaned
+        and $4::bigint - block + 1 >= ${NEEDED('$2', 'd.asset', SUM('d'), '$3::integer')}
+      returning ${DEPOSIT}, (select home_rail from deposit_addresses a where a.rail = d.rail and a.address = d.address)`,
+    [rail, chain, finality, head, at],
+  );
+
+export interface Depth {
+  external_id: string;
+  /** Its block is in the branch we follow. */
+  stands: boolean;
+  /** 0 when the chain is not followed. */
+  confirmations: bigint;
+  /** For its current sum: a deposit confirmed before the sum grew may have too few. */
+  needed: number;
+  final: boolean;
+}
+
+/** How deep these deposits are, and how deep they must be. Only those known to this table. */
+export const depthOf = (tx: Tx, rail: string, externalIds: readonly string[]) =>
+  tx.rows<Depth>(
+    `select d.external_id, d.reversed_at is null and not d.orphaned as stands,
+            coalesce(c.head_number - d.block + 1, 0) as confirmations,
+            ${NEEDED('c.chain', 'd.asset', SUM('d'), 'c.finality')} as needed, d.block <= c.finalized as final
+       from chain_deposits d join chains c on c.rail = d.rail
+      where d.rail = $1 and d.external_id = any($2::text[]) order by d.external_id`,
+    [rail, externalIds],
+  );
+
+export async function confirmationsNeeded(
+  tx: Tx,
+  chain: string,
+  asset: AssetCode,
+  units: bigint,
+  finality: number,
+): Promise<bigint> {
+  const row = await tx.row<{ needed: number }>(`select ${NEEDED('$1', '$2', '$3::numeric', '$4::integer')} as needed`, [
+    chain,
+    asset,
+    units,
+    finality,
+  ]);
+  return BigInt(row?.needed ?? finality);
+}
+
+/** Above every block number. */
+export const MAX_BLOCK = 2n ** 62n;
+// Deposits to sweep: of listed tokens, and final, so that no reorg undoes what was moved on.
+
+export interface DueDeposits {
+  address: string;
+  index: bigint;
+  orderId: bigint | null;
+  asset: AssetCode;
+  units: bigint;
+}
+
+/**
+ * Addresses with unswept deposits that are due, oldest first, with everything a sweep would take there. The limit applies to
+ * the deposits that lead to an address, not to those added up: any number of tiny deposits hides nothing.
+ */
+export const depositsDue = (tx: Tx, rail: string, now: Date, limit: number) =>
+  tx.rows<DueDeposits>(
+    `select d.address, a.index, a.order_id as "orderId", d.asset, u.units
+       from (select address, asset, min(block) as block
+               from (select address, asset, block from chain_deposits
+                      where rail = $1 and sweep is null and reversed_at is null and confirmed_at is not null
+                        and sweep_due <= $2 and block <= (select finalized from chains where rail = $1)
+                      order by sweep_due, block limit $3) first
+              group by address, asset) d
+       join deposit_addresses a on a.rail = $1 and a.address = d.address
+       cross join lateral (
+         select sum(units)::numeric(78,0) as units from chain_deposits
+          where rail = $1 and address = d.address and asset = d.asset and sweep is null and reversed_at is null
+            and confirmed_at is not null and block <= (select finalized from chains where rail = $1)) u
+      order by d.block, d.address`,
+    [rail, now, limit],
+  );
+
+/** Assigns the unswept deposits of an asset at an address to a sweep. @returns their sum; 0 when another sweep was first */
+export async function claimDeposits(
+  tx: Tx,
+  rail: string,
+  at: { address: string; asset: AssetCode },
+  sweep: string,
+): Promise<bigint> {
+  const rows = await tx.rows<{ units: bigint }>(
+    `update chain_deposits set sweep = $4
+      where rail = $1 and address = $2 and asset = $3 and sweep is null and reversed_at is null
+        and confirmed_at is not null and block <= (select finalized from chains where rail = $1) returning units`,
+    [rail, at.address, at.asset, sweep],
+  );
+  return rows.reduce((sum, row) => sum + row.units, 0n);
+}
+
+/** The same for deposits before a block only, and only if they sum to exactly this amount. @returns whether they do */
+export async function claimDepositsBefore(
+  tx: Tx,
+  rail: string,
+  at: { address: string; asset: AssetCode; block: bigint; units: bigint; claimedBy?: string | undefined },
+  sweep: string,
+): Promise<boolean> {
+  const all = await tx.rows<{ external_id: string; units: bigint }>(
+    `select external_id, units from chain_deposits
+      where rail = $1 and address = $2 and asset = $3 and block <= $4 and (sweep is null or sweep = $5) and reversed_at is null
+        and confirmed_at is not null order by block, external_id for update`,
+    [rail, at.address, at.asset, at.block, at.claimedBy ?? null],
+  );
+  // What came after it was signed, and before it was mined, it did not take.
+  let sum = 0n;
+  const rows = all.filter(({ units }) => {
+    sum += units;
+    return sum <= at.units;
+  });
+  if (rows.reduce((taken, row) => taken + row.units, 0n) !== at.units) return false;
+  await tx.run('update chain_deposits set sweep = $3 where rail = $1 and external_id = any($2::text[])', [
+    rail,
+    rows.map((row) => row.external_id),
+    sweep,
+  ]);
+  return true;
+}
+
+/** The sweep moved nothing: another sweep may take its deposits, not before `due`. */
+export async function releaseDeposits(tx: Tx, rail: string, sweep: string, due: Date): Promise<void> {
+  await tx.run('update chain_deposits set sweep = null, sweep_due = $3 where rail = $1 and sweep = $2', [
+    rail,
+    sweep,
+    due,
+  ]);
+}
+
+/** Postpones them until `due`. */
+export async function postponeDeposits(
+  tx: Tx,
+  rail: string,
+  at: { address: string; asset: AssetCode },
+  due: Date,
+): Promise<void> {
+  await tx.run(
+    `update chain_deposits set sweep_due = $4 where rail = $1 and address = $2 and asset = $3 and sweep is null
+        and sweep_due < $4`,
+    [rail, at.address, at.asset, due],
+  );
+}
+
+// Tokens that arrive at the paying wallet.
+
+export interface ChainCredit {
+  external_id: string;
+  tx_hash: string;
+  payer: string;
+  asset: AssetCode;
+  units: bigint;
+  block: bigint;
+}
+
+export async function noteCredit(tx: Tx, rail: string, credit: ChainCredit): Promise<void> {
+  await tx.run(
+    `insert into chain_credits (rail, external_id, tx_hash, payer, asset, units, block) values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict (rail, external_id) do nothing`,
+    [rail, credit.external_id, credit.tx_hash, credit.payer, credit.asset, credit.units, credit.block],
+  );
+}
+
+/**
+ * Credits that have become final, each reported once. Our sweeps are not among them: they are recognised by their hash, which
+ * was stored before they were broadcast.
+ */
+export const finalCredits = (tx: Tx, rail: string, finalized: bigint, at: Date) =>
+  tx.rows<ChainCredit & { own: boolean; trusted: boolean; depositIndex: bigint | null }>(
+    `update chain_credits c set reported_at = $3 where rail = $1 and block <= $2 and reported_at is null
+     returning external_id, tx_hash, payer, asset, units, block,
+       exists (select from chain_sends s where s.rail = c.rail and s.hash = c.tx_hash and s.key like 'sweep:%') as own,
+       (select index from deposit_addresses d where d.rail = c.rail and d.address = c.payer) as "depositIndex",
+       exists (select from funding_sources f where f.rail = c.rail and f.address = c.payer) as trusted`,
+    [rail, finalized, at],
+  );
+
+/** The address that a deposit or a credit came from; undefined for those older than this column. */
+export async function payerOf(tx: Tx, rail: string, externalId: string): Promise<string | undefined> {
+  const row = await tx.row<{ payer: string | null }>(
+    `select payer from chain_deposits where rail = $1 and external_id = $2
+     union all select payer from chain_credits where rail = $1 and external_id = $2 limit 1`,
+    [rail, externalId],
+  );
+  return row?.payer || undefined;
+}

@@ -1,0 +1,270 @@
+/**
+ * Sends of our wallets: reserved under a nonce, signed, mined, confirmed, each with its versions.
+ */
+import type { Tx } from '../base/db.ts';
+import type { AssetCode } from '../base/money.ts';
+import type { Call, Fee } from './chain.adapter.ts';
+
+/** Follows a final send again: it is broadcast again when no block contains it. */
+export const broadcastAgain = (tx: Tx, rail: string, key: string): Promise<number> =>
+  tx.run(
+    `update chain_sends set state = 'mined', reported_at = null where rail = $1 and key = $2 and state = 'confirmed'`,
+    [rail, key],
+  );
+export type SendState = 'reserved' | 'signed' | 'mined' | 'confirmed' | 'failed' | 'replaced';
+
+/** One version of a send: versions of one key share nonce, target, data and value. */
+export interface SendVersion extends Call {
+  id: bigint;
+  wallet: string;
+  nonce: bigint;
+  key: string;
+  version: number;
+  asset: AssetCode;
+  units: bigint;
+  fee: Fee;
+  hash: string | null;
+  raw: Buffer | null;
+  state: SendState;
+  block: bigint | null;
+  why: string | null;
+  reserved_at: Date;
+  broadcast_at: Date | null;
+  /** Adopted from the chain, with the call that was made there; final, and we have no bytes of it. */
+  found: boolean;
+  /** When a signer was last asked; null before. */
+  signing_at: Date | null;
+}
+
+const SEND =
+  'id, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, raw, state, block, why, reserved_at, broadcast_at, found, signing_at';
+
+export const versionsOf = (tx: Tx, rail: string, key: string) =>
+  tx.rows<SendVersion>(`select ${SEND} from chain_sends where rail = $1 and key = $2 order by version`, [rail, key]);
+
+/** Whether a block contains it, as far as we know. */
+export const isMined = async (tx: Tx, rail: string, key: string): Promise<boolean> =>
+  (await tx.row(`select from chain_sends where rail = $1 and key = $2 and state in ('mined', 'confirmed', 'failed')`, [
+    rail,
+    key,
+  ])) !== undefined;
+
+/** Every version of the open sends, lowest nonce first. */
+export const openSends = (tx: Tx, rail: string, limit: number) =>
+  tx.rows<SendVersion>(
+    `select ${SEND} from chain_sends where rail = $1 and key in (
+       select key from chain_sends where rail = $1 and state in ('reserved', 'signed', 'mined') order by id limit $2)
+     order by wallet, nonce, version`,
+    [rail, limit],
+  );
+
+/** The wallet's next nonce, with its row locked; `first` when the wallet has never sent through us. */
+export async function lockNonce(tx: Tx, rail: string, wallet: string, first: bigint): Promise<bigint> {
+  await tx.run('insert into chain_nonces (rail, wallet, next) values ($1, $2, $3) on conflict do nothing', [
+    rail,
+    wallet,
+    first,
+  ]);
+  const row = await tx.row<{ next: bigint }>(
+    'select next from chain_nonces where rail = $1 and wallet = $2 for update',
+    [rail, wallet],
+  );
+  return row?.next ?? first;
+}
+
+export async function setNextNonce(tx: Tx, rail: string, wallet: string, next: bigint): Promise<void> {
+  await tx.run('update chain_nonces set next = $3 where rail = $1 and wallet = $2', [rail, wallet, next]);
+}
+
+/** @returns false when this version already exists */
+export async function reserveSend(
+  tx: Tx,
+  rail: string,
+  send: Pick<
+    SendVersion,
+    'wallet' | 'nonce' | 'key' | 'version' | 'target' | 'data' | 'value' | 'asset' | 'units' | 'fee'
+  >,
+  at: Date,
+): Promise<boolean> {
+  const { wallet, nonce, key, version, target, data, value, asset, units, fee } = send;
+  const added = await tx.run(
+    `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, reserved_at, signing_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, null) on conflict (rail, key, version) do nothing`,
+    [rail, wallet, nonce, key, version, target, data, value, asset, units, JSON.stringify(fee), at],
+  );
+  return added > 0;
+}
+
+/** A send whose reservation may still be released, locked; undefined when it was released. */
+export const lockSend = (tx: Tx, id: bigint): Promise<Pick<SendVersion, 'raw' | 'state' | 'signing_at'> | undefined> =>
+  tx.row('select raw, state, signing_at from chain_sends where id = $1 for update', [id]);
+
+/** Records that a signer is asked next, or that it has not signed. */
+export const markSigning = (tx: Tx, id: bigint, isAsked: boolean): Promise<number> =>
+  tx.run('update chain_sends set signing_at = case when $2 then clock_timestamp() end where id = $1', [id, isAsked]);
+
+/** Releases a reservation of which no signer was asked; its nonce is free. */
+export async function releaseSend(
+  tx: Tx,
+  rail: string,
+  { id, key, wallet, nonce }: Pick<SendVersion, 'id' | 'key' | 'wallet' | 'nonce'>,
+  why: string,
+): Promise<void> {
+  await tx.run('delete from chain_sends where id = $1', [id]);
+  await tx.run('insert into released_nonces (rail, wallet, nonce, key, why) values ($1, $2, $3, $4, $5)', [
+    rail,
+    wallet,
+    nonce,
+    key,
+    why,
+  ]);
+}
+
+/** The lowest nonce of a wallet that was released and not taken again. Its row in chain_nonces is locked. */
+export const freeNonce = (tx: Tx, rail: string, wallet: string): Promise<{ id: bigint; nonce: bigint } | undefined> =>
+  tx.row(
+    `select id, nonce from released_nonces where rail = $1 and wallet = $2 and taken_by is null order by nonce limit 1`,
+    [rail, wallet],
+  );
+
+export const takeNonce = (tx: Tx, id: bigint, by: string): Promise<number> =>
+  tx.run('update released_nonces set taken_by = $2 where id = $1', [id, by]);
+
+/** A nonce below the next one under which nothing was signed. The wallet's row in chain_nonces is locked. */
+export const addFree = (tx: Tx, rail: string, wallet: string, nonce: bigint, why: string): Promise<number> =>
+  tx.run(
+    `insert into released_nonces (rail, wallet, nonce, key, why) values ($1, $2, $3, 'nobody', $4)
+     on conflict (rail, wallet, nonce) where taken_by is null do nothing`,
+    [rail, wallet, nonce, why],
+  );
+
+export const takeFree = (tx: Tx, rail: string, wallet: string, nonce: bigint, by: string): Promise<number> =>
+  tx.run(
+    `update released_nonces set taken_by = $4 where rail = $1 and wallet = $2 and nonce = $3 and taken_by is null`,
+    [rail, wallet, nonce, by],
+  );
+
+/**
+ * Releases a reservation whose own transfer can never be signed.
+ *
+ * @returns false when it was signed
+ */
+export async function giveUpUnsigned(tx: Tx, rail: string, key: string, why: string): Promise<boolean> {
+  const [first, ...later] = await versionsOf(tx, rail, key);
+  if (first === undefined || later.length > 0) return false;
+  const there = await lockSend(tx, first.id);
+  if (there?.state !== 'reserved' || there.raw !== null) return false;
+  await markSigning(tx, first.id, false);
+  await releaseSend(tx, rail, first, why);
+  return true;
+}
+
+/** A nonce released a while ago that later ones of its wallet wait for. */
+export const openGap = (tx: Tx, rail: string, wallet: string, forMs: number): Promise<{ nonce: bigint } | undefined> =>
+  tx.row(
+    `select r.nonce from released_nonces r
+      where r.rail = $1 and r.wallet = $2 and r.taken_by is null
+        and r.released_at <= clock_timestamp() - make_interval(secs => $3)
+        and exists (select from chain_sends s where s.rail = $1 and s.wallet = $2 and s.nonce > r.nonce and s.state = 'signed')
+      order by r.nonce limit 1`,
+    [rail, wallet, forMs / 1000],
+  );
+
+/**
+ * Stores the signed bytes, unless another process has stored its own: the bytes stored first are broadcast.
+ *
+ * @param withinMs how long after the gate's answer they may be stored; later bytes are discarded
+ */
+export async function storeSigned(
+  tx: Tx,
+  id: bigint,
+  signed: { raw: Buffer; hash: string },
+  withinMs?: number,
+): Promise<void> {
+  await tx.run(
+    `update chain_sends set state = 'signed', raw = $2, hash = $3
+      where id = $1 and state = 'reserved'
+        and ($4::float8 is null or signing_at >= clock_timestamp() - make_interval(secs => $4))`,
+    [id, signed.raw, signed.hash, withinMs === undefined ? null : withinMs / 1000],
+  );
+}
+
+export async function markBroadcast(tx: Tx, id: bigint, at: Date): Promise<void> {
+  await tx.run('update chain_sends set broadcast_at = $2 where id = $1', [id, at]);
+}
+
+export async function markMined(tx: Tx, id: bigint, block: bigint): Promise<void> {
+  await tx.run(`update chain_sends set state = 'mined', block = $2 where id = $1 and state in ('signed', 'mined')`, [
+    id,
+    block,
+  ]);
+}
+
+/** Its block was reorged out. Versions that were not signed because this one was mined wait to be signed again. */
+export async function markUnmined(tx: Tx, id: bigint): Promise<void> {
+  await tx.run(
+    `update chain_sends set state = case when raw is null then 'reserved' else 'signed' end, block = null
+      where id = $1 and (state = 'mined' or (state = 'replaced' and raw is null))`,
+    [id],
+  );
+}
+
+/**
+ * @returns whether it ended now, and whether that is the first time: after a reorg the same bytes are mined again, and their
+ *   cost in the earlier block (`before`) no longer applies
+ */
+export async function endSend(
+  tx: Tx,
+  rail: string,
+  send: { id: bigint; key: string },
+  end: { state: 'confirmed' | 'failed'; block: bigint; cost: bigint; why: string | null; at: Date },
+): Promise<{ ended: boolean; before: bigint | undefined }> {
+  const before = await tx.row<{ cost_units: bigint }>(
+    `select cost_units from chain_sends where rail = $1 and key = $2 and reported_at is not null
+      order by reported_at desc, id desc limit 1`,
+    [rail, send.key],
+  );
+  const ended = await tx.run(
+    `update chain_sends set state = $2, block = $3, cost_units = $4, why = $5
+      where id = $1 and state in ('signed', 'mined', 'replaced')`,
+    [send.id, end.state, end.block, end.cost, end.why],
+  );
+  await tx.run(
+    `update chain_sends set state = 'replaced' where rail = $1 and key = $2 and id <> $3 and state in ('reserved', 'signed', 'mined')`,
+    [rail, send.key, send.id],
+  );
+  await tx.run('update chain_sends set reported_at = $2 where id = $1', [send.id, end.at]);
+  return { ended: ended > 0, before: before?.cost_units };
+}
+
+/** Which of these chain transactions are sends from our wallets, by hash. */
+export async function keysOf(
+  tx: Tx,
+  rail: string,
+  hashes: readonly string[],
+  wallet: string,
+): Promise<Map<string, string>> {
+  const rows = await tx.rows<{ hash: string; key: string }>(
+    `select hash, key from chain_sends where rail = $1 and hash = any($2::text[]) and (wallet = $3 or wallet like 'deposit:%')`,
+    [rail, hashes, wallet],
+  );
+  return new Map(rows.map((row) => [row.hash, row.key]));
+}
+
+/** Our sends in blocks of this range, and those whose block is not known yet. A simulated customer's wallet is not ours. */
+export const sendsAround = (tx: Tx, rail: string, after: bigint, upTo: bigint, wallet: string) =>
+  tx.rows<Pick<SendVersion, 'wallet' | 'key' | 'target' | 'value'> & { hash: string }>(
+    `select wallet, key, target, value, hash from chain_sends
+      where rail = $1 and hash is not null and (wallet = $4 or wallet like 'deposit:%')
+        and ((block > $2 and block <= $3) or (block is null and state in ('signed', 'mined')))`,
+    [rail, after, upTo, wallet],
+  );
+// Gas.
+
+export async function storeGasPrice(tx: Tx, chain: string, units: bigint, at: Date): Promise<void> {
+  await tx.run(
+    `insert into gas_prices (chain, units, fetched_at) values ($1, $2, $3)
+     on conflict (chain) do update set units = excluded.units, fetched_at = excluded.fetched_at`,
+    [chain, units, at],
+  );
+}
