@@ -33,8 +33,8 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    // One more than cores: files wait for blocks and processes more than they compute.
-    concurrency: { type: 'string', default: '3' },
+    // Twice the usual cores: files wait for blocks and processes more than they compute.
+    concurrency: { type: 'string', default: '4' },
     // Of a file. The longest takes a minute where it has a core to itself; this is for machines that are busy.
     timeout: { type: 'string', default: '900' },
     name: { type: 'string' },
