@@ -313,8 +313,8 @@ test('metrics: requests by route template, work by kind, and what the database h
     for (const line of [
       'cloverleaf_http_request_seconds_count{method="GET",route="/orders/:id",status="200"} 2',
       'cloverleaf_http_request_seconds_count{method="GET",route="none",status="404"} 1',
-      'cloverleaf_work_seconds_count{kind="good",outcome="handled"} 1',
-      'cloverleaf_work_seconds_count{kind="bad",outcome="failed"} 1',
+      'cloverleaf_job_seconds_count{kind="good",outcome="handled"} 1',
+      'cloverleaf_job_seconds_count{kind="bad",outcome="failed"} 1',
       'cloverleaf_jobs_due{kind="test"} 2',
       'cloverleaf_cases_open{kind="overpaid"} 1',
       'cloverleaf_rail_healthy{rail="evm.test"} 1',

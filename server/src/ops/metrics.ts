@@ -57,7 +57,7 @@ export function openMetrics(sources: readonly Readings[] = []): Metrics {
     registers,
   });
   const work = new Histogram({
-    name: 'cloverleaf_work_seconds',
+    name: 'cloverleaf_job_seconds',
     help: 'Time that one piece of due work took.',
     labelNames: ['kind', 'outcome'],
     buckets: WORK_BUCKETS,

@@ -278,7 +278,7 @@ const hasTokens = async (address: string): Promise<string> =>
 /** How much work of orders and payouts this process did, as it says itself. */
 async function workDone({ metrics }: Version): Promise<number> {
   const text = await (await fetch(metrics)).text();
-  const counts = [...text.matchAll(/^cloverleaf_work_seconds_count\{([^}]*)\} (\d+)/gm)];
+  const counts = [...text.matchAll(/^cloverleaf_job_seconds_count\{([^}]*)\} (\d+)/gm)];
   return counts.reduce((sum, [, , count]) => sum + Number(count), 0);
 }
 
