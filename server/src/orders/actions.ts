@@ -16,9 +16,10 @@ import type { Rail } from '../rails/rail.ts';
 import { type AdvanceFacts, advance, change } from './advance.ts';
 import type { Action, OrdersContext } from './context.ts';
 import { type GateContext, type RefundTo } from './context.ts';
-import { holdBeforePayout } from './decide.ts';
+import { holdBeforePayout, lastHold } from './decide.ts';
 import * as depositStore from './deposits/store.ts';
 import { payoutId } from './entries.ts';
+import { history } from './history.store.ts';
 import { lockOrder } from './lock.ts';
 import { isFinal, next, type OrderEvent } from './machine.ts';
 import { approveRefund, approveStanding } from './payouts/gate.ts';
@@ -26,7 +27,8 @@ import { payoutOf, refundOf } from './payouts/leaving.ts';
 import { refundAddressOn } from './refunds/actions.ts';
 import { cancelUnsubmittedRefunds, unsubmitRefunds } from './refunds/cancel.ts';
 import { requireFits } from './refunds/destinations.ts';
-import { startRefund } from './refunds/refunds.ts';
+import { isPaidOut } from './refunds/lost.ts';
+import { awaitDestination, startRefund } from './refunds/refunds.ts';
 import { outgoing } from './refunds/request.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
@@ -87,6 +89,39 @@ export async function refundOrder(
     ...{ ...action, failure, to, approvedBy },
     before: async (tx, order) => await before(tx, order),
   });
+}
+
+/**
+ * Requests the refund of a held order whose destination nobody has named. The order keeps the money; the customer's page and
+ * the partner are asked for the destination, and once it is named, by them or an operator, it is screened and the refund
+ * leaves.
+ *
+ * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted' | 'refund_under_way' when it has been paid after all
+ */
+export async function requestOrderRefund(
+  context: Context,
+  tx: Tx,
+  action: Action,
+  { failure }: { failure: 'amount' | 'name' | 'other' },
+): Promise<Order> {
+  const { by, why, now } = action;
+  const found = await lockOrder(tx, action.orderId);
+  requireRefundable(found);
+  const order = await heldBack(context, tx, found, action);
+  if (await isPaidOut(tx, order.id))
+    throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
+  const decidedHold = lastHold(await history(tx, order.id))?.version;
+  // Closed first: the case that opens says what the order waits for now.
+  await closeCases(tx, { subject: `order:${order.id}`, outcome: `refund requested by ${by}`, now });
+  const wanted = { by, why, failure, ...(decidedHold === undefined ? {} : { decidedHold }) };
+  await awaitDestination(tx, order, wanted, now);
+  return order;
+}
+
+/** @throws Refusal 'order_over' when the order neither is held nor can be, or its refund is under way */
+export function requireRefundable({ state }: Order): void {
+  const isToBeHeld = state !== 'refunding' && GOES_ON.includes(state);
+  if (!isToBeHeld && next(state, 'refund_requested') === undefined) throw new Refusal('order_over', { state });
 }
 
 /**

@@ -50,7 +50,18 @@ import type { Direction, ListedOrder, Order } from './store.ts';
 import * as store from './store.ts';
 
 export type { Payee } from '../rails/rail.ts';
-export { block, cancel, holdBack, passDeadline, refundOrder, release, reprice, retry } from './actions.ts';
+export {
+  block,
+  cancel,
+  holdBack,
+  passDeadline,
+  refundOrder,
+  release,
+  reprice,
+  requestOrderRefund,
+  requireRefundable,
+  retry,
+} from './actions.ts';
 export { blockedNow } from './blocked.ts';
 export { type Bulk, type BulkTerms, beginBulk, bulkOf, lastBulk, MAX_UNPAID, unpaidOrders } from './bulk.ts';
 export type { OrdersContext } from './context.ts';

@@ -27,7 +27,7 @@ import { assets } from '../../partners/index.ts';
 import { advance } from '../advance.ts';
 import type { OrdersContext, Rails, RefundTo } from '../context.ts';
 import { LOST_TIME_EVERY_MS, mayHavePaid } from '../custody/lost-time.ts';
-import { isForAPerson, keptOnRefund } from '../decide.ts';
+import { awaitsPerson, keptOnRefund } from '../decide.ts';
 import * as depositStore from '../deposits/store.ts';
 import * as historyStore from '../history.store.ts';
 import { next } from '../machine.ts';
@@ -54,7 +54,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   assert(order !== undefined, `order ${id} exists`);
   if (next(order.state, 'refund_requested') === undefined) return undefined;
   // Since then a person, screening or the gate has held it: a person decides, whatever was requested before.
-  if (isForAPerson(await context.db.asSystem((tx) => historyStore.history(tx, id)))) return undefined;
+  if (awaitsPerson(order, await context.db.asSystem((tx) => historyStore.history(tx, id)))) return undefined;
   // No refund while the order may have been paid in the time that a restore lost.
   if ((await context.db.asSystem((tx) => mayHavePaid(context, tx, order))) !== undefined)
     return { againInMs: LOST_TIME_EVERY_MS };
@@ -64,13 +64,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   const about = { subject: `order:${id}`, orderId: id, partnerId: order.partnerId };
   if (to === undefined) {
     const now = context.clock.now();
-    await context.db.asSystem(async (tx) => {
-      // Naming the destination enqueues it again.
-      await store.noteRefundRequest(tx, id, wantedOf(order), now);
-      if (order.refundRequest === null) await tell(tx, order, now);
-      const reason = 'the customer has to name where it goes';
-      await openCase(tx, { kind: 'refund_destination', ...about, reason, now });
-    });
+    await context.db.asSystem((tx) => awaitDestination(tx, order, wantedOf(order), now));
     return undefined;
   }
   try {
@@ -90,6 +84,17 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
     );
     return isShort ? { againInMs: FUNDS_EVERY_MS } : undefined;
   }
+}
+
+/** The refund of an order waits for its destination: naming it enqueues `refund_order`. */
+export async function awaitDestination(tx: Tx, order: Order, wanted: RefundRequest, now: Date): Promise<void> {
+  await store.noteRefundRequest(tx, order.id, wanted, now);
+  if (order.refundRequest === null) await tell(tx, order, now);
+  await openCase(tx, {
+    ...{ kind: 'refund_destination', subject: `order:${order.id}`, orderId: order.id, partnerId: order.partnerId },
+    reason: 'the customer has to name where it goes',
+    now,
+  });
 }
 
 /**

@@ -29,8 +29,10 @@ import {
   release,
   releaseBlocked,
   reprice,
+  requestOrderRefund,
   requireNotHeldDeposit,
   requireNotSender,
+  requireRefundable,
   retry,
   retryRefund,
   settleBy,
@@ -192,14 +194,24 @@ export const ORDER_ACTIONS: readonly Action[] = [
       // change before the money leaves.
       requireNamed(input);
       const to = await refusedTo(tx, input);
-      requireDestination(to);
+      if (!isNamed(to))
+        return { ...Object(await look(deps, tx, input)), approves: [], goesTo: { waitsFor: 'destination' } };
       // Shown with it: a confirmation covers this destination.
       return { ...Object(await lookBack(deps, tx, { ...input, ...to })), goesTo: to };
     },
-    needs: async (deps, tx, input) => await needsBack(deps, tx, { ...input, ...(await refusedTo(tx, input)) }),
+    async needs(deps, tx, input) {
+      const to = await refusedTo(tx, input);
+      // Reported at once instead of after a proposal.
+      if (!isNamed(to)) requireRefundable(await lockOrder(tx, input.order));
+      return await needsBack(deps, tx, { ...input, ...to });
+    },
     async outside({ db, orders }, input, doing) {
       const { failure } = input;
       const { address: to, fiatAccountId } = await db.asSystem((tx) => refusedTo(tx, input));
+      if (to === undefined && fiatAccountId === undefined)
+        return await db.asSystem(async (tx) => {
+          await requestOrderRefund(orders, tx, said(input, doing), { failure });
+        });
       await refundOrder(
         orders,
         { ...said(input, doing), pastHits: input.pastHits },
@@ -454,9 +466,10 @@ async function refusedTo(tx: Tx, input: To & { order: bigint }): Promise<To> {
   return { address: refundAddress ?? undefined, fiatAccountId: refundAccountId ?? undefined };
 }
 
-function requireDestination({ address: to, fiatAccountId }: To): void {
-  if (to === undefined && fiatAccountId === undefined)
-    throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
+const isNamed = ({ address: to, fiatAccountId }: To): boolean => to !== undefined || fiatAccountId !== undefined;
+
+function requireDestination(to: To): void {
+  if (!isNamed(to)) throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
 }
 
 /** In our spelling, on the rail of the refund; undefined when none is named. @throws Refusal 'malformed_field' */

@@ -139,7 +139,7 @@ export const ORDERS = {
   refund: act({
     name: 'order.refund',
     path: '/orders/:order/refund',
-    says: 'Sends the deposit of an order back: to the destination named here, else to the one that customer or partner named.',
+    says: 'Sends the deposit of an order back: to the destination named here, else to the one that customer or partner named, else it waits for one.',
     right: 'money',
     people: 'rules',
     morePeople: FINDS,
@@ -154,7 +154,11 @@ export const ORDERS = {
       ...(['refund_under_way', 'funds_short'] as const),
       ...PROPOSES,
     ],
-    gives: done([...ORDER, 'approves', { goesTo: Type.Object({}, { description: 'Where it goes' }) }]),
+    gives: done([
+      ...ORDER,
+      'approves',
+      { goesTo: Type.Object({}, { description: 'Where it goes, or that it waits for a destination' }) },
+    ]),
     command: { words: 'order refund', args: ['order', 'failure'] },
   }),
   retry: act({
