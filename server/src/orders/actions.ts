@@ -29,7 +29,8 @@ import { cancelUnsubmittedRefunds, unsubmitRefunds } from './refunds/cancel.ts';
 import { requireFits } from './refunds/destinations.ts';
 import { isPaidOut } from './refunds/lost.ts';
 import { awaitDestination, startRefund } from './refunds/refunds.ts';
-import { outgoing } from './refunds/request.ts';
+import { wholeOf } from './refunds/request.ts';
+import { onlyDeposit, senderOfOrder } from './refunds/to-sender.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
@@ -65,28 +66,34 @@ export async function release(context: GateContext, tx: Tx, action: Action): Pro
  *
  * @param refund.failure why, in the partner's terms: wrong amount, wrong payer name, or other
  * @param refund.address,refund.fiatAccountId destination: the customer's address on a chain, or a bank account
- * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held'
+ * @param refund.toSender instead: to the bank account that the order's only deposit came from
+ * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held' | 'does_not_fit' when the order has no such deposit
  */
 export async function refundOrder(
   context: OrdersContext,
   action: Action,
-  refund: { failure: 'amount' | 'name' | 'other'; address?: string; fiatAccountId?: bigint },
+  refund: { failure: 'amount' | 'name' | 'other'; address?: string; fiatAccountId?: bigint; toSender?: boolean },
 ): Promise<Order> {
-  const { failure, address, fiatAccountId } = refund;
-  const to = await context.db.asSystem(async (tx): Promise<RefundTo> => {
+  const { failure, address, fiatAccountId, toSender = false } = refund;
+  const { to, senderOf } = await context.db.asSystem(async (tx): Promise<{ to: RefundTo; senderOf?: bigint }> => {
     const order = await lockOrder(tx, action.orderId);
+    const sender = toSender ? await senderOfOrder(context, tx, order, action.now) : undefined;
     const named =
       address === undefined
-        ? { fiatAccountId }
+        ? { fiatAccountId: sender?.fiatAccountId ?? fiatAccountId }
         : { address: await refundAddressOn(context, tx, order.depositRail, address) };
-    await requireFits(context, tx, outgoing({ rail: order.depositRail, asset: order.depositAsset }, order), named);
+    await requireFits(context, tx, wholeOf(order, sender?.senderOf), named);
     await approveRefund(context, tx, await refundOf(tx, order, named), approval(action));
-    return named;
+    return { to: named, ...(sender === undefined ? {} : { senderOf: sender.senderOf }) };
   });
-  const before = (tx: Tx, order: Order) => (order.state === 'refunding' ? order : heldBack(context, tx, order, action));
+  const before = async (tx: Tx, order: Order) => {
+    // Nothing else came for the order while its destination was screened.
+    if (senderOf !== undefined) await onlyDeposit(tx, order);
+    return order.state === 'refunding' ? order : await heldBack(context, tx, order, action);
+  };
   const approvedBy = approval(action);
   return await startRefund(context, {
-    ...{ ...action, failure, to, approvedBy },
+    ...{ ...action, failure, to, senderOf, approvedBy },
     before: async (tx, order) => await before(tx, order),
   });
 }

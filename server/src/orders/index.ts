@@ -160,6 +160,7 @@ export type { PayoutAddress } from './refunds/destinations.ts';
 export { requestRefund } from './refunds/request.ts';
 export { retryRefund } from './refunds/retry.ts';
 export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds/store.ts';
+export { goesToSender, senderOfOrder } from './refunds/to-sender.ts';
 export { type Direction, type ListedOrder, type Order } from './store.ts';
 
 /**

@@ -107,6 +107,8 @@ export async function startRefund(
   back: RefundRequest & {
     orderId: bigint;
     to: RefundTo;
+    /** The deposit whose sender's account `to` is. */
+    senderOf?: bigint | undefined;
     /** People who approve a new destination, and explicitly its hits, in the transaction that refunds. */
     approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
     /** Moves the locked order to a state from which it can be refunded: allowed to a person, not to a policy. */
@@ -119,7 +121,7 @@ export async function startRefund(
     const found = await store.get(tx, orderId);
     if (found === undefined) throw new Refusal('unknown_order', {});
     const mayGoBack = back.before !== undefined || next(found.state, 'refund_requested') !== undefined;
-    if (mayGoBack) await requireFits(context, tx, wholeOf(found), to);
+    if (mayGoBack) await requireFits(context, tx, wholeOf(found, back.senderOf), to);
   });
   const verdict = await screenOrderRefund(context, orderId, to);
   const refunded = await context.db.asSystem(async (tx) => {

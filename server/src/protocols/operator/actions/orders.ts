@@ -9,6 +9,7 @@ import {
   block,
   cancel,
   findDeposit,
+  goesToSender,
   holdBack,
   isNewDestination,
   type Leaving,
@@ -35,6 +36,7 @@ import {
   requireRefundable,
   retry,
   retryRefund,
+  senderOfOrder,
   settleBy,
   standsForLoss,
   suspenseRefundOf,
@@ -140,6 +142,15 @@ async function needsBack(
   ];
 }
 
+/** The account that the order's only deposit came from, and what would leave to it. */
+async function toSender({ orders, clock }: OperatorDeps, tx: Tx, input: { order: bigint } & To) {
+  if (isNamed(input))
+    throw new Refusal('malformed_field', { fields: { toSender: 'must not stand beside address or fiatAccountId' } });
+  const order = await lockOrder(tx, input.order);
+  const sender = await senderOfOrder(orders, tx, order, clock.now());
+  return { sender, leaving: await refundOf(tx, order, { fiatAccountId: sender.fiatAccountId }) };
+}
+
 const subject = ({ order }: { order: bigint }): string => `order:${order}`;
 const said = (input: { order: bigint }, doing: Doing): OrderAction => ({
   orderId: input.order,
@@ -192,6 +203,11 @@ export const ORDER_ACTIONS: readonly Action[] = [
     async look(deps, tx, input) {
       // Hits against a destination pass only if the action names it: a destination named by the customer or partner could
       // change before the money leaves.
+      if (input.toSender === true) {
+        const { sender, leaving } = await toSender(deps, tx, input);
+        const approved = await approves(deps, tx, leaving);
+        return { ...Object(await look(deps, tx, input)), approves: approved, goesTo: sender };
+      }
       requireNamed(input);
       const to = await refusedTo(tx, input);
       if (!isNamed(to))
@@ -199,7 +215,15 @@ export const ORDER_ACTIONS: readonly Action[] = [
       // Shown with it: a confirmation covers this destination.
       return { ...Object(await lookBack(deps, tx, { ...input, ...to })), goesTo: to };
     },
-    async needs(deps, tx, input) {
+    async needs(deps, tx, input): Promise<Need[]> {
+      if (input.toSender === true) {
+        requireRefundable(await lockOrder(tx, input.order));
+        const { leaving } = await toSender(deps, tx, input);
+        const found = await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true });
+        // Only the bank says whose the account is: two people, whatever a rule says.
+        const amount = { ...(await amountOf(tx, input.order)), asks: 'always' as const };
+        return [amount, ...found, { finding: 'destination.new', ...weightOf(leaving) }];
+      }
       const to = await refusedTo(tx, input);
       // Reported at once instead of after a proposal.
       if (!isNamed(to)) requireRefundable(await lockOrder(tx, input.order));
@@ -207,20 +231,18 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
     async outside({ db, orders }, input, doing) {
       const { failure } = input;
+      const acting = { ...said(input, doing), pastHits: input.pastHits };
+      if (input.toSender === true) return void (await refundOrder(orders, acting, { failure, toSender: true }));
       const { address: to, fiatAccountId } = await db.asSystem((tx) => refusedTo(tx, input));
       if (to === undefined && fiatAccountId === undefined)
         return await db.asSystem(async (tx) => {
           await requestOrderRefund(orders, tx, said(input, doing), { failure });
         });
-      await refundOrder(
-        orders,
-        { ...said(input, doing), pastHits: input.pastHits },
-        {
-          failure,
-          ...(to === undefined ? {} : { address: to }),
-          ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
-        },
-      );
+      await refundOrder(orders, acting, {
+        failure,
+        ...(to === undefined ? {} : { address: to }),
+        ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+      });
     },
   }),
   action({
@@ -239,7 +261,11 @@ export const ORDER_ACTIONS: readonly Action[] = [
       requireNamed(input);
       return await lookBack(deps, tx, input);
     },
-    needs: needsBack,
+    async needs(deps, tx, input): Promise<Need[]> {
+      const needs = await needsBack(deps, tx, input);
+      // Again to the account that only the bank names: two people, whatever a rule says.
+      return isNamed(input) || !(await goesToSender(tx, input.order)) ? needs : [...needs, 'always'];
+    },
     async outside({ db, orders }, input, doing) {
       const to = await db.asSystem(async (tx) => {
         const { depositRail } = await lockOrder(tx, input.order);

@@ -12,6 +12,8 @@ const MOST_TIMES = 20;
 const ORDER_STATES = Object.keys(STATES) as (keyof typeof STATES)[];
 const ORDER = ['state', 'version', 'exception', 'asset', 'receivedUnits', 'payoutAsset', 'payoutUnits'] as const;
 const to = { address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) };
+/** Of refunds that may go to the account of a sender. */
+const SENDER_FINDS = `${FINDS} Two at least where it goes to the account that its deposit came from: only the bank says whose that is.`;
 const span = { market: id, from: time, until: time };
 
 export const ORDERS = {
@@ -142,16 +144,19 @@ export const ORDERS = {
     says: 'Sends the deposit of an order back: to the destination named here, else to the one that customer or partner named, else it waits for one.',
     right: 'money',
     people: 'rules',
-    morePeople: FINDS,
+    morePeople: SENDER_FINDS,
     weighs: true,
     fields: {
       order: id,
       failure: about(oneOf(['amount', 'name', 'other']), 'What was wrong: the partner sees it as a status', 'amount'),
       ...to,
+      toSender: optional(
+        about(flag, 'Sends it to the bank account that its only deposit came from, by two people', true),
+      ),
     },
     refuses: [
       ...(['unknown_order', 'unknown_account', 'order_over', 'payout_submitted', 'destination_held'] as const),
-      ...(['refund_under_way', 'funds_short'] as const),
+      ...(['refund_under_way', 'funds_short', 'does_not_fit'] as const),
       ...PROPOSES,
     ],
     gives: done([
@@ -180,7 +185,7 @@ export const ORDERS = {
     says: 'Sends a rejected refund out again, to another destination where one is named.',
     right: 'money',
     people: 'rules',
-    morePeople: FINDS,
+    morePeople: SENDER_FINDS,
     weighs: true,
     fields: { order: id, ...to },
     refuses: [
