@@ -267,6 +267,32 @@ describe('a credit in another name, which its order holds, goes back to the acco
     await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
   });
 
+  test('again past a hit that was found after the bank had rejected it', async () => {
+    const account = '000123469001';
+    const order = await held({ account });
+    assert.equal(await agreed(await refunds(order)), 200);
+    await world.until('the bank rejects it', async () => (await world.stateOf(order)) === 'refund_held');
+    const list = (value: string) =>
+      world.read((tx) =>
+        replaceDenyList(tx, world.vault, {
+          ...{ list: 'sanctions', version: '2026-11-03', now: world.clock.now() },
+          destinations: [{ kind: 'account', value }],
+        }),
+      );
+    await list(account);
+    const retries = (more: Record<string, unknown>) => ada.does(`/orders/${order.id}/retry-refund`, more);
+    const kept = await bea.does(`/proposals/${(await retries({ toSender: true })).body.proposal}/confirm`);
+    assert.deepEqual([kept.status, kept.body.reason], [409, 'destination_held']);
+    const past = await retries({ toSender: true, pastHits: true });
+    assert.ok(past.body.people >= 2, JSON.stringify(past.body));
+    assert.equal(await agreed(past), 200);
+    await world.until('the bank rejects it once more', async () => {
+      const trace = await world.traceOf(order);
+      return trace.order.state === 'refund_held' && trace.refunds[0]?.attempt === 2;
+    });
+    await list('000000000009');
+  });
+
   test('not of two credits, not without an account on the statement, and not beside another destination', async () => {
     const parts = await ordered();
     await credited(parts, '2500', { name: 'Asha Rao Menon' });

@@ -151,6 +151,24 @@ async function toSender({ orders, clock }: OperatorDeps, tx: Tx, input: { order:
   return { sender, leaving: await refundOf(tx, order, { fiatAccountId: sender.fiatAccountId }) };
 }
 
+async function lookToSender(deps: OperatorDeps, tx: Tx, input: { order: bigint } & To): Promise<unknown> {
+  const { sender, leaving } = await toSender(deps, tx, input);
+  const approved = await approves(deps, tx, leaving);
+  return { ...Object(await look(deps, tx, input)), approves: approved, goesTo: sender };
+}
+
+/** Only the bank says whose the account is: two people, whatever a rule says. */
+async function needsToSender(
+  deps: OperatorDeps,
+  tx: Tx,
+  input: { order: bigint; pastHits: boolean | undefined } & To,
+): Promise<Need[]> {
+  const { leaving } = await toSender(deps, tx, input);
+  const found = await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true });
+  const amount = { ...(await amountOf(tx, input.order)), asks: 'always' as const };
+  return [amount, ...found, { finding: 'destination.new', ...weightOf(leaving) }];
+}
+
 const subject = ({ order }: { order: bigint }): string => `order:${order}`;
 const said = (input: { order: bigint }, doing: Doing): OrderAction => ({
   orderId: input.order,
@@ -204,9 +222,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       // Hits against a destination pass only if the action names it: a destination named by the customer or partner could
       // change before the money leaves.
       if (input.toSender === true) {
-        const { sender, leaving } = await toSender(deps, tx, input);
-        const approved = await approves(deps, tx, leaving);
-        return { ...Object(await look(deps, tx, input)), approves: approved, goesTo: sender };
+        return await lookToSender(deps, tx, input);
       }
       requireNamed(input);
       const to = await refusedTo(tx, input);
@@ -218,11 +234,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     async needs(deps, tx, input): Promise<Need[]> {
       if (input.toSender === true) {
         requireRefundable(await lockOrder(tx, input.order));
-        const { leaving } = await toSender(deps, tx, input);
-        const found = await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true });
-        // Only the bank says whose the account is: two people, whatever a rule says.
-        const amount = { ...(await amountOf(tx, input.order)), asks: 'always' as const };
-        return [amount, ...found, { finding: 'destination.new', ...weightOf(leaving) }];
+        return await needsToSender(deps, tx, input);
       }
       const to = await refusedTo(tx, input);
       // Reported at once instead of after a proposal.
@@ -258,18 +270,22 @@ export const ORDER_ACTIONS: readonly Action[] = [
     ...ORDERS.retryRefund,
     subject,
     async look(deps, tx, input) {
+      if (input.toSender === true) return await lookToSender(deps, tx, input);
       requireNamed(input);
       return await lookBack(deps, tx, input);
     },
     async needs(deps, tx, input): Promise<Need[]> {
+      if (input.toSender === true) return await needsToSender(deps, tx, input);
       const needs = await needsBack(deps, tx, input);
       // Again to the account that only the bank names: two people, whatever a rule says.
       return isNamed(input) || !(await goesToSender(tx, input.order)) ? needs : [...needs, 'always'];
     },
     async outside({ db, orders }, input, doing) {
-      const to = await db.asSystem(async (tx) => {
-        const { depositRail } = await lockOrder(tx, input.order);
-        return await destinationOf(orders, tx, depositRail, input);
+      const to = await db.asSystem(async (tx): Promise<RefundTo | undefined> => {
+        const order = await lockOrder(tx, input.order);
+        if (input.toSender !== true) return await destinationOf(orders, tx, order.depositRail, input);
+        const { fiatAccountId } = await senderOfOrder(orders, tx, order, doing.now);
+        return { fiatAccountId };
       });
       await retryRefund(orders, { ...said(input, doing), pastHits: input.pastHits, to });
     },

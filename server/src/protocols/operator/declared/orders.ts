@@ -14,6 +14,9 @@ const ORDER = ['state', 'version', 'exception', 'asset', 'receivedUnits', 'payou
 const to = { address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) };
 /** Of refunds that may go to the account of a sender. */
 const SENDER_FINDS = `${FINDS} Two at least where it goes to the account that its deposit came from: only the bank says whose that is.`;
+const toSender = optional(
+  about(flag, 'Sends it to the bank account that its only deposit came from, by two people', true),
+);
 const span = { market: id, from: time, until: time };
 
 export const ORDERS = {
@@ -150,9 +153,7 @@ export const ORDERS = {
       order: id,
       failure: about(oneOf(['amount', 'name', 'other']), 'What was wrong: the partner sees it as a status', 'amount'),
       ...to,
-      toSender: optional(
-        about(flag, 'Sends it to the bank account that its only deposit came from, by two people', true),
-      ),
+      toSender,
     },
     refuses: [
       ...(['unknown_order', 'unknown_account', 'order_over', 'payout_submitted', 'destination_held'] as const),
@@ -187,13 +188,17 @@ export const ORDERS = {
     people: 'rules',
     morePeople: SENDER_FINDS,
     weighs: true,
-    fields: { order: id, ...to },
+    fields: { order: id, ...to, toSender },
     refuses: [
       ...(['unknown_order', 'unknown_account', 'order_over', 'refund_under_way', 'funds_short'] as const),
-      ...(['destination_held'] as const),
+      ...(['destination_held', 'does_not_fit'] as const),
       ...PROPOSES,
     ],
-    gives: done([...ORDER, 'approves']),
+    gives: done([
+      ...ORDER,
+      'approves',
+      { 'goesTo?': Type.Object({}, { description: 'With toSender: where it goes' }) },
+    ]),
     command: { words: 'order retry-refund' },
   }),
   destination: act({
