@@ -16,9 +16,10 @@ import type { Rail } from '../rails/rail.ts';
 import { type AdvanceFacts, advance, change } from './advance.ts';
 import type { Action, OrdersContext } from './context.ts';
 import { type GateContext, type RefundTo } from './context.ts';
-import { holdBeforePayout } from './decide.ts';
+import { holdBeforePayout, lastHold } from './decide.ts';
 import * as depositStore from './deposits/store.ts';
 import { payoutId } from './entries.ts';
+import { history } from './history.store.ts';
 import { lockOrder } from './lock.ts';
 import { isFinal, next, type OrderEvent } from './machine.ts';
 import { approveRefund, approveStanding } from './payouts/gate.ts';
@@ -26,8 +27,10 @@ import { payoutOf, refundOf } from './payouts/leaving.ts';
 import { refundAddressOn } from './refunds/actions.ts';
 import { cancelUnsubmittedRefunds, unsubmitRefunds } from './refunds/cancel.ts';
 import { requireFits } from './refunds/destinations.ts';
-import { startRefund } from './refunds/refunds.ts';
-import { outgoing } from './refunds/request.ts';
+import { isPaidOut } from './refunds/lost.ts';
+import { awaitDestination, startRefund } from './refunds/refunds.ts';
+import { wholeOf } from './refunds/request.ts';
+import { onlyDeposit, senderOfOrder } from './refunds/to-sender.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
@@ -63,30 +66,69 @@ export async function release(context: GateContext, tx: Tx, action: Action): Pro
  *
  * @param refund.failure why, in the partner's terms: wrong amount, wrong payer name, or other
  * @param refund.address,refund.fiatAccountId destination: the customer's address on a chain, or a bank account
- * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held'
+ * @param refund.toSender instead: to the bank account that the order's only deposit came from
+ * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held' | 'does_not_fit' when the order has no such deposit
  */
 export async function refundOrder(
   context: OrdersContext,
   action: Action,
-  refund: { failure: 'amount' | 'name' | 'other'; address?: string; fiatAccountId?: bigint },
+  refund: { failure: 'amount' | 'name' | 'other'; address?: string; fiatAccountId?: bigint; toSender?: boolean },
 ): Promise<Order> {
-  const { failure, address, fiatAccountId } = refund;
-  const to = await context.db.asSystem(async (tx): Promise<RefundTo> => {
+  const { failure, address, fiatAccountId, toSender = false } = refund;
+  const { to, senderOf } = await context.db.asSystem(async (tx): Promise<{ to: RefundTo; senderOf?: bigint }> => {
     const order = await lockOrder(tx, action.orderId);
+    const sender = toSender ? await senderOfOrder(context, tx, order, action.now) : undefined;
     const named =
       address === undefined
-        ? { fiatAccountId }
+        ? { fiatAccountId: sender?.fiatAccountId ?? fiatAccountId }
         : { address: await refundAddressOn(context, tx, order.depositRail, address) };
-    await requireFits(context, tx, outgoing({ rail: order.depositRail, asset: order.depositAsset }, order), named);
+    await requireFits(context, tx, wholeOf(order, sender?.senderOf), named);
     await approveRefund(context, tx, await refundOf(tx, order, named), approval(action));
-    return named;
+    return { to: named, ...(sender === undefined ? {} : { senderOf: sender.senderOf }) };
   });
-  const before = (tx: Tx, order: Order) => (order.state === 'refunding' ? order : heldBack(context, tx, order, action));
+  const before = async (tx: Tx, order: Order) => {
+    // Nothing else came for the order while its destination was screened.
+    if (senderOf !== undefined) await onlyDeposit(tx, order);
+    return order.state === 'refunding' ? order : await heldBack(context, tx, order, action);
+  };
   const approvedBy = approval(action);
   return await startRefund(context, {
-    ...{ ...action, failure, to, approvedBy },
+    ...{ ...action, failure, to, senderOf, approvedBy },
     before: async (tx, order) => await before(tx, order),
   });
+}
+
+/**
+ * Requests the refund of a held order whose destination nobody has named. The order keeps the money; the customer's page and
+ * the partner are asked for the destination, and once it is named, by them or an operator, it is screened and the refund
+ * leaves.
+ *
+ * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted' | 'refund_under_way' when it has been paid after all
+ */
+export async function requestOrderRefund(
+  context: Context,
+  tx: Tx,
+  action: Action,
+  { failure }: { failure: 'amount' | 'name' | 'other' },
+): Promise<Order> {
+  const { by, why, now } = action;
+  const found = await lockOrder(tx, action.orderId);
+  requireRefundable(found);
+  const order = await heldBack(context, tx, found, action);
+  if (await isPaidOut(tx, order.id))
+    throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
+  const decidedHold = lastHold(await history(tx, order.id))?.version;
+  // Closed first: the case that opens says what the order waits for now.
+  await closeCases(tx, { subject: `order:${order.id}`, outcome: `refund requested by ${by}`, now });
+  const wanted = { by, why, failure, ...(decidedHold === undefined ? {} : { decidedHold }) };
+  await awaitDestination(tx, order, wanted, now);
+  return order;
+}
+
+/** @throws Refusal 'order_over' when the order neither is held nor can be, or its refund is under way */
+export function requireRefundable({ state }: Order): void {
+  const isToBeHeld = state !== 'refunding' && GOES_ON.includes(state);
+  if (!isToBeHeld && next(state, 'refund_requested') === undefined) throw new Refusal('order_over', { state });
 }
 
 /**

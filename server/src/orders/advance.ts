@@ -113,6 +113,9 @@ export async function advance(
     }
   }
   const lostUnits = (given.lost ?? []).reduce((sum, { units }) => sum + units, 0n);
+  // The decision to continue withdraws an earlier request to refund.
+  if (order.refundRequest !== null && CONTINUES.includes(transition.to))
+    await store.noteRefundRequest(tx, order.id, null, given.now);
   const changed = await store.change(tx, order, {
     to: transition.to,
     legalFrom: legalFrom(event, transition.to),
@@ -186,6 +189,9 @@ function attemptsAfter(order: Order, { then }: Transition): { payoutAttempt: num
     refundAttempt: order.refundAttempt + (then === 'send_refund' ? 1 : 0),
   };
 }
+
+/** States in which an order goes on to its payout. */
+const CONTINUES: readonly OrderState[] = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'settled'];
 
 const bookedOrder = (
   order: Order,

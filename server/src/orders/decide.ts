@@ -200,6 +200,12 @@ export function isForAPerson(history: readonly { event: string; facts: Record<st
   return by === 'screening' || heldBy === 'operator' || (typeof why === 'string' && why.startsWith(HELD_AT_GATE));
 }
 
+/** The same, unless a person has decided about that hold already: by a refund that waits for its destination. */
+export const awaitsPerson = (
+  { refundRequest }: { refundRequest: { decidedHold?: number } | null },
+  history: readonly { version: number; event: string; facts: Record<string, unknown> }[],
+): boolean => isForAPerson(history) && refundRequest?.decidedHold !== lastHold(history)?.version;
+
 const HOLDING = ['held', 'payout_rejected', 'refund_rejected'];
 
 /** The latest history step that put an order on hold, for a person or for its policy. */

@@ -50,7 +50,18 @@ import type { Direction, ListedOrder, Order } from './store.ts';
 import * as store from './store.ts';
 
 export type { Payee } from '../rails/rail.ts';
-export { block, cancel, holdBack, passDeadline, refundOrder, release, reprice, retry } from './actions.ts';
+export {
+  block,
+  cancel,
+  holdBack,
+  passDeadline,
+  refundOrder,
+  release,
+  reprice,
+  requestOrderRefund,
+  requireRefundable,
+  retry,
+} from './actions.ts';
 export { blockedNow } from './blocked.ts';
 export { type Bulk, type BulkTerms, beginBulk, bulkOf, lastBulk, MAX_UNPAID, unpaidOrders } from './bulk.ts';
 export type { OrdersContext } from './context.ts';
@@ -149,6 +160,7 @@ export type { PayoutAddress } from './refunds/destinations.ts';
 export { requestRefund } from './refunds/request.ts';
 export { retryRefund } from './refunds/retry.ts';
 export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds/store.ts';
+export { goesToSender, senderOfOrder } from './refunds/to-sender.ts';
 export { type Direction, type ListedOrder, type Order } from './store.ts';
 
 /**

@@ -17,11 +17,11 @@ import type { OrdersContext } from './context.ts';
 import { LOST_TIME_EVERY_MS, mayHavePaid } from './custody/lost-time.ts';
 import {
   atDeadline,
+  awaitsPerson,
   beforePayout,
   deadlineOf,
   type Finding,
   failureOf,
-  isForAPerson,
   onAmount,
   onPrice,
   rateIsOpen,
@@ -295,7 +295,8 @@ async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Prom
   // A server that knew no deadlines moved it to this state.
   if (deadline === undefined) return await store.waitOn(tx, order.id, null);
   const { afterS } = deadline;
-  const mayGoBack = !STANDS_STILL.includes(order.state) || !isForAPerson(await historyStore.history(tx, order.id));
+  const mayGoBack =
+    !STANDS_STILL.includes(order.state) || !awaitsPerson(order, await historyStore.history(tx, order.id));
   const then = mayGoBack ? deadline.then : 'case';
   // It may have been paid in the time that a restore lost: no refund before that is known.
   if (then === 'refund' && (await mayHavePaid(context, tx, order)) !== undefined)

@@ -98,6 +98,8 @@ export interface RefundRequest {
   by: string;
   why: string;
   failure: 'amount' | 'name' | 'other';
+  /** Version of the hold that a person decided about by this request: a later hold needs another decision. */
+  decidedHold?: number;
 }
 
 export interface ListedRow {
@@ -545,10 +547,16 @@ export async function noteRefundTo(
   );
 }
 
-export async function noteRefundRequest(tx: Tx, orderId: bigint, wanted: RefundRequest, now: Date): Promise<void> {
+/** @param wanted null: the request is withdrawn */
+export async function noteRefundRequest(
+  tx: Tx,
+  orderId: bigint,
+  wanted: RefundRequest | null,
+  now: Date,
+): Promise<void> {
   await tx.run('update orders set refund_request = $2, updated_at = $3 where id = $1', [
     orderId,
-    JSON.stringify(wanted),
+    wanted === null ? null : JSON.stringify(wanted),
     now,
   ]);
 }

@@ -31,23 +31,20 @@ plays('part-paid-and-gone', 'Forty per cent is paid, and the customer is gone fo
   await types('npm run operator -- case <case>');
   says('Paying it out is not possible: the order promises rupees for 100 usdc.');
   await types(`npm run operator -- order release <order> --reason 'the customer is gone'`, 1);
-  says('Nor can the part go back while nobody has said where to.');
-  await types(`npm run operator -- order refund <order> amount --reason '40 of 100 came, a week ago'`, 1);
-  says('So finn takes the case, asks the partner, and leaves a note. The order keeps the money meanwhile.');
-  await types(`npm run operator -- case assign <case> finn --reason 'asks the partner'`);
-  await types(`npm run operator -- case note <case> --reason 'partner asked for an address, ticket 4711'`);
   says(
-    'The customer comes back and tells the partner an address. The partner names it, and finn refuses the order: the part goes there.',
+    'So the part goes back. Nobody has said where to: the refund waits for that, and the order keeps the money meanwhile.',
   );
+  await types(`npm run operator -- order refund <order> amount --reason '40 of 100 came, a week ago'`);
+  says('The page of the customer and the partner are asked for an address, and the open case says so.');
+  await types('npm run operator -- cases --kind refund_destination');
+  await asks('offramp/refunds', { transactionId: '<order>', customerId: '<customer>' });
+  says('The customer comes back and tells the partner an address. The partner names it: the part goes there.');
   names.address = world.newAddress();
   await scene.puts('offramp/refundDestination', {
     transactionId: '<order>',
     customerId: '<customer>',
     address: '<address>',
   });
-  await types(
-    `npm run operator -- order refund <order> amount --reason '40 of 100 came, the customer named an address'`,
-  );
   await world.refundArrives(sale, -4);
   says('The coins go there, screened like any payment, and the partner reads where and by which transaction.');
   await types('npm run operator -- order <order> --brief');

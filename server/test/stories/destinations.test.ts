@@ -1,13 +1,15 @@
 /** Where money goes back to: money of one currency never to an account of another, whoever names it. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { refundOrder } from '../../src/orders/index.ts';
-import { operatorNamed } from '../protocols/operator/people.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { openStory, type Purchase, type Story } from '../support/story.ts';
 
 let world: Story;
+let finn: Person;
 before(async () => {
   world = await openStory();
+  finn = await operatorNamed({ ...world.server, clock: world.clock }, 'finn', 'admin');
 });
 after(async () => await world?.close());
 
@@ -116,4 +118,81 @@ test('an account is not taken for a payout that was refused, and nobody is told 
   const action = { fiatAccountId, reason: 'the customer named another account' };
   const { error } = (await ada.does(`/orders/${order.id}/destination`, action)).body;
   assert.equal(error, 'The order is payout_held: nothing of it waits to go back there or to be paid again.');
+});
+
+describe('a refund that an operator asks for without a destination', () => {
+  /** A purchase that is held by screening, and whose refund an operator has asked for. */
+  async function asked(how: { reference?: string } = { reference: 'screen:hold' }): Promise<Purchase> {
+    const order = await world.buys('5000', 'usdc', how);
+    await world.credits(order, '5000');
+    await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+    const said = await finn.does(`/orders/${order.id}/refund`, { failure: 'other', reason: 'not theirs' });
+    assert.deepEqual([said.status, said.body.after?.goesTo], [200, { waitsFor: 'destination' }], JSON.stringify(said));
+    return order;
+  }
+  const needs = async (order: Purchase) =>
+    (
+      await world.told<{ needsDestination: boolean }>('onramp/refunds', {
+        ...{ customerId: order.customerId, transactionId: String(order.id) },
+      })
+    ).needsDestination;
+  const goesBack = async (order: Purchase) => {
+    await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
+    assert.deepEqual(await openCases(order), []);
+    assert.equal(await world.statusOf(order), -2);
+  };
+
+  test('waits for it, says so in its case and to the partner, and goes where the partner names', async () => {
+    const order = await asked();
+    assert.deepEqual([await world.stateOf(order), await refunds(order)], ['on_hold', []]);
+    assert.deepEqual(await openCases(order), ['refund_destination'], 'the hold has been decided on');
+    const { reason } = await world.opensCase(order, 'refund_destination');
+    assert.equal(reason, 'the customer has to name where it goes');
+    assert.equal(await needs(order), true);
+    const { next } = (await finn.reads(`/orders/${order.id}/timeline`)).body;
+    assert.equal(next, 'the customer or its partner names where it goes');
+
+    const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+    assert.equal((await names(order, fiatAccountId)).status, 200);
+    await goesBack(order);
+    assert.equal(await needs(order), false);
+  });
+
+  test('goes where an operator names it', async () => {
+    const order = await asked();
+    const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+    const said = await finn.does(`/orders/${order.id}/destination`, { fiatAccountId });
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+    await goesBack(order);
+  });
+
+  test('may be asked for twice, and let no hit pass before somebody names the destination', async () => {
+    const order = await asked();
+    const again = await finn.does(`/orders/${order.id}/refund`, { failure: 'other' });
+    assert.equal(again.status, 200, JSON.stringify(again.body));
+    assert.deepEqual(await openCases(order), ['refund_destination']);
+    const past = await finn.does(`/orders/${order.id}/refund`, { failure: 'other', pastHits: true });
+    assert.deepEqual([past.status, past.body.reason], [400, 'missing_fields']);
+  });
+
+  test('ends when the order is released: a destination named later refunds nothing', async () => {
+    const order = await asked();
+    await world.releases(order);
+    assert.equal(await needs(order), false);
+    await world.payoutIsSubmitted(order);
+    await world.mines(2);
+    await world.until('it is settled', async () => (await world.stateOf(order)) === 'settled');
+    assert.deepEqual([await refunds(order), await openCases(order)], [[], []]);
+  });
+
+  test('is declined of an order that is over', async () => {
+    const order = await asked();
+    const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+    await names(order, fiatAccountId);
+    await goesBack(order);
+    const unpaid = await world.buys('5000', 'usdc');
+    const said = await finn.does(`/orders/${unpaid.id}/refund`, { failure: 'other' });
+    assert.deepEqual([said.status, said.body.reason], [409, 'order_over']);
+    assert.equal(await needs(unpaid), false);
+  });
 });

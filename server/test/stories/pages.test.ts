@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { block, releaseBlocked } from '../../src/orders/index.ts';
 import { openBrowser } from '../protocols/checkout/world.ts';
+import { operatorNamed } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
 
@@ -82,6 +83,27 @@ describe('the page of a sale', () => {
     assert.equal(released.title, GOES_BACK);
     const named = await browser.go('destination', { wallet: world.newAddress() });
     assert.equal(named.title, GOES_BACK, 'a page looks into what goes back');
+    await world.until('it went back', async () => {
+      await world.mines(1);
+      return (await refundsOf(order))[0]?.status === 'settled';
+    });
+    assert.equal((await page()).title, 'You have your payment back');
+  });
+
+  test('whose refund an operator asks for without a destination asks its customer for it', async () => {
+    const { order, browser, page } = await checksOut({ reference: 'screen:hold' });
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.reaches(order, 3);
+    assert.doesNotMatch((await page()).text, ASKS);
+    const ada = await operatorNamed({ ...world.server, clock: world.clock }, 'ada', 'admin');
+    const said = await ada.does(`/orders/${order.id}/refund`, { failure: 'other' });
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+    const asked = await page();
+    assert.match(asked.text, ASKS);
+    assert.doesNotMatch(asked.text, NOTHING_TO_DO);
+    assert.equal(asked.title, GOES_BACK);
+    await browser.go('destination', { wallet: world.newAddress() });
     await world.until('it went back', async () => {
       await world.mines(1);
       return (await refundsOf(order))[0]?.status === 'settled';

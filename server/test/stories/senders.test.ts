@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { parseUnits } from '../../src/base/money.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Story } from '../support/story.ts';
+import { replaceDenyList } from '../../src/compliance/index.ts';
+import { findCustomer, saveDetails } from '../../src/customers/index.ts';
+import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
+import { openStory, type Purchase, type Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
@@ -171,4 +173,174 @@ test('what an order holds is not returned as money in suspense: nobody is asked 
   const said = await ada.does(`/deposits/${deposit?.id}/return`, { reason: 'somebody else has paid' });
   assert.deepEqual([said.status, said.body.proposal], [409, undefined], JSON.stringify(said.body));
   assert.match(said.body.error, /nothing of it lies in suspense/);
+});
+
+describe('a credit in another name, which its order holds, goes back to the account that it came from', () => {
+  // Rules that would let one operator do it alone.
+  before(async () => {
+    await world.read(async (tx) => {
+      for (const action of ['order.refund', 'order.retry-refund', 'destination.new']) await takes(tx, 1, { action });
+    });
+  });
+
+  type Payer = { name?: string; account?: string };
+
+  async function ordered(): Promise<Purchase> {
+    const customer = await world.verifiedCustomer();
+    const details = { firstName: 'Asha', firstSurname: 'Rao', secondSurname: 'Menon' };
+    await world.read(async (tx) => {
+      const known = await findCustomer(tx, customer.id);
+      await saveDetails(tx, world.vault, { customer: known, details, now: world.clock.now() });
+    });
+    return await world.buys('5000', 'usdc', { customer });
+  }
+  async function credited(order: Purchase, amount: string, { name = NAME, account = ACCOUNT }: Payer = {}) {
+    const credit = { currency: 'INR' as const, units: parseUnits(amount, 2), text: order.reference };
+    await world.bank.creditAccount({ ...credit, payerName: name, payerAccount: account });
+    await world.looksAtTheBank();
+  }
+  async function held(payer?: Payer): Promise<Purchase> {
+    const order = await ordered();
+    await credited(order, '5000', payer);
+    await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+    return order;
+  }
+  const refunds = (order: Purchase, more: Record<string, unknown> = {}) =>
+    ada.does(`/orders/${order.id}/refund`, { failure: 'name', toSender: true, reason: 'another payer', ...more });
+  const openCases = async (order: Purchase) =>
+    (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
+  const depositOf = async (order: Purchase) => (await world.traceOf(order)).deposits[0]?.id;
+
+  test('when two agree, whatever a rule says, and the books are even', async () => {
+    const order = await held();
+    const said = await refunds(order);
+    assert.deepEqual([said.status, said.body.people], [202, 2], JSON.stringify(said.body));
+    const { proposal } = said.body;
+    assert.equal((await ada.does(`/proposals/${proposal}/confirm`)).body.reason, 'own_proposal');
+    assert.equal(await world.stateOf(order), 'on_hold');
+    const shown = (await bea.reads('/proposals')).body.proposals.find(({ id }: { id: string }) => id === proposal);
+    assert.equal(shown.seen?.goesTo?.senderOf, String(await depositOf(order)), JSON.stringify(shown));
+    assert.equal((await bea.does(`/proposals/${proposal}/confirm`)).status, 200);
+    await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
+    const [refund] = (await world.traceOf(order)).refunds;
+    const paid = await world.bank.payments(`ref_${refund?.id}_1`);
+    assert.deepEqual(
+      paid.map(({ account, name, units }) => ({ account, name, units })),
+      [{ account: ACCOUNT, name: NAME, units: 500_000n }],
+    );
+    assert.deepEqual([await openCases(order), await world.statusOf(order)], [[], -3]);
+    await world.reconciles();
+  });
+
+  test('once it is screened: a hit passes only if two people say so', async () => {
+    const account = '000555444333';
+    const order = await held({ account });
+    const lists = (value: string) => ({
+      ...{ list: 'sanctions', version: '2026-11-02', now: world.clock.now() },
+      destinations: [{ kind: 'account' as const, value }],
+    });
+    await world.read((tx) => replaceDenyList(tx, world.vault, lists(account)));
+    const said = await refunds(order);
+    assert.equal(said.status, 202, JSON.stringify(said.body));
+    const done = await bea.does(`/proposals/${said.body.proposal}/confirm`);
+    assert.deepEqual([done.status, done.body.reason], [409, 'destination_held'], JSON.stringify(done.body));
+    assert.deepEqual([await world.stateOf(order), await openCases(order)], ['on_hold', ['on_hold']]);
+    assert.equal(await agreed(await refunds(order, { pastHits: true })), 200);
+    await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
+    await world.read((tx) => replaceDenyList(tx, world.vault, lists('000000000009')));
+  });
+
+  test('again when the bank has rejected it, by two as well', async () => {
+    const order = await held({ account: '000123459001' });
+    assert.equal(await agreed(await refunds(order)), 200);
+    await world.until('the bank rejects it', async () => (await world.stateOf(order)) === 'refund_held');
+    const again = await ada.does(`/orders/${order.id}/retry-refund`);
+    assert.deepEqual([again.status, again.body.people], [202, 2], JSON.stringify(again.body));
+    assert.equal(await agreed(again), 200);
+    await world.until('the bank rejects it once more', async () => {
+      const trace = await world.traceOf(order);
+      return trace.order.state === 'refund_held' && trace.refunds[0]?.attempt === 2;
+    });
+    const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+    const own = await ada.does(`/orders/${order.id}/retry-refund`, { fiatAccountId });
+    assert.equal(own.status, 200, 'to an account of the customer the rules decide');
+    await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
+  });
+
+  test('again past a hit that was found after the bank had rejected it', async () => {
+    const account = '000123469001';
+    const order = await held({ account });
+    assert.equal(await agreed(await refunds(order)), 200);
+    await world.until('the bank rejects it', async () => (await world.stateOf(order)) === 'refund_held');
+    const list = (value: string) =>
+      world.read((tx) =>
+        replaceDenyList(tx, world.vault, {
+          ...{ list: 'sanctions', version: '2026-11-03', now: world.clock.now() },
+          destinations: [{ kind: 'account', value }],
+        }),
+      );
+    await list(account);
+    const retries = (more: Record<string, unknown>) => ada.does(`/orders/${order.id}/retry-refund`, more);
+    const kept = await bea.does(`/proposals/${(await retries({ toSender: true })).body.proposal}/confirm`);
+    assert.deepEqual([kept.status, kept.body.reason], [409, 'destination_held']);
+    const past = await retries({ toSender: true, pastHits: true });
+    assert.ok(past.body.people >= 2, JSON.stringify(past.body));
+    assert.equal(await agreed(past), 200);
+    await world.until('the bank rejects it once more', async () => {
+      const trace = await world.traceOf(order);
+      return trace.order.state === 'refund_held' && trace.refunds[0]?.attempt === 2;
+    });
+    await list('000000000009');
+  });
+
+  test('not of two credits, not without an account on the statement, and not beside another destination', async () => {
+    const parts = await ordered();
+    await credited(parts, '2500', { name: 'Asha Rao Menon' });
+    await credited(parts, '2500', { account: '000111222333' });
+    await world.until('it is held', async () => (await world.stateOf(parts)) === 'on_hold');
+    const of = async (order: Purchase, more = {}) => {
+      const { status, body } = await refunds(order, more);
+      return [status, body.reason, body.error ?? JSON.stringify(body.fields)];
+    };
+    const [status, reason, why] = await of(parts);
+    assert.deepEqual([status, reason], [409, 'does_not_fit']);
+    assert.match(why, /2 deposits/);
+    const nameless = await of(await held({ account: '' }));
+    assert.deepEqual(nameless.slice(0, 2), [409, 'does_not_fit']);
+    assert.match(nameless[2], /no account/);
+
+    const order = await held();
+    const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+    const both = await refunds(order, { fiatAccountId });
+    assert.deepEqual([both.status, Object.keys(both.body.fields)], [400, ['toSender']]);
+    const unpaid = await of(await ordered());
+    assert.equal(unpaid[0], 409);
+  });
+
+  test('not of coins', async () => {
+    const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.reaches(order, 3);
+    const said = await ada.does(`/orders/${order.id}/refund`, { failure: 'other', toSender: true });
+    assert.deepEqual([said.status, said.body.reason], [409, 'does_not_fit']);
+    assert.match(said.body.error, /coins go back/);
+  });
+
+  test('which is no destination that a partner or an operator can name', async () => {
+    const order = await held();
+    await refunds(order);
+    const deposit = await depositOf(order);
+    const [account] = await world.read((tx) =>
+      tx.rows<{ id: bigint }>('select id from fiat_accounts where sender_of = $1', [deposit]),
+    );
+    const fiatAccountId = String(account?.id);
+    const named = await ada.does(`/orders/${order.id}/refund`, { failure: 'name', fiatAccountId });
+    assert.deepEqual([named.status, named.body.reason], [404, 'unknown_account']);
+    const partner = await world.partner.put('onramp/refundDestination', {
+      ...{ customerId: order.customerId, transactionId: String(order.id), fiatAccountId },
+    });
+    assert.equal(partner.body.reason, 'unknown_account');
+    assert.equal(await world.stateOf(order), 'on_hold');
+  });
 });

@@ -225,7 +225,9 @@ export async function requireInSuspense(tx: Tx, depositId: bigint): Promise<void
   const deposit = await lockWithOrder(tx, depositId);
   const open = openRefund(await refundsOfDeposit(tx, depositId));
   if (open === undefined && inSuspense(deposit) <= 0n)
-    throw unfit('nothing of it lies in suspense; what its order holds goes back with the order (order refund)');
+    throw unfit(
+      'nothing of it lies in suspense; what its order holds goes back with the order (order refund, with toSender to the account that it came from)',
+    );
 }
 
 const isUsable = (link: ReturnLink | undefined, { customerId }: LinkAsked): link is ReturnLink =>

@@ -23,7 +23,7 @@ import { balance, balancesOf, chart, move, orderBalances, post } from '../../led
 import { payoutsOf, payoutsOfRefund } from '../../rails/payouts.ts';
 import { change } from '../advance.ts';
 import type { OrdersContext } from '../context.ts';
-import { HELD_AT_GATE, isForAPerson } from '../decide.ts';
+import { awaitsPerson, HELD_AT_GATE } from '../decide.ts';
 import * as historyStore from '../history.store.ts';
 import { refundsOfDeposit } from '../refunds/store.ts';
 import type { Order } from '../store.ts';
@@ -149,7 +149,7 @@ async function unclaimedDeposit(tx: Tx, id: bigint): Promise<Unclaimed | undefin
 
 async function unclaimedOrder(tx: Tx, order: Order): Promise<Unclaimed | undefined> {
   const [found] = await dormantStore.unclaimedOrders(tx, { after: 0n, limit: 1, only: order.id });
-  if (found === undefined || isForAPerson(await historyStore.history(tx, order.id))) return undefined;
+  if (found === undefined || awaitsPerson(order, await historyStore.history(tx, order.id))) return undefined;
   const attempts = await payoutsOf(tx, order.id);
   if (attempts.at(-1)?.why?.startsWith(HELD_AT_GATE) === true) return undefined;
   const [held, ...others] = (await orderBalances(tx, order.id)).filter(({ units }) => units > 0n);

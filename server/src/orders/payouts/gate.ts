@@ -351,15 +351,13 @@ async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<bo
 
 /** Whether this rail cannot pay this asset to this destination. */
 async function isUnfit(context: GateContext, tx: Tx, leaving: Leaving): Promise<boolean> {
-  const { rail, asset, order, suspenseId } = leaving;
+  const { rail, asset, order, purpose, deposits, suspenseId } = leaving;
+  // A refund may go to the account that its deposit came from, the only one of its order.
+  const [only, ...others] = purpose === 'refund' ? deposits : [];
+  const depositId = suspenseId ?? (others.length === 0 ? only?.id : undefined);
   if (!context.rails.has(rail)) return true;
   const to = { address: leaving.address ?? undefined, fiatAccountId: leaving.fiatAccountId ?? undefined };
-  return !(await fitsRefund(
-    context,
-    tx,
-    { rail, asset, customerId: order?.customerId, depositId: suspenseId ?? undefined },
-    to,
-  ));
+  return !(await fitsRefund(context, tx, { rail, asset, customerId: order?.customerId, depositId }, to));
 }
 
 /** The most that the customer's level may pay at once now; undefined when the level has no limit. */

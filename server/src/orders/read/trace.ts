@@ -8,7 +8,7 @@ import { type Balance, orderBalances, type StatementLine, statement } from '../.
 import { assets } from '../../partners/index.ts';
 import type { Payout } from '../../rails/payouts.ts';
 import type { Rail } from '../../rails/rail.ts';
-import { deadlineOf, holdBeforePayout, isForAPerson } from '../decide.ts';
+import { awaitsPerson, deadlineOf, holdBeforePayout } from '../decide.ts';
 import { type ReturnLink, returnLinks } from '../deposits/returns.store.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
@@ -17,7 +17,7 @@ import { STATES } from '../machine.ts';
 import type { Refund } from '../refunds/store.ts';
 import type { ListedOrder, Order } from '../store.ts';
 import * as store from '../store.ts';
-import { readKnown } from './told.ts';
+import { isUnnamed, readKnown } from './told.ts';
 import { partsOf, whereabouts } from './whereabouts.ts';
 
 export interface MoneyTrace {
@@ -50,9 +50,10 @@ const CANNOT_GO_ON: Record<NonNullable<ReturnType<typeof holdBeforePayout>>, (no
 };
 
 /** What keeps the order itself from continuing, if that is more than its state says. */
-async function keptBy(tx: Tx, order: Order): Promise<string | undefined> {
+async function keptBy(tx: Tx, order: Order, deposits: readonly DepositRow[]): Promise<string | undefined> {
   const { state } = order;
   if (state !== 'on_hold' && state !== 'payout_held') return undefined;
+  if (isUnnamed(order, deposits)) return 'the customer or its partner names where it goes';
   const why = holdBeforePayout(order, await depositStore.hasLostDeposit(tx, order.id));
   return why && CANNOT_GO_ON[why](state === 'on_hold' ? 'released' : 'paid');
 }
@@ -80,7 +81,7 @@ function deadlineIn(
   if (deadline === undefined) return { by: null, otherwise: null };
   const again = order.overdue ? 'the case stays open, or is opened anew' : 'a case is opened';
   const standsStill = order.state === 'on_hold' || order.state === 'payout_held' || order.state === 'refund_held';
-  const goesBack = deadline.then === 'refund' && !(standsStill && isForAPerson(history));
+  const goesBack = deadline.then === 'refund' && !(standsStill && awaitsPerson(order, history));
   return { by: order.waitsUntil, otherwise: goesBack ? `${again}, and the money goes back` : again };
 }
 
@@ -97,7 +98,12 @@ export async function trace(tx: Tx, orderId: bigint, rails: TraceRails = new Map
   const history = await historyStore.history(tx, orderId);
   const assetsKnown = await assets(tx);
   const seen = {
-    ...{ order, ...known, ownNext: await keptBy(tx, order), waitsForPerson: await listed(tx, rails, known.payouts) },
+    ...{
+      order,
+      ...known,
+      ownNext: await keptBy(tx, order, known.deposits),
+      waitsForPerson: await listed(tx, rails, known.payouts),
+    },
     decimals: (asset: string) => assetsKnown.get(asset)?.decimals ?? 0,
   };
   return {

@@ -27,7 +27,7 @@ import { assets } from '../../partners/index.ts';
 import { advance } from '../advance.ts';
 import type { OrdersContext, Rails, RefundTo } from '../context.ts';
 import { LOST_TIME_EVERY_MS, mayHavePaid } from '../custody/lost-time.ts';
-import { isForAPerson, keptOnRefund } from '../decide.ts';
+import { awaitsPerson, keptOnRefund } from '../decide.ts';
 import * as depositStore from '../deposits/store.ts';
 import * as historyStore from '../history.store.ts';
 import { next } from '../machine.ts';
@@ -54,7 +54,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   assert(order !== undefined, `order ${id} exists`);
   if (next(order.state, 'refund_requested') === undefined) return undefined;
   // Since then a person, screening or the gate has held it: a person decides, whatever was requested before.
-  if (isForAPerson(await context.db.asSystem((tx) => historyStore.history(tx, id)))) return undefined;
+  if (awaitsPerson(order, await context.db.asSystem((tx) => historyStore.history(tx, id)))) return undefined;
   // No refund while the order may have been paid in the time that a restore lost.
   if ((await context.db.asSystem((tx) => mayHavePaid(context, tx, order))) !== undefined)
     return { againInMs: LOST_TIME_EVERY_MS };
@@ -64,13 +64,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   const about = { subject: `order:${id}`, orderId: id, partnerId: order.partnerId };
   if (to === undefined) {
     const now = context.clock.now();
-    await context.db.asSystem(async (tx) => {
-      // Naming the destination enqueues it again.
-      await store.noteRefundRequest(tx, id, wantedOf(order), now);
-      if (order.refundRequest === null) await tell(tx, order, now);
-      const reason = 'the customer has to name where it goes';
-      await openCase(tx, { kind: 'refund_destination', ...about, reason, now });
-    });
+    await context.db.asSystem((tx) => awaitDestination(tx, order, wantedOf(order), now));
     return undefined;
   }
   try {
@@ -92,6 +86,17 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   }
 }
 
+/** The refund of an order waits for its destination: naming it enqueues `refund_order`. */
+export async function awaitDestination(tx: Tx, order: Order, wanted: RefundRequest, now: Date): Promise<void> {
+  await store.noteRefundRequest(tx, order.id, wanted, now);
+  if (order.refundRequest === null) await tell(tx, order, now);
+  await openCase(tx, {
+    ...{ kind: 'refund_destination', subject: `order:${order.id}`, orderId: order.id, partnerId: order.partnerId },
+    reason: 'the customer has to name where it goes',
+    now,
+  });
+}
+
 /**
  * Refunds everything an order's account holds, each deposit by its own refund. The destination is screened first.
  *
@@ -102,6 +107,8 @@ export async function startRefund(
   back: RefundRequest & {
     orderId: bigint;
     to: RefundTo;
+    /** The deposit whose sender's account `to` is. */
+    senderOf?: bigint | undefined;
     /** People who approve a new destination, and explicitly its hits, in the transaction that refunds. */
     approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
     /** Moves the locked order to a state from which it can be refunded: allowed to a person, not to a policy. */
@@ -114,7 +121,7 @@ export async function startRefund(
     const found = await store.get(tx, orderId);
     if (found === undefined) throw new Refusal('unknown_order', {});
     const mayGoBack = back.before !== undefined || next(found.state, 'refund_requested') !== undefined;
-    if (mayGoBack) await requireFits(context, tx, wholeOf(found), to);
+    if (mayGoBack) await requireFits(context, tx, wholeOf(found, back.senderOf), to);
   });
   const verdict = await screenOrderRefund(context, orderId, to);
   const refunded = await context.db.asSystem(async (tx) => {

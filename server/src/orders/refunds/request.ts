@@ -136,9 +136,11 @@ export const outgoing = (
   depositId: money.depositId,
 });
 
-/** A full refund of the order's deposit. */
-export const wholeOf = (order: Order): Outgoing =>
-  outgoing({ rail: order.depositRail, asset: order.depositAsset }, order);
+/** A full refund of the order's deposit. @param senderOf the deposit whose sender's account it may go to */
+export const wholeOf = (order: Order, senderOf?: bigint): Outgoing => ({
+  ...outgoing({ rail: order.depositRail, asset: order.depositAsset }, order),
+  depositId: senderOf,
+});
 export function destinationOf(rails: ReadonlyMap<string, Rail>, order: Order): RefundTo | undefined {
   if (rails.get(order.depositRail)?.kind === 'chain')
     return order.refundAddress === null ? undefined : { address: order.refundAddress };

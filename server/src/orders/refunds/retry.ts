@@ -77,7 +77,8 @@ export async function retryRefund(
     throw new Refusal('order_over', { state: before.order.state });
   const { order: held } = before;
   const to = input.to ?? { address: last.address ?? undefined, fiatAccountId: last.fiatAccountId ?? undefined };
-  await context.db.asSystem((tx) => requireFits(context, tx, wholeOf(held), to));
+  // It may go to the account of its sender, which callers let nobody name by its number.
+  await context.db.asSystem((tx) => requireFits(context, tx, wholeOf(held, last.depositId), to));
   const verdict = await screenOrderRefund(context, orderId, to);
   const retried = await context.db.asSystem(async (tx) => {
     const order = await store.lock(tx, orderId);

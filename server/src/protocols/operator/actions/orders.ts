@@ -9,6 +9,7 @@ import {
   block,
   cancel,
   findDeposit,
+  goesToSender,
   holdBack,
   isNewDestination,
   type Leaving,
@@ -29,10 +30,13 @@ import {
   release,
   releaseBlocked,
   reprice,
+  requestOrderRefund,
   requireNotHeldDeposit,
   requireNotSender,
+  requireRefundable,
   retry,
   retryRefund,
+  senderOfOrder,
   settleBy,
   standsForLoss,
   suspenseRefundOf,
@@ -138,6 +142,33 @@ async function needsBack(
   ];
 }
 
+/** The account that the order's only deposit came from, and what would leave to it. */
+async function toSender({ orders, clock }: OperatorDeps, tx: Tx, input: { order: bigint } & To) {
+  if (isNamed(input))
+    throw new Refusal('malformed_field', { fields: { toSender: 'must not stand beside address or fiatAccountId' } });
+  const order = await lockOrder(tx, input.order);
+  const sender = await senderOfOrder(orders, tx, order, clock.now());
+  return { sender, leaving: await refundOf(tx, order, { fiatAccountId: sender.fiatAccountId }) };
+}
+
+async function lookToSender(deps: OperatorDeps, tx: Tx, input: { order: bigint } & To): Promise<unknown> {
+  const { sender, leaving } = await toSender(deps, tx, input);
+  const approved = await approves(deps, tx, leaving);
+  return { ...Object(await look(deps, tx, input)), approves: approved, goesTo: sender };
+}
+
+/** Only the bank says whose the account is: two people, whatever a rule says. */
+async function needsToSender(
+  deps: OperatorDeps,
+  tx: Tx,
+  input: { order: bigint; pastHits: boolean | undefined } & To,
+): Promise<Need[]> {
+  const { leaving } = await toSender(deps, tx, input);
+  const found = await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true });
+  const amount = { ...(await amountOf(tx, input.order)), asks: 'always' as const };
+  return [amount, ...found, { finding: 'destination.new', ...weightOf(leaving) }];
+}
+
 const subject = ({ order }: { order: bigint }): string => `order:${order}`;
 const said = (input: { order: bigint }, doing: Doing): OrderAction => ({
   orderId: input.order,
@@ -190,25 +221,40 @@ export const ORDER_ACTIONS: readonly Action[] = [
     async look(deps, tx, input) {
       // Hits against a destination pass only if the action names it: a destination named by the customer or partner could
       // change before the money leaves.
+      if (input.toSender === true) {
+        return await lookToSender(deps, tx, input);
+      }
       requireNamed(input);
       const to = await refusedTo(tx, input);
-      requireDestination(to);
+      if (!isNamed(to))
+        return { ...Object(await look(deps, tx, input)), approves: [], goesTo: { waitsFor: 'destination' } };
       // Shown with it: a confirmation covers this destination.
       return { ...Object(await lookBack(deps, tx, { ...input, ...to })), goesTo: to };
     },
-    needs: async (deps, tx, input) => await needsBack(deps, tx, { ...input, ...(await refusedTo(tx, input)) }),
+    async needs(deps, tx, input): Promise<Need[]> {
+      if (input.toSender === true) {
+        requireRefundable(await lockOrder(tx, input.order));
+        return await needsToSender(deps, tx, input);
+      }
+      const to = await refusedTo(tx, input);
+      // Reported at once instead of after a proposal.
+      if (!isNamed(to)) requireRefundable(await lockOrder(tx, input.order));
+      return await needsBack(deps, tx, { ...input, ...to });
+    },
     async outside({ db, orders }, input, doing) {
       const { failure } = input;
+      const acting = { ...said(input, doing), pastHits: input.pastHits };
+      if (input.toSender === true) return void (await refundOrder(orders, acting, { failure, toSender: true }));
       const { address: to, fiatAccountId } = await db.asSystem((tx) => refusedTo(tx, input));
-      await refundOrder(
-        orders,
-        { ...said(input, doing), pastHits: input.pastHits },
-        {
-          failure,
-          ...(to === undefined ? {} : { address: to }),
-          ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
-        },
-      );
+      if (to === undefined && fiatAccountId === undefined)
+        return await db.asSystem(async (tx) => {
+          await requestOrderRefund(orders, tx, said(input, doing), { failure });
+        });
+      await refundOrder(orders, acting, {
+        failure,
+        ...(to === undefined ? {} : { address: to }),
+        ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+      });
     },
   }),
   action({
@@ -224,14 +270,22 @@ export const ORDER_ACTIONS: readonly Action[] = [
     ...ORDERS.retryRefund,
     subject,
     async look(deps, tx, input) {
+      if (input.toSender === true) return await lookToSender(deps, tx, input);
       requireNamed(input);
       return await lookBack(deps, tx, input);
     },
-    needs: needsBack,
+    async needs(deps, tx, input): Promise<Need[]> {
+      if (input.toSender === true) return await needsToSender(deps, tx, input);
+      const needs = await needsBack(deps, tx, input);
+      // Again to the account that only the bank names: two people, whatever a rule says.
+      return isNamed(input) || !(await goesToSender(tx, input.order)) ? needs : [...needs, 'always'];
+    },
     async outside({ db, orders }, input, doing) {
-      const to = await db.asSystem(async (tx) => {
-        const { depositRail } = await lockOrder(tx, input.order);
-        return await destinationOf(orders, tx, depositRail, input);
+      const to = await db.asSystem(async (tx): Promise<RefundTo | undefined> => {
+        const order = await lockOrder(tx, input.order);
+        if (input.toSender !== true) return await destinationOf(orders, tx, order.depositRail, input);
+        const { fiatAccountId } = await senderOfOrder(orders, tx, order, doing.now);
+        return { fiatAccountId };
       });
       await retryRefund(orders, { ...said(input, doing), pastHits: input.pastHits, to });
     },
@@ -454,9 +508,10 @@ async function refusedTo(tx: Tx, input: To & { order: bigint }): Promise<To> {
   return { address: refundAddress ?? undefined, fiatAccountId: refundAccountId ?? undefined };
 }
 
-function requireDestination({ address: to, fiatAccountId }: To): void {
-  if (to === undefined && fiatAccountId === undefined)
-    throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
+const isNamed = ({ address: to, fiatAccountId }: To): boolean => to !== undefined || fiatAccountId !== undefined;
+
+function requireDestination(to: To): void {
+  if (!isNamed(to)) throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
 }
 
 /** In our spelling, on the rail of the refund; undefined when none is named. @throws Refusal 'malformed_field' */

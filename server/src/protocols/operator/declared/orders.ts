@@ -12,6 +12,11 @@ const MOST_TIMES = 20;
 const ORDER_STATES = Object.keys(STATES) as (keyof typeof STATES)[];
 const ORDER = ['state', 'version', 'exception', 'asset', 'receivedUnits', 'payoutAsset', 'payoutUnits'] as const;
 const to = { address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) };
+/** Of refunds that may go to the account of a sender. */
+const SENDER_FINDS = `${FINDS} Two at least where it goes to the account that its deposit came from: only the bank says whose that is.`;
+const toSender = optional(
+  about(flag, 'Sends it to the bank account that its only deposit came from, by two people', true),
+);
 const span = { market: id, from: time, until: time };
 
 export const ORDERS = {
@@ -139,22 +144,27 @@ export const ORDERS = {
   refund: act({
     name: 'order.refund',
     path: '/orders/:order/refund',
-    says: 'Sends the deposit of an order back: to the destination named here, else to the one that customer or partner named.',
+    says: 'Sends the deposit of an order back: to the destination named here, else to the one that customer or partner named, else it waits for one.',
     right: 'money',
     people: 'rules',
-    morePeople: FINDS,
+    morePeople: SENDER_FINDS,
     weighs: true,
     fields: {
       order: id,
       failure: about(oneOf(['amount', 'name', 'other']), 'What was wrong: the partner sees it as a status', 'amount'),
       ...to,
+      toSender,
     },
     refuses: [
       ...(['unknown_order', 'unknown_account', 'order_over', 'payout_submitted', 'destination_held'] as const),
-      ...(['refund_under_way', 'funds_short'] as const),
+      ...(['refund_under_way', 'funds_short', 'does_not_fit'] as const),
       ...PROPOSES,
     ],
-    gives: done([...ORDER, 'approves', { goesTo: Type.Object({}, { description: 'Where it goes' }) }]),
+    gives: done([
+      ...ORDER,
+      'approves',
+      { goesTo: Type.Object({}, { description: 'Where it goes, or that it waits for a destination' }) },
+    ]),
     command: { words: 'order refund', args: ['order', 'failure'] },
   }),
   retry: act({
@@ -176,15 +186,19 @@ export const ORDERS = {
     says: 'Sends a rejected refund out again, to another destination where one is named.',
     right: 'money',
     people: 'rules',
-    morePeople: FINDS,
+    morePeople: SENDER_FINDS,
     weighs: true,
-    fields: { order: id, ...to },
+    fields: { order: id, ...to, toSender },
     refuses: [
       ...(['unknown_order', 'unknown_account', 'order_over', 'refund_under_way', 'funds_short'] as const),
-      ...(['destination_held'] as const),
+      ...(['destination_held', 'does_not_fit'] as const),
       ...PROPOSES,
     ],
-    gives: done([...ORDER, 'approves']),
+    gives: done([
+      ...ORDER,
+      'approves',
+      { 'goesTo?': Type.Object({}, { description: 'With toSender: where it goes' }) },
+    ]),
     command: { words: 'order retry-refund' },
   }),
   destination: act({
