@@ -128,8 +128,9 @@ describe('a country instead of a fiat', () => {
     ['bank/addFiatAccount', () => ({ customerId: acme.customerId, fiatAccount: '999888777', ifsc: 'HDFC0001234' })],
     ['bank/addFiatAccountUrl', () => ({ customerId: acme.customerId })],
   ];
-  /** Names made for each link differ. */
-  const still = ({ link, urlHash, expiresAt, bankUrl, referenceId, ...rest }: Fields) => rest;
+  /** What is made for each link differs. */
+  const OF_ONE_LINK = ['link', 'urlHash', 'expiresAt', 'bankUrl', 'referenceId'];
+  const still = (answer: Fields) => Object.entries(answer).filter(([name]) => !OF_ONE_LINK.includes(name));
 
   test('every endpoint that takes a fiatType answers the same for a country of that fiat', async () => {
     for (const [path, good] of naming) {

@@ -28,7 +28,6 @@ import type { Reply } from '../../protocol.ts';
 import { type Body, isAbsent, parseJson } from '../body.ts';
 import { fiatIfNamed, namesFiat, optionalFiat } from '../fiat.ts';
 import {
-  code,
   id,
   Malformed,
   malformedField,
