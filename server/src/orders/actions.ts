@@ -22,6 +22,7 @@ import { payoutId } from './entries.ts';
 import { history } from './history.store.ts';
 import { lockOrder } from './lock.ts';
 import { isFinal, next, type OrderEvent } from './machine.ts';
+import { lockRetryable } from './payouts/elsewhere.ts';
 import { approveRefund, approveStanding } from './payouts/gate.ts';
 import { payoutOf, refundOf } from './payouts/leaving.ts';
 import { refundAddressOn } from './refunds/actions.ts';
@@ -132,18 +133,14 @@ export function requireRefundable({ state }: Order): void {
 }
 
 /**
- * Sends a payout that the rail rejected again, under a new payout id. Not when its deposit has been reversed since: that
+ * Sends a payout that the rail rejected again, under a new payout id, to where the last attempt went. Not when its deposit has been
+ * reversed since: that
  * order can only be refunded.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
 export async function retry(context: GateContext, tx: Tx, action: Action): Promise<Order> {
-  const order = await lockOrder(tx, action.orderId);
-  const { state } = order;
-  // A rejected refund is retried with its deposit and destination: retryRefund.
-  if (state !== 'payout_held') throw new Refusal('order_over', { state });
-  const why = holdBeforePayout(order, await depositStore.hasLostDeposit(tx, order.id));
-  if (why !== undefined) throw new Refusal('order_over', { state, why });
+  const order = await lockRetryable(tx, action.orderId);
   await approveStanding(context, tx, await payoutOf(tx, order), approval(action));
   return await perform(context, tx, action, 'retried', {});
 }

@@ -20,6 +20,7 @@ import { assets } from '../partners/index.ts';
 import type { Fees } from '../quotes/index.ts';
 import { write as writePayout } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
+import type { RefundTo } from './context.ts';
 import { deadlineOf } from './decide.ts';
 import { wakeOrder } from './deposits/dormant.ts';
 import {
@@ -35,6 +36,7 @@ import {
 } from './entries.ts';
 import * as historyStore from './history.store.ts';
 import { type EntryName, legalFrom, next, type OrderEvent, type OrderState, type Transition } from './machine.ts';
+import { destinationNow, ownDestination } from './payouts/destination.ts';
 import { firstInTurn, waitsBehind } from './payouts/queue.store.ts';
 import { shortageChanged } from './payouts/short.ts';
 import { told, toldState } from './read/told.ts';
@@ -66,6 +68,8 @@ export interface AdvanceFacts {
   refunds?: readonly Refund[];
   /** Parts of the received amount that the rail has reversed and that this transition gives up. */
   lost?: readonly LostPart[];
+  /** For 'retried', of a payout: another destination than that of the last attempt. */
+  payTo?: RefundTo;
   /** For 'payout_found': the attempt that paid the order. */
   paid?: PaidBefore;
 }
@@ -379,7 +383,10 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
       shortageChanged(tx, order, now);
       enqueueAt(tx, { kind: 'fund_order', subject, dueAt: later(now, FUNDS_EVERY_MS) });
       break;
-    case 'send_payout':
+    case 'send_payout': {
+      const first = order.payoutAttempt === 1;
+      const { address, fiatAccountId } = first ? ownDestination(order) : await destinationNow(tx, order);
+      const last = address === null ? { fiatAccountId: fiatAccountId ?? undefined } : { address };
       await writePayout(tx, {
         id: payoutId(order),
         orderId: order.id,
@@ -389,12 +396,11 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
         rail: order.payoutRail,
         asset: order.payoutAsset,
         units: order.payoutUnits,
-        ...(order.payoutAddress === null
-          ? { fiatAccountId: order.fiatAccountId ?? undefined }
-          : { address: order.payoutAddress }),
+        ...(given.payTo ?? last),
         now,
       });
       break;
+    }
     case 'send_refund':
       for (const refund of given.refunds ?? []) await writeRefund(tx, refund, now);
       break;

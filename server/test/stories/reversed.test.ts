@@ -236,7 +236,9 @@ describe('an order priced anew after a rejected payout that is then shown as pai
     await paysAfterAll(order);
     // Its account takes what is sent there from now on.
     const { fiatAccountId } = await world.verifiedAccount(order.customerId);
-    await world.read((tx) => tx.run('update orders set fiat_account_id = $2 where id = $1', [order.id, fiatAccountId]));
+    await world.read((tx) =>
+      tx.run('update payouts set fiat_account_id = $2 where id = $1', [firstOf(order), fiatAccountId]),
+    );
     await twoDo(`/orders/${order.id}/settle-by`, { payout: firstOf(order), rest: 'pay' });
     await world.until('the rest is paid', async () => (await refunds(order))[0] === 'settled');
     const { payouts: all } = await world.traceOf(order);

@@ -74,10 +74,7 @@ export async function settleBy(
     why: 'paid_too_little',
     confirmedAt: now,
   });
-  const to =
-    order.payoutAddress === null
-      ? { fiatAccountId: order.fiatAccountId ?? undefined }
-      : { address: order.payoutAddress };
+  const to = paid.address === null ? { fiatAccountId: paid.fiatAccountId ?? undefined } : { address: paid.address };
   await requestRefund(context, tx, {
     ...{ depositId: row.id, units: restUnits, why: 'paid_too_little', by, order: settled, now },
     to,

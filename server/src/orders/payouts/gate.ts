@@ -319,7 +319,7 @@ export async function approveStanding(
 }
 
 /**
- * The same for a refund: the people who name a destination approve it as a new one. A screening hit, a block or any other
+ * The same for a refund, or a payout that goes elsewhere: the people who name a destination approve it as a new one. A screening hit, a block or any other
  * finding against it passes only if they say so explicitly; otherwise it stays, and the caller refuses.
  */
 export async function approveRefund(

@@ -11,6 +11,7 @@ import * as depositStore from '../deposits/store.ts';
 import { findRefund, type Refund } from '../refunds/store.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
+import { type Destination, destinationNow, ownDestination } from './destination.ts';
 
 /** Money that is about to leave, or that would leave if an order were released. */
 export interface Leaving {
@@ -42,8 +43,8 @@ export async function leavingOf(tx: Tx, payout: Payout): Promise<Leaving> {
   return { ...where, purpose: 'payout', deposits: await backing(tx, order) };
 }
 
-/** The money that would leave if this order were paid now. */
-export async function payoutOf(tx: Tx, order: Order): Promise<Leaving> {
+/** The money that would leave if this order were paid now. @param to default: where its last attempt went, or its own */
+export async function payoutOf(tx: Tx, order: Order, to?: Destination): Promise<Leaving> {
   return {
     purpose: 'payout',
     order,
@@ -53,8 +54,7 @@ export async function payoutOf(tx: Tx, order: Order): Promise<Leaving> {
     rail: order.payoutRail,
     asset: order.payoutAsset,
     units: order.payoutUnits,
-    address: order.payoutAddress,
-    fiatAccountId: order.payoutAddress === null ? order.fiatAccountId : null,
+    ...(to ?? (await destinationNow(tx, order))),
   };
 }
 
@@ -132,10 +132,13 @@ export function weightOf({ purpose, order, asset, units }: Leaving): { asset: st
 
 export const ORDERS_OWN: readonly DepositRow['origin'][] = ['returned', 'released', 'compensation'];
 
-/** A refund to an address that only an operator has named. Accounts always belong to a customer. */
-export function isNewDestination({ purpose, order, address }: Leaving): boolean {
-  if (purpose === 'payout') return false;
+/**
+ * A refund to an address that only an operator has named: accounts always belong to a customer. A payout to any destination
+ * but the order's own: its customer has confirmed that one.
+ */
+export function isNewDestination({ purpose, order, address, fiatAccountId }: Leaving): boolean {
   if (order === undefined) return true;
+  if (purpose === 'payout') return destinationKey({ address, fiatAccountId }) !== destinationKey(ownDestination(order));
   if (address === null || address === order.payoutAddress) return false;
   return address !== order.refundAddress || order.refundToBy === 'operator';
 }

@@ -75,7 +75,7 @@ export const missingFields = (names: readonly string[]): Refusal => new Refusal(
 
 export const malformedField = (name: string, why: string): Refusal => malformedFields([[name, new Malformed(why)]]);
 
-function malformedFields(wrong: readonly (readonly [string, Malformed])[]): Refusal {
+export function malformedFields(wrong: readonly (readonly [string, Malformed])[]): Refusal {
   const first = wrong[0]?.[1];
   return new Refusal(first?.wrongType ? 'wrong_type' : 'malformed_field', {
     fields: Object.fromEntries(wrong.map(([name, error]) => [name, error.message])),

@@ -18,7 +18,10 @@ export const NAMES: Readonly<Record<string, Name>> = {
   kycRedirectUrl: name('Page the customer goes back to afterwards', 'https://wallet.example/back'),
   redirectUrl: name('Page the customer goes back to afterwards', 'https://wallet.example/back'),
   closeAfterLogin: name('The page ends with the login, and asks for no details', true),
-  countryCode: name('Country, two letters: stands for its currency where fiatType is not sent', 'IN'),
+  countryCode: name(
+    'Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree',
+    'IN',
+  ),
   submissionId: name('A submission of a business', '1'),
 
   // Accounts

@@ -26,6 +26,8 @@ interface Told {
   /** In every form, or only in some. */
   required: boolean;
   sometimes: boolean;
+  /** In the first form, which the example shows: what every form needs alone may be no complete request. */
+  shown: boolean;
 }
 
 interface Form {
@@ -45,9 +47,10 @@ export function fieldsOf({ forms, paths }: Pick<Route, 'forms' | 'paths'>): Told
     const { type, enum: words, examples } = field.read.schema as Form;
     const fits = words === undefined || words.includes(String(known?.example));
     const example = examples?.[0] ?? (known !== undefined && fits ? known.example : words?.[0]);
-    const shown = type === 'integer' ? Number(example) : example;
+    const typed = type === 'integer' ? Number(example) : example;
     const needs = (form: Fields) => form[name]?.optional === false;
-    return { name, field, says, example: shown, required: forms.every(needs), sometimes: forms.some(needs) };
+    const needed = { required: forms.every(needs), sometimes: forms.some(needs), shown: forms.slice(0, 1).some(needs) };
+    return { name, field, says, example: typed, ...needed };
   });
 }
 
@@ -93,7 +96,7 @@ function requestBody(route: Route, schemas: Map<string, unknown>): Json {
   const content = Object.fromEntries(
     ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'].map((type) => [type, { schema }]),
   );
-  return { requestBody: { required: required.length > 0, content } };
+  return { requestBody: { required: told.some(({ sometimes }) => sometimes), content } };
 }
 
 function parameters(route: Route): Json {
@@ -383,7 +386,7 @@ function endpointSection(route: Route): string[] {
   const common = new Set([COMMON_REASONS, FIELD_REASONS, SIGNED_REASONS].flatMap((reasons) => Object.keys(reasons)));
   const own = reasonsOf(route).filter((reason) => !common.has(reason));
   const example = Object.fromEntries(
-    told.filter(({ required, example: one }) => required && one !== undefined).map((one) => [one.name, one.example]),
+    told.filter(({ shown, example: one }) => shown && one !== undefined).map((one) => [one.name, one.example]),
   );
   return [
     `### \`${route.method} ${path}\``,

@@ -84,7 +84,7 @@ export function fiatOf(text: string, all: readonly Market[]): Asset {
 }
 
 /** Countries that pay in euros; for others the currency begins with the country's two letters. */
-const EURO_COUNTRIES = new Set('AT BE CY DE EE ES FI FR GR HR IE IT LT LU LV MT NL PT SI SK'.split(' '));
+const EURO_COUNTRIES = new Set('AT BE BG CY DE EE ES FI FR GR HR IE IT LT LU LV MT NL PT SI SK'.split(' '));
 /** Six countries share the currency: any of them matches. */
 const CFA_COUNTRIES = new Set('CM CF TD CG GQ GA'.split(' '));
 

@@ -73,6 +73,10 @@ test('a currency that the partner has named is not asked again, and no other is 
   assert.equal(added.title, 'Account added');
   assert.equal((await accountsOf(customerId)).length, 1);
   assert.equal((await acme.post('bank/addFiatAccountUrl', { customerId, fiatType: 'XYZ' })).status, 406);
+  const byCountry = await acme.post('bank/addFiatAccountUrl', { customerId, countryCode: 'DE' });
+  const german = await openBrowser().login(byCountry.body.data.bankUrl);
+  assert.match(german.text, /id="iban"/, 'a country names its currency');
+  assert.doesNotMatch(german.text, /<select|Another currency/);
 });
 
 test('an IBAN is checked by its check digits and is the same account that a program would add', async () => {

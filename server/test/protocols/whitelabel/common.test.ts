@@ -115,6 +115,70 @@ describe('quotes in numbers', () => {
   });
 });
 
+describe('a country instead of a fiat', () => {
+  const pair = { coinCode: 'usdc', network: 'matic20' };
+  const naming: readonly [string, () => Fields][] = [
+    [`${COMMON}/allCoinLimits`, () => ({})],
+    [`${COMMON}/priceTicker`, () => ({ type: 3 })],
+    [`${COMMON}/quotes`, () => ({ ...pair, fiatAmount: 1000, type: 1 })],
+    [`${COMMON}/quotes`, () => ({ ...pair, quantity: 2.5, type: 2 })],
+    [`${COMMON}/generateLink`, () => ({ ...pair, fiatAmount: 1000, type: 1 })],
+    [HISTORY, () => ({})],
+    ['kyc/requirements', () => ({ customerId: acme.customerId })],
+    ['bank/addFiatAccount', () => ({ customerId: acme.customerId, fiatAccount: '999888777', ifsc: 'HDFC0001234' })],
+    ['bank/addFiatAccountUrl', () => ({ customerId: acme.customerId })],
+  ];
+  /** What is made for each link differs. */
+  const OF_ONE_LINK = ['link', 'urlHash', 'expiresAt', 'bankUrl', 'referenceId'];
+  const still = (answer: Fields) => Object.entries(answer).filter(([name]) => !OF_ONE_LINK.includes(name));
+
+  test('every endpoint that takes a fiatType answers the same for a country of that fiat', async () => {
+    for (const [path, good] of naming) {
+      const byFiat = await data(acme.post(path, { ...good(), fiatType: 1 }));
+      for (const named of [
+        { countryCode: 'IN' },
+        { countryCode: 'in', fiatType: '' },
+        { countryCode: 'IN', fiatType: 'inr' },
+      ]) {
+        const byCountry = await data(acme.post(path, { ...good(), ...named }));
+        assert.deepEqual(still(byCountry), still(byFiat), path);
+      }
+    }
+    const inEuro = await asked('priceTicker', { type: 2, fiatType: 'EUR' });
+    assert.deepEqual(await asked('priceTicker', { type: 2, countryCode: 'DE' }), inEuro);
+  });
+
+  test('a country whose fiat we do not know leaves a sent fiatType as it is, and alone is not supported', async () => {
+    for (const [path, good] of naming) {
+      await data(acme.post(path, { ...good(), fiatType: 1, countryCode: 'CH' }));
+      const { status, body } = await acme.post(path, { ...good(), countryCode: 'CH' });
+      assert.deepEqual([status, body.reason], [406, 'unsupported_pair'], path);
+      assert.match(body.error, /^The currency of CH is not supported\./);
+    }
+  });
+
+  test('a country with another fiat than fiatType is an error that names both fields', async () => {
+    for (const [path, good] of naming) {
+      const { status, body } = await acme.post(path, { ...good(), fiatType: 1, countryCode: 'DE' });
+      assert.deepEqual([status, body.reason], [400, 'malformed_field'], path);
+      assert.deepEqual(body.fields, {
+        fiatType: 'must be the fiat of countryCode, EUR, where both are sent',
+        countryCode: 'must be a country of fiatType, INR, where both are sent',
+      });
+    }
+  });
+
+  test('a country names the fiat of a new account as fiatType does', async () => {
+    const { customerId } = acme;
+    const added = await data(
+      acme.post('bank/addFiatAccount', { customerId, fiatAccount: 'DE89370400440532013000', countryCode: 'AT' }),
+    );
+    const list: Fields[] = await data(acme.post('bank/fiatAccounts', { customerId }));
+    const account = list.find(({ fiatAccountId }) => fiatAccountId === added.fiatAccountId);
+    assert.ok(account?.iban, 'it is an account in euro');
+  });
+});
+
 describe('status by number', () => {
   test('of either direction, and nobody else’s', async () => {
     const [sale, purchase] = [await sells(acme, '10'), await buys(acme, '1000')];

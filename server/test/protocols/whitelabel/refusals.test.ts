@@ -397,7 +397,7 @@ describe('fields', () => {
         await refuses(HISTORY, { since }, 400, 'malformed_field');
       }
       for (const value of [{}, ['1'], true]) {
-        for (const name of ['page', 'pageSize', 'since', 'order', 'type', 'fiatType']) {
+        for (const name of ['page', 'pageSize', 'since', 'order', 'type', 'fiatType', 'countryCode']) {
           await refuses(HISTORY, { [name]: value }, 409, 'wrong_type');
         }
       }

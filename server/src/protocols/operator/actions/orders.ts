@@ -21,6 +21,7 @@ import {
   paidBefore,
   payoutOf,
   type RefundTo,
+  readPayTo,
   refundAddressOn,
   refundDeposit,
   refundOf,
@@ -36,6 +37,7 @@ import {
   requireRefundable,
   retry,
   retryRefund,
+  retryTo,
   senderOfOrder,
   settleBy,
   standsForLoss,
@@ -79,10 +81,23 @@ async function amountOf(tx: Tx, id: bigint): Promise<{ asset: string; units: big
 }
 
 /** The same, with what keeps its payout from leaving: a release approves exactly that. */
-async function lookPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<unknown> {
-  const leaving = await payoutOf(tx, await lockOrder(tx, input.order));
+async function lookPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint } & Partial<To>): Promise<unknown> {
+  const leaving = await paidTo(deps, tx, input);
   return { ...(Object(await look(deps, tx, input)) as object), approves: await approves(deps, tx, leaving) };
 }
+
+/** What an order would pay, to the named destination or else to where its last attempt went. */
+async function paidTo({ orders }: OperatorDeps, tx: Tx, input: { order: bigint } & Partial<To>): Promise<Leaving> {
+  const order = await lockOrder(tx, input.order);
+  if (!isNamed(input)) return await payoutOf(tx, order);
+  const { address: to = null, fiatAccountId = null } = await readPayTo(orders, tx, order, toOf(input));
+  return await payoutOf(tx, order, { address: to, fiatAccountId });
+}
+
+const isNamed = ({ address: to, fiatAccountId }: Partial<To>): boolean =>
+  to !== undefined || fiatAccountId !== undefined;
+const toOf = ({ address: to, fiatAccountId }: Partial<To>): RefundTo =>
+  to === undefined ? { fiatAccountId } : { address: to };
 
 /** The order continues to its payout, despite whatever stands against it. */
 const needsPaid =
@@ -260,10 +275,27 @@ export const ORDER_ACTIONS: readonly Action[] = [
   action({
     ...ORDERS.retry,
     subject,
-    look: lookPaid,
-    needs: needsPaid('payout_held'),
-    async perform({ orders }, tx, input, doing) {
-      await retry(orders, tx, said(input, doing));
+    async look(deps, tx, input) {
+      requireNamed(input);
+      requireOne(input);
+      const { address: to, fiatAccountId } = await paidTo(deps, tx, input);
+      const goesTo = to === null ? { fiatAccountId } : { address: to };
+      return { ...Object(await lookPaid(deps, tx, input)), goesTo };
+    },
+    async needs(deps, tx, input) {
+      // Reported at once instead of after a proposal.
+      const { state } = await lockOrder(tx, input.order);
+      if (state !== 'payout_held') throw new Refusal('order_over', { state });
+      // To where the last attempt went, what is shown passes with it; to another destination, hits pass only when asked for.
+      const pastHits = isNamed(input) ? input.pastHits === true : true;
+      return [
+        await amountOf(tx, input.order),
+        ...(await needsOf(deps, tx, await paidTo(deps, tx, input), { pastHits })),
+      ];
+    },
+    async outside({ db, orders }, input, doing) {
+      if (isNamed(input)) await retryTo(orders, { ...said(input, doing), pastHits: input.pastHits }, toOf(input));
+      else await db.asSystem((tx) => retry(orders, tx, said(input, doing)));
     },
   }),
   action({

@@ -170,14 +170,17 @@ export const ORDERS = {
   retry: act({
     name: 'order.retry',
     path: '/orders/:order/retry',
-    says: 'Sends a rejected payout out again.',
+    says: 'Sends a rejected payout out again, to another destination of the customer where one is named.',
     right: 'money',
     people: 'rules',
     morePeople: FINDS,
     weighs: true,
-    fields: { order: id },
-    refuses: ['unknown_order', 'order_over', ...PROPOSES],
-    gives: done([...ORDER, 'approves']),
+    fields: { order: id, ...to, address: optional(about(address, 'Address on the chain of the payout')) },
+    refuses: [
+      ...(['unknown_order', 'unknown_account', 'order_over', 'funds_short', 'destination_held'] as const),
+      ...PROPOSES,
+    ],
+    gives: done([...ORDER, 'approves', { goesTo: Type.Object({}, { description: 'Where it goes' }) }]),
     command: { words: 'order retry' },
   }),
   retryRefund: act({

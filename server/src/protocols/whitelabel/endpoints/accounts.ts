@@ -2,7 +2,7 @@
  * Fiat accounts: where a customer is paid.
  *
  * The fields a rail needs differ by country; internally the account number is always called `account`. The fiat follows from
- * the fields (an IFSC code means India's, an IBAN the euro) unless `fiatType` names it.
+ * the fields (an IFSC code means India's, an IBAN the euro) unless `fiatType` or `countryCode` names it.
  */
 
 import { Refusal } from '../../../base/errors.ts';
@@ -26,8 +26,8 @@ import {
 import { assets, type Market, markets, recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Body, isAbsent, parseJson } from '../body.ts';
+import { fiatIfNamed, namesFiat, optionalFiat } from '../fiat.ts';
 import {
-  code,
   id,
   Malformed,
   malformedField,
@@ -79,7 +79,7 @@ export const addAccountFields = {
   bankCode: optional(routing),
   bankName: optional(text({ max: 100 })),
   accountHolder: optional(text({ max: 100 })),
-  fiatType: optional(code),
+  ...optionalFiat,
 };
 
 /** Requires a number and any identifier of the bank. */
@@ -90,7 +90,7 @@ const completeness = (body: Body) => {
   return [
     ...(has('customerId') ? [] : ['customerId']),
     ...(has('fiatAccount') || has('iban') ? [] : ['fiatAccount']),
-    ...(has('ifsc') || has('iban') || has('fiatType') || both ? [] : ['ifsc']),
+    ...(has('ifsc') || has('iban') || namesFiat(body) || both ? [] : ['ifsc']),
   ];
 };
 
@@ -107,14 +107,16 @@ export async function addAccount({
   values,
   inTx,
 }: SignedRequest<typeof addAccountFields>): Promise<Reply> {
-  const { customerId, fiatAccount, fiatType, ...rest } = values;
+  const { customerId, fiatAccount, fiatType, countryCode, ...rest } = values;
   const bankCode = rest.ifsc ?? fiatAccount?.ifsc;
   const account = await inTx(async (tx) => {
     const customer = await findCustomer(tx, customerId);
     requireLogin(customer);
-    const named = fiatType ?? (bankCode !== undefined ? 'INR' : rest.iban !== undefined ? 'EUR' : undefined);
+    const all = await markets(tx);
+    const implied = bankCode !== undefined ? 'INR' : rest.iban !== undefined ? 'EUR' : undefined;
+    const named = fiatIfNamed({ fiatType, countryCode }, all) ?? (implied && fiatOf(implied, all));
     if (named === undefined) throw missingFields(['ifsc']);
-    const fiat: AssetCode = fiatOf(named, await markets(tx)).code;
+    const fiat: AssetCode = named.code;
     const details = accountDetails(shaped(fiat, { ...rest, ifsc: bankCode, account: fiatAccount?.account }));
     const now = deps.clock.now();
     const added = await addFiatAccount(tx, deps.vault, { customer, fiat, details, now });
@@ -154,7 +156,7 @@ export const addAccountUrlFields = {
   customerId: required(id),
   redirectUrl: optional(webAddress),
   /** The account's currency, as in addFiatAccount: if named here, the page does not ask for it. */
-  fiatType: optional(code),
+  ...optionalFiat,
 };
 
 /** A link to our own page, where the customer logs in and adds an account. */
@@ -164,7 +166,7 @@ export async function addAccountUrl(input: SignedRequest<typeof addAccountUrlFie
   const linkId = randomText(20);
   const { customer, fiat } = await inTx(async (tx) => {
     const found = await findCustomer(tx, values.customerId);
-    const named = values.fiatType === undefined ? undefined : fiatOf(values.fiatType, await markets(tx)).code;
+    const named = fiatIfNamed(values, await markets(tx))?.code;
     const facts = { purpose: 'bank', customer: found.id };
     recordActivity(tx, throughOf(caller), { action: 'link.made', subject: `link:${linkId}`, facts, now });
     return { customer: found, fiat: named };

@@ -32,6 +32,7 @@ import { type Market, markets, recordActivity } from '../../../partners/index.ts
 import { depositAsset, previewQuote, rateNow } from '../../../quotes/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Body, isAbsent, JsonNumber } from '../body.ts';
+import { requiredFiat } from '../fiat.ts';
 import {
   amount,
   code,
@@ -73,7 +74,7 @@ export const generateLinkFields = (body: Body) => {
     chainId: optional(code),
     fiatAmount: needed(!isSale)(amount),
     quantity: needed(isSale && isAbsent(body.get('fiatAmount')))(amount),
-    fiatType: required(code),
+    ...requiredFiat(body),
     type: needed(isAbsent(body.get('flowType')))(oneOf('1', '2'), '1: buying. 2: selling'),
     flowType: optional(oneOf('1', '2'), 'The same as type, under its older name'),
     walletAddress: optional(text()),

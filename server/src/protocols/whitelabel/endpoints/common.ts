@@ -9,8 +9,9 @@ import { findMarket, type Market, markets } from '../../../partners/index.ts';
 import { createQuote, depositAsset, rateNow } from '../../../quotes/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Body, isAbsent, JsonNumber } from '../body.ts';
+import { fiatNamed, requiredFiat } from '../fiat.ts';
 import { amount, code, type Field, id, oneOf, optional, required, unitsOf } from '../fields.ts';
-import { allConfig, chainNumber, coinNumber, configMap, fiatNumber, fiatOf, type NetworkIds } from '../reference.ts';
+import { allConfig, chainNumber, coinNumber, configMap, fiatNumber, type NetworkIds } from '../reference.ts';
 import { ok, type SignedRequest, whenNeeded } from '../route.ts';
 import { isoTime, quoteNumbersShape, rawNumber } from '../shapes.ts';
 import { statusNumber } from '../status.ts';
@@ -114,12 +115,12 @@ async function orNone<T>(read: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-export const coinLimitsFields = { fiatType: required(code) };
+export const coinLimitsFields = requiredFiat;
 
 /** `{"54": {"3": 100}}`: the minimum fiat amount that buys a coin on a chain. */
-export async function coinLimits({ deps, values }: SignedRequest<typeof coinLimitsFields>): Promise<Reply> {
+export async function coinLimits({ deps, values }: SignedRequest<ReturnType<typeof coinLimitsFields>>): Promise<Reply> {
   const all = await markets(whenNeeded(deps.db));
-  const fiat = fiatOf(values.fiatType, all);
+  const fiat = fiatNamed(values, all);
   const list: Record<string, Record<string, unknown>> = {};
   for (const { direction, crypto, minUnits, fiat: of } of all) {
     if (direction !== 'onramp' || of.code !== fiat.code || crypto.chain === null) continue;
@@ -128,17 +129,20 @@ export async function coinLimits({ deps, values }: SignedRequest<typeof coinLimi
   return ok(list);
 }
 
-export const tickerFields = { type: required(oneOf('1', '2', '3'), SIDE), fiatType: required(code) };
+export const tickerFields = (body: Body) => ({
+  type: required(oneOf('1', '2', '3'), SIDE),
+  ...requiredFiat(body),
+});
 
 /**
  * `{onramp: {"54": 86.41}, offramp: {…}}`: whole fiat per one coin.
  *
  * @throws Unavailable when none of the requested prices is fresh
  */
-export async function priceTicker({ deps, values }: SignedRequest<typeof tickerFields>): Promise<Reply> {
+export async function priceTicker({ deps, values }: SignedRequest<ReturnType<typeof tickerFields>>): Promise<Reply> {
   const tx = whenNeeded(deps.db);
   const all = await markets(tx);
-  const fiat = fiatOf(values.fiatType, all);
+  const fiat = fiatNamed(values, all);
   const data: Record<string, Record<string, unknown>> = {};
   let isShort = false;
   for (const direction of SIDES[values.type]) {
@@ -185,7 +189,7 @@ export const quotesFields = (body: Body) => {
     network: optional(code),
     chainId: optional(code),
     ...given,
-    fiatType: required(code),
+    ...requiredFiat(body),
     type: required(oneOf('1', '2'), DIRECTION),
   };
 };
@@ -221,17 +225,18 @@ interface Named {
   readonly coinId: string | undefined;
   readonly network: string | undefined;
   readonly chainId: string | undefined;
-  readonly fiatType: string;
+  readonly fiatType: string | undefined;
+  readonly countryCode: string | undefined;
 }
 
 /**
  * The market named by codes or numbers; codes take precedence.
  *
- * @throws Refusal 'unsupported_pair' | 'unsupported_chain'
+ * @throws Refusal 'unsupported_pair' | 'unsupported_chain' | 'malformed_field' when fiat and country contradict each other
  */
 export async function marketNamed(tx: Tx, direction: Market['direction'], values: Named): Promise<Market> {
   const all = await markets(tx);
-  const fiat = fiatOf(values.fiatType, all).code;
+  const fiat = fiatNamed(values, all).code;
   const coin = values.coinCode ?? named(all, coinNumber, values.coinId)?.coin ?? values.coinId ?? '';
   const byNumber = named(all, ({ chain }) => chainNumber(chain ?? ''), values.chainId)?.chain;
   const chain = values.network ?? byNumber ?? values.chainId;

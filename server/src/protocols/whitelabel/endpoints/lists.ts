@@ -7,8 +7,8 @@
 import type { Direction, ListedOrder } from '../../../orders/index.ts';
 import { type Asset, assets, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
-import { code, moment, oneOf, optional, required, wholeNumber } from '../fields.ts';
-import { fiatOf } from '../reference.ts';
+import { fiatIfNamed, optionalFiat } from '../fiat.ts';
+import { moment, oneOf, optional, required, wholeNumber } from '../fields.ts';
 import { ok, type SignedRequest, whenNeeded } from '../route.ts';
 import { type Assets, historyShape, offrampShape, onrampShape } from '../shapes.ts';
 
@@ -48,7 +48,7 @@ export const historyFields = {
   since: optional(moment),
   order: optional(oneOf('ASC', 'DESC')),
   type: optional(oneOf('1', '2'), '1: buying. 2: selling'),
-  fiatType: optional(code),
+  ...optionalFiat,
 };
 
 export async function merchantHistory({
@@ -57,9 +57,8 @@ export async function merchantHistory({
   values,
   readOnly: look,
 }: SignedRequest<typeof historyFields>): Promise<Reply> {
-  const { page = 1, pageSize = 50, since, order = 'ASC', type = '1', fiatType } = values;
-  const fiat: Pick<Asset, 'code'> | undefined =
-    fiatType === undefined ? undefined : fiatOf(fiatType, await markets(whenNeeded(deps.db)));
+  const { page = 1, pageSize = 50, since, order = 'ASC', type = '1' } = values;
+  const fiat: Pick<Asset, 'code'> | undefined = fiatIfNamed(values, await markets(whenNeeded(deps.db)));
   return await look(async (tx) => {
     const { orders, total } = await deps.orders.listAll(tx, {
       partnerId: caller.partner.id,

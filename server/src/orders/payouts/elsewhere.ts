@@ -1,0 +1,89 @@
+/**
+ * A payout that its rail rejected before anything left, paid to another destination of the same customer: the account is
+ * closed, or the address takes no coins.
+ *
+ * The order keeps its terms, its own destination among them. Where its payout goes now is the destination of the last
+ * attempt, so that whatever retries the order, a person or the server, sends it there. The new destination is screened
+ * outside before an attempt is created, and the gate treats it as one that nobody named with the order (`destination.new`).
+ *
+ * Not here: a payout that left and came back (refunds/actions.ts, nameDestination).
+ */
+import type { Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import { closeCases, record } from '../../compliance/index.ts';
+import { advance } from '../advance.ts';
+import type { Action, OrdersContext, Rails, RefundTo } from '../context.ts';
+import { holdBeforePayout } from '../decide.ts';
+import * as depositStore from '../deposits/store.ts';
+import { lockOrder } from '../lock.ts';
+import { refundAddressOn } from '../refunds/actions.ts';
+import { requireFits } from '../refunds/destinations.ts';
+import { destinationColumns, outgoing } from '../refunds/request.ts';
+import type { Order } from '../store.ts';
+import { approveRefund, keepVerdict, uncoveredFindings } from './gate.ts';
+import { destinationKey, payoutOf, screeningOf } from './leaving.ts';
+import { screenOutside } from './rescreen.ts';
+
+/**
+ * An order whose payout may be sent again. Locked.
+ *
+ * @throws Refusal 'unknown_order' | 'order_over'
+ */
+export async function lockRetryable(tx: Tx, orderId: bigint): Promise<Order> {
+  const order = await lockOrder(tx, orderId);
+  const { state } = order;
+  // A rejected refund is retried with its deposit and destination: retryRefund.
+  if (state !== 'payout_held') throw new Refusal('order_over', { state });
+  const why = holdBeforePayout(order, await depositStore.hasLostDeposit(tx, order.id));
+  if (why !== undefined) throw new Refusal('order_over', { state, why });
+  return order;
+}
+
+/**
+ * A destination that the order's payout can arrive at, in our spelling.
+ *
+ * @throws Refusal 'unknown_account' | 'malformed_field'
+ */
+export async function readPayTo(context: Rails, tx: Tx, order: Order, named: RefundTo): Promise<RefundTo> {
+  const { payoutRail: rail, payoutAsset: asset } = order;
+  const isAddress = named.address !== undefined && context.rails.get(rail)?.kind === 'chain';
+  const to = isAddress ? { ...named, address: await refundAddressOn(context, tx, rail, named.address) } : named;
+  await requireFits(context, tx, outgoing({ rail, asset }, order), to);
+  return to;
+}
+
+/**
+ * Sends a rejected payout to another destination. These people approve it as a new one; what screening or a list says
+ * against it passes only with `pastHits`, and only what was known before this call.
+ *
+ * @throws Refusal 'unknown_order' | 'order_over' | 'unknown_account' | 'malformed_field' | 'destination_held' | 'funds_short'
+ */
+export async function retryTo(context: OrdersContext, action: Action, named: RefundTo): Promise<Order> {
+  const { orderId, by, people = [by], why, pastHits, now } = action;
+  const { to, asked } = await context.db.asSystem(async (tx) => {
+    const order = await lockRetryable(tx, orderId);
+    const read = await readPayTo(context, tx, order, named);
+    return { to: read, asked: screeningOf(await payoutOf(tx, order, destinationColumns(read))) };
+  });
+  const verdict = await screenOutside(context, asked);
+  const retried = await context.db.asSystem(async (tx) => {
+    const order = await lockRetryable(tx, orderId);
+    const leaving = await payoutOf(tx, order, destinationColumns(to));
+    await approveRefund(context, tx, leaving, { people, reason: why, pastHits, now });
+    keepVerdict(tx, leaving, verdict, now);
+    const left = await uncoveredFindings(context, tx, leaving, now);
+    const never = left.find((finding) => finding.action === null);
+    if (never !== undefined) throw new Refusal('order_over', { state: order.state, why: never.rule });
+    const outcome = left.length > 0 ? 'held' : 'cleared';
+    await record(tx, { orderId, partnerId: order.partnerId, about: 'payout', ...verdict, outcome, now });
+    // The answer of the screener is kept: who lets the money go past it has seen it.
+    if (left.length > 0) return undefined;
+    await closeCases(tx, { subject: `order:${orderId}`, outcome: `retried by ${by}`, now });
+    const facts = { by, why, to: destinationKey(leaving) };
+    const advanced = await advance(context, tx, order, 'retried', { now, payTo: to, facts });
+    if (advanced.outcome === 'ignored') throw new Refusal('funds_short', { asset: order.payoutAsset });
+    return advanced.order;
+  });
+  if (retried === undefined) throw new Refusal('destination_held', { orderId: String(orderId) });
+  return retried;
+}

@@ -1,0 +1,159 @@
+/** A payout that is rejected before anything left goes to another destination of the same customer, once two people agree. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { MAGIC_HOLDS } from '../../src/compliance/screening.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let finn: Person;
+
+before(async () => {
+  world = await openStory({ operators: 'two' });
+  ada = await named('ada', 'admin');
+  finn = await named('finn', 'finance');
+});
+after(async () => await world?.close());
+
+const named = (name: string, role: 'admin' | 'finance') =>
+  operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, name, role);
+const retries = (order: Sale | Purchase, to: Record<string, unknown> = {}) =>
+  finn.does(`/orders/${order.id}/retry`, to);
+const agrees = (proposal: unknown) => ada.does(`/proposals/${proposal}/confirm`);
+const payouts = async (order: Sale | Purchase) => (await world.traceOf(order)).payouts;
+const isHeld = async (order: Sale | Purchase) => await world.opensCase(order, 'payout_held');
+const openCases = async (order: Sale | Purchase) => (await world.casesOf(order)).filter(({ open }) => open);
+
+/** A sale whose payout the bank refuses: the account is closed. */
+async function refused(amount = '10'): Promise<{ order: Sale; customer: StoryCustomer }> {
+  const customer = await world.verifiedCustomer({ ending: '9001' });
+  const order = await world.sells(amount, 'usdc', { customer });
+  await world.pays(order, amount);
+  await world.mines(2);
+  await isHeld(order);
+  return { order, customer };
+}
+
+/** Two people retry it to another destination. */
+async function goesTo(order: Sale | Purchase, to: Record<string, unknown>): Promise<void> {
+  const proposed = await retries(order, to);
+  assert.equal(proposed.status, 202, JSON.stringify(proposed.body));
+  const done = await agrees(proposed.body.proposal);
+  assert.equal(done.status, 200, JSON.stringify(done.body));
+}
+
+test('a sale is paid to another account of its customer, on the terms it has', async () => {
+  const { order, customer } = await refused();
+  const { order: as } = await world.traceOf(order);
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+
+  const stranger = await world.verifiedCustomer();
+  for (const to of [
+    { fiatAccountId: stranger.fiatAccountId },
+    { fiatAccountId: (await inEuros(customer)).fiatAccountId },
+  ])
+    assert.deepEqual(status(await retries(order, to)), [404, 'unknown_account']);
+  for (const to of [{ address: world.newAddress() }, { address: world.newAddress(), fiatAccountId }])
+    assert.deepEqual(status(await retries(order, to)), [400, 'malformed_field']);
+  assert.deepEqual(status(await retries(order, { pastHits: true })), [400, 'missing_fields']);
+  assert.equal((await payouts(order)).length, 1, 'nothing was created by what was refused');
+
+  await goesTo(order, { fiatAccountId });
+  await world.reaches(order, 6);
+  const [first, second, third] = await payouts(order);
+  assert.deepEqual([first?.state, first?.fiatAccountId], ['rejected', BigInt(customer.fiatAccountId)]);
+  assert.deepEqual([second?.state, second?.fiatAccountId], ['settled', BigInt(fiatAccountId)]);
+  assert.deepEqual([second?.units, third], [first?.units, undefined]);
+  const { order: now } = await world.traceOf(order);
+  for (const term of ['fiatAccountId', 'payoutUnits', 'depositUnits', 'rate', 'fees'] as const)
+    assert.deepEqual(now[term], as[term], `${term} is as agreed`);
+  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(status(await retries(order, { fiatAccountId })), [409, 'order_over']);
+});
+
+test('a new destination that is refused as well is where a retry goes, until another is named', async () => {
+  const { order, customer } = await refused();
+  const alsoClosed = await account(customer, '000177779001');
+  await goesTo(order, { fiatAccountId: alsoClosed });
+  await world.until('it is refused again', async () => (await payouts(order))[1]?.state === 'rejected');
+  await isHeld(order);
+  const again = await retries(order);
+  assert.equal(again.status, 202, 'it is still no destination of the order');
+  assert.equal((await agrees(again.body.proposal)).status, 200);
+  await world.until('and again', async () => (await payouts(order))[2]?.state === 'rejected');
+  assert.equal((await payouts(order))[2]?.fiatAccountId, BigInt(alsoClosed));
+  await isHeld(order);
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  await goesTo(order, { fiatAccountId });
+  await world.reaches(order, 6);
+  assert.deepEqual(
+    (await payouts(order)).map(({ state }) => state),
+    ['rejected', 'rejected', 'rejected', 'settled'],
+  );
+});
+
+test('twice at once pays once', async () => {
+  const { order, customer } = await refused();
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  const proposed = await retries(order, { fiatAccountId });
+  const tried = await Promise.all([agrees(proposed.body.proposal), agrees(proposed.body.proposal)]);
+  assert.equal(tried.filter((one) => one.status === 200).length, 1);
+  await world.reaches(order, 6);
+  assert.equal((await payouts(order)).length, 2);
+});
+
+/** A purchase whose address takes no coins. */
+async function refusedPurchase(): Promise<Purchase> {
+  const nowhere = world.newAddress();
+  world.takesNothing(nowhere, 'matic20');
+  const order = await world.buys('5000', 'usdc', { address: nowhere });
+  await world.credits(order, '5000');
+  await isHeld(order);
+  return order;
+}
+
+async function arrives(order: Purchase): Promise<void> {
+  await world.payoutIsSubmitted(order);
+  await world.mines(2);
+  await world.reaches(order, 4);
+  assert.deepEqual(
+    (await payouts(order)).map(({ state }) => state),
+    ['rejected', 'settled'],
+  );
+  assert.deepEqual(await openCases(order), []);
+}
+
+test('a purchase goes to another address', async () => {
+  const order = await refusedPurchase();
+  const address = world.newAddress();
+  await goesTo(order, { address });
+  await arrives(order);
+  assert.equal(await world.tokensOf(address, 'usdc'), order.toAmount);
+});
+
+test('a destination that screening stops gets nothing, unless two people let it go past that', async () => {
+  const order = await refusedPurchase();
+  const { address } = MAGIC_HOLDS;
+  const stopped = await retries(order, { address });
+  assert.equal(stopped.status, 202);
+  assert.deepEqual(status(await agrees(stopped.body.proposal)), [409, 'destination_held']);
+  assert.equal(await world.stateOf(order), 'payout_held');
+  assert.equal((await payouts(order)).length, 1, 'nothing is created before the screener has answered');
+  assert.equal((await openCases(order)).length, 1, 'its case stays open');
+  await goesTo(order, { address, pastHits: true });
+  await arrives(order);
+});
+
+test('the books agree with bank and chain', async () => {
+  await world.reconciles();
+});
+
+const status = ({ status: code, body }: Awaited<ReturnType<typeof retries>>) => [code, body.reason];
+
+async function account(customer: StoryCustomer, fiatAccount: string): Promise<string> {
+  const given = { customerId: customer.id, fiatAccount, ifsc: 'HDFC0000001' };
+  return (await world.told('bank/addFiatAccount', given)).fiatAccountId ?? '';
+}
+const inEuros = async ({ id: customerId }: StoryCustomer) =>
+  await world.told('bank/addFiatAccount', { customerId, iban: 'DE89370400440532013000' });
