@@ -134,8 +134,7 @@ export function requireRefundable({ state }: Order): void {
 
 /**
  * Sends a payout that the rail rejected again, under a new payout id, to where the last attempt went. Not when its deposit has been
- * reversed since: that
- * order can only be refunded.
+ * reversed since: that order can only be refunded.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */

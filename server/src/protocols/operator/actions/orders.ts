@@ -540,8 +540,6 @@ async function refusedTo(tx: Tx, input: To & { order: bigint }): Promise<To> {
   return { address: refundAddress ?? undefined, fiatAccountId: refundAccountId ?? undefined };
 }
 
-const isNamed = ({ address: to, fiatAccountId }: To): boolean => to !== undefined || fiatAccountId !== undefined;
-
 function requireDestination(to: To): void {
   if (!isNamed(to)) throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
 }
