@@ -17,7 +17,7 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6::jsonb, $7)`,
   page: `select id, at, action, subject, api_key, link, facts from partner_activity
     where partner_id = $1 and ($2::text is null or api_key = $2) and ($3::text is null or action = $3)
-      and at >= coalesce($4::timestamptz, '-infinity')
+      and at >= coalesce($4::timestamptz, '-infinity') and at < coalesce($7::timestamptz, 'infinity')
       and (at, id) < (coalesce((select at from partner_activity where id = $5), 'infinity'), coalesce($5::bigint, 0))
     order by at desc, id desc limit $6`,
   began: 'select at from partner_activity_began',

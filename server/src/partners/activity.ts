@@ -85,7 +85,7 @@ export function cutOff(error: unknown): Refusal | undefined {
 /** Maximum page size. */
 export const MAX_ACTIVITY = 200;
 
-/** What a partner, or one of its keys, did since a time, newest first. */
+/** What a partner, or one of its keys, did in a span of time, newest first. */
 export async function activityOf(
   tx: Tx,
   input: {
@@ -93,13 +93,15 @@ export async function activityOf(
     apiKey?: string | undefined;
     action?: ActivityKind | undefined;
     since?: Date | undefined;
+    /** Only what was done before. */
+    until?: Date | undefined;
     /** Only those older than this one. */
     below?: bigint | undefined;
     limit: number;
   },
 ): Promise<Activity[]> {
-  const { partnerId, apiKey = null, action = null, since = null, below = null, limit } = input;
-  const rows = await tx.rows<ActivityRow>(sql.page, [partnerId, apiKey, action, since, below, limit]);
+  const { partnerId, apiKey = null, action = null, since = null, until = null, below = null, limit } = input;
+  const rows = await tx.rows<ActivityRow>(sql.page, [partnerId, apiKey, action, since, below, limit, until]);
   return rows.map((row) => ({
     id: row.id,
     at: row.at,

@@ -25,6 +25,7 @@ plays('part-paid-and-gone', 'Forty per cent is paid, and the customer is gone fo
   await scene.isIn(sale, 'on_hold');
   world.clock.advance(WEEK_MS);
   await scene.caseOpens('on_hold');
+  await scene.caseOpens('overdue', 'overdue');
   says(`The deadline passes. The order takes the part as its deposit and waits for a person: the answer \`hold\` of the policy
 \`underpaid\`. A week later finn comes to its case.`);
   await types('npm run operator -- cases --kind on_hold');

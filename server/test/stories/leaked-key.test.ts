@@ -144,6 +144,15 @@ describe('a key that leaked', () => {
     );
     const one = await vic.reads(`${path()}/activity?action=account.added&limit=1&since=${since}`);
     assert.deepEqual([one.body.activity.length, one.body.next], [1, null]);
+    const until = one.body.activity[0].at;
+    const earlier = await vic.reads(`${path()}/activity?since=${since}&until=${until}`);
+    assert.ok(earlier.body.activity.length > 0, 'nothing was done before the account was added');
+    assert.ok(
+      earlier.body.activity.every(({ at }: Came) => at < until),
+      'activity at or after `until` is listed',
+    );
+    const turned = await vic.reads(`${path()}/activity?since=${until}&until=${since}`);
+    assert.deepEqual([turned.status, turned.body.fields], [400, { until: 'must be after since' }]);
     const first = await vic.reads(`${path()}/activity?limit=2`);
     const second = await vic.reads(`${path()}/activity?limit=2&below=${first.body.next}`);
     assert.ok(

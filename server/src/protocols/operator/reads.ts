@@ -228,6 +228,8 @@ export const READS: readonly Read[] = [
     async answer(_deps, tx, { partner, key, limit: most = 50, ...rest }) {
       if ((await findPartner(tx, { id: partner })) === undefined) throw new Refusal('unknown_partner');
       if (key !== undefined && (await findKey(tx, key))?.partnerId !== partner) throw new Refusal('unknown_key');
+      if (rest.since !== undefined && rest.until !== undefined && rest.until <= rest.since)
+        throw new Refusal('malformed_field', { fields: { until: 'must be after since' } });
       const found = await activityOf(tx, { partnerId: partner, apiKey: key, ...rest, limit: most + 1 });
       const activity = found.slice(0, most);
       const next = found.length > most ? activity.at(-1)?.id : null;

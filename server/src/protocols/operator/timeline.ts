@@ -65,9 +65,8 @@ export async function timeline(tx: Tx, orderId: bigint, rails: Parameters<typeof
   for (const one of traced.payouts) {
     const about = { kind: one.purpose, amount: money(one.units, one.asset) };
     const paid = one.reference === null ? {} : { reference: one.reference };
-    lines.push({ ...about, at: one.createdAt, what: `${one.id} written for ${one.rail}` });
-    if (one.submittedAt !== null)
-      lines.push({ ...about, ...paid, at: one.submittedAt, what: `${one.id} taken by the rail` });
+    lines.push({ ...about, at: one.createdAt, what: `${one.id} created for ${one.rail}` });
+    if (one.submittedAt !== null) lines.push({ ...about, ...paid, at: one.submittedAt, what: `${one.id} submitted` });
     if (one.unknownSince !== null)
       lines.push({ ...about, at: one.unknownSince, what: `${one.id} unknown since then (${one.why ?? ''})` });
     if (one.endedAt !== null) {
@@ -76,7 +75,7 @@ export async function timeline(tx: Tx, orderId: bigint, rails: Parameters<typeof
     }
   }
   for (const one of traced.refunds) {
-    const what = `refund ${one.id} of deposit ${one.depositId}, wanted by ${one.requestedBy}: ${one.why}, now ${one.state}`;
+    const what = `refund ${one.id} of deposit ${one.depositId}, requested by ${one.requestedBy}: ${one.why}, now ${one.state}`;
     lines.push({ at: one.createdAt, kind: 'refund', what, amount: money(one.netUnits, one.asset) });
   }
   for (const { depositId, madeBy, madeAt, confirmedAt, confirmedAddress } of traced.returnLinks) {

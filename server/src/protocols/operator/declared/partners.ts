@@ -159,7 +159,7 @@ export const PARTNERS = {
       partner: id,
       key: optional(about(keyName, 'Only what this key did')),
       action: optional(about(oneOf(ACTIVITIES), 'Only of this kind')),
-      since: optional(time),
+      ...{ since: optional(time), until: optional(time) },
       ...{ below: optional(id), limit: limit(MAX_ACTIVITY) },
     },
     table: { list: 'activity', columns: ['id', 'at', 'action', 'subject', 'apiKey', 'link', 'facts'] },
