@@ -5,6 +5,7 @@
  * error, and not a mutant that was found. A seed has found it when it shows a violation of a kind that fits the bug, and when
  * the same seed with the same orders is clean on the source as it is.
  */
+import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -71,7 +72,7 @@ const MUTANTS: readonly Mutant[] = [
       {
         file: PAYOUTS,
         from: 'return await recordStillUnknown(context, tx, payout, sent.why);',
-        to: "return await refuse(context, tx, payout, 'never_arrived');",
+        to: "return await reject(context, tx, payout, 'never_arrived');",
       },
     ],
   },
@@ -868,6 +869,48 @@ export function misplaced(): string[] {
         .map(({ file }) => `${name}: what it changes in ${file} does not stand there once`),
     ),
   ];
+}
+
+/** What TypeScript says of a name, a property or a module that is not there. A planted bug may break any other rule of types. */
+const NO_SUCH_NAME = /error TS(?:2304|2305|2307|2551|2552|2724): /;
+
+/**
+ * Planted bugs that name what the source does not have any more, in sentences: each would only throw, and show nothing. Every
+ * changed file lies beside the one it was made from, in a copy, and TypeScript reads them all at once.
+ */
+export function misnamed(): string[] {
+  const copy = mkdtempSync(join(tmpdir(), 'cloverleaf-planted-'));
+  try {
+    for (const part of ['server/src', 'server/test', 'scripts', 'bench', 'tsconfig.json', 'package.json'])
+      cpSync(join(root, part), join(copy, part), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    const owners = new Map<string, string>();
+    for (const [at, { name, changes }] of MUTANTS.entries()) {
+      const changed = changes.filter(({ file }) => file.endsWith('.ts'));
+      for (const file of new Set(changed.map((change) => change.file))) {
+        const beside = join('server', file.replace(/\.ts$/, `.planted${at}.ts`));
+        owners.set(beside, name);
+        const own = changed.filter((change) => change.file === file);
+        const text = own.reduce(
+          (before, { from, to }) => before.replace(from, () => to),
+          readFileSync(join(root, 'server', file), 'utf8'),
+        );
+        writeFileSync(join(copy, beside), text);
+      }
+    }
+    const tsc = join(root, 'node_modules', '.bin', 'tsc');
+    const { stdout, error } = spawnSync(process.execPath, [tsc, '--noEmit', '-p', '.'], {
+      cwd: copy,
+      encoding: 'utf8',
+    });
+    if (error !== undefined) throw error;
+    return stdout
+      .split('\n')
+      .filter((line) => NO_SUCH_NAME.test(line))
+      .map((line) => `${owners.get(line.slice(0, line.indexOf('('))) ?? 'no planted bug'}: ${line}`);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
 }
 
 function plant(copy: string, { name, changes }: Mutant): void {

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import type { Noted } from './actors.ts';
 import { overpaid } from './checks.ts';
 import { type Fixture, prepareFixture } from './ground.ts';
-import { misplaced } from './mutants.ts';
+import { misnamed, misplaced } from './mutants.ts';
 import { TOKENS } from './outside.chain.ts';
 import type { World } from './process.ts';
 import { type Outcome, parting, simulate } from './run.ts';
@@ -121,4 +121,8 @@ test('coins that nobody asked for go back once', () => {
 
 test('each planted bug still has its place in the source', () => {
   assert.deepEqual(misplaced(), []);
+});
+
+test('each planted bug names only what the source has', () => {
+  assert.deepEqual(misnamed(), []);
 });
