@@ -70,7 +70,7 @@ async function settleAs(
 }
 
 const isCancel = ({ adapter }: Engine, row: found.FoundMovement): boolean => {
-  const call = adapter.cancelCall?.(row.wallet);
+  const call = adapter.account?.cancelCall?.(row.wallet);
   return call !== undefined && row.target === call.target && row.value === call.value && row.data?.length === 0;
 };
 

@@ -4,7 +4,7 @@
  */
 import type { Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
-import { type Call, type Fee, NotSigned, type SignedBefore } from './chain.adapter.ts';
+import { type Call, type Fee, NotSigned, type Prepared, type SignedBefore } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import * as found from './chain.adopt.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
@@ -21,11 +21,12 @@ const SIGNED_TOLD_AFTER_MS = 10 * 60_000;
  */
 export async function signedSince(engine: Engine, nonce: bigint): Promise<SignedBefore[] | undefined> {
   const { adapter, rail, db, log } = engine;
+  const { account } = adapter;
   const all: SignedBefore[] = [];
-  if (adapter.signedFrom === undefined || !(await db.asSystem((tx) => found.isUnlooked(tx, rail, HOT)))) return all;
+  if (account?.signedFrom === undefined || !(await db.asSystem((tx) => found.isUnlooked(tx, rail, HOT)))) return all;
   try {
     for (let from = nonce; ; ) {
-      const some = await adapter.signedFrom(HOT, from);
+      const some = await account.signedFrom(HOT, from);
       all.push(...some);
       const last = some.at(-1);
       if (last === undefined) return all;
@@ -104,7 +105,7 @@ export async function signedOtherwise(
   { wallet, nonce }: { wallet: string; nonce: bigint },
 ): Promise<void> {
   const { adapter, rail, chain, db, log } = engine;
-  const before = (await adapter.signedFrom?.(wallet, nonce))?.find((one) => one.nonce === nonce);
+  const before = (await adapter.account?.signedFrom?.(wallet, nonce))?.find((one) => one.nonce === nonce);
   if (before === undefined || wallet === HOT) return;
   await db.asSystem(async (tx) => {
     await sendStore.lockNonce(tx, rail, wallet, nonce);
@@ -153,17 +154,18 @@ export async function tellSigned(engine: Engine, tx: Tx, pending: bigint): Promi
  */
 export async function sendCancel(engine: Engine, row: found.FoundMovement): Promise<void> {
   const { adapter, rail, pace, db, log } = engine;
-  const call = adapter.cancelCall?.(row.wallet);
-  if (call === undefined || row.nonce === null || !adapter.canSend(row.wallet)) return;
+  const { account } = adapter;
+  const call = account?.cancelCall?.(row.wallet);
+  if (account === undefined || call === undefined || row.nonce === null || !adapter.canSend(row.wallet)) return;
   const sentMs = row.cancel_sent_at === null ? Number.POSITIVE_INFINITY : Date.now() - row.cancel_sent_at.getTime();
   if (sentMs < pace.rebroadcastMs) return;
-  const { mined } = await adapter.nonces(row.wallet);
+  const { mined } = await account.nonces(row.wallet);
   if (mined > row.nonce) return;
   if (row.cancel_fee === null) await makeWay(engine, row.wallet, mined, row.nonce);
   try {
     const fee = await feeOfCancel(engine, row, call);
     if (fee === undefined) return;
-    const { raw, hash } = await adapter.sign(row.wallet, call, row.nonce, fee);
+    const { raw, hash } = await adapter.sign(row.wallet, call, preparedAt(row.nonce, fee));
     await db.asSystem((tx) => found.noteCancelSent(tx, row.id, fee));
     const answer = await adapter.broadcast(raw);
     log.warn({ rail, nonce: row.nonce, hash, taken: answer.taken }, 'an empty transfer is sent under the nonce');
@@ -195,13 +197,17 @@ async function makeWay(engine: Engine, wallet: string, mined: bigint, below: big
 /** Higher each time, because the competing transaction may have offered more. */
 async function feeOfCancel(
   engine: Engine,
-  { wallet, cancel_fee }: found.FoundMovement,
+  { wallet, nonce, cancel_fee }: found.FoundMovement,
   call: Call,
 ): Promise<Fee | undefined> {
   const { adapter, rail, log } = engine;
-  if (cancel_fee !== null) return (await adapter.raise(wallet, call, cancel_fee)) ?? cancel_fee;
-  const estimate = await adapter.estimate(wallet, call);
-  if ('fee' in estimate) return estimate.fee;
-  log.warn({ rail, why: estimate.rejected }, 'no empty transfer can be sent');
+  const none = new Set<string>();
+  if (cancel_fee !== null && nonce !== null)
+    return (await adapter.replace(wallet, call, preparedAt(nonce, cancel_fee), none))?.fee ?? cancel_fee;
+  const prepared = await adapter.prepare(wallet, call, none);
+  if ('fee' in prepared) return prepared.fee;
+  log.warn({ rail, why: prepared.rejected }, 'no empty transfer can be sent');
   return undefined;
 }
+
+const preparedAt = (nonce: bigint, fee: Fee): Prepared => ({ slots: [String(nonce)], deadline: null, body: null, fee });

@@ -64,8 +64,9 @@ export async function lookForUnknown(engine: Engine): Promise<boolean> {
 /** For the paying wallet. @throws Unavailable */
 async function findNonces(engine: Engine): Promise<void> {
   const { adapter, rail, db } = engine;
-  if (!adapter.canSend(HOT)) return;
-  const { mined, pending } = await adapter.nonces(HOT);
+  const { account } = adapter;
+  if (account === undefined || !adapter.canSend(HOT)) return;
+  const { mined, pending } = await account.nonces(HOT);
   const unused = await surelyUnused(engine, mined);
   const signed = await signedSince(engine, mined);
   await db.asSystem(async (tx) => {
@@ -93,7 +94,7 @@ async function readFound(engine: Engine, row: found.FoundMovement): Promise<void
   if (finalized < 0n) return;
   const sent =
     row.hash !== null
-      ? await adapter.sentAs(row.wallet, row.hash)
+      ? await adapter.sentAs?.(row.wallet, row.hash)
       : await underNonce(engine, row, row.nonce ?? 0n, from, finalized);
   if (sent === undefined || sent.block > finalized) return;
   await db.asSystem((tx) => fill(engine, tx, row, sent));
@@ -116,12 +117,13 @@ async function underNonce(
   finalized: bigint,
 ): Promise<SentTransaction | undefined> {
   const { adapter, db } = engine;
-  const sent = await adapter.sentUnder(row.wallet, nonce, from, finalized);
-  if (sent !== 'no state') return sent;
+  const { account } = adapter;
+  const sent = await account?.sentUnder(row.wallet, nonce, from, finalized);
+  if (account === undefined || sent !== 'no state') return sent === 'no state' ? undefined : sent;
   const begin = row.searched_to === null ? from : row.searched_to + 1n;
   const end = begin + SEARCHED - 1n < finalized ? begin + SEARCHED - 1n : finalized;
   if (begin > end) return undefined;
-  const there = (await adapter.sentIn(row.wallet, begin, end)).find((one) => one.nonce === nonce);
+  const there = (await account.sentIn(row.wallet, begin, end)).find((one) => one.nonce === nonce);
   if (there === undefined) await db.asSystem((tx) => found.noteSearched(tx, row.id, end));
   return there;
 }
@@ -133,7 +135,7 @@ async function underNonce(
  */
 export async function readByHash(engine: Engine, hash: string): Promise<bigint> {
   const { adapter, rail, db } = engine;
-  const sent = await adapter.sentAs(HOT, hash);
+  const sent = await adapter.sentAs?.(HOT, hash);
   const cursor = await db.asSystem((tx) => store.cursorOf(tx, rail));
   if (sent === undefined || sent.block > (cursor?.finalized ?? -1n))
     throw new Refusal('does_not_fit', { why: 'no final block holds a transaction of our wallet under this hash' });

@@ -7,7 +7,7 @@
  */
 import { onClock } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
-import type { Block, Transfer } from './chain.adapter.ts';
+import { type Block, NATIVE, type Transfer } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { noteHash } from './chain.adopt.store.ts';
 import { changed } from './chain.branch.ts';
@@ -34,7 +34,10 @@ export async function arrivalsIn(
   const hashes = new Map(blocks.map((block) => [block.hash, block.number]));
   const transfers = await adapter.transfers(blocks, [...contracts.keys()]);
   for (const { blockHash, block } of transfers) if (hashes.get(blockHash) !== block) throw changed(engine);
-  const moving = transfers.filter((transfer) => transfer.units > 0n && contracts.has(transfer.contract));
+  const moving = transfers.filter(
+    // What a wallet sends to itself is change.
+    ({ units, contract, from, to }) => units > 0n && contracts.has(contract) && !(contract === NATIVE && from === to),
+  );
   const recipients = [...new Set(moving.map((transfer) => transfer.to))];
   const watched = await db.asSystem((tx) => addressStore.watchedAnywhere(tx, rail, recipients));
   // Ours only if the same number has the same address here: then we have its key.
@@ -119,9 +122,11 @@ export async function giveUpOrphaned(engine: Engine, tx: Tx): Promise<void> {
   }
 }
 
-export async function confirmDeposits(engine: Engine, tx: Tx, head: Block): Promise<void> {
+export async function confirmDeposits(engine: Engine, tx: Tx, head: Block, finalized: bigint): Promise<void> {
   const { adapter, rail, chain, clock, report } = engine;
-  const reached = await depositStore.confirmReached(tx, rail, chain, adapter.finality, head.number, clock.now());
+  const upTo = adapter.saysFinal === true ? finalized : head.number;
+  const at = { finality: adapter.finality, head: head.number, upTo };
+  const reached = await depositStore.confirmReached(tx, rail, chain, at, clock.now());
   for (const deposit of reached) {
     await report(tx, {
       type: 'deposit_confirmed',

@@ -17,10 +17,13 @@ import { assert } from '../base/errors.ts';
 import type { Block, ChainAdapter } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { branchOf } from './chain.branch.ts';
+import { contractsOf } from './chain.contracts.ts';
 import * as depositStore from './chain.deposits.store.ts';
 import { arrivalsIn, confirmDeposits, giveUpOrphaned, keepLost, reportCredits, takeDeposit } from './chain.deposits.ts';
 import { type Engine, haltRail } from './chain.engine.ts';
 import * as store from './chain.store.ts';
+
+type Head = Awaited<ReturnType<ChainAdapter['head']>>;
 
 export interface Step {
   /** The node has no further blocks. */
@@ -60,8 +63,7 @@ export async function followStep(engine: Engine): Promise<Step> {
 
   const { ancestor, fresh } = branch;
   const head = fresh.at(-1) ?? ancestor;
-  const contracts = new Map(assets.flatMap((asset) => (asset.contract === null ? [] : [[asset.contract, asset.code]])));
-  const { deposits, credits } = await arrivalsIn(engine, fresh, contracts);
+  const { deposits, credits } = await arrivalsIn(engine, fresh, contractsOf(adapter, assets));
   const caughtUp = head.number >= node.newest.number;
 
   await db.asSystem(async (tx) => {
@@ -85,9 +87,8 @@ export async function followStep(engine: Engine): Promise<Step> {
       await depositStore.noteCredit(tx, rail, { external_id, tx_hash: txHash, payer: from, asset, units, block });
     }
     if (caughtUp) await giveUpOrphaned(engine, tx);
-    await confirmDeposits(engine, tx, head);
-    const depth = head.number - finality;
-    const finalized = depth > cursor.finalized ? depth : cursor.finalized;
+    const finalized = finalAt(engine, node, head, cursor.finalized);
+    await confirmDeposits(engine, tx, head, finalized);
     await store.moveCursor(tx, rail, {
       chainId: node.chainId,
       genesisHash: node.genesisHash,
@@ -107,11 +108,7 @@ export async function followStep(engine: Engine): Promise<Step> {
  *
  * @param finalized -1 when there was no step before
  */
-export async function begin(
-  engine: Engine,
-  node: Awaited<ReturnType<ChainAdapter['head']>>,
-  finalized: bigint,
-): Promise<Step> {
+export async function begin(engine: Engine, node: Head, finalized: bigint): Promise<Step> {
   const { adapter, rail, db, clock } = engine;
   const finality = BigInt(adapter.finality);
   const top = finalized >= 0n && finalized < node.newest.number ? finalized : node.newest.number;
@@ -131,6 +128,14 @@ export async function begin(
     });
   });
   return { caughtUp: false, halted: false };
+}
+
+/** The newest block that no reorg may replace any more. What was final stays so, whatever a node says later. */
+function finalAt({ adapter }: Engine, node: Head, head: Block, before: bigint): bigint {
+  const said = node.final ?? head.number - BigInt(adapter.finality);
+  // Blocks that we have not read yet are not final to us.
+  const depth = said < head.number ? said : head.number;
+  return depth > before ? depth : before;
 }
 
 async function halted(engine: Engine, why: string): Promise<Step> {

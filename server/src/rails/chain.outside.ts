@@ -9,6 +9,7 @@
 import { Unavailable } from '../base/errors.ts';
 import type { Block, Transfer } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
+import { contractsOf } from './chain.contracts.ts';
 import type { Engine } from './chain.engine.ts';
 import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
@@ -51,7 +52,7 @@ async function movementsAfter(outside: Outside, after: string): Promise<Movement
   const upTo = cursor.finalized < limit ? cursor.finalized : limit;
   const at = await blockOf(outside, upTo > done ? upTo : done);
   if (upTo <= done) return { movements: [], upTo: after, at: at.at, more: false };
-  const contracts = new Map(assets.flatMap((one) => (one.contract === null ? [] : [[one.contract, one.code]])));
+  const contracts = contractsOf(adapter, assets);
   const found = await between(outside, done + 1n, upTo, [...contracts.keys()]);
   const tokens = await tokenMovements(outside, found, contracts);
   const native = assets.find((one) => one.native)?.code;
@@ -68,7 +69,7 @@ export async function opening(
   const { adapter, wallets, paying } = outside;
   const movements: Movement[] = [];
   for (const { code, contract, native } of assets) {
-    if (native) continue;
+    if (native && adapter.showsNative !== true) continue;
     const [units] = (await adapter.balancesAt?.(block, contract, [paying])) ?? [];
     if (units !== undefined && units > 0n)
       movements.push({ name: otherName(outside, code), wallet: wallets.payouts, asset: code, units });
@@ -133,7 +134,10 @@ async function nativeMovements(outside: Outside, after: bigint, upTo: bigint, as
   const { adapter, rail, db, wallets, paying } = outside;
   const sends = await db.asSystem((tx) => sendStore.sendsAround(tx, rail, after, upTo, wallets.payouts));
   if (sends.length === 0) return [];
-  const receipts = await adapter.receipts(sends.map(({ hash }) => hash));
+  const fates = await adapter.fates(
+    sends.map(({ wallet, hash }) => ({ wallet, versions: [{ hash, ...UNKNOWN }] })),
+    undefined,
+  );
   const indexes = sends.flatMap(({ wallet }) => indexOf(wallet) ?? []);
   const { addresses, watched } = await db.asSystem(async (tx) => ({
     addresses: await addressStore.addressesOfIndexes(tx, rail, indexes),
@@ -144,16 +148,17 @@ async function nativeMovements(outside: Outside, after: bigint, upTo: bigint, as
     ),
   }));
   return sends.flatMap(({ wallet, key, hash, target, value }, at): Movement[] => {
-    const receipt = receipts[at];
-    if (receipt === undefined || receipt.block <= after || receipt.block > upTo) return [];
-    const moved = receipt.succeeded ? value : 0n;
+    const receipt = fates[at];
+    if (receipt?.is !== 'included' || receipt.block <= after || receipt.block > upTo) return [];
+    // Where blocks show native coin, what was moved is among the transfers.
+    const moved = receipt.succeeded && adapter.showsNative !== true ? value : 0n;
     const index = indexOf(wallet);
     const common = { name: `${hash}:coin`, asset, key };
     return [
       {
         ...common,
         wallet: index === undefined ? wallets.payouts : wallets.deposits,
-        place: index === undefined ? paying : (addresses.get(index) ?? ''),
+        ...(adapter.showsNative === true ? {} : { place: index === undefined ? paying : (addresses.get(index) ?? '') }),
         units: -receipt.cost - moved,
       },
       ...(moved > 0n && watched.has(target)
@@ -168,11 +173,13 @@ async function holdingsAt(outside: Outside, at: string, all: boolean): Promise<H
   const block = BigInt(at);
   const assets = await db.asSystem((tx) => addressStore.assetsOf(tx, chain));
   const found: Holding[] = [];
+  // Its movements cannot all be seen: the rest of the balance is one of them.
+  const isSearched = (native: boolean): boolean => native && adapter.showsNative !== true;
   for (const { code, contract, native } of assets) {
     const units = (await adapter.balancesAt?.(block, contract, [paying]))?.[0];
     if (units === undefined) return undefined;
     const own = { wallet: wallets.payouts, asset: code, units };
-    found.push(native ? { ...own, place: paying, remainder: otherName(outside, code) } : own);
+    found.push(isSearched(native) ? { ...own, place: paying, remainder: otherName(outside, code) } : own);
   }
   const sums = new Map(assets.map(({ code }) => [code, 0n]));
   for (let after = -1n, count = 0; ; ) {
@@ -181,7 +188,7 @@ async function holdingsAt(outside: Outside, at: string, all: boolean): Promise<H
     for (const { code, contract, native } of assets) {
       const units = page.length === 0 ? [] : await adapter.balancesAt?.(block, contract, addresses);
       if (units === undefined) return undefined;
-      if (!native)
+      if (!isSearched(native))
         sums.set(
           code,
           units.reduce((sum, one) => sum + one, sums.get(code) ?? 0n),
@@ -198,7 +205,7 @@ async function holdingsAt(outside: Outside, at: string, all: boolean): Promise<H
     if (count >= FEW && !all) return found;
   }
   for (const { code, native } of assets)
-    if (!native) found.push({ wallet: wallets.deposits, asset: code, units: sums.get(code) ?? 0n });
+    if (!isSearched(native)) found.push({ wallet: wallets.deposits, asset: code, units: sums.get(code) ?? 0n });
   return found;
 }
 
@@ -210,6 +217,9 @@ async function blockOf(outside: Outside, number: bigint): Promise<Block> {
   if (block === undefined) throw new Unavailable(rail, `the node has no block ${number}`);
   return block;
 }
+
+/** Only the receipt is asked for, and it needs neither. */
+const UNKNOWN = { slots: [], deadline: null };
 
 /** Number of the deposit address in a wallet's name. */
 function indexOf(wallet: string): bigint | undefined {

@@ -1,30 +1,32 @@
 /**
  * Sends: money leaving one of our wallets on a chain, once per key.
  *
- * A send is stored as a row first. Its nonce is reserved and written with it in one transaction; then it is signed; then the
- * signed bytes are stored; then they are broadcast. After a crash at any point the row is there, and the next worker
- * continues from it: same nonce, same recipient and amount, same bytes. Once a signer has been asked about a key, the key
- * keeps its nonce for ever, so it can happen only once on the chain.
+ * A send is stored as a row first. Its slots (a nonce, outpoints) or its deadline are reserved and written with it in one
+ * transaction; then it is signed; then the signed bytes are stored; then they are broadcast. After a crash at any point the
+ * row is there, and the next worker continues from it: same slots, same recipient and amount, same bytes. Once a signer has
+ * been asked about a version, it keeps its slots for ever, so it can happen only once on the chain; and a version that has
+ * only a deadline is followed by another one only when it is proved absent.
  *
- * Unmined bytes are broadcast again (nodes restart and forget), and after a while a version with a higher fee is written,
- * signed and stored beside them. Every version is watched, and the one that is mined counts.
+ * A transfer that must be rejected is rejected before a slot is reserved: a gap in the nonces would hold up every later send.
  *
- * A transfer that must be rejected is rejected before a nonce is reserved: a gap in the nonces would hold up every later
- * send.
- *
- * Whether a send may leave is checked again right before it is signed, however long ago its nonce was reserved, and signed
+ * Whether a send may leave is checked again right before it is signed, however long ago its slots were reserved, and signed
  * bytes that arrive much later are discarded. A send that may not leave releases its reservation, provided no signer was
  * asked about it: the next send takes the nonce, and if later sends wait for it, the treasury sends the smallest transfer
  * under it (treasury/sweeps.ts). Once a signer was asked, the reservation stays, because signed bytes may exist; the check
  * before signing is repeated each time all the same.
+ *
+ * Not here: what becomes of a send once it is broadcast (chain.watch.ts), and how nonces are taken (chain.nonces.ts).
  */
+import type { Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';
-import { type Call, NotSigned } from './chain.adapter.ts';
+import type { AssetCode } from '../base/money.ts';
+import { type Call, NotSigned, type SendAsked } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { signedOtherwise } from './chain.adopt.signed.ts';
 import { hindrance, isUnlooked } from './chain.adopt.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
-import { firstNonce, NONCE_GAP, noteGap, suspectForeign } from './chain.nonces.ts';
+import { isOwn, SANDBOX_KEY, SWEEP_KEY } from './chain.keys.ts';
+import { lockWallet, suspectForeign, takeNonce, whyUnknown } from './chain.nonces.ts';
 import type { SendVersion } from './chain.sends.store.ts';
 import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
@@ -32,13 +34,6 @@ import type { PayoutStatus, Sending, Sent } from './rail.ts';
 
 /** How long after the gate's answer signed bytes may be stored: a signer answers within ten seconds or not at all. */
 const SIGNING_MS = 30_000;
-
-/** Keys of transfers without a payout: those of a simulated customer. No facts are reported of them. */
-export const SANDBOX_KEY = 'sandbox:';
-/** Keys of transfers between our own wallets. They are reported as such, and only when final. */
-export const SWEEP_KEY = 'sweep:';
-export const GAS_KEY = 'gas:';
-export const isOwn = (key: string): boolean => key.startsWith(SWEEP_KEY) || key.startsWith(GAS_KEY);
 
 export async function send(engine: Engine, wallet: string, sending: Sending): Promise<Sent> {
   try {
@@ -70,58 +65,61 @@ async function reserve(
   if (before.length > 0) return await carryOn(engine, sameCall(before, wallet, call));
   if (cursor?.halted_why) throw new Unavailable(rail, 'the line is halted');
 
-  const estimate = await adapter.estimate(wallet, call);
-  if ('rejected' in estimate) return { outcome: 'rejected', why: estimate.rejected };
-  const used = await adapter.nonces(wallet);
+  const prepared = await adapter.prepare(wallet, call, await slotsTaken(engine, wallet));
+  if ('rejected' in prepared) return { outcome: 'rejected', why: prepared.rejected };
+  const used = await adapter.account?.nonces(wallet);
   const reserved = await db.asSystem(async (tx) => {
-    const first = key.startsWith(SANDBOX_KEY) ? used.pending : await firstNonce(tx, used.pending);
-    const next = await sendStore.lockNonce(tx, rail, wallet, first);
+    const next = await lockWallet(engine, tx, { wallet, key, used });
     // Read under the lock: another process with the same key has either written its row or waits for ours.
     const there = await sendStore.versionsOf(tx, rail, key);
     if (there.length > 0) return there;
     // A worker that looks at the payout now treats this submission as over, and may have ended it.
     if (notAfter !== undefined && Date.now() > notAfter.getTime()) return 'the submission took too long';
     if (!key.startsWith(SANDBOX_KEY)) {
-      // The database is older than the chain, or another program has the key: what was sent is read and matched first,
-      // because it may be this very transfer.
-      if (used.mined > next) {
-        await noteGap(engine, tx, wallet, next, used.mined);
-        return 'nonces were used that are not in the books: what was sent under them is read first';
-      }
-      if (used.pending > next) return 'a transaction that is not in the books waits to be mined: it is read first';
-      // Bytes from the lost time that no node has now may come back, and pay what is paid here.
-      if (wallet === HOT && (await isUnlooked(tx, rail, wallet)))
-        return 'what the wallet signed in the time that a restore has lost is looked for first';
-      const found = await hindrance(tx, rail, wallet, { recipient: destination.address, asset });
-      if (found?.state === 'unread' && found.signed)
-        return `nonce ${found.nonce} was signed in the time that a restore has lost, and no final block holds it: movement ${found.id} ends first`;
-      if (found !== undefined)
-        return found.state === 'unread'
-          ? 'a transaction that is not in the books is read first'
-          : `movement ${found.id} paid the same recipient and is not in the books: it is matched first`;
+      const unknown = used && (await whyUnknown(engine, tx, { wallet, next, used }));
+      const why = unknown ?? (await whyLost(engine, tx, wallet, { recipient: destination.address, asset }));
+      if (why !== undefined) return why;
     }
-    if (used.mined - next > NONCE_GAP)
-      throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
-    const free = await sendStore.freeNonce(tx, rail, wallet);
-    if (free !== undefined && used.mined > free.nonce) {
-      await sendStore.takeNonce(tx, free.id, 'somebody outside');
-      await noteGap(engine, tx, wallet, free.nonce, free.nonce + 1n);
-      return 'a nonce that was given up was used: what was sent under it is read first';
-    }
-    if (free !== undefined) await sendStore.takeNonce(tx, free.id, key);
-    const nonce = free?.nonce ?? (used.mined > next ? used.mined : next);
-    await sendStore.reserveSend(
-      tx,
-      rail,
-      { wallet, nonce, key, version: 1, ...call, asset, units, fee: estimate.fee },
-      new Date(),
-    );
-    if (nonce >= next) await sendStore.setNextNonce(tx, rail, wallet, nonce + 1n);
+    const nonce = used === undefined ? null : await takeNonce(engine, tx, { wallet, key, next, used });
+    if (typeof nonce === 'string') return nonce;
+    // Only a send with no nonce is ever followed by another version of which none before may take effect.
+    const version = nonce === null ? await sendStore.nextVersion(tx, rail, key) : 1;
+    const send = { wallet, nonce, key, version, ...call, asset, units, ...prepared };
+    await sendStore.reserveSend(tx, rail, send, new Date());
     return await sendStore.versionsOf(tx, rail, key);
   });
   if (typeof reserved === 'string') throw new Unavailable(rail, reserved);
   return await carryOn(engine, sameCall(reserved, wallet, call));
 }
+
+/** Why nothing leaves a wallet while it is not known what it paid in the time that a restore has lost. */
+async function whyLost(
+  { rail }: Engine,
+  tx: Tx,
+  wallet: string,
+  to: { recipient: string; asset: AssetCode },
+): Promise<string | undefined> {
+  // Bytes from the lost time that no node has now may come back, and pay what is paid here.
+  if (wallet === HOT && (await isUnlooked(tx, rail, wallet)))
+    return 'what the wallet signed in the time that a restore has lost is looked for first';
+  const found = await hindrance(tx, rail, wallet, to);
+  if (found === undefined) return undefined;
+  if (found.state === 'unread' && found.signed)
+    return `nonce ${found.nonce} was signed in the time that a restore has lost, and no final block holds it: movement ${found.id} ends first`;
+  return found.state === 'unread'
+    ? 'a transaction that is not in the books is read first'
+    : `movement ${found.id} paid the same recipient and is not in the books: it is matched first`;
+}
+
+export const slotsTaken = async ({ adapter, rail, db }: Engine, wallet: string): Promise<Set<string>> =>
+  // The slot of an account chain is chosen under a lock, and by number.
+  adapter.account === undefined ? await db.asSystem((tx) => sendStore.slotsTaken(tx, rail, wallet)) : new Set();
+
+/** What is asked about a send: those of its versions that may have left. */
+export const askedOf = (versions: readonly SendVersion[]): SendAsked => ({
+  wallet: newestOf(versions).wallet,
+  versions: versions.flatMap(({ hash, slots, deadline }) => (hash === null ? [] : [{ hash, slots, deadline }])),
+});
 
 /** Continues from the send's current state. @throws Unavailable */
 export async function carryOn(engine: Engine, versions: SendVersion[]): Promise<Sent> {
@@ -133,7 +131,7 @@ export async function carryOn(engine: Engine, versions: SendVersion[]): Promise<
   if (raw === null || hash === null) {
     if (!adapter.canSend(newest.wallet)) throw new Unavailable(rail, 'no signer for this wallet here');
     // An earlier version may have reached the node already: refusing to sign a later one stops nothing.
-    const isAsked = newest.version === 1 && mayLeave !== undefined && !key.startsWith(SANDBOX_KEY);
+    const isAsked = versions.length === 1 && mayLeave !== undefined && !key.startsWith(SANDBOX_KEY);
     const why = isAsked ? await askAgain(engine, newest) : undefined;
     if (why !== undefined) return { outcome: 'unknown', why };
     const signed = await sign(engine, newest);
@@ -150,9 +148,9 @@ export async function carryOn(engine: Engine, versions: SendVersion[]): Promise<
   await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
   if (answer.taken) return { outcome: 'submitted', reference: hash };
   // Perhaps because it, or an earlier version, is in a block already.
-  const found = answer.nonceUsed ? await minedAmong(engine, versions) : undefined;
-  if (found !== undefined) return { outcome: 'submitted', reference: found.version.hash ?? hash };
-  if (answer.nonceUsed) await suspectForeign(engine, newest);
+  const mined = answer.slotUsed ? await minedAmong(engine, versions) : undefined;
+  if (mined !== undefined) return { outcome: 'submitted', reference: mined };
+  if (answer.slotUsed && newest.nonce !== null) await suspectForeign(engine, newest, newest.nonce);
   log.warn({ rail, key, version: newest.version, why: answer.why }, 'broadcast not taken');
   return { outcome: 'unknown', why: `not taken by the node: ${answer.why}` };
 }
@@ -190,16 +188,17 @@ async function askAgain(engine: Engine, version: SendVersion): Promise<string | 
 export async function sign(engine: Engine, version: SendVersion): Promise<{ raw: Buffer; hash: string }> {
   const { adapter, rail, db, report } = engine;
   try {
-    return await adapter.sign(version.wallet, await withIndex(engine, version), version.nonce, version.fee);
+    return await adapter.sign(version.wallet, await withIndex(engine, version), version);
   } catch (error) {
     const { id, key } = version;
     if (error instanceof NotSigned && error.declined) await db.asSystem((tx) => sendStore.markSigning(tx, id, false));
     if (error instanceof NotSigned && error.declined && !isOwn(key) && !key.startsWith(SANDBOX_KEY)) {
-      const why = `nonce ${version.nonce} is taken for it, and ${error.message}`;
+      const held = version.nonce === null ? 'it is reserved' : `nonce ${version.nonce} is taken for it`;
+      const why = `${held}, and ${error.message}`;
       await db.asSystem((tx) => report(tx, { type: 'payout_unknown', rail, key, why }));
     }
-    if (error instanceof NotSigned && error.declined && key.startsWith(SWEEP_KEY))
-      await signedOtherwise(engine, version);
+    if (error instanceof NotSigned && error.declined && key.startsWith(SWEEP_KEY) && version.nonce !== null)
+      await signedOtherwise(engine, { wallet: version.wallet, nonce: version.nonce });
     throw error;
   }
 }
@@ -234,7 +233,7 @@ export async function statusOf(engine: Engine, key: string): Promise<PayoutStatu
 async function statusOfUnsigned(engine: Engine, versions: SendVersion[]): Promise<PayoutStatus> {
   const { rail, db } = engine;
   const { key } = newestOf(versions);
-  let why = 'its nonce is reserved, and it is not signed yet';
+  let why = 'it is reserved, and not signed yet';
   try {
     const sent = await carryOn(engine, versions);
     if (sent.outcome === 'rejected') return sent;
@@ -249,13 +248,10 @@ async function statusOfUnsigned(engine: Engine, versions: SendVersion[]): Promis
   return hash === null ? { outcome: 'unknown', why } : { outcome: 'known', reference: hash };
 }
 
-async function minedAmong(engine: Engine, versions: readonly SendVersion[]) {
-  const { adapter } = engine;
-  const signed = versions.filter((version) => version.hash !== null);
-  const receipts = await adapter.receipts(signed.map((version) => version.hash ?? ''));
-  const at = receipts.findIndex((receipt) => receipt !== undefined);
-  const version = signed[at];
-  return version && { version };
+/** Hash of the version that a block contains. */
+async function minedAmong({ adapter }: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {
+  const [fate] = await adapter.fates([askedOf(versions)], undefined);
+  return fate?.is === 'included' ? fate.hash : undefined;
 }
 
 /** @see ChainRail.gasFor */

@@ -164,7 +164,7 @@ async function observe(engine: Engine, looked: { nativeAt: number }): Promise<{ 
   if (!isKnown) return { againInMs: pace.pollMs };
   if (performance.now() - looked.nativeAt >= pace.nativeEveryMs) {
     looked.nativeAt = performance.now();
-    await lookForNative(engine);
+    if (engine.adapter.showsNative !== true) await lookForNative(engine);
   }
   return { againInMs: pace.pollMs };
 }

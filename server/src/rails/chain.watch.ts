@@ -5,13 +5,14 @@
  * signed and stored beside them. Every version is watched, and the one that is mined counts.
  */
 import type { AssetCode } from '../base/money.ts';
-import { NotSigned, type Receipt } from './chain.adapter.ts';
+import { NotSigned, type Prepared, type Receipt } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import * as depositStore from './chain.deposits.store.ts';
-import type { Engine } from './chain.engine.ts';
+import { type Engine, haltRail } from './chain.engine.ts';
+import { isOwn, SANDBOX_KEY } from './chain.keys.ts';
 import type { SendVersion } from './chain.sends.store.ts';
 import * as sendStore from './chain.sends.store.ts';
-import { carryOn, isOwn, newestOf, SANDBOX_KEY, withIndex } from './chain.sends.ts';
+import { askedOf, carryOn, newestOf, slotsTaken, withIndex } from './chain.sends.ts';
 import * as store from './chain.store.ts';
 import type { RailFact } from './rail.ts';
 
@@ -25,30 +26,38 @@ const ABANDONED_MS = 5_000;
 /** Checks every open send once: mined, reorged out, stuck, or forgotten by the node. @throws Unavailable */
 export async function watchSends(engine: Engine): Promise<void> {
   const { adapter, rail, db, log, memory } = engine;
-  const { open, cursor } = await db.asSystem(async (tx) => ({
-    open: await sendStore.openSends(tx, rail, WATCHED),
-    cursor: await store.cursorOf(tx, rail),
-  }));
+  const { open, cursor, final } = await db.asSystem(async (tx) => {
+    const there = await store.cursorOf(tx, rail);
+    return {
+      open: await sendStore.openSends(tx, rail, WATCHED),
+      cursor: there,
+      // An account chain proves nothing by time.
+      final: adapter.account === undefined && there ? await store.blockAt(tx, rail, there.finalized) : undefined,
+    };
+  });
   if (open.length === 0 || cursor?.head_number === null || cursor?.halted_why !== null) return;
 
-  const signed = open.filter((version) => version.hash !== null);
-  const receipts = await adapter.receipts(signed.map((version) => version.hash ?? ''));
-  const receiptOf = new Map(signed.map((version, at) => [version.id, receipts[at]]));
+  const sends = [...Map.groupBy(open, (version) => version.key).values()];
+  const fates = await adapter.fates(sends.map(askedOf), final);
   const firstOpen = new Set<string>();
-  for (const versions of Map.groupBy(open, (version) => version.key).values()) {
-    const mined = versions.find((version) => receiptOf.get(version.id) !== undefined);
-    const receipt = mined && receiptOf.get(mined.id);
-    if (mined !== undefined && receipt !== undefined) {
+  for (const [at, versions] of sends.entries()) {
+    const fate = fates[at] ?? { is: 'open' };
+    const mined = fate.is === 'included' ? versions.find(({ hash }) => hash === fate.hash) : undefined;
+    if (mined !== undefined && fate.is === 'included') {
       memory.foreignSince.delete(mined.key);
-      await settle(engine, mined, receipt, cursor?.finalized ?? -1n);
+      await settle(engine, mined, fate, cursor?.finalized ?? -1n);
       continue;
     }
     // It was adopted when final: a node that does not show it is lagging, and there is nothing to send again.
     if (versions.some(({ found }) => found)) continue;
+    if (fate.is === 'absent') {
+      await endAbsent(engine, versions, fate.proof);
+      continue;
+    }
     const { wallet } = newestOf(versions);
-    // Only the lowest open nonce of a wallet can hold up the others.
+    // Where nonces are ordered, only the lowest open one of a wallet can hold up the others.
     try {
-      await nudge(engine, versions, !firstOpen.has(wallet));
+      await nudge(engine, versions, adapter.account === undefined || !firstOpen.has(wallet));
     } catch (error) {
       // Without its signer a rail still follows its chain, and broadcasts what was signed.
       if (!(error instanceof NotSigned)) throw error;
@@ -56,6 +65,27 @@ export async function watchSends(engine: Engine): Promise<void> {
     }
     firstOpen.add(wallet);
   }
+}
+
+/**
+ * None of the versions can ever take effect, so the send has none, and whoever asks about its key is told that it is absent:
+ * it may then be sent again, through the gate, under another slot or deadline.
+ */
+async function endAbsent(engine: Engine, versions: readonly SendVersion[], proof: string): Promise<void> {
+  const { rail, db, log } = engine;
+  const { key, wallet } = newestOf(versions);
+  const ids = versions.map(({ id }) => id);
+  await db.asSystem(async (tx) => {
+    const cursor = await store.lockCursor(tx, rail);
+    if (cursor?.halted_why === null) await sendStore.markAbsent(tx, rail, key, ids, proof);
+  });
+  log.warn({ rail, key, proof }, 'proved absent');
+  // A slot does not end by itself: a transaction that is not ours has used it.
+  if (versions.some(({ slots }) => slots.length > 0))
+    await haltRail(
+      engine,
+      `what wallet ${wallet} was to spend was spent by a transaction that is not ours (key ${key})`,
+    );
 }
 
 /** @param finalized the finalized block at the time before the receipt was requested */
@@ -77,7 +107,8 @@ async function settle(engine: Engine, version: SendVersion, receipt: Receipt, fi
       succeeded && !isOwn(version.key)
         ? await depositStore.confirmationsNeeded(tx, chain, version.asset, version.units, adapter.finality)
         : BigInt(adapter.finality) + 1n;
-    if (cursor.head_number - block + 1n < needed) return await sendStore.markMined(tx, version.id, block);
+    const isDeep = adapter.saysFinal === true ? block <= cursor.finalized : cursor.head_number - block + 1n >= needed;
+    if (!isDeep) return await sendStore.markMined(tx, version.id, block);
     const { ended, before } = await sendStore.endSend(tx, rail, version, {
       state: succeeded ? 'confirmed' : 'failed',
       block,
@@ -151,18 +182,22 @@ async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boole
     now - newest.reserved_at.getTime() >= pace.stuckMs &&
     versions.length < MAX_VERSIONS
   ) {
-    const fee = await raisedFee(engine, newest);
-    if (fee !== undefined) return await bump(engine, newest, fee);
+    const next = await replacement(engine, newest);
+    if (next !== undefined) return await bump(engine, newest, next);
     log.warn({ rail, key: newest.key, version: newest.version }, 'stuck at the highest fee allowed');
   }
+  // No block can include it any more: it is proved absent, or found, once that time is final.
+  if (newest.deadline !== null && now > newest.deadline.getTime()) return;
   if (wasMined || broadcastMs >= pace.rebroadcastMs) await carryOn(engine, versions);
 }
 
 /** If the signer does not answer, the versions it signed before are still broadcast. */
-async function raisedFee(engine: Engine, newest: SendVersion) {
+async function replacement(engine: Engine, newest: SendVersion): Promise<Prepared | undefined> {
   const { adapter } = engine;
+  const { wallet, slots, deadline, body, fee } = newest;
+  const taken = await slotsTaken(engine, wallet);
   try {
-    return await adapter.raise(newest.wallet, await withIndex(engine, newest), newest.fee);
+    return await adapter.replace(wallet, await withIndex(engine, newest), { slots, deadline, body, fee }, taken);
   } catch (error) {
     if (!(error instanceof NotSigned)) throw error;
     return undefined;
@@ -178,11 +213,11 @@ export async function unmined(engine: Engine, versions: readonly SendVersion[]):
   });
 }
 
-async function bump(engine: Engine, newest: SendVersion, fee: SendVersion['fee']): Promise<void> {
+async function bump(engine: Engine, newest: SendVersion, next: Prepared): Promise<void> {
   const { rail, db, log } = engine;
   log.info({ rail, key: newest.key, version: newest.version + 1 }, 'higher fee');
   const versions = await db.asSystem(async (tx) => {
-    await sendStore.reserveSend(tx, rail, { ...newest, version: newest.version + 1, fee }, new Date());
+    await sendStore.reserveSend(tx, rail, { ...newest, ...next, version: newest.version + 1 }, new Date());
     return await sendStore.versionsOf(tx, rail, newest.key);
   });
   await carryOn(engine, versions);

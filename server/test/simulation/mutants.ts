@@ -147,8 +147,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/rails/chain.watch.ts',
-        from: 'await sendStore.reserveSend(tx, rail, { ...newest, version: newest.version + 1, fee }, new Date());',
-        to: 'const nonce = await sendStore.lockNonce(tx, rail, newest.wallet, newest.nonce);\n      const added = await sendStore.reserveSend(tx, rail, { ...newest, nonce, version: newest.version + 1, fee }, new Date());\n      if (added) await sendStore.setNextNonce(tx, rail, newest.wallet, nonce + 1n);',
+        from: 'await sendStore.reserveSend(tx, rail, { ...newest, ...next, version: newest.version + 1 }, new Date());',
+        to: 'const nonce = await sendStore.lockNonce(tx, rail, newest.wallet, newest.nonce ?? 0n);\n      const added = await sendStore.reserveSend(tx, rail, { ...newest, ...next, nonce, version: newest.version + 1 }, new Date());\n      if (added) await sendStore.setNextNonce(tx, rail, newest.wallet, nonce + 1n);',
       },
     ],
   },
@@ -633,8 +633,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/rails/chain.adopt.signed.ts',
-        from: 'if (adapter.signedFrom === undefined || !',
-        to: 'if (adapter.signedFrom !== undefined || !',
+        from: 'if (account?.signedFrom === undefined || !',
+        to: 'if (account?.signedFrom !== undefined || !',
       },
     ],
   },
