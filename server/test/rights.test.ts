@@ -130,6 +130,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   chain_credits: ['insert, update, delete', `${RAIL}; a reorg takes what was not reported`],
   chain_deposits: ['insert, update', RAIL],
   chain_nonces: ['insert, update', RAIL],
+  chain_slots: ['insert', 'what a send uses up; it goes with its reservation'],
   chain_sends: ['insert, update, delete', 'what rails send; a reservation that no signer was asked for is given up'],
   chains: ['insert, update', RAIL],
   checkouts: ['insert, update', REQUESTS],

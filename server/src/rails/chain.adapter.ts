@@ -1,5 +1,6 @@
 /**
- * What an adapter provides to the engine in chain.ts: reading blocks, transfers and balances, and signing and sending.
+ * What an adapter provides to the engine in chain.ts: reading blocks, transfers and balances, and signing and sending. What
+ * holds for every family of chains, and what an account chain adds (docs/decisions/0058-chain-families.md).
  *
  * An adapter keeps no state and takes no database transaction; it asks a node and returns the node's answer. A late, broken
  * or self-contradicting answer is thrown as Unavailable. The engine decides what the answers mean.
@@ -27,7 +28,13 @@ export interface RailContext {
 
 export type SendAnswer = { outcome: 'pay' } | { outcome: 'wait' | 'hold'; why: string };
 
-export interface ChainAdapter {
+/**
+ * The contract of a chain, whatever its family: who it is, what is observed, targets, sends, and what reconciliation asks.
+ *
+ * A family adds what it has beyond that: an account chain its ordered nonces (`account`), a chain of outputs that its
+ * transfers show native coin (`showsNative`), a chain with deadlines that its sends have one.
+ */
+export interface ChainAdapter extends Observing, Targets, Sends, Reconciling {
   /** The rail's code and the chain's: `evm.matic20`, `matic20`. */
   readonly code: string;
   readonly chain: string;
@@ -41,20 +48,31 @@ export interface ChainAdapter {
   canSend(wallet: string): boolean;
   /** Whether its node has not been started yet: `Rail.isAsleep`. */
   isAsleep?(): boolean;
+  /** What only an account chain has: a wallet whose transactions are numbered, and mined in that order. */
+  readonly account?: AccountChain;
+}
 
-  /** Parses an address into our one spelling; undefined when it is not an address anybody can have meant. */
-  readAddress(text: string): string | undefined;
-  /** Whether the key of an address signed this text. Pure. */
-  isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
-  /** Address of a number. Pure. */
-  address(index: bigint): string;
-
-  /** The node's identity and its newest block, answered by one node at one time. */
-  head(): Promise<{ chainId: bigint; genesisHash: string; newest: Block }>;
+/** Reading blocks, and what they moved. */
+interface Observing {
+  /**
+   * The node's identity and its newest block, answered by one node at one time. `final`: the newest block that the chain
+   * itself calls final; a chain without such a word leaves it out, and `finality` counts.
+   */
+  head(): Promise<{ chainId: bigint; genesisHash: string; newest: Block; final?: bigint }>;
   /** Blocks `from` to `to`, in order, without gaps. */
   blocks(from: bigint, to: bigint): Promise<Block[]>;
-  /** Transfers of these contracts in exactly these blocks, found by block hash, so never those of another branch. */
+  /**
+   * Transfers of these contracts in exactly these blocks, found by block hash, so never those of another branch. Native coin
+   * too, where `showsNative`.
+   */
   transfers(blocks: readonly Block[], contracts: readonly string[]): Promise<Transfer[]>;
+  /**
+   * Blocks show each movement of native coin, as outputs or as transfers: `transfers` contains them under the contract
+   * `NATIVE`, and nothing is searched for by balance.
+   */
+  readonly showsNative?: boolean;
+  /** `head` says what is final, and nothing counts as confirmed before. */
+  readonly saysFinal?: boolean;
   /** Each transfer's position in its chain transaction: the same wherever the transaction is mined. */
   positions(transfers: readonly Transfer[]): Promise<number[]>;
   /**
@@ -67,28 +85,71 @@ export interface ChainAdapter {
   coinTo?(from: bigint, to: bigint, address: string): Promise<CoinPayment[]>;
   /** Whether there is a contract at an address; nobody may own the same address on another chain. */
   hasCode?(address: string): Promise<boolean>;
-  /** For reconciliation: transfers of these contracts in a range of final blocks, requested by number and not by hash. */
+  /** Current price of one unit of gas, in native units. */
+  gasPrice(): Promise<bigint>;
+}
+
+/** Where customers pay. */
+interface Targets {
+  /** Parses an address into our one spelling; undefined when it is not an address anybody can have meant. */
+  readAddress(text: string): string | undefined;
+  /** Whether the key of an address signed this text. Pure. */
+  isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
+  /** Address of a number, derived from a public key. Pure. */
+  address(index: bigint): string;
+}
+
+/**
+ * Sends. What makes one happen once is of two kinds, and a chain has one of them or both. A *slot* is used up by the
+ * transaction: a nonce, an outpoint, a sequence number. All versions of a send share one, so at most one of them takes effect,
+ * and a version with a higher fee may go out at any time. A *deadline* is a time after which no block can include the
+ * transaction: a second version may be made only when the first is proved absent.
+ */
+interface Sends {
+  /** Builds the call of a transfer. Pure. `rejected` for a recipient that nobody can have meant. */
+  call(contract: string | null, to: string, units: bigint): Call | { rejected: string };
+  /**
+   * Checks whether the signer or the chain would reject it, and says what it will occupy and cost. An account chain leaves
+   * `slots` empty: the engine takes the next nonce in the transaction that writes the row.
+   *
+   * @param taken slots of the wallet that other sends have
+   */
+  prepare(wallet: string, call: Call, taken: ReadonlySet<string>): Promise<Prepared | { rejected: string }>;
+  /** What a call may cost at most if sent now, and how much native coin the wallet has. */
+  gasFor(wallet: string, call: Call): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
+  /** Signs; the hash is known before anything is broadcast. @throws NotSigned */
+  sign(wallet: string, call: Call, prepared: Prepared): Promise<{ raw: Buffer; hash: string }>;
+  /** @throws Unavailable when it is unknown whether the node has taken it */
+  broadcast(raw: Buffer): Promise<Broadcast>;
+  /**
+   * The next version of a send, with a higher fee, that the mempool accepts in place of `before`; it keeps its slots and may
+   * add some. Undefined at the cap, when the wallet could not pay it, or on a chain whose sends are never replaced while they
+   * are alive.
+   */
+  replace(wallet: string, call: Call, before: Prepared, taken: ReadonlySet<string>): Promise<Prepared | undefined>;
+  /**
+   * What became of these sends.
+   *
+   * @param final the newest block of the branch we follow that no reorg can replace: a proof of absence may lean on it and on
+   *              nothing newer
+   */
+  fates(sends: readonly SendAsked[], final: Block | undefined): Promise<Fate[]>;
+}
+
+/** What reconciliation asks, independently of what we stored. Without the first two a rail is never reconciled. */
+interface Reconciling {
+  /** Transfers of these contracts in a range of final blocks, requested by number and not by hash. */
   transfersBetween?(from: bigint, to: bigint, contracts: readonly string[]): Promise<Transfer[]>;
   /** Balances at a block, in a token or in native coin; undefined when the node no longer has that state. */
   balancesAt?(block: bigint, contract: string | null, addresses: readonly string[]): Promise<bigint[] | undefined>;
-  /** Current price of one unit of gas, in native units. */
-  gasPrice(): Promise<bigint>;
+  /** What a wallet of ours sent under a hash; undefined when no block contains it, or another wallet sent it. */
+  sentAs?(wallet: string, hash: string): Promise<SentTransaction | undefined>;
+}
 
-  /** Builds the call of a transfer. Pure. `rejected` for a recipient that nobody can have meant. */
-  call(contract: string | null, to: string, units: bigint): Call | { rejected: string };
-  /** Checks whether the signer or the chain would reject it, and proposes a fee. */
-  estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { rejected: string }>;
-  /** What a call may cost at most if sent now, and how much native coin the wallet has. */
-  gasFor(wallet: string, call: Call): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
-  /**
-   * A higher fee that the mempool accepts as a replacement of `fee`; undefined at the cap, or when the wallet could not pay
-   * it.
-   */
-  raise(wallet: string, call: Call, fee: Fee): Promise<Fee | undefined>;
+/** Ordered nonces, and what can be asked by them. */
+export interface AccountChain {
   /** Nonces used in mined blocks, and including those waiting in the node's mempool. */
   nonces(wallet: string): Promise<{ mined: bigint; pending: bigint }>;
-  sign(wallet: string, call: Call, nonce: bigint, fee: Fee): Promise<{ raw: Buffer; hash: string }>;
-  broadcast(raw: Buffer): Promise<Broadcast>;
   /**
    * What its signer has signed for a wallet under nonces from this one on, mined or not, in order; only the first ones when
    * there are many. Absent when no signer keeps a journal. @throws NotSigned
@@ -98,8 +159,6 @@ export interface ChainAdapter {
    * An empty transfer from the wallet to itself: it uses up a nonce, so that nothing else signed under it can be mined. Pure.
    */
   cancelCall?(wallet: string): Call;
-  receipts(hashes: readonly string[]): Promise<(Receipt | undefined)[]>;
-
   /**
    * What a wallet of ours sent under a nonce, in blocks `from` to `to`, `from` being below it. Undefined when it is in none
    * of them; 'no state' when the node cannot say how many nonces were used at an earlier block.
@@ -107,9 +166,35 @@ export interface ChainAdapter {
   sentUnder(wallet: string, nonce: bigint, from: bigint, to: bigint): Promise<SentTransaction | undefined | 'no state'>;
   /** Everything a wallet of ours sent in these blocks, by reading the blocks whole. */
   sentIn(wallet: string, from: bigint, to: bigint): Promise<SentTransaction[]>;
-  /** What a wallet of ours sent under a hash; undefined when no block contains it, or another wallet sent it. */
-  sentAs(wallet: string, hash: string): Promise<SentTransaction | undefined>;
 }
+
+/** The contract of native coin in a `Transfer`. */
+export const NATIVE = '';
+
+/** What a version of a send occupies and costs, before it is signed. Stored with its row. */
+export interface Prepared {
+  /** What it uses up, in the family's spelling: a nonce, `<hash>:<output>`. No other send of the wallet has one of them. */
+  slots: readonly string[];
+  /** After this no block can include it; null when it stays valid. In the chain's time. */
+  deadline: Date | null;
+  /** What is signed, where it cannot be built again from the call: a body with a reference block. */
+  body: Buffer | null;
+  fee: Fee;
+}
+
+/** A send whose fate is asked: its versions that may have left, oldest first. */
+export interface SendAsked {
+  wallet: string;
+  versions: readonly { hash: string; slots: readonly string[]; deadline: Date | null }[];
+}
+
+export type Fate =
+  /** Not in a block, and it may still get there. */
+  | { is: 'open' }
+  /** One of its versions is in a block. `succeeded: false`: included and failed, which costs and moves nothing. */
+  | ({ is: 'included'; hash: string } & Receipt)
+  /** None of its versions is in a final block, and none ever can be. `proof` says why, in words that go into the trace. */
+  | { is: 'absent'; proof: string };
 
 /** A signed transfer. `contract` null is native coin. */
 export interface SignedBefore {
@@ -122,7 +207,8 @@ export interface SignedBefore {
 /** A transaction from one of our wallets, as mined. */
 export interface SentTransaction {
   hash: string;
-  nonce: bigint;
+  /** Null on a chain without ordered nonces. */
+  nonce: bigint | null;
   block: bigint;
   blockAt: Date;
   /** '' when it created a contract. */
@@ -215,8 +301,8 @@ export type Fee = Readonly<Record<string, string>>;
 
 export type Broadcast =
   | { taken: true }
-  /** `nonceUsed`: a block already contains a transaction of this wallet with this nonce, ours or not. */
-  | { taken: false; nonceUsed: boolean; why: string };
+  /** `slotUsed`: a block already contains a transaction of this wallet that has used one of its slots, ours or not. */
+  | { taken: false; slotUsed: boolean; why: string };
 
 export interface Receipt {
   block: bigint;

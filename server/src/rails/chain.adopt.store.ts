@@ -6,6 +6,11 @@ import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Fee, SentTransaction } from './chain.adapter.ts';
 
+/** Rows per run; the next run takes the rest. */
+export const AT_ONCE = 2_000;
+/** A block's time may be behind that of the process that created the payout. */
+export const SKEW_MS = 15_000;
+
 export type FoundState = 'unread' | 'open' | 'adopted' | 'foreign' | 'cancelled';
 
 /**
@@ -189,13 +194,14 @@ export const unsentPayouts = (tx: Tx, rail: string): Promise<Candidate[]> =>
     `select id as key, address as recipient, asset, units, order_id as "orderId", refund_id as "refundId", created_at as "createdAt"
        from payouts p
       where rail = $1 and ended_at is null and address is not null
-        and not exists (select from chain_sends s where s.rail = $1 and s.key = p.id)
+        and not exists (select from chain_sends s where s.rail = $1 and s.key = p.id and s.state <> 'absent')
       order by created_at limit 5000`,
     [rail],
   );
 
 export const hasSend = async (tx: Tx, rail: string, key: string): Promise<boolean> =>
-  (await tx.row('select from chain_sends where rail = $1 and key = $2 limit 1', [rail, key])) !== undefined;
+  (await tx.row(`select from chain_sends where rail = $1 and key = $2 and state <> 'absent' limit 1`, [rail, key])) !==
+  undefined;
 
 /** Matches it with a send of ours: written as if we had sent it, final, and settled by its receipt like any other. */
 export async function adoptAs(
@@ -206,12 +212,13 @@ export async function adoptAs(
   await tx.run(
     `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, state, block,
                               reserved_at, broadcast_at, found)
-     select rail, wallet, nonce, $2, $3, target, data, value, $4, $5, fee, hash, 'mined', block, block_at, block_at, true
-       from found_movements where id = $1`,
+     select rail, wallet, nonce, $2,
+            greatest($3, (select coalesce(max(s.version), 0) + 1 from chain_sends s where s.rail = f.rail and s.key = $2)), target, data, value, $4, $5, fee, hash, 'mined', block, block_at, block_at, true
+       from found_movements f where id = $1`,
     [found.id, as.key, as.version, as.asset, as.units],
   );
   await tx.run(
-    `insert into chain_nonces (rail, wallet, next) select rail, wallet, nonce + 1 from found_movements where id = $1
+    `insert into chain_nonces (rail, wallet, next) select rail, wallet, nonce + 1 from found_movements where id = $1 and nonce is not null
      on conflict (rail, wallet) do update set next = greatest(chain_nonces.next, excluded.next)`,
     [found.id],
   );

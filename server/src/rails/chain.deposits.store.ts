@@ -93,14 +93,20 @@ const SUM = (deposit: string) => `greatest((select sum(s.units) from chain_depos
               where s.rail = ${deposit}.rail and s.block = ${deposit}.block and s.payer = ${deposit}.payer
                 and s.asset = ${deposit}.asset and s.reversed_at is null))`;
 
-/** Marks deposits deep enough below `head`, for the sum they are part of, as confirmed, each once. */
-export const confirmReached = (tx: Tx, rail: string, chain: string, finality: number, head: bigint, at: Date) =>
+/** Marks deposits up to a block, deep enough below `head` for the sum they are part of, as confirmed, each once. */
+export const confirmReached = (
+  tx: Tx,
+  rail: string,
+  chain: string,
+  { finality, head, upTo }: { finality: number; head: bigint; upTo: bigint },
+  at: Date,
+) =>
   tx.rows<ChainDeposit & { home_rail: string | null }>(
     `update chain_deposits d set confirmed_at = $5
       where rail = $1 and confirmed_at is null and reversed_at is null and not orphaned
-        and $4::bigint - block + 1 >= ${NEEDED('$2', 'd.asset', SUM('d'), '$3::integer')}
+        and block <= $6 and $4::bigint - block + 1 >= ${NEEDED('$2', 'd.asset', SUM('d'), '$3::integer')}
       returning ${DEPOSIT}, (select home_rail from deposit_addresses a where a.rail = d.rail and a.address = d.address)`,
-    [rail, chain, finality, head, at],
+    [rail, chain, finality, head, at, upTo],
   );
 
 export interface Depth {

@@ -1,9 +1,10 @@
 /**
- * Sends of our wallets: reserved under a nonce, signed, mined, confirmed, each with its versions.
+ * Sends of our wallets: reserved with their slots, signed, mined, confirmed, each with its versions.
  */
 import type { Tx } from '../base/db.ts';
+import { Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
-import type { Call, Fee } from './chain.adapter.ts';
+import type { Call, Prepared } from './chain.adapter.ts';
 
 /** Follows a final send again: it is broadcast again when no block contains it. */
 export const broadcastAgain = (tx: Tx, rail: string, key: string): Promise<number> =>
@@ -11,18 +12,18 @@ export const broadcastAgain = (tx: Tx, rail: string, key: string): Promise<numbe
     `update chain_sends set state = 'mined', reported_at = null where rail = $1 and key = $2 and state = 'confirmed'`,
     [rail, key],
   );
-export type SendState = 'reserved' | 'signed' | 'mined' | 'confirmed' | 'failed' | 'replaced';
+export type SendState = 'reserved' | 'signed' | 'mined' | 'confirmed' | 'failed' | 'replaced' | 'absent';
 
-/** One version of a send: versions of one key share nonce, target, data and value. */
-export interface SendVersion extends Call {
+/** One version of a send: versions of one key share target, data and value, and a slot while one of them may take effect. */
+export interface SendVersion extends Call, Prepared {
   id: bigint;
   wallet: string;
-  nonce: bigint;
+  /** Null on a chain without ordered nonces. */
+  nonce: bigint | null;
   key: string;
   version: number;
   asset: AssetCode;
   units: bigint;
-  fee: Fee;
   hash: string | null;
   raw: Buffer | null;
   state: SendState;
@@ -37,10 +38,23 @@ export interface SendVersion extends Call {
 }
 
 const SEND =
-  'id, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, raw, state, block, why, reserved_at, broadcast_at, found, signing_at';
+  'id, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, raw, state, block, why, reserved_at, broadcast_at, found, signing_at, deadline, body, case when nonce is null then slots else array[nonce::text] end as slots';
 
+/** The versions that may take effect or have: those proved absent are not among them. */
 export const versionsOf = (tx: Tx, rail: string, key: string) =>
-  tx.rows<SendVersion>(`select ${SEND} from chain_sends where rail = $1 and key = $2 order by version`, [rail, key]);
+  tx.rows<SendVersion>(
+    `select ${SEND} from chain_sends where rail = $1 and key = $2 and state <> 'absent' order by version`,
+    [rail, key],
+  );
+
+/** The version that comes next, after those proved absent, too. */
+export const nextVersion = async (tx: Tx, rail: string, key: string): Promise<number> =>
+  ((
+    await tx.row<{ last: number | null }>('select max(version) as last from chain_sends where rail = $1 and key = $2', [
+      rail,
+      key,
+    ])
+  )?.last ?? 0) + 1;
 
 /** Whether a block contains it, as far as we know. */
 export const isMined = async (tx: Tx, rail: string, key: string): Promise<boolean> =>
@@ -49,16 +63,20 @@ export const isMined = async (tx: Tx, rail: string, key: string): Promise<boolea
     key,
   ])) !== undefined;
 
-/** Every version of the open sends, lowest nonce first. */
+/** Every version of the open sends, lowest nonce first. Those proved absent are not among them. */
 export const openSends = (tx: Tx, rail: string, limit: number) =>
   tx.rows<SendVersion>(
     `select ${SEND} from chain_sends where rail = $1 and key in (
        select key from chain_sends where rail = $1 and state in ('reserved', 'signed', 'mined') order by id limit $2)
+       and state <> 'absent'
      order by wallet, nonce, version`,
     [rail, limit],
   );
 
-/** The wallet's next nonce, with its row locked; `first` when the wallet has never sent through us. */
+/**
+ * The wallet's next nonce, with its row locked; `first` when the wallet has never sent through us. The row locks a wallet
+ * without nonces, too: its next one stays 0.
+ */
 export async function lockNonce(tx: Tx, rail: string, wallet: string, first: bigint): Promise<bigint> {
   await tx.run('insert into chain_nonces (rail, wallet, next) values ($1, $2, $3) on conflict do nothing', [
     rail,
@@ -76,24 +94,90 @@ export async function setNextNonce(tx: Tx, rail: string, wallet: string, next: b
   await tx.run('update chain_nonces set next = $3 where rail = $1 and wallet = $2', [rail, wallet, next]);
 }
 
-/** @returns false when this version already exists */
-export async function reserveSend(
-  tx: Tx,
-  rail: string,
-  send: Pick<
-    SendVersion,
-    'wallet' | 'nonce' | 'key' | 'version' | 'target' | 'data' | 'value' | 'asset' | 'units' | 'fee'
-  >,
-  at: Date,
-): Promise<boolean> {
-  const { wallet, nonce, key, version, target, data, value, asset, units, fee } = send;
+type Reserved =
+  | keyof Prepared
+  | 'wallet'
+  | 'nonce'
+  | 'key'
+  | 'version'
+  | 'target'
+  | 'data'
+  | 'value'
+  | 'asset'
+  | 'units';
+
+/**
+ * Writes a version with the slots that it takes.
+ *
+ * @returns false when this version already exists
+ * @throws Unavailable when another send has one of the slots: nothing of the transaction remains
+ */
+export async function reserveSend(tx: Tx, rail: string, send: Pick<SendVersion, Reserved>, at: Date): Promise<boolean> {
+  const { wallet, nonce, key, version, target, data, value, asset, units, fee, deadline, body } = send;
+  // A nonce is its own slot.
+  const slots = nonce === null ? send.slots : [];
   const added = await tx.run(
-    `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, reserved_at, signing_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, null) on conflict (rail, key, version) do nothing`,
-    [rail, wallet, nonce, key, version, target, data, value, asset, units, JSON.stringify(fee), at],
+    `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, reserved_at, signing_at, slots, deadline, body)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, null, $13, $14, $15) on conflict (rail, key, version) do nothing`,
+    [
+      rail,
+      wallet,
+      nonce,
+      key,
+      version,
+      target,
+      data,
+      value,
+      asset,
+      units,
+      JSON.stringify(fee),
+      at,
+      slots,
+      deadline,
+      body,
+    ],
   );
+  if (added > 0 && slots.length > 0) await takeSlots(tx, rail, { wallet, key, version, slots });
   return added > 0;
 }
+
+async function takeSlots(
+  tx: Tx,
+  rail: string,
+  { wallet, key, version, slots }: Pick<SendVersion, 'wallet' | 'key' | 'version' | 'slots'>,
+): Promise<void> {
+  await tx.run(
+    `insert into chain_slots (rail, wallet, slot, key, version) select $1, $2, slot, $3, $4 from unnest($5::text[]) slot
+     on conflict (rail, wallet, slot) do nothing`,
+    [rail, wallet, key, version, slots],
+  );
+  const others = await tx.row<{ slot: string }>(
+    'select slot from chain_slots where rail = $1 and wallet = $2 and slot = any($3::text[]) and key <> $4 limit 1',
+    [rail, wallet, slots, key],
+  );
+  if (others !== undefined) throw new Unavailable(rail, 'another send has taken what this one would use up');
+}
+
+/** Slots of a wallet that a send has, and that no final block is known to have used. */
+export async function slotsTaken(tx: Tx, rail: string, wallet: string): Promise<Set<string>> {
+  const rows = await tx.rows<{ slot: string }>(
+    `select t.slot from chain_slots t join chain_sends s on s.rail = t.rail and s.key = t.key and s.version = t.version
+      where t.rail = $1 and t.wallet = $2
+        and not exists (select from chain_sends e
+                         where e.rail = t.rail and e.key = t.key and e.state in ('confirmed', 'failed')
+                           and e.block <= (select finalized from chains where rail = $1))`,
+    [rail, wallet],
+  );
+  return new Set(rows.map(({ slot }) => slot));
+}
+
+/** None of these versions is in a final block, and none ever can be. */
+export const markAbsent = (tx: Tx, rail: string, key: string, ids: readonly bigint[], proof: string): Promise<number> =>
+  tx.run(
+    `update chain_sends set state = 'absent', why = $4
+      where rail = $1 and key = $2 and id = any($3::bigint[]) and state in ('reserved', 'signed', 'mined', 'replaced')`,
+    [rail, key, ids, proof],
+  );
 
 /** A send whose reservation may still be released, locked; undefined when it was released. */
 export const lockSend = (tx: Tx, id: bigint): Promise<Pick<SendVersion, 'raw' | 'state' | 'signing_at'> | undefined> =>
@@ -103,7 +187,7 @@ export const lockSend = (tx: Tx, id: bigint): Promise<Pick<SendVersion, 'raw' | 
 export const markSigning = (tx: Tx, id: bigint, isAsked: boolean): Promise<number> =>
   tx.run('update chain_sends set signing_at = case when $2 then clock_timestamp() end where id = $1', [id, isAsked]);
 
-/** Releases a reservation of which no signer was asked; its nonce is free. */
+/** Releases a reservation of which no signer was asked; its nonce, or its slots, are free. */
 export async function releaseSend(
   tx: Tx,
   rail: string,
@@ -111,6 +195,7 @@ export async function releaseSend(
   why: string,
 ): Promise<void> {
   await tx.run('delete from chain_sends where id = $1', [id]);
+  if (nonce === null) return;
   await tx.run('insert into released_nonces (rail, wallet, nonce, key, why) values ($1, $2, $3, $4, $5)', [
     rail,
     wallet,

@@ -169,9 +169,11 @@ const ASKED: Record<string, (of: ChainAdapter) => Promise<void>> = {
     for (const at of await of.positions([TRANSFER]))
       assert.ok(Number.isSafeInteger(at) && at >= 0, `${at} is a position`);
   },
-  async receipts(of) {
-    for (const one of await of.receipts([TX])) {
-      if (one === undefined) continue;
+  async fates(of) {
+    const asked = { wallet: 'hot', versions: [{ hash: TX, slots: ['1'], deadline: null }] };
+    for (const one of await of.fates([asked], undefined)) {
+      assert.notEqual(one.is, 'absent', 'a node cannot prove that to an account chain');
+      if (one.is !== 'included') continue;
       number(one.block);
       hash(one.blockHash);
       units(one.cost);
@@ -182,12 +184,13 @@ const ASKED: Record<string, (of: ChainAdapter) => Promise<void>> = {
     assert.ok(price >= 0n && price <= 10n ** 12n);
   },
   async nonces(of) {
-    const { mined, pending } = await of.nonces('hot');
-    number(mined);
-    number(pending);
+    const used = await of.account?.nonces('hot');
+    assert.ok(used);
+    number(used.mined);
+    number(used.pending);
   },
-  async estimate(of) {
-    const found = await of.estimate('hot', { target: OURS, data: Buffer.alloc(0), value: 1n });
+  async prepare(of) {
+    const found = await of.prepare('hot', { target: OURS, data: Buffer.alloc(0), value: 1n }, new Set());
     if ('rejected' in found) assert.ok(found.rejected.length < 300);
     else assert.ok(BigInt(found.fee.price ?? '') <= 10n ** 12n);
   },

@@ -46,9 +46,7 @@ beforeEach(async () => {
   Object.assign(chain.adapter, {
     wallets: { hot: { address: '0xhot' } },
     canSend: () => true,
-    nonces: async () => says,
-    sentUnder: async () => sent,
-    sentIn: async () => [],
+    account: { nonces: async () => says, sentUnder: async () => sent, sentIn: async () => [] },
     blocks: async (from: bigint, to: bigint) =>
       (await asked.blocks(from, to)).map((block) => ({ ...block, at: new Date(block.at.getTime() + aheadMs) })),
   });
@@ -173,12 +171,12 @@ test('what was adopted is final: a node that does not show its receipt makes not
   );
   says = { mined: 1n, pending: 1n };
   // Nothing can be signed or broadcast on this chain: whoever tries to fails here.
-  chain.adapter.receipts = (async () => [undefined]) as never;
+  chain.adapter.fates = (async () => [{ is: 'open' }]) as never;
   await look();
   const [row] = await rows.query('select state, block::int as block from chain_sends');
   assert.deepEqual(row, { state: 'mined', block: 1 });
   const receipt = { block: 1n, blockHash: chain.at(1n).hash, cost: 0n, succeeded: true };
-  chain.adapter.receipts = (async () => [receipt]) as never;
+  chain.adapter.fates = (async () => [{ is: 'included', hash: '0xfound', ...receipt }]) as never;
   await look();
   assert.deepEqual(
     facts.map(({ type }) => type),

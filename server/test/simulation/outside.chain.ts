@@ -8,6 +8,7 @@ import {
   type Block,
   type Call,
   type ChainAdapter,
+  type Fate,
   NotSigned,
   PACE,
   type SentTransaction,
@@ -255,7 +256,7 @@ export function openChain(deps: {
       ...(faults.occurs('fee_too_low') ? { notBefore: deps.now() + chance.int(20_000, 120_000) } : {}),
     };
     if (contract !== CANCEL) deps.leaves({ to, contract, units: tx.units });
-    if (nonce < nextNonce()) return { taken: false, nonceUsed: true, why: 'nonce too low' };
+    if (nonce < nextNonce()) return { taken: false, slotUsed: true, why: 'nonce too low' };
     broadcasts.set(tx.hash, tx);
     if ((isKept(tx.hash) || !faults.occurs('mempool_forgets')) && !pool.some(({ hash }) => hash === tx.hash))
       pool.push(tx);
@@ -311,26 +312,23 @@ export function openChain(deps: {
         contract === null
           ? { rejected: 'only tokens here' }
           : { target: contract, data: Buffer.from(`${to} ${units}`), value: 0n },
-      estimate: (_wallet, call) =>
+      prepare: (_wallet, call) =>
         calls.make('node.estimate', () => {
           const { units } = decode(call);
           const has = balanceAt(head().number, call.target, HOT_ADDRESS);
           return has < units
             ? { rejected: 'would fail: exceeds balance' }
-            : { fee: { price: String(30n * 10n ** 9n) } };
+            : { slots: [], deadline: null, body: null, fee: { price: String(30n * 10n ** 9n) } };
         }),
       gasFor: async () => ({ needUnits: GAS * 30n * 10n ** 9n, hasUnits: COIN }),
-      raise: (_wallet, _call, fee) =>
-        calls.make('node.raise', () => ({ price: String((BigInt(fee['price'] ?? '0') * 5n) / 4n) })),
-      nonces: () =>
-        calls.make('node.nonces', () => {
-          const mined = nextNonce();
-          let pending = mined;
-          while (pool.some(({ nonce }) => nonce === pending)) pending += 1n;
-          return { mined, pending };
-        }),
-      sign: (_wallet, call, nonce, fee) =>
+      replace: (_wallet, _call, before) =>
+        calls.make('node.raise', () => ({
+          ...before,
+          fee: { price: String((BigInt(before.fee['price'] ?? '0') * 5n) / 4n) },
+        })),
+      sign: (_wallet, call, { slots: [slot = ''], fee }) =>
         calls.make('signer.sign', () => {
+          const nonce = BigInt(slot);
           const { to, units } = decode(call);
           const before = journal.get(nonce);
           const isSame = before?.to === to && before.contract === call.target && before.units === units;
@@ -340,35 +338,45 @@ export function openChain(deps: {
           const raw = Buffer.from(`${to} ${call.target} ${units} ${nonce} ${fee['price']}`);
           return { raw, hash: idOf(raw.toString()) };
         }),
-      signedFrom: (_wallet, nonce) =>
-        calls.make('signer.signed', () =>
-          [...journal]
-            .filter(([at]) => at >= nonce)
-            .toSorted(([a], [b]) => Number(a - b))
-            .slice(0, 3)
-            .map(([at, { to, contract, units }]) => ({
-              nonce: at,
-              contract: contract === CANCEL ? null : contract,
-              to,
-              units,
-            })),
-        ),
-      cancelCall: () => ({ target: CANCEL, data: Buffer.alloc(0), value: 0n }),
       broadcast: (raw) => calls.make('node.broadcast', () => broadcast(raw), 'actions'),
-      sentUnder: (_wallet, nonce, from, to) =>
-        calls.make('node.sent', () => sent(from, to).find((one) => one.nonce === nonce)),
-      sentIn: (_wallet, from, to) => calls.make('node.sent', () => sent(from, to)),
       sentAs: (_wallet, hash) =>
         calls.make('node.sent', () => sent(0n, head().number).find((one) => one.hash === hash)),
-      receipts: (hashes) =>
+      fates: (sends) =>
         calls.make('node.receipts', () =>
-          hashes.map((hash) => {
-            const found = canonical({ hash });
-            if (found === undefined) return undefined;
+          sends.map(({ versions }): Fate => {
+            const found = versions.flatMap(({ hash }) => canonical({ hash }) ?? [])[0];
+            if (found === undefined) return { is: 'open' };
             const { block, tx } = found;
-            return { block: block.number, blockHash: block.hash, succeeded: !tx.failed, cost: costOf(tx) };
+            const { number, hash: blockHash } = block;
+            return { is: 'included', hash: tx.hash, block: number, blockHash, succeeded: !tx.failed, cost: costOf(tx) };
           }),
         ),
+      account: {
+        nonces: () =>
+          calls.make('node.nonces', () => {
+            const mined = nextNonce();
+            let pending = mined;
+            while (pool.some(({ nonce }) => nonce === pending)) pending += 1n;
+            return { mined, pending };
+          }),
+        signedFrom: (_wallet, nonce) =>
+          calls.make('signer.signed', () =>
+            [...journal]
+              .filter(([at]) => at >= nonce)
+              .toSorted(([a], [b]) => Number(a - b))
+              .slice(0, 3)
+              .map(([at, { to, contract, units }]) => ({
+                nonce: at,
+                contract: contract === CANCEL ? null : contract,
+                to,
+                units,
+              })),
+          ),
+        cancelCall: () => ({ target: CANCEL, data: Buffer.alloc(0), value: 0n }),
+        sentUnder: (_wallet, nonce, from, to) =>
+          calls.make('node.sent', () => sent(from, to).find((one) => one.nonce === nonce)),
+        sentIn: (_wallet, from, to) => calls.make('node.sent', () => sent(from, to)),
+      },
     }),
     transfer(from, to, contract, units) {
       numbers += 1;

@@ -4,7 +4,14 @@
  */
 import { createHash } from 'node:crypto';
 import { Unavailable } from '../../src/base/errors.ts';
-import { type Block, type ChainAdapter, type ChainPace, PACE, type Transfer } from '../../src/rails/chain.adapter.ts';
+import {
+  type AccountChain,
+  type Block,
+  type ChainAdapter,
+  type ChainPace,
+  PACE,
+  type Transfer,
+} from '../../src/rails/chain.adapter.ts';
 
 export interface Paid {
   txHash: string;
@@ -77,16 +84,14 @@ export function fakeChain(options: { finality: number; pace?: Partial<ChainPace>
       addresses.map(() => 0n),
     gasPrice: async () => 1n,
     call: sendsNothing,
-    estimate: sendsNothing,
+    prepare: sendsNothing,
     gasFor: sendsNothing,
-    raise: sendsNothing,
-    nonces: sendsNothing,
     sign: sendsNothing,
     broadcast: sendsNothing,
-    receipts: sendsNothing,
-    sentUnder: sendsNothing,
-    sentIn: sendsNothing,
+    replace: sendsNothing,
+    fates: sendsNothing,
     sentAs: sendsNothing,
+    account: { nonces: sendsNothing, sentUnder: sendsNothing, sentIn: sendsNothing } as AccountChain,
   } satisfies ChainAdapter;
 
   return {

@@ -1,0 +1,10 @@
+/**
+ * Keys of sends that are no payouts, told apart by how they begin.
+ */
+
+/** Keys of transfers without a payout: those of a simulated customer. No facts are reported of them. */
+export const SANDBOX_KEY = 'sandbox:';
+/** Keys of transfers between our own wallets. They are reported as such, and only when final. */
+export const SWEEP_KEY = 'sweep:';
+export const GAS_KEY = 'gas:';
+export const isOwn = (key: string): boolean => key.startsWith(SWEEP_KEY) || key.startsWith(GAS_KEY);

@@ -1,0 +1,133 @@
+/**
+ * Nonces: how an account chain makes a send happen once. A wallet's transactions are numbered and mined in that order, so the
+ * next number is taken under a lock, numbers given back are taken first, and the numbers used on the chain are compared with
+ * the books before any is taken.
+ */
+import type { Tx } from '../base/db.ts';
+import { Unavailable } from '../base/errors.ts';
+import { wasRestored } from './ahead.store.ts';
+import * as found from './chain.adopt.store.ts';
+import { type Engine, HOT, haltRail } from './chain.engine.ts';
+import { SANDBOX_KEY } from './chain.keys.ts';
+import * as sendStore from './chain.sends.store.ts';
+import * as store from './chain.store.ts';
+
+/** A node that reports more unknown nonces than this is not trusted. */
+export const NONCE_GAP = 1_000n;
+/** How long a nonce may look used by a foreign transaction before the rail is halted for it. */
+const FOREIGN_NONCE_MS = 60_000;
+
+/** Nonces used in mined blocks, and including those that wait to be mined. */
+type Used = { mined: bigint; pending: bigint };
+
+/** Locks the wallet's row. @returns its next nonce; 0 on a chain without nonces */
+export async function lockWallet(
+  { rail }: Engine,
+  tx: Tx,
+  { wallet, key, used }: { wallet: string; key: string; used: Used | undefined },
+): Promise<bigint> {
+  const pending = used?.pending ?? 0n;
+  const first = key.startsWith(SANDBOX_KEY) ? pending : await firstNonce(tx, pending);
+  return await sendStore.lockNonce(tx, rail, wallet, first);
+}
+
+/**
+ * Why nothing is sent now: the database is older than the chain, or another program has the key. What was sent is read and
+ * matched first, because it may be this very transfer. The wallet's row is locked.
+ */
+export async function whyUnknown(
+  engine: Engine,
+  tx: Tx,
+  { wallet, next, used }: { wallet: string; next: bigint; used: Used },
+): Promise<string | undefined> {
+  if (used.mined > next) {
+    await noteGap(engine, tx, wallet, next, used.mined);
+    return 'nonces were used that are not in the books: what was sent under them is read first';
+  }
+  return used.pending > next ? 'a transaction that is not in the books waits to be mined: it is read first' : undefined;
+}
+
+/**
+ * Takes the lowest nonce that was given up, else the next one. The wallet's row is locked.
+ *
+ * @returns why none is taken now
+ */
+export async function takeNonce(
+  engine: Engine,
+  tx: Tx,
+  { wallet, key, next, used }: { wallet: string; key: string; next: bigint; used: Used },
+): Promise<bigint | string> {
+  const { rail } = engine;
+  if (used.mined - next > NONCE_GAP)
+    throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
+  const free = await sendStore.freeNonce(tx, rail, wallet);
+  if (free !== undefined && used.mined > free.nonce) {
+    await sendStore.takeNonce(tx, free.id, 'somebody outside');
+    await noteGap(engine, tx, wallet, free.nonce, free.nonce + 1n);
+    return 'a nonce that was given up was used: what was sent under it is read first';
+  }
+  if (free !== undefined) await sendStore.takeNonce(tx, free.id, key);
+  const nonce = free?.nonce ?? (used.mined > next ? used.mined : next);
+  if (nonce >= next) await sendStore.setNextNonce(tx, rail, wallet, nonce + 1n);
+  return nonce;
+}
+
+/**
+ * The node says that a block holds this nonce, and none of our versions is in a block. That may be a lagging index for a
+ * while, or a version signed after the backup this database came from, which is then adopted. If it persists, the wallet's
+ * key is used elsewhere, and a person has to find out whether this payout was made.
+ */
+export async function suspectForeign(
+  engine: Engine,
+  { key, wallet }: { key: string; wallet: string },
+  nonce: bigint,
+): Promise<void> {
+  const { foreignSince } = engine.memory;
+  const since = foreignSince.get(key) ?? Date.now();
+  foreignSince.set(key, since);
+  if (Date.now() - since < FOREIGN_NONCE_MS) return;
+  if (await suspectNonce(engine, wallet, nonce)) return;
+  await haltRail(engine, `nonce ${nonce} of wallet ${wallet} was used by a transaction that is not ours (key ${key})`);
+}
+
+/** A row of ours reserved this nonce, and a block has it under a hash that we did not store. */
+const suspectNonce = ({ db, rail }: Engine, wallet: string, nonce: bigint) =>
+  db.asSystem(async (tx) => {
+    await found.noteNonces(tx, rail, wallet, nonce, nonce + 1n);
+    return await found.isUnread(tx, rail, wallet, nonce);
+  });
+
+/** Nonces `next` (inclusive) to `used` (exclusive) are on the chain and not in the books. The wallet's row is locked. */
+export async function noteGap(engine: Engine, tx: Tx, wallet: string, next: bigint, used: bigint): Promise<void> {
+  const { rail, log } = engine;
+  if (used - next > NONCE_GAP)
+    throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
+  log.warn({ rail, wallet, from: Number(next), used: Number(used) }, 'nonces used that are not in the books');
+  await found.noteNonces(tx, rail, wallet, next, used);
+  await sendStore.setNextNonce(tx, rail, wallet, used);
+}
+
+/**
+ * The lowest unread nonce that this node reports as unused, if a final block newer than its discovery confirms that: a
+ * lagging node does not know what another one has seen.
+ */
+export async function surelyUnused(engine: Engine, mined: bigint): Promise<bigint | undefined> {
+  const { adapter, rail, db } = engine;
+  const { cursor, row } = await db.asSystem(async (tx) => ({
+    cursor: await store.cursorOf(tx, rail),
+    row: (await found.waitingFound(tx, rail, found.AT_ONCE)).find(
+      ({ wallet, state, signed, nonce, hash }) =>
+        wallet === HOT && state === 'unread' && !signed && hash === null && nonce !== null && nonce >= mined,
+    ),
+  }));
+  const finalized = cursor?.finalized ?? -1n;
+  if (row === undefined || row.nonce === null || finalized < 0n) return undefined;
+  const { nonce, found_at } = row;
+  const [block] = await adapter.blocks(finalized, finalized);
+  if (block === undefined || block.at.getTime() < found_at.getTime() + found.SKEW_MS) return undefined;
+  const from = await db.asSystem((tx) => found.searchFrom(tx, rail, HOT, nonce));
+  return (await adapter.account?.sentUnder(HOT, nonce, from, finalized)) === undefined ? nonce : undefined;
+}
+
+/** First nonce of a wallet that has never sent through these books: after a restore, its earlier transactions may be ours. */
+export const firstNonce = async (tx: Tx, pending: bigint): Promise<bigint> => ((await wasRestored(tx)) ? 0n : pending);

@@ -1,0 +1,34 @@
+/** What an EVM chain is made from: the options of one rail. */
+import type { Http } from '../../base/http.ts';
+import type { ChainPace } from '../chain.adapter.ts';
+import type { NodeUrl } from './rpc.ts';
+import type { Signer } from './signer.ts';
+
+export interface EvmOptions {
+  /** `evm.matic20` and `matic20`. */
+  code: string;
+  chain: string;
+  rpcUrl: NodeUrl;
+  /** Whether that node has not been started yet. */
+  isAsleep?: () => boolean;
+  /** Further nodes of the chain, used when that one does not answer. */
+  spareRpcUrls?: readonly string[];
+  chainId: bigint;
+  /** Extended public key whose children are the deposit addresses. */
+  xpub: string;
+  /** Wallets by name; `hot` pays customers. */
+  signers?: Readonly<Record<string, Signer>>;
+  /** Addresses of wallets whose signers are elsewhere: they are watched, and this process cannot send from them. */
+  addresses?: Readonly<Record<string, string>>;
+  /** Signers of the deposit addresses by number; only where sweeps are made. */
+  sweepSigner?: (index: bigint) => Signer;
+  /** Number of blocks below the head after which a block is treated as final. */
+  finality: number;
+  /** Maximum native units per unit of gas that are ever offered, and that a quote is ever charged. */
+  maxGasPrice: bigint;
+  pace?: Partial<ChainPace>;
+  deadlineMs?: number;
+  maxResponseBytes?: number;
+  /** HTTP client. */
+  http?: Http;
+}
