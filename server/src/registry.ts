@@ -35,7 +35,7 @@ import type { Verifier, VerifierAdapter, VerifierContext } from './verifiers/ver
 export type AnyBank = Bank & { openDesk?(context: DeskContext): ManualDesk };
 
 /** Connection data of the sandbox's bank. */
-type Brought = Omit<SimulatedBankSettings, 'deduplicates'>;
+type Brought = Omit<SimulatedBankSettings, 'deduplicatesForMs'>;
 
 export interface Lists {
   priceSources: readonly Adapter<PriceSource>[];

@@ -32,6 +32,17 @@ export const lastRestore = async (tx: Tx): Promise<Date | undefined> =>
   (await tx.row<{ at: Date | null }>('select max(restored_at) as at from restores'))?.at ?? undefined;
 
 /**
+ * Milliseconds since the oldest backup that was restored: what was sent since may be lost, and no longer ago than this.
+ * Undefined without a restore.
+ */
+export const msSinceLost = async (tx: Tx): Promise<number | undefined> =>
+  (
+    await tx.row<{ ms: number | null }>(
+      `select (extract(epoch from clock_timestamp() - min(backup_taken_at)) * 1000)::float8 as ms from restores`,
+    )
+  )?.ms ?? undefined;
+
+/**
  * Whether something was created after the first restore: if so, the restored books may have lost an earlier counterpart of
  * it.
  */

@@ -27,7 +27,7 @@ import { assert, Refusal, Unavailable } from '../base/errors.ts';
 import { enqueue } from '../base/jobs.ts';
 import type { Log } from '../base/log.ts';
 import type { AssetCode } from '../base/money.ts';
-import { isMadeSince, lastRestore, wasRestored } from './ahead.store.ts';
+import { isMadeSince, lastRestore, msSinceLost, wasRestored } from './ahead.store.ts';
 import {
   type BankLine,
   cursorAgeMs,
@@ -48,6 +48,7 @@ import {
   readToOf,
   type UnexplainedLine,
 } from './bank.store.ts';
+import { countsForMs } from './payouts.repeat.ts';
 import { findPayout, notePaidUnits, payoutByKey, requireOtherAmount } from './payouts.ts';
 import {
   type FollowOn,
@@ -66,8 +67,11 @@ import { findReference, makeReference } from './reference.ts';
 export interface BankAdapter {
   /** The rail's code, such as `bank.simulated`. */
   readonly code: string;
-  /** True only if the bank promises that two payment orders under one key are one payment. */
-  readonly deduplicates: boolean;
+  /**
+   * For how long the bank promises that two payment orders under one key are one payment, in milliseconds; 0 without such a
+   * promise, or if it states no duration. Never more than it states, and never Infinity. See Rail.deduplicatesForMs.
+   */
+  readonly deduplicatesForMs: number;
   /** The currencies of the account in the bank's spelling, and our assets for them: `{ INR: 'inr' }`. */
   readonly currencies: Readonly<Record<string, AssetCode>>;
   /** For a bank that does not allow our references: its own way to make and find them. */
@@ -175,11 +179,16 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
   const pollMs = context.pollMs ?? POLL_MS;
   const references = referencesOf(adapter);
   const take = readerOf(adapter, context);
+  const { deduplicatesForMs } = adapter;
+  assert(
+    deduplicatesForMs >= 0 && Number.isFinite(deduplicatesForMs),
+    `${adapter.code} recognises keys for a stated time`,
+  );
 
   return {
     code: adapter.code,
     kind: 'bank',
-    deduplicates: adapter.deduplicates,
+    deduplicatesForMs,
     wallets: { deposits: WALLET, payouts: WALLET },
     instructions: (index) => ({ target: references.make(index) }),
     payee: (asset) => adapter.payee(asset),
@@ -298,13 +307,13 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
 
   /**
    * After a restore the bank may have paid what these books have not sent. Its statement may have shown it before the payout
-   * was created again; a bank that does not deduplicate is asked first.
+   * was created again; a bank that may not recognise the keys of the lost time is asked first.
    */
   async function sendOnce(sending: Sending): Promise<Sent> {
     const { key } = sending;
     const { paid, isOlder } = await db.asSystem(async (tx) => ({
       paid: await explainByKey(tx, adapter.code, key, context.report),
-      isOlder: !adapter.deduplicates && (await wasRestored(tx)),
+      isOlder: ((await msSinceLost(tx)) ?? -1) >= countsForMs(deduplicatesForMs),
     }));
     if (paid) return { outcome: 'submitted' };
     if (!isOlder) return await adapter.send(sending);

@@ -111,7 +111,8 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     code: rail,
     kind: 'chain',
     chain,
-    deduplicates: true,
+    // Its nonce makes a second submission the same transaction.
+    deduplicatesForMs: Number.POSITIVE_INFINITY,
     wallets: { deposits: DEPOSITS, payouts: HOT },
     walletAddresses: Object.fromEntries(
       Object.entries(adapter.wallets).map(([name, wallet]) => [name, wallet.address]),

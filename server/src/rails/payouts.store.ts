@@ -31,6 +31,8 @@ export interface Payout {
   submissions: number;
   /** Milliseconds until the submission is over, negative afterwards; by the database's clock. Null before the first. */
   submitLeftMs: number | null;
+  /** Milliseconds since its first submission began, by the database's clock; null before it, and if that was not recorded. */
+  firstSubmissionAgeMs: number | null;
   unknownSince: Date | null;
   alarmedAt: Date | null;
   reference: string | null;
@@ -46,6 +48,7 @@ const COLUMNS = `id, order_id as "orderId", partner_id as "partnerId", purpose, 
   refund_id as "refundId", rail, asset, units, paid_units as "paidUnits",
   fiat_account_id as "fiatAccountId", address, state, submissions,
   floor(extract(epoch from submitting_until - clock_timestamp()) * 1000)::float8 as "submitLeftMs",
+  floor(extract(epoch from clock_timestamp() - first_submission_at) * 1000)::float8 as "firstSubmissionAgeMs",
   unknown_since as "unknownSince", alarmed_at as "alarmedAt", reference, why, waits_for as "waitsFor", created_at as "createdAt",
   submitted_at as "submittedAt", ended_at as "endedAt"`;
 
@@ -110,6 +113,7 @@ export const noteWaiting = (tx: Tx, id: string, why: string | null): Promise<num
 export const beginSubmission = (tx: Tx, payout: Payout, submitMs: number): Promise<Payout | undefined> =>
   tx.row<Payout>(
     `update payouts set state = 'submitting', submissions = submissions + 1, waits_for = null,
+            first_submission_at = case submissions when 0 then clock_timestamp() else first_submission_at end,
             submitting_until = clock_timestamp() + make_interval(secs => $4)
       where id = $1 and state = $2 and submissions = $3 returning ${COLUMNS}`,
     [payout.id, payout.state, payout.submissions, submitMs / 1000],

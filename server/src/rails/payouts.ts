@@ -7,7 +7,7 @@
  *
  *   created ──▶ submitting ──▶ submitted ──▶ settled ──▶ returned
  *                 │  ▲         │
- *       (no answer)  │(same key, if the rail deduplicates)
+ *       (no answer)  │(same key, while the rail recognises it)
  *                 ▼  │         ▼
  *               unknown ──▶ rejected       settled, returned and rejected may also be observed from any earlier state
  *
@@ -16,9 +16,11 @@
  *   `submitting` past its time was left by a worker that died or froze: it becomes unknown and is not sent again.
  * - Submissions are numbered, and an answer is recorded only while its number is the row's. A worker that wakes up late
  *   records nothing; it also sends nothing, because each sending carries the time after which it must not begin.
- * - From unknown, the same key is submitted again only if the rail says that it is absent *and* deduplicates. If it does not
- *   deduplicate, absence ends the attempt as `never_arrived`, but only when the submission has been over for a while: bytes
- *   may still be in transit. Orders decide whether to make another attempt, with an id of its own.
+ * - From unknown, the same key is submitted again only if the rail says that it is absent *and* is certain to recognise the
+ *   key (payouts.repeat.ts). If the rail promises nothing about keys, absence ends the attempt as `never_arrived`, but only
+ *   when the submission has been over for a while: bytes may still be in transit. Orders decide whether to make another
+ *   attempt, with an id of its own. If the rail may have forgotten the key, absence changes nothing: the statement decides,
+ *   or a person.
  * - Nothing is submitted that the gate does not let pass: it is asked in the transaction in which a submission begins, each
  *   time. A payout it holds ends unsubmitted, as rejected.
  *
@@ -33,6 +35,7 @@ import { assert, BugError, Refusal } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
 import { describeError, type Log } from '../base/log.ts';
 import { brief, recordRejected } from './payouts.observed.ts';
+import { repeatOf } from './payouts.repeat.ts';
 import {
   attemptsAtRefund,
   beginSubmission,
@@ -240,7 +243,9 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
       case 'rejected':
         return await reject(context, tx, payout, status.why);
       case 'absent': {
-        if (!rail.deduplicates) return await endIfAbsent(context, tx, payout);
+        const repeat = repeatOf(rail, payout);
+        if (repeat === 'unpromised') return await endIfAbsent(context, tx, payout);
+        if (repeat === 'may_be_forgotten') return await recordForgotten(context, tx, payout);
         const begun = await begin(context, tx, payout);
         return 'submission' in begun ? begun : begun.handled;
       }
@@ -284,7 +289,16 @@ async function heldOnList(context: PayoutContext, tx: Tx, payout: Payout): Promi
   return true;
 }
 
-/** A rail that does not deduplicate reports that it has no such payout. */
+/**
+ * The rail reports that it has no such payout, and may only have forgotten its key. One that it accepted stays accepted: its
+ * line on the statement may be days away.
+ */
+async function recordForgotten(context: PayoutContext, tx: Tx, payout: Payout): Promise<Handled> {
+  if (payout.state === 'submitted') return await recordTaken(context, tx, payout, undefined);
+  return await recordStillUnknown(context, tx, payout, 'absent, and the rail may have forgotten its key');
+}
+
+/** A rail that promises nothing about keys reports that it has no such payout. */
 async function endIfAbsent(context: PayoutContext, tx: Tx, payout: Payout): Promise<Handled> {
   // A payout it once reported as accepted has not "never arrived", whatever it says now.
   if (payout.submittedAt !== null)

@@ -21,8 +21,12 @@ export interface Rail {
   readonly kind: 'chain' | 'bank';
   /** The chain's code on the wire (`matic20`); absent for banks. */
   readonly chain?: string;
-  /** True if sending twice under one key has one effect. If false, nothing is ever sent twice. */
-  readonly deduplicates: boolean;
+  /**
+   * For how long after a key was first sent the outside recognises it, so that sending it again has no second effect.
+   * Milliseconds; 0 if nothing is promised: then no key is ever sent twice. A chain recognises a key for ever (Infinity: its
+   * rule is the nonce); a bank's promise always ends. payouts.repeat.ts decides what follows.
+   */
+  readonly deduplicatesForMs: number;
   /** Name of the custody wallet where deposits arrive, and of the one payouts leave from (`deposits`/`hot`, `main`/`main`). */
   readonly wallets: { readonly deposits: string; readonly payouts: string };
 
@@ -249,7 +253,10 @@ export type PayoutStatus =
   /** The rail has it; only `observe` reports whether it is settled (statement, confirmations). */
   | { outcome: 'known'; reference?: string }
   | { outcome: 'rejected'; why: string }
-  /** Proved: it was never accepted and cannot be accepted later. */
+  /**
+   * Proved: it was never accepted and cannot be accepted later. Of a rail that recognises keys for a limited time this is
+   * believed only while the key cannot be forgotten.
+   */
   | { outcome: 'absent' }
   | { outcome: 'unknown'; why: string };
 

@@ -17,7 +17,7 @@ import { pow10 } from '../base/money.ts';
 import type { Config } from '../config.ts';
 import { followedGenesis } from '../rails/chain.ts';
 import { addressesOf } from '../rails/evm/index.ts';
-import { loopbackBank, type SimulatedBank, startSimulatedBank } from '../rails/simulated/index.ts';
+import { loopbackBank, recognisesForMs, type SimulatedBank, startSimulatedBank } from '../rails/simulated/index.ts';
 import type { Connections } from '../registry.ts';
 import {
   type ChainLimits,
@@ -103,7 +103,7 @@ export async function startWorld(deps: {
       },
     });
     const banking = config.valuesOf(loopbackBank);
-    const bank = await startSimulatedBank({ ...deps, deduplicates: banking.deduplicates === '1' });
+    const bank = await startSimulatedBank({ ...deps, deduplicatesForMs: recognisesForMs(banking) });
     started.push(bank);
     const tokens = new Map(CHAINS.map((chain) => [chain.code, tokensOf(chain)]));
     const signer = startSigner(config.dataDir, tokens);

@@ -12,7 +12,7 @@ import type { Database } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../config.ts';
-import { loopbackBank, startSimulatedBank } from '../rails/simulated/index.ts';
+import { loopbackBank, recognisesForMs, startSimulatedBank } from '../rails/simulated/index.ts';
 import type { Connections } from '../registry.ts';
 import { publicOf } from '../signer/index.ts';
 import { CHAINS, FIATS, type SandboxChain } from './catalogue.ts';
@@ -54,7 +54,7 @@ export async function watchOutside(deps: {
       }),
     );
     const banking = config.valuesOf(loopbackBank);
-    const bank = await startSimulatedBank({ ...deps, deduplicates: banking.deduplicates === '1' });
+    const bank = await startSimulatedBank({ ...deps, deduplicatesForMs: recognisesForMs(banking) });
     started.push(bank);
     const currencies = Object.fromEntries(FIATS.map(({ code }) => [code.toUpperCase(), code]));
     return {

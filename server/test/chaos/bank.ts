@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import { openLog } from '../../src/base/log.ts';
-import { startSimulatedBank } from '../../src/rails/simulated/index.ts';
+import { HOUR_MS, startSimulatedBank } from '../../src/rails/simulated/index.ts';
 import { startPostgres } from '../../src/sandbox/postgres.ts';
 
 /** Its rail. Not the sandbox's name, which production refuses to find in a database. */
@@ -16,13 +16,16 @@ export const CURRENCY = 'EUR';
 /** What a bank does when it is told the same twice under one key. */
 export type BankMode = 'deduplicating' | 'repeating';
 
+/** The bank that deduplicates promises it for longer than a run. */
+export const deduplicatesForMs = (mode: BankMode): number => (mode === 'deduplicating' ? 24 * HOUR_MS : 0);
+
 export async function openBank(folder: string, mode: BankMode) {
   const postgres = await startPostgres({ dataDir: join(folder, 'bank'), fast: true });
   const bank = await startSimulatedBank({
     adminUrl: postgres.adminUrl,
     clock: systemClock,
     log: openLog('silent'),
-    deduplicates: mode === 'deduplicating',
+    deduplicatesForMs: deduplicatesForMs(mode),
     settleMs: 300,
   });
   return {

@@ -12,7 +12,7 @@ import { simulatedBankAt } from '../../src/rails/simulated/index.ts';
 import { rails as openRails } from '../../src/registry.ts';
 import { beyondCover, underWay, unmatched, unseen, untold } from '../simulation/checks.ts';
 import { brokenBooks } from '../support/books.ts';
-import { BANK, CURRENCY } from './bank.ts';
+import { BANK, CURRENCY, deduplicatesForMs } from './bank.ts';
 import { FINALITY } from './chain.ts';
 import type { Made } from './load.ts';
 import type { ChaosWorld } from './world.ts';
@@ -189,7 +189,12 @@ function watching({ db, vault, chain, bank, hot, xpub }: ChaosWorld): ReadonlyMa
         },
       ],
       banks: [
-        simulatedBankAt({ code: BANK, url: bank.url, token: bank.token, deduplicates: bank.mode === 'deduplicating' }),
+        simulatedBankAt({
+          code: BANK,
+          url: bank.url,
+          token: bank.token,
+          deduplicatesForMs: deduplicatesForMs(bank.mode),
+        }),
       ],
     },
     {

@@ -9,7 +9,7 @@ import { simulatedBankAt } from '../../src/rails/simulated/index.ts';
 import { start } from '../../src/server.ts';
 import { BANK } from './bank.ts';
 
-const { CHAOS_BANK_URL: url = '', CHAOS_BANK_TOKEN: token = '', CHAOS_BANK_DEDUPLICATES } = process.env;
+const { CHAOS_BANK_URL: url = '', CHAOS_BANK_TOKEN: token = '', CHAOS_BANK_DEDUPLICATES_FOR_MS } = process.env;
 const config = readConfig(process.env);
 const production = productionProfile(config);
 const profile: Profile = {
@@ -21,7 +21,9 @@ const profile: Profile = {
       ...world,
       connections: {
         evmChains: world.connections.evmChains.map((chain) => ({ ...chain, pace })),
-        banks: [simulatedBankAt({ code: BANK, url, token, deduplicates: CHAOS_BANK_DEDUPLICATES === '1' })],
+        banks: [
+          simulatedBankAt({ code: BANK, url, token, deduplicatesForMs: Number(CHAOS_BANK_DEDUPLICATES_FOR_MS ?? 0) }),
+        ],
       },
     };
   },

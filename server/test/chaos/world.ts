@@ -23,7 +23,7 @@ import { type ServerProcess, startProcess } from '../support/process.ts';
 import { codeHost, EURO_PRICES, installation, onThisMachine } from '../support/production.ts';
 import { startSigner } from '../support/signer.ts';
 import { until as waitUntil } from '../support/until.ts';
-import { BANK, type BankMode, CURRENCY, openBank } from './bank.ts';
+import { BANK, type BankMode, CURRENCY, deduplicatesForMs, openBank } from './bank.ts';
 import { FINALITY, openChain } from './chain.ts';
 
 const MUCH = { perTransfer: 10n ** 30n, perHour: 10n ** 32n };
@@ -116,7 +116,7 @@ export async function openWorld(options: {
         LOG_LEVEL: 'error',
         CHAOS_BANK_URL: bank.url,
         CHAOS_BANK_TOKEN: bank.token,
-        CHAOS_BANK_DEDUPLICATES: mode === 'deduplicating' ? '1' : '0',
+        CHAOS_BANK_DEDUPLICATES_FOR_MS: String(deduplicatesForMs(mode)),
       },
     });
 

@@ -20,6 +20,8 @@ export interface RailWorld {
   settles(): Promise<void>;
   /** What the outside charged for a payout in the very asset that it paid; left out where it charges in another. */
   charge?(key: string): bigint;
+  /** So much time passes outside since it took what was sent; needed where it recognises keys for a limited time. */
+  ages?(ms: number): Promise<void>;
   /** From now on the outside does not answer. */
   goesDark(): Promise<void>;
   stop(): Promise<void>;
@@ -80,7 +82,7 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
         const outcomes = [await rail.send(world.sending('pay_2_1')), await rail.send(world.sending('pay_2_1'))];
         await world.settles();
         const effects = await world.effects('pay_2_1');
-        if (rail.deduplicates) {
+        if (rail.deduplicatesForMs > 0) {
           assert.equal(effects, 1);
           assert.deepEqual(
             outcomes.map(({ outcome }) => outcome),
@@ -95,6 +97,24 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
       },
     );
 
+    inWorld(
+      'a key is recognised for as long as the rail says, and a bank says how long',
+      async ({ rail, ...world }) => {
+        const { kind, deduplicatesForMs } = rail;
+        assert.ok(deduplicatesForMs >= 0, 'it is a duration');
+        if (kind === 'chain') assert.equal(deduplicatesForMs, Number.POSITIVE_INFINITY);
+        else assert.ok(Number.isSafeInteger(deduplicatesForMs), 'the promise of a bank ends');
+        if (deduplicatesForMs === 0 || kind === 'chain') return;
+        assert.ok(world.ages, 'without time this bank promises nothing that could be tested');
+        await rail.send(world.sending('pay_6_1'));
+        await world.ages(deduplicatesForMs - 60_000);
+        assert.equal((await rail.status('pay_6_1')).outcome, 'known');
+        assert.equal((await rail.send(world.sending('pay_6_1'))).outcome, 'submitted');
+        await world.settles();
+        assert.equal(await world.effects('pay_6_1'), 1);
+      },
+    );
+
     inWorld('a key that was never sent is absent or unknown, never known or refused', async ({ rail }) => {
       assert.ok(['absent', 'unknown'].includes((await rail.status('pay_999_1')).outcome));
     });
@@ -102,7 +122,7 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
     inWorld('too late a sending does nothing', async ({ rail, ...world }) => {
       const sent = await rail.send({ ...world.sending('pay_3_1'), notAfter: new Date(Date.now() - 1) });
       await world.settles();
-      if (!rail.deduplicates) assert.notEqual(sent.outcome, 'submitted');
+      if (rail.deduplicatesForMs === 0) assert.notEqual(sent.outcome, 'submitted');
       assert.equal(await world.effects('pay_3_1'), sent.outcome === 'submitted' ? 1 : 0);
     });
 

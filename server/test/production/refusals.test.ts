@@ -62,7 +62,11 @@ const wrong: [string, Change, RegExp][] = [
   ['a plain public address', { env: { PUBLIC_URL: 'http://ramp.example' } }, /^PUBLIC_URL must be an https address/],
   ['made-up prices', { env: { PRICE_SOURCES: 'kraken,fixed' } }, /^PRICE_SOURCES must not name fixed/],
   ['prices that drift', { env: { SANDBOX_PRICE_DRIFT_BPS: '5' } }, /^SANDBOX_PRICE_DRIFT_BPS is the sandbox/],
-  ['a bank that pays twice', { env: { SANDBOX_BANK_DEDUPLICATES: '0' } }, /^SANDBOX_BANK_DEDUPLICATES is the sandbox/],
+  [
+    'a bank that pays twice',
+    { env: { SANDBOX_BANK_DEDUPLICATES_HOURS: '0' } },
+    /^SANDBOX_BANK_DEDUPLICATES_HOURS is the sandbox/,
+  ],
   [
     'a signer elsewhere',
     { env: { SIGNER_ADDRESS: '10.0.0.7:7070' } },
@@ -186,7 +190,7 @@ describe('production starts with any bank of the list', () => {
       token: demanded(sharedSecret('EXAMPLE_BANK_TOKEN', 'opens its API'), 'opens its API'),
     },
     create: ({ url = '', token = '' }) =>
-      simulatedBankAt({ code: 'bank.example', url, token, deduplicates: true, currencies: { EUR: 'eur' } }),
+      simulatedBankAt({ code: 'bank.example', url, token, deduplicatesForMs: 86_400_000, currencies: { EUR: 'eur' } }),
   });
   const lists = { ...LISTS, banks: [...LISTS.banks, apiBank] };
   const settled = (env: NodeJS.ProcessEnv) => settle(readConfig(env, lists), env);

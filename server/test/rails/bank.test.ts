@@ -112,7 +112,7 @@ describe('a statement', () => {
   });
 
   it('line that comes before the answer settles the payout', async () => {
-    w = await bankWorld({ deduplicates: false });
+    w = await bankWorld({ deduplicatesForMs: 0 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'delay_answer', delayMs: 500 });
     const looking = w.looksAt(id);
@@ -172,7 +172,7 @@ describe('a statement', () => {
   });
 
   it('with a debit that no payout explains says so: a stranger, a second debit for one payout', async () => {
-    w = await bankWorld({ deduplicates: false });
+    w = await bankWorld({ deduplicatesForMs: 0 });
     const id = await w.writes(5_000n);
     await w.looksAt(id);
     await w.rail.send({
@@ -332,7 +332,7 @@ function adapter(lines: StatementLine[]): BankAdapter {
   return {
     code: 'bank.odd',
     payee: () => undefined,
-    deduplicates: false,
+    deduplicatesForMs: 0,
     currencies: { INR: 'inr' },
     statement: async () => ({ lines, cursor: 'end', more: false }),
     send: async () => ({ outcome: 'unknown', why: 'odd' }),

@@ -7,8 +7,11 @@ import { startWorkers } from '../../src/base/jobs.ts';
 import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';
 import { enqueueUnsubmitted, openPayouts, payoutHandlers, write } from '../../src/rails/payouts.ts';
+import { HOUR_MS } from '../../src/rails/simulated/index.ts';
 import { type BankWorld, bankWorld, behaving } from '../support/bankworld.ts';
 import { until } from '../support/until.ts';
+
+const DAY_MS = 24 * HOUR_MS;
 
 let world: BankWorld;
 const make = async (options: Parameters<typeof bankWorld>[0] = {}) => {
@@ -190,7 +193,7 @@ describe('a payout whose answer is lost', () => {
   for (const deduplicates of [true, false]) {
     const bank = deduplicates ? 'a bank that deduplicates' : 'a bank that does not';
     it(`after the effect is paid once by ${bank}`, async () => {
-      const w = await make({ deduplicates });
+      const w = await make({ deduplicatesForMs: deduplicates ? DAY_MS : 0 });
       const id = await w.writes(5_000n);
       await w.bank.setFault({ kind: 'lose_answer_after_effect' });
       await w.looksAt(id);
@@ -218,7 +221,7 @@ describe('a payout whose answer is lost', () => {
   });
 
   it('before the effect ends as never_arrived where absence is proved, but only when nothing can be under way any more', async () => {
-    const w = await make({ deduplicates: false, submitMs: 900, graceMs: 300 });
+    const w = await make({ deduplicatesForMs: 0, submitMs: 900, graceMs: 300 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
     await w.looksAt(id);
@@ -235,7 +238,7 @@ describe('a payout whose answer is lost', () => {
   });
 
   it('before the effect waits for a person where absence cannot be proved, who is told once', async () => {
-    const w = await make({ deduplicates: false, provesAbsence: false, submitMs: 900, graceMs: 0 });
+    const w = await make({ deduplicatesForMs: 0, provesAbsence: false, submitMs: 900, graceMs: 0 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
     await w.looksAt(id);
@@ -252,7 +255,7 @@ describe('a payout whose answer is lost', () => {
   });
 
   it('is unknown for as long as the bank says nothing, and known when it speaks again', async () => {
-    const w = await make({ deduplicates: false });
+    const w = await make({ deduplicatesForMs: 0 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_after_effect' });
     await w.bank.setFault({ kind: 'status_unavailable', times: 2 });
@@ -266,7 +269,7 @@ describe('a payout whose answer is lost', () => {
   });
 
   it('is unknown when the answer is later than the deadline, and is paid once', async () => {
-    const w = await make({ deduplicates: false, submitMs: 600 });
+    const w = await make({ deduplicatesForMs: 0, submitMs: 600 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'delay_answer', delayMs: 800 });
     await w.looksAt(id);
@@ -291,19 +294,123 @@ describe('a payout whose answer is lost', () => {
   });
 });
 
+describe('a payout whose bank may have forgotten its key', () => {
+  it('is not sent again after an answer that was lost, and the statement settles it', async () => {
+    const w = await make({ deduplicatesForMs: DAY_MS });
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_after_effect' });
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'unknown');
+    await w.isOffFor(25 * HOUR_MS);
+    assert.deepEqual(await w.rail.status(id), { outcome: 'absent' }, 'the bank still knows the key');
+    for (let i = 0; i < 3; i += 1) await w.looksAt(id);
+    const { state, submissions, why } = await w.payout(id);
+    assert.deepEqual(
+      [state, submissions, why, await w.paid(id)],
+      ['unknown', 1, 'absent, and the rail may have forgotten its key', 1],
+    );
+    await w.reads();
+    assert.deepEqual([await w.state(id), await w.paid(id)], ['settled', 1]);
+    assert.deepEqual(w.troubles, []);
+  });
+
+  it('is not sent again after it was accepted, however late the statement shows it, and a person is told after days', async () => {
+    const w = await make({ deduplicatesForMs: DAY_MS, settleMs: 5 * DAY_MS });
+    const id = await w.writes(5_000n);
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'submitted');
+    await w.isOffFor(2 * DAY_MS);
+    w.clock.advance(2 * DAY_MS);
+    for (let i = 0; i < 3; i += 1) await w.looksAt(id);
+    const { state, submissions } = await w.payout(id);
+    assert.deepEqual([state, submissions, await w.paid(id)], ['submitted', 1, 1]);
+    assert.deepEqual(w.troubles, []);
+    w.clock.advance(2 * DAY_MS);
+    await w.looksAt(id);
+    assert.deepEqual(
+      w.troubles.map(({ type }) => type),
+      ['payout_unknown'],
+    );
+    w.clock.advance(2 * DAY_MS);
+    await w.reads();
+    assert.deepEqual([await w.state(id), await w.paid(id)], ['settled', 1]);
+  });
+
+  it('is sent again before half of the time that the bank promises is over, and not after it', async () => {
+    const w = await make({ deduplicatesForMs: DAY_MS });
+    const [early, late] = [await w.writes(5_000n), await w.writes(6_000n)];
+    await w.bank.setFault({ kind: 'lose_answer_before_effect', times: 2 });
+    await w.looksAt(early);
+    await w.looksAt(late);
+    await w.isOffFor(12 * HOUR_MS - 60_000);
+    await w.looksAt(early);
+    assert.deepEqual([await w.state(early), await w.paid(early)], ['submitted', 1]);
+    await w.isOffFor(60_000);
+    await w.looksAt(late);
+    assert.deepEqual([await w.state(late), await w.paid(late)], ['unknown', 0]);
+    w.clock.advance(16 * 60_000);
+    for (let i = 0; i < 3; i += 1) await w.looksAt(late);
+    assert.deepEqual(
+      w.of('payout_unknown').map(({ key, why }) => [key, why]),
+      [[late, 'absent, and the rail may have forgotten its key']],
+    );
+    assert.deepEqual([await w.state(late), await w.paid(late)], ['unknown', 0]);
+  });
+
+  it('counts from its first submission, whatever was submitted since', async () => {
+    const w = await make({ deduplicatesForMs: DAY_MS });
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_before_effect', times: 2 });
+    await w.looksAt(id);
+    await w.isOffFor(8 * HOUR_MS);
+    await w.looksAt(id);
+    assert.equal((await w.payout(id)).submissions, 2);
+    await w.isOffFor(8 * HOUR_MS);
+    await w.looksAt(id);
+    assert.deepEqual([await w.state(id), (await w.payout(id)).submissions, await w.paid(id)], ['unknown', 2, 0]);
+  });
+
+  it('is not sent again if a server that recorded no first submission made it', async () => {
+    const w = await make({ deduplicatesForMs: DAY_MS });
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_before_effect' });
+    await w.looksAt(id);
+    await w.rows.query('update payouts set first_submission_at = null where id = $1', [id]);
+    await w.looksAt(id);
+    assert.deepEqual([await w.state(id), (await w.payout(id)).submissions], ['unknown', 1]);
+  });
+
+  it('is asked about before it is sent, after a restore of a backup from before that time', async () => {
+    const w = await make({ deduplicatesForMs: DAY_MS });
+    const paid: number[] = [];
+    for (const takenAgo of ['11 hours', '13 hours']) {
+      const id = await w.writes(5_000n);
+      await w.rows.query('delete from restores');
+      await w.rows.query(
+        'insert into restores (backup_taken_at, restored_at) values (clock_timestamp() - $1::interval, clock_timestamp())',
+        [takenAgo],
+      );
+      await w.bank.setFault({ kind: 'status_unavailable' });
+      await w.looksAt(id);
+      paid.push(await w.paid(id));
+    }
+    assert.deepEqual(paid, [1, 0]);
+  });
+});
+
 describe('workers with accidents', () => {
   for (const deduplicates of [true, false]) {
     const bank = deduplicates ? 'deduplicating' : 'not deduplicating';
 
     it(`two workers at one payout submit it once (${bank})`, async () => {
-      const w = await make({ deduplicates });
+      const w = await make({ deduplicatesForMs: deduplicates ? DAY_MS : 0 });
       const ids = [await w.writes(5_000n), await w.writes(5_000n), await w.writes(5_000n)];
       await Promise.all(ids.flatMap((id) => Array.from({ length: 8 }, () => w.worker()(id))));
       for (const id of ids) assert.deepEqual([await w.state(id), (await w.bank.payments(id)).length], ['submitted', 1]);
     });
 
     it(`a worker killed between the effect and its recording costs time, not money (${bank})`, async () => {
-      const w = await make({ deduplicates, submitMs: 1_500, graceMs: 300 });
+      const w = await make({ deduplicatesForMs: deduplicates ? DAY_MS : 0, submitMs: 1_500, graceMs: 300 });
       const id = await w.writes(5_000n);
       assert.equal(await accident(w, id, 'dies_after_sending', deduplicates), 'SIGKILL');
       assert.equal(await w.state(id), 'submitting');
@@ -318,7 +425,7 @@ describe('workers with accidents', () => {
     });
 
     it(`a worker frozen past its lease neither pays nor records (${bank})`, async () => {
-      const w = await make({ deduplicates, submitMs: 1_500, graceMs: 200 });
+      const w = await make({ deduplicatesForMs: deduplicates ? DAY_MS : 0, submitMs: 1_500, graceMs: 200 });
       const id = await w.writes(5_000n);
       await accident(w, id, 'freezes_before_sending', deduplicates, async () => {
         assert.equal(await w.state(id), 'submitting');
@@ -333,7 +440,7 @@ describe('workers with accidents', () => {
   }
 
   it('a worker that breaks right after the effect leaves a payout that its successor finds paid', async () => {
-    const w = await make({ deduplicates: false, submitMs: 600 });
+    const w = await make({ deduplicatesForMs: 0, submitMs: 600 });
     const id = await w.writes(5_000n);
     const breaking = behaving(w.rail, {
       async send(sending) {
@@ -394,7 +501,7 @@ describe('whatever goes wrong at random', () => {
       const seed = Number(process.env.TEST_SEED ?? Date.now() % 1_000_000);
       t.diagnostic(`TEST_SEED=${seed}`);
       const random = seeded(seed);
-      const w = await make({ deduplicates, submitMs: 900, graceMs: 100 });
+      const w = await make({ deduplicatesForMs: deduplicates ? DAY_MS : 0, submitMs: 900, graceMs: 100 });
       const ids: string[] = [];
       for (let i = 0; i < 25; i += 1) ids.push(await w.writes(BigInt(100 + i)));
       const openIds = async () => {
@@ -463,7 +570,7 @@ describe('a payout that is refused', () => {
   });
 
   it('after it was accepted is not believed of absence alone', async () => {
-    const w = await make({ deduplicates: false, submitMs: 300, graceMs: 0 });
+    const w = await make({ deduplicatesForMs: 0, submitMs: 300, graceMs: 0 });
     const id = await w.writes(5_000n);
     await w.looksAt(id);
     await w.sleep(400);
@@ -540,7 +647,7 @@ async function accident(
     serverUrl: w.serverUrl,
     url: w.bank.url,
     token: w.bank.token,
-    deduplicates,
+    deduplicatesForMs: deduplicates ? DAY_MS : 0,
     id,
     submitMs: 1_500,
     accident: kind,

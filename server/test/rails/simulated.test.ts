@@ -3,14 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { callOnce } from '../../src/rails/call.ts';
-import { MAGIC_ACCOUNTS } from '../../src/rails/simulated/index.ts';
+import { HOUR_MS, MAGIC_ACCOUNTS } from '../../src/rails/simulated/index.ts';
 import { testRail } from '../contracts/rail.ts';
 import { type BankWorld, bankWorld } from '../support/bankworld.ts';
 import { until } from '../support/until.ts';
 
 for (const deduplicates of [true, false]) {
   testRail(`a simulated bank that ${deduplicates ? 'deduplicates' : 'does not deduplicate'}`, async () => {
-    const w = await bankWorld({ deduplicates });
+    const w = await bankWorld({ deduplicatesForMs: deduplicates ? 24 * HOUR_MS : 0 });
     return {
       rail: w.rail,
       facts: w.facts,
@@ -25,6 +25,7 @@ for (const deduplicates of [true, false]) {
         await w.bank.creditAccount({ currency: 'INR', units: 700n, text: `thanks ${target}` });
       },
       settles: () => w.reads(),
+      ages: (ms) => w.bank.ages(ms),
       goesDark: () => w.bank.stop(),
       stop: () => w.stop(),
     };
@@ -74,6 +75,23 @@ describe('the simulated bank', () => {
     assert.deepEqual([(await post(order)).status, (await post(order)).status], [202, 202]);
     assert.equal((await post({ ...order, units: '501' })).status, 409);
     assert.equal(await w.paid('k'), 1);
+  });
+
+  it('has forgotten a key after its time, pays again under it, and finds nothing under it before that', async () => {
+    w = await bankWorld({ deduplicatesForMs: 48 * HOUR_MS });
+    await post(order);
+    await w.bank.ages(48 * HOUR_MS + 1);
+    assert.deepEqual(await w.rail.status('k'), { outcome: 'absent' });
+    assert.equal((await post(order)).status, 202);
+    assert.equal(await w.paid('k'), 2);
+    assert.equal((await w.rail.status('k')).outcome, 'known');
+  });
+
+  it('that recognises no keys finds a payment for ever', async () => {
+    w = await bankWorld({ deduplicatesForMs: 0 });
+    await post(order);
+    await w.bank.ages(1_000 * HOUR_MS);
+    assert.equal((await w.rail.status('k')).outcome, 'known');
   });
 
   it('settles what it accepted by itself, also after a restart', async () => {

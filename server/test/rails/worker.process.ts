@@ -15,7 +15,7 @@ const orders = JSON.parse(process.argv[2] ?? '{}') as {
   serverUrl: string;
   url: string;
   token: string;
-  deduplicates: boolean;
+  deduplicatesForMs: number;
   id: string;
   submitMs: number;
   accident: 'freezes_before_sending' | 'dies_after_sending';

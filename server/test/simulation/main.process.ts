@@ -9,7 +9,8 @@
  * `--json FILE` writes what report.ts calls a Report:
  *   { command, seeds, runs, orders, unmade, steps, waits, seconds, ordersPerSecond, ended: { state: n },
  *     faults: { kind: { rate, times } }, points: { known, hit, ends, never: [{ point, why }] },
- *     paidTwice, paidAgainst, submissions, lost, restores: { played, ended: { action: n } }, strays: { played, done: { action: n } }, unexplained,
+ *     paidTwice, paidAgainst, submissions, lost, restores: { played, ended: { action: n } }, strays: { played, done: { action: n } },
+ *     outages: { played, done: { what: n } }, unexplained,
  *     failing: [{ seed, violations: [{ kind, what }], again }] }
  * and with `--mutants` what mutants.ts calls a Hunt:
  *   { command, seconds, planted, found, mutants: [{ mutant, files, found, seed?, kind?, violation? }] }

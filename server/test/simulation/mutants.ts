@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Kind, Violation } from './checks.ts';
 import type { Place } from './ground.ts';
+import { forgets } from './outage.ts';
 import { hasStrays } from './strays.ts';
 import { openOrderingKeys, type Workers } from './workers.ts';
 
@@ -22,6 +23,8 @@ interface Mutant {
   restore?: true;
   /** Only a seed with money of no order shows it. */
   strays?: true;
+  /** Only a seed whose bank forgets keys shows it. */
+  forgets?: true;
   changes: readonly { file: string; from: string; to: string }[];
 }
 
@@ -82,8 +85,32 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: PAYOUTS,
-        from: 'if (!rail.deduplicates) return await endIfAbsent(context, tx, payout);',
+        from: "if (repeat === 'unpromised') return await endIfAbsent(context, tx, payout);",
         to: '',
+      },
+    ],
+  },
+  {
+    name: 'sent again under its key after the bank has forgotten it',
+    kinds: ['paid_twice'],
+    forgets: true,
+    changes: [
+      {
+        file: 'src/rails/payouts.repeat.ts',
+        from: "ageMs !== null && ageMs < countsForMs(deduplicatesForMs) ? 'safe' : 'may_be_forgotten'",
+        to: "ageMs === null ? 'may_be_forgotten' : 'safe'",
+      },
+    ],
+  },
+  {
+    name: 'absent is believed though the bank may have forgotten the key',
+    kinds: ['paid_twice'],
+    forgets: true,
+    changes: [
+      {
+        file: PAYOUTS,
+        from: "if (repeat === 'may_be_forgotten') return await recordForgotten(context, tx, payout);",
+        to: "if (repeat === 'may_be_forgotten') return await endIfAbsent(context, tx, payout);",
       },
     ],
   },
@@ -826,11 +853,11 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
 /** The hinted seed, or else the lowest. */
 async function find(
   open: Workers,
-  { name, kinds, restore, strays }: Mutant,
+  { name, kinds, restore, strays, forgets: ofForgetful }: Mutant,
   { seeds: [from, to], orders, hint, isClean }: Hunting,
 ) {
   const all = Array.from({ length: to - from + 1 }, (_, n) => from + n).filter(
-    (seed) => strays !== true || hasStrays(seed),
+    (seed) => (strays !== true || hasStrays(seed)) && (ofForgetful !== true || forgets(seed)),
   );
   const hinted = hint !== undefined && hint >= from && hint <= to ? [hint] : [];
   for (const seed of [...hinted, ...all.filter((one) => one !== hint)]) {

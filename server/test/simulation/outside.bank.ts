@@ -1,8 +1,8 @@
 /**
  * A bank, and what really happened there: the truth we are measured by. Of us it knows only what it is sent.
  *
- * It either deduplicates by key or pays whatever it is submitted, as often as it is submitted. Payments settle after a while, are
- * rejected, or come back; its statement shows lines late, twice or out of order.
+ * It either deduplicates by key for some time, and has then forgotten the key, or pays whatever it is submitted, as often as it is
+ * submitted. Payments settle after a while, are rejected, or come back; its statement shows lines late, twice or out of order.
  */
 import { Unavailable } from '../../src/base/errors.ts';
 import type { BankAdapter, StatementLine } from '../../src/rails/bank.ts';
@@ -26,6 +26,7 @@ interface Payment {
   asset: string;
   units: bigint;
   state: 'taken' | 'settled' | 'rejected' | 'returned';
+  takenAt: number;
   /** What of it has come back. */
   backUnits: bigint;
   /** A restore has lost it: where it came back nobody was paid, and what banks on the way kept is our loss. */
@@ -46,6 +47,8 @@ export interface BankWorld {
   paidIn(text: string, asset?: string): bigint;
   /** The same as it ever was: also what was recalled since. */
   everIn(text: string, asset?: string): bigint;
+  /** A person asks it about a payment: it looks into its archive, and from then on its look-up knows. */
+  asks(key: string): void;
   /** When a page of the statement first held this line, in milliseconds. */
   firstShown(line: string): number | undefined;
   /** Left our account for this one and has not come back. */
@@ -57,9 +60,13 @@ export interface BankWorld {
 }
 
 const PAGE = 8;
+const HOUR_MS = 3_600_000;
 
 export function openBank(deps: {
-  deduplicates: boolean;
+  /** 0 where it pays whatever it is submitted. */
+  deduplicatesForMs: number;
+  /** How long a payment takes at most until it is shown; 20 s by default. */
+  settlesWithinMs?: number;
   /** It promises to deduplicate, and pays whatever it is submitted. */
   lies: boolean;
   chance: Chance;
@@ -73,10 +80,12 @@ export function openBank(deps: {
   leaves: (key: string) => void;
 }): BankWorld {
   const { chance, faults, after, lies } = deps;
-  const deduplicates = deps.deduplicates && !lies;
+  const deduplicates = deps.deduplicatesForMs > 0 && !lies;
   const lines: StatementLine[] = [];
   const payments: Payment[] = [];
-  const refusals = new Map<string, string>();
+  const refusals = new Map<string, { why: string; takenAt: number }>();
+  /** Keys that a person has asked about. */
+  const archived = new Set<string>();
   const credits: { id: string; units: bigint; text: string; currency: string; recalled: boolean }[] = [];
   const shown = new Map<string, number>();
   let read = 0;
@@ -117,26 +126,31 @@ export function openBank(deps: {
     return `line-${lineNumber}`;
   }
 
+  /** One that promises nothing about keys finds a payment by its reference, and that for ever. */
+  const isRecognised = ({ key, takenAt }: { key: string; takenAt: number }): boolean =>
+    !deduplicates || archived.has(key) || deps.now() - takenAt < deps.deduplicatesForMs;
+
   /** What the bank does with an order that has arrived. */
   function take(sending: Sending): Sent {
     const { key, units, asset, destination } = sending;
-    const there = payments.find((one) => one.key === key);
+    const there = payments.find((one) => one.key === key && isRecognised(one));
     const refused = refusals.get(key);
     if (deduplicates && there !== undefined) return { outcome: 'submitted', reference: `utr-${key}` };
-    if (deduplicates && refused !== undefined) return { outcome: 'rejected', why: refused };
+    if (deduplicates && refused !== undefined && isRecognised({ key, ...refused }))
+      return { outcome: 'rejected', why: refused.why };
     if (destination.kind !== 'account') return { outcome: 'rejected', why: 'a bank pays to accounts' };
     if (faults.occurs('bank_refuses')) {
-      refusals.set(key, 'account_closed');
+      refusals.set(key, { why: 'account_closed', takenAt: deps.now() });
       return { outcome: 'rejected', why: 'account_closed' };
     }
     const account = destination.details['account'] ?? '';
-    const payment: Payment = { key, account, asset, units, state: 'taken', backUnits: 0n };
+    const payment: Payment = { key, account, asset, units, state: 'taken', takenAt: deps.now(), backUnits: 0n };
     deps.leaves(key);
     payments.push(payment);
     deps.paid(payment);
     const rejects = faults.occurs('bank_rejects_later');
     const returns = !rejects && faults.occurs(key.startsWith('ref_') ? 'bank_returns_refund' : 'bank_returns');
-    later(chance.int(500, 20_000), () => {
+    later(chance.int(500, deps.settlesWithinMs ?? 20_000), () => {
       if (rejects) {
         payment.state = 'rejected';
         return;
@@ -175,10 +189,12 @@ export function openBank(deps: {
 
   function statusOf(key: string): PayoutStatus {
     if (faults.occurs('bank_cannot_say')) return { outcome: 'unknown', why: 'ask again' };
-    const there = payments.findLast((one) => one.key === key);
+    const there = payments.findLast((one) => one.key === key && isRecognised(one));
     const refused = refusals.get(key);
     if (there === undefined)
-      return refused === undefined ? { outcome: 'absent' } : { outcome: 'rejected', why: refused };
+      return refused === undefined || !isRecognised({ key, ...refused })
+        ? { outcome: 'absent' }
+        : { outcome: 'rejected', why: refused.why };
     return there.state === 'rejected'
       ? { outcome: 'rejected', why: 'rejected_by_their_bank' }
       : { outcome: 'known', reference: `utr-${key}` };
@@ -193,7 +209,7 @@ export function openBank(deps: {
     payments,
     adapter: () => ({
       code: 'bank.simulated',
-      deduplicates: deduplicates || lies,
+      deduplicatesForMs: lies ? HOUR_MS : deps.deduplicatesForMs,
       currencies: CURRENCIES,
       payee: () => ({
         holder: 'Cloverleaf',
@@ -283,6 +299,11 @@ export function openBank(deps: {
     },
     paidIn: (text, asset = FIAT) => sum(inOf(text, asset).filter(({ recalled }) => !recalled)),
     everIn: (text, asset = FIAT) => sum(inOf(text, asset)),
+    asks(key) {
+      archived.add(key);
+      if (!payments.some((one) => one.key === key) && !refusals.has(key))
+        refusals.set(key, { why: 'never_received', takenAt: deps.now() });
+    },
     firstShown: (line) => shown.get(line),
     outTo: (account, asset = FIAT) =>
       payments

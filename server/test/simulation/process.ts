@@ -55,7 +55,7 @@ export interface World {
   /** Destinations that the screener was asked about, with the order or refund: `<id> account:<id>`. */
   screened: Set<string>;
   /** Told of a send that was not answered. */
-  unanswered: () => void;
+  unanswered: (rail: string) => void;
   /** Prices at present, of the table's, in basis points above or below. */
   priceBps: () => number;
   /** Told of what a handler threw, and of what was logged as an error. */
@@ -162,7 +162,7 @@ const guarded = (world: World, rail: Rail): Rail => ({
   async send(sending) {
     world.guard.sends(rail.code, sending);
     const sent = await rail.send(sending);
-    if (sent.outcome === 'unknown') world.unanswered();
+    if (sent.outcome === 'unknown') world.unanswered(rail.code);
     return sent;
   },
 });

@@ -32,6 +32,8 @@ export interface Report {
   restores: { played: number; ended: Record<string, number> };
   /** Runs with money of no order, and what people did with it, and how often. */
   strays?: { played: number; done: Record<string, number> };
+  /** Runs with a bank that forgets keys, and what happened, and how often. */
+  outages?: { played: number; done: Record<string, number> };
   /** All other violations. */
   unexplained: number;
   failing: { seed: number; violations: Violation[]; again: string }[];
@@ -61,6 +63,8 @@ export function openTally(): Tally {
   let restores = 0;
   const withStrays = new Map<string, number>();
   let strays = 0;
+  const withOutages = new Map<string, number>();
+  let outages = 0;
   let [runs, orders, unmade, steps, waits, submissions] = [0, 0, 0, 0, 0, 0];
   const addTo = <K>(to: Map<K, number>, key: K, times: number) => void to.set(key, (to.get(key) ?? 0) + times);
 
@@ -83,6 +87,8 @@ export function openTally(): Tally {
       for (const [point, times] of told.ends) addTo(ends, point, times);
       if (told.strays !== undefined) strays += 1;
       for (const [what, times] of told.strays ?? []) addTo(withStrays, what, times);
+      if (told.outages !== undefined) outages += 1;
+      for (const [what, times] of told.outages ?? []) addTo(withOutages, what, times);
       if (told.restored !== undefined) restores += 1;
       for (const [what, times] of told.restored ?? []) addTo(restored, what, times);
       if (asked.endAt === undefined) {
@@ -129,6 +135,7 @@ export function openTally(): Tally {
         lost,
         restores: { played: restores, ended: sorted(restored) },
         strays: { played: strays, done: sorted(withStrays) },
+        outages: { played: outages, done: sorted(withOutages) },
         unexplained: violations - paidTwice - paidAgainst - lost,
         failing: failing.toSorted((a, b) => a.seed - b.seed),
       };
@@ -165,6 +172,7 @@ export function inWords(report: Report): string[] {
     ...(report.seeds < MANY ? [] : points.never.map(({ point, why }) => `  never: ${point} (${why})`)),
     `restores from an older copy: ${report.restores.played}, ended by: ${list(report.restores.ended)}`,
     `runs with money of no order: ${report.strays?.played ?? 0}, ended by: ${list(report.strays?.done ?? {})}`,
+    `runs with a bank that forgets keys: ${report.outages?.played ?? 0}: ${list(report.outages?.done ?? {})}`,
     `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,
     `paid against a block, kill switch, clearing time or limit ${report.paidAgainst} (of ${report.submissions} submissions looked at)`,
   ];

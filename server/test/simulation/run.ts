@@ -12,6 +12,7 @@ import { openBackends, type SimulatedProcess } from './database.ts';
 import { type Fault, openFaults } from './faults.ts';
 import type { Fixture } from './ground.ts';
 import { type Guard, openGuard } from './guard.ts';
+import { FORGETS_AFTER_MS, forgets, type Outage, openOutage, SHOWN_WITHIN_MS } from './outage.ts';
 import { openBank } from './outside.bank.ts';
 import { openChain } from './outside.chain.ts';
 import { type OurProcess, startProcess, type World } from './process.ts';
@@ -38,6 +39,8 @@ export interface Outcome {
   restored?: ReadonlyMap<string, number>;
   /** What people did with money of no order; undefined where there was none. */
   strays?: ReadonlyMap<string, number>;
+  /** Of a bank that forgets keys, and what people asked it; undefined where it remembers. */
+  outages?: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
   /** Statements that PostgreSQL ended because two waited for each other. */
@@ -56,6 +59,7 @@ const BUSY_MS = 150_000;
 const ORDERS_MS = 90_000;
 /** How far a price moves from the table's: less than what a partner lets pass between a quote and its order. */
 const MOST_BPS = 30;
+const DAY_MS = 86_400_000;
 const MINE_EVERY_MS = 4_000;
 const NOTIFIED_MS = 20;
 /** Only looks on, and is not ended. */
@@ -122,14 +126,14 @@ export async function simulate(
     return true;
   }
 
-  async function crash(process: SimulatedProcess): Promise<void> {
+  async function crash(process: SimulatedProcess, offMs = chance.int(100, 5_000)): Promise<void> {
     if (process.dead) return;
     process.dead = true;
     await backends.kill(process);
-    scheduler.after(chance.int(100, 5_000), launch);
+    scheduler.after(offMs, launch);
   }
-  async function crashAll(): Promise<void> {
-    for (const process of processes) await crash(process);
+  async function crashAll(offMs?: number): Promise<void> {
+    for (const process of processes) await crash(process, offMs);
   }
   function freeze(process: SimulatedProcess): void {
     process.frozenUntil = scheduler.time.now() + chance.int(2_000, 120_000);
@@ -198,6 +202,7 @@ export async function simulate(
   let actors: ReturnType<typeof openActors> | undefined;
   let restored: Restore | undefined;
   let strays: Strays | undefined;
+  let outage: Outage | undefined;
   const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
   const screened = new Set<string>();
   const guard: Guard = openGuard({
@@ -227,11 +232,16 @@ export async function simulate(
       spreadMs: () => guard.spreadMs,
     },
   });
+  const deduplicates = chance.happens(0.5);
   const bank = openBank({
     ...outside,
-    deduplicates: chance.happens(0.5),
+    deduplicatesForMs: forgets(seed) ? FORGETS_AFTER_MS : deduplicates ? DAY_MS : 0,
+    ...(forgets(seed) ? { settlesWithinMs: SHOWN_WITHIN_MS } : {}),
     lies: lie === 'the bank deduplicates',
-    paid: watch,
+    paid() {
+      watch();
+      outage?.paid();
+    },
     leaves: (key) => guard.leaves({ key }),
   });
   const chain = openChain({
@@ -250,7 +260,10 @@ export async function simulate(
     guard,
     screened,
     complain,
-    unanswered: () => actors?.unanswered(),
+    unanswered(rail) {
+      actors?.unanswered();
+      if (rail.startsWith('bank.')) outage?.unanswered();
+    },
     priceBps: () => priceBps,
   };
   const since = scheduler.time.now();
@@ -281,6 +294,7 @@ export async function simulate(
       strays = openStrays(world, {
         ...{ seed, forMs: ORDERS_MS, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
       });
+    if (forgets(seed)) outage = openOutage(world, { seed, bank, crashAll });
     launch();
     launch();
 
@@ -299,6 +313,7 @@ export async function simulate(
       actors?.operate();
       restored?.operate();
       strays?.operate();
+      outage?.operate();
       if (
         faults.ended &&
         actors?.idle &&
@@ -378,6 +393,7 @@ export async function simulate(
     ends,
     ...(restored === undefined ? {} : { restored: restored.ended }),
     ...(strays === undefined ? {} : { strays: strays.done }),
+    ...(outage === undefined ? {} : { outages: outage.done }),
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,

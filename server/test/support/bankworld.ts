@@ -9,7 +9,7 @@ import type { Handled } from '../../src/base/jobs.ts';
 import { isSubmittingOff } from '../../src/partners/index.ts';
 import { type Payout, payoutByKey, payoutHandlers } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';
-import { type Settings, simulatedBank, startSimulatedBank } from '../../src/rails/simulated/index.ts';
+import { HOUR_MS, type Settings, simulatedBank, startSimulatedBank } from '../../src/rails/simulated/index.ts';
 import { freshFixture } from './fixture.ts';
 import { openPayoutSide } from './payoutside.ts';
 import { openRows } from './rows.ts';
@@ -25,13 +25,13 @@ export async function bankWorld(
   const fixture = await freshFixture();
   const rows = await openRows(fixture.adminUrl);
   const { report, openAccount, ...payouts } = await openPayoutSide(fixture, rows, { rail: RAIL, asset: 'inr' });
-  const bankSettings = { settleMs: 0, deduplicates: true, ...options };
+  const bankSettings = { settleMs: 0, deduplicatesForMs: 24 * HOUR_MS, ...options };
   let bank = await startSimulatedBank({ ...fixture, ...bankSettings });
   await bank.fund({ currency: 'INR', units: options.funds ?? 1_000_000n, id: 'seed' });
 
   const makeRail = (): Rail & { wake(tx: Tx): void } =>
     simulatedBank(
-      { url: bank.url, token: bank.token, deduplicates: bankSettings.deduplicates, deadlineMs: 1_000 },
+      { url: bank.url, token: bank.token, deduplicatesForMs: bankSettings.deduplicatesForMs, deadlineMs: 1_000 },
       { ...fixture, report },
     );
   let rail = makeRail();
@@ -90,6 +90,15 @@ export async function bankWorld(
     },
     get troubles() {
       return payouts.facts.filter(({ type }) => BAD.has(type));
+    },
+    /** Nothing of ours runs for so long, by real time, which bank and database count keys and submissions by. */
+    async isOffFor(ms: number): Promise<void> {
+      await bank.ages(ms);
+      await rows.query(
+        `update payouts set first_submission_at = first_submission_at - make_interval(secs => $1),
+                submitting_until = submitting_until - make_interval(secs => $1)`,
+        [ms / 1_000],
+      );
     },
     async restartsBank(): Promise<void> {
       await bank.stop();

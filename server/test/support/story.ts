@@ -46,7 +46,7 @@ import {
   setPolicy,
 } from '../../src/partners/index.ts';
 import { OBSERVE } from '../../src/rails/rail.ts';
-import { startSimulatedBank } from '../../src/rails/simulated/index.ts';
+import { HOUR_MS, startSimulatedBank } from '../../src/rails/simulated/index.ts';
 import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
 import { CHAINS } from '../../src/sandbox/catalogue.ts';
 import { BANK } from '../../src/sandbox/seed.ts';
@@ -149,6 +149,7 @@ export async function openStory(
   const complaints: string[] = [];
   const log = pino({ level: 'warn', base: null }, { write: (line: string) => void complaints.push(line) });
   const deduplicates = options.bankDeduplicates ?? true;
+  const deduplicatesForMs = deduplicates ? 24 * HOUR_MS : 0;
   let server: Running;
   try {
     server = await start(
@@ -156,7 +157,7 @@ export async function openStory(
         DATA_DIR: dataDir,
         DATABASE_URL: database.adminUrl,
         PORT: '0',
-        SANDBOX_BANK_DEDUPLICATES: deduplicates ? '1' : '0',
+        SANDBOX_BANK_DEDUPLICATES_HOURS: deduplicates ? '24' : '0',
         OPERATORS: options.operators ?? 'one',
       }),
       { clock, log },
@@ -168,7 +169,7 @@ export async function openStory(
   const { db, vault, rails, orders, sandbox } = server;
   // Another counter of the same bank: the same books, so what is ordered here happens there.
   const settleMs = options.bankSettleMs ?? SETTLE_MS;
-  const bank = await startSimulatedBank({ adminUrl: database.adminUrl, clock, log, deduplicates, settleMs });
+  const bank = await startSimulatedBank({ adminUrl: database.adminUrl, clock, log, deduplicatesForMs, settleMs });
   const [keys, otherKeys] = sandbox.partners;
   assert(keys && otherKeys);
   const partner = openClient(server.baseUrl, keys);
@@ -746,7 +747,7 @@ export async function openStory(
 
     /** What the bank charges on top of each payment from now on. */
     async bankCharges(chargeUnits: bigint): Promise<void> {
-      const settings = { deduplicates, settleMs, chargeUnits };
+      const settings = { deduplicatesForMs, settleMs, chargeUnits };
       await (await startSimulatedBank({ adminUrl: database.adminUrl, clock, log, ...settings })).stop();
     },
 

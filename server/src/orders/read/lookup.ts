@@ -11,18 +11,26 @@ import { depositOfId, depositsLike, type FoundDeposit, type FoundOrder, ordersLi
 
 export type { FoundDeposit, FoundOrder } from './lookup.store.ts';
 
+/** Without the age by which only the payout engine decides. */
+type FoundPayout = Omit<Payout, 'firstSubmissionAgeMs'>;
+
+function shown(payout: Payout): FoundPayout {
+  const { firstSubmissionAgeMs: _, ...rest } = payout;
+  return rest;
+}
+
 /** Everything with this text as its id, address, hash or reference; newest first, at most fifty of each. */
 export async function lookUp(
   tx: Tx,
   input: { text: string; rails: readonly string[]; vault: Vault; partnerIds: readonly bigint[] },
-): Promise<{ orders: FoundOrder[]; deposits: FoundDeposit[]; payouts: Payout[] }> {
+): Promise<{ orders: FoundOrder[]; deposits: FoundDeposit[]; payouts: FoundPayout[] }> {
   const { text, rails } = input;
   const references = input.partnerIds.map((id) => encryptText(input.vault, id, text));
   const number = /^[0-9]{1,18}$/.test(text) ? BigInt(text) : null;
   return {
     orders: await ordersLike(tx, { text, references, number, rails }),
     deposits: await depositsLike(tx, { text, number, typed: encryptTypedSame(input.vault, text) }),
-    payouts: await findPayouts(tx, text),
+    payouts: (await findPayouts(tx, text)).map(shown),
   };
 }
 

@@ -6,7 +6,7 @@
  * of the lines taken in (import.ts), and `send` submits a payout, which here means listing it for the next file. From then on
  * only the statement decides its outcome. desk.ts is what a person does in between.
  *
- * `deduplicates` is false, as for every bank that accepts files: nothing is sent twice. A payout already on the list is not
+ * It promises nothing about keys (`deduplicatesForMs` is 0), like every bank that accepts files: nothing is sent twice. A payout already on the list is not
  * accepted a second time, and none is in two files (the database rejects it).
  */
 import { adapter } from '../../base/adapter.ts';
@@ -120,7 +120,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
 
   return {
     code,
-    deduplicates: false,
+    deduplicatesForMs: 0,
     currencies: Object.fromEntries(accounts.map(({ currency, asset }) => [currency, asset])),
 
     payee(asset): Payee | undefined {

@@ -20,6 +20,7 @@ import { assert } from '../../base/errors.ts';
 import { randomHex } from '../../base/ids.ts';
 import { describeError, type Log } from '../../base/log.ts';
 import {
+  agePayments,
   bookLine,
   deleteFaults,
   fault,
@@ -28,6 +29,7 @@ import {
   isFirstCall,
   openBooks,
   readBalance,
+  readByKey,
   readLineById,
   readLines,
   readPayments,
@@ -76,12 +78,16 @@ export interface SimulatedBank {
   clearFaults(): Promise<void>;
   /** Settles everything due now, without waiting for its own timer. */
   settlesDue(): Promise<void>;
+  /** So much real time passes for the keys that it has taken. */
+  ages(ms: number): Promise<void>;
   /** Shows another amount under the id of a line it has already shown. */
   alterLine(lineId: string, units: bigint): Promise<void>;
   stop(): Promise<void>;
 }
 
 const SETTLE_MS = 800;
+/** As long as many banks promise. */
+const DEDUPLICATES_FOR_MS = 24 * 3_600_000;
 const SLOW_MS = 60_000;
 /** How often it checks for due payments while any are pending. */
 const TICK_MS = 50;
@@ -93,7 +99,7 @@ export async function startSimulatedBank(
 ): Promise<SimulatedBank> {
   const { clock, log } = options;
   const books = await openBooks(options.adminUrl, {
-    deduplicates: options.deduplicates ?? true,
+    deduplicatesForMs: options.deduplicatesForMs ?? DEDUPLICATES_FOR_MS,
     provesAbsence: options.provesAbsence ?? true,
     settleMs: options.settleMs ?? SETTLE_MS,
     chargeUnits: options.chargeUnits ?? 0n,
@@ -137,7 +143,7 @@ export async function startSimulatedBank(
 
     const taken = await books.locked(async (tx) => {
       const settings = await readSettings(tx);
-      const [same] = settings.deduplicates ? await readPayments(tx, order.key) : [];
+      const [same] = settings.deduplicatesForMs > 0 ? await readByKey(tx, order.key) : [];
       if (same !== undefined) {
         const agrees = same.units === order.units && same.currency === order.currency && same.account === order.account;
         return agrees ? same : 'conflict';
@@ -172,7 +178,7 @@ export async function startSimulatedBank(
 
   async function showPayment(response: ServerResponse, key: string): Promise<void> {
     if (await struck('status_unavailable')) return reply(response, 503, { error: 'unavailable' });
-    const payments = await books.read((tx) => readPayments(tx, key));
+    const payments = await books.read((tx) => readByKey(tx, key));
     const payment = payments.find(({ state }) => state !== 'rejected') ?? payments[0];
     if (payment === undefined) return reply(response, 404, { proved: (await books.read(readSettings)).provesAbsence });
     return reply(response, 200, { state: payment.state, reference: payment.reference, why: payment.why });
@@ -254,6 +260,9 @@ export async function startSimulatedBank(
     },
     async settlesDue() {
       await books.locked((tx) => settleDue(tx, clock.now()));
+    },
+    async ages(ms) {
+      await books.read((tx) => agePayments(tx, ms));
     },
     async alterLine(lineId, units) {
       await books.read((tx) => setLineUnits(tx, lineId, units));

@@ -15,12 +15,14 @@ const SCHEMA = `
 create schema if not exists simulated_bank;
 set local search_path = simulated_bank;
 create table if not exists settings (
-  one            boolean primary key default true check (one),
-  deduplicates   boolean not null,
-  proves_absence boolean not null,
-  settle_ms      integer not null,
-  charge_units   numeric(78,0) not null
+  one                 boolean primary key default true check (one),
+  deduplicates_for_ms integer not null,
+  proves_absence      boolean not null,
+  settle_ms           integer not null,
+  charge_units        numeric(78,0) not null
 );
+-- Books of before keys were forgotten.
+alter table settings drop column if exists deduplicates, add column if not exists deduplicates_for_ms integer not null default 0;
 create table if not exists payments (
   id        bigint generated always as identity primary key,
   key       text not null,
@@ -32,8 +34,10 @@ create table if not exists payments (
   why       text,
   returns   boolean not null default false,
   reference text not null,
-  due_at    timestamptz not null
+  due_at    timestamptz not null,
+  taken_at  timestamptz not null default clock_timestamp()
 );
+alter table payments add column if not exists taken_at timestamptz not null default clock_timestamp();
 create index if not exists payments_key on payments (key);
 create index if not exists payments_due on payments (due_at) where state = 'accepted' or (state = 'settled' and returns);
 create table if not exists lines (
@@ -118,9 +122,9 @@ export async function openBooks(adminUrl: string, settings: Settings) {
   await locked(async (tx, client) => {
     await client.query(SCHEMA);
     await tx.run(
-      `insert into simulated_bank.settings (deduplicates, proves_absence, settle_ms, charge_units) values ($1, $2, $3, $4)
-       on conflict (one) do update set deduplicates = $1, proves_absence = $2, settle_ms = $3, charge_units = $4`,
-      [settings.deduplicates, settings.provesAbsence, settings.settleMs, settings.chargeUnits],
+      `insert into simulated_bank.settings (deduplicates_for_ms, proves_absence, settle_ms, charge_units) values ($1, $2, $3, $4)
+       on conflict (one) do update set deduplicates_for_ms = $1, proves_absence = $2, settle_ms = $3, charge_units = $4`,
+      [settings.deduplicatesForMs, settings.provesAbsence, settings.settleMs, settings.chargeUnits],
     );
   });
 
@@ -129,7 +133,8 @@ export async function openBooks(adminUrl: string, settings: Settings) {
 
 export async function readSettings(tx: Tx): Promise<Settings> {
   const row = await tx.row<Settings>(
-    `select deduplicates, proves_absence as "provesAbsence", settle_ms as "settleMs", charge_units as "chargeUnits"
+    `select deduplicates_for_ms as "deduplicatesForMs", proves_absence as "provesAbsence", settle_ms as "settleMs",
+            charge_units as "chargeUnits"
        from simulated_bank.settings`,
   );
   assert(row, 'a bank with settings');
@@ -190,6 +195,22 @@ export const readPayments = (tx: Tx, key?: string): Promise<Payment[]> =>
       where $1::text is null or key = $1 order by id`,
     [key ?? null],
   );
+
+/** What it finds under a key: nothing that it took longer ago than it recognises keys. Without keys it finds all. */
+export async function readByKey(tx: Tx, key: string): Promise<Payment[]> {
+  const { deduplicatesForMs } = await readSettings(tx);
+  const all = await tx.rows<Payment & { ageMs: number }>(
+    `select id, key, currency, units, account, name, state, why, returns, reference,
+            (extract(epoch from clock_timestamp() - taken_at) * 1000)::float8 as "ageMs"
+       from simulated_bank.payments where key = $1 order by id`,
+    [key],
+  );
+  return deduplicatesForMs === 0 ? all : all.filter(({ ageMs }) => ageMs < deduplicatesForMs);
+}
+
+/** All that it has taken, it took so much longer ago. */
+export const agePayments = (tx: Tx, ms: number): Promise<number> =>
+  tx.run('update simulated_bank.payments set taken_at = taken_at - make_interval(secs => $1)', [ms / 1000]);
 
 export const insertPayment = (tx: Tx, payment: Omit<Payment, 'id'> & { dueAt: Date }): Promise<number> =>
   tx.run(

@@ -4,8 +4,8 @@
  * It is also the example for the next adapter: every call has a deadline and one try; every answer that is not certainly yes
  * or no is `unknown`; amounts are parsed by hand, because a bank's JSON numbers are not trusted with money.
  */
-import { adapter } from '../../base/adapter.ts';
-import { oneOf } from '../../base/env.ts';
+import { adapter, type Values } from '../../base/adapter.ts';
+import { integer } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
 import type { AssetCode } from '../../base/money.ts';
 import { type Bank, type BankAdapter, type BankContext, bankRail, type StatementLine } from '../bank.ts';
@@ -46,12 +46,13 @@ const CODE = 'bank.simulated';
 const CURRENCIES: Readonly<Record<string, AssetCode>> = { INR: 'inr', EUR: 'eur' };
 const PAGE_LINES = 50;
 const DEADLINE_MS = 5_000;
+export const HOUR_MS = 3_600_000;
 
 export interface SimulatedBankSettings {
   url: string;
   token: string;
   /** What the rail declares; the bank must be started with the same value. */
-  deduplicates: boolean;
+  deduplicatesForMs: number;
   code?: string;
   /** In the bank's spelling, and our assets for them; all of these must be in the asset registry. */
   currencies?: Readonly<Record<string, AssetCode>>;
@@ -66,16 +67,19 @@ export const loopbackBank = adapter({
   about: 'A bank on this machine that the sandbox brings along',
   sandboxOnly: 'its money is made up',
   settings: {
-    deduplicates: oneOf(
-      'SANDBOX_BANK_DEDUPLICATES',
-      'whether the simulated bank takes a payment key once; with 0 it pays twice when told twice',
-      ['0', '1'],
-      '1',
+    deduplicatesForHours: integer(
+      'SANDBOX_BANK_DEDUPLICATES_HOURS',
+      'how many hours the simulated bank takes a payment key once; told again later it pays again, with 0 always',
+      24,
+      { min: 0, max: 168 },
     ),
   },
-  create: ({ deduplicates }, place: Omit<SimulatedBankSettings, 'deduplicates'>) =>
-    simulatedBankAt({ ...place, deduplicates: deduplicates === '1' }),
+  create: (values, place: Omit<SimulatedBankSettings, 'deduplicatesForMs'>) =>
+    simulatedBankAt({ ...place, deduplicatesForMs: recognisesForMs(values) }),
 });
+
+/** For how long the sandbox's bank recognises a key, in milliseconds, by its setting. */
+export const recognisesForMs = ({ deduplicatesForHours }: Values): number => Number(deduplicatesForHours) * HOUR_MS;
 
 /** As an installation configures it. */
 export const simulatedBankAt = (settings: SimulatedBankSettings): Bank => ({
@@ -99,7 +103,7 @@ function adapterOf(settings: SimulatedBankSettings): BankAdapter {
 
   return {
     code,
-    deduplicates: settings.deduplicates,
+    deduplicatesForMs: settings.deduplicatesForMs,
     currencies,
 
     payee: (asset) => (currencyOf(asset) === undefined ? undefined : (PAYEES[asset] ?? PAYEES.inr)),

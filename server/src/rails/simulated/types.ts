@@ -3,8 +3,11 @@
  */
 
 export interface Settings {
-  /** Whether two payment orders under one key are one payment. */
-  deduplicates: boolean;
+  /**
+   * For how long two payment orders under one key are one payment, in milliseconds of real time; 0 for never. Afterwards it
+   * has forgotten the key: it pays again, and finds nothing under it.
+   */
+  deduplicatesForMs: number;
   /** Whether "no such payment" is proof. */
   provesAbsence: boolean;
   /** From accepting a payment to its line on the statement, in milliseconds of the sandbox's clock. */
