@@ -14,9 +14,17 @@ import { lockDataDir } from './base/lock.ts';
 import { type Log, openLog } from './base/log.ts';
 import { migrate } from './base/migrate.ts';
 import { joinServers } from './base/servers.ts';
-import { askReview, openCase, openScreener, reviewed, SCREENING_MAX_AGE_MS, screenOwn } from './compliance/index.ts';
+import {
+  askReview,
+  checkHandlers,
+  openCase,
+  openScreener,
+  reviewed,
+  SCREENING_MAX_AGE_MS,
+  screenOwn,
+} from './compliance/index.ts';
 import type { Config } from './config.ts';
-import { comparePayer, openPayee } from './customers/index.ts';
+import { checkUnderWay, comparePayer, openGivenDetails, openPayee } from './customers/index.ts';
 import type { Profile } from './environment.ts';
 import { openSender, outsideFor, standard, startDispatcher } from './events/index.ts';
 import { declareInstallation, peopleNeeded, startOperator } from './operators/index.ts';
@@ -65,6 +73,7 @@ import {
   signingSecrets,
 } from './partners/index.ts';
 import { productionProfile } from './production/index.ts';
+import { callbacks } from './protocols/callbacks/index.ts';
 import { checkout } from './protocols/checkout/index.ts';
 import { operator } from './protocols/operator/index.ts';
 import {
@@ -190,6 +199,20 @@ async function compose(
     checkReadings(() => checks()),
   ]);
 
+  const verifier = registry.verifier(config, {
+    async details(customerId) {
+      const [check, fields] = await db.asSystem(async (tx) => [
+        await checkUnderWay(tx, customerId),
+        await openGivenDetails(tx, vault, customerId),
+      ]);
+      return check && fields && { fields, givenAt: check.givenAt };
+    },
+    now: () => clock.now(),
+    reviews: {
+      ask: (asked) => db.asSystem((tx) => askReview(tx, { ...asked, now: clock.now() })),
+      found: (asked) => db.asSystem((tx) => reviewed(tx, asked.customerId)),
+    },
+  });
   const handlers: Handlers = {
     ...orderHandlers(context),
     ...quoteHandlers({ db, clock, sources }),
@@ -206,6 +229,7 @@ async function compose(
     ...reconcileHandlers({ db, clock, rails }),
     ...levelHandlers({ db, clock, rails, everyMs: 2_000 }),
     ...recurringHandlers({ db, clock, rails, chains }),
+    ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };
   const workers = await startWorkers({ db, clock, log, handlers: metrics.measureJobs(handlers), concurrency: 12 });
   ending.add(() => workers.stop());
@@ -326,16 +350,12 @@ async function compose(
       log,
       publicUrl: () => config.publicUrl ?? baseUrl,
       orders,
-      verifier: registry.verifier(config, {
-        reviews: {
-          ask: (asked) => db.asSystem((tx) => askReview(tx, { ...asked, now: clock.now() })),
-          found: (asked) => db.asSystem((tx) => reviewed(tx, asked.customerId)),
-        },
-      }),
+      verifier,
       sender: registry.codeSender(config),
       statusWord: (customer, partner) => verificationWords(customer, partner).status,
     }),
   );
+  await app.register(callbacks({ db, clock, log, verifier }));
   const first = config.profile === 'sandbox' ? 'sandbox' : 'first';
   await db.asSystem((tx) => startOperator(tx, { name: first, token: profile.operatorToken, now: clock.now() }));
   const { operators, operatorDelayS: delayS } = config;
