@@ -23,7 +23,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { runningPostgres, startPostgres } from '../server/src/sandbox/postgres.ts';
+import { runningPostgres, startPostgres } from '../server/src/base/postgres.ts';
 import { cpuOf, usOf } from './cpu.ts';
 import { drive, type Prepared, percentile, send } from './load.ts';
 import { newCustomer, type Ours, type Seen, startOurs } from './ours.ts';

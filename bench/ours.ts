@@ -36,7 +36,7 @@ export async function startOurs(
   ending: (() => Promise<void>)[],
   nodeOptions: readonly string[] = [],
 ): Promise<Ours> {
-  const main = fileURLToPath(new URL('../server/src/main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../server/src/apps/server.ts', import.meta.url));
   const child = spawn(
     process.execPath,
     ['--import', new URL('inside.ts', import.meta.url).href, ...nodeOptions, main],

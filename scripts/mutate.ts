@@ -18,8 +18,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { startPostgres } from '../server/src/base/postgres.ts';
 import { isGoneWithin, signal } from '../server/src/base/processes.ts';
-import { startPostgres } from '../server/src/sandbox/postgres.ts';
 import { type Chance, chanceOf } from '../server/test/simulation/chance.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
 

@@ -24,8 +24,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
 import pg from 'pg';
 import { migrate } from '../server/src/base/migrate.ts';
+import { startPostgres } from '../server/src/base/postgres.ts';
 import { isAlive, isGoneWithin, signal } from '../server/src/base/processes.ts';
-import { startPostgres } from '../server/src/sandbox/postgres.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
 import { changesIn, named, reachedBy } from './watch.ts';
 

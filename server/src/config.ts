@@ -87,6 +87,12 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => 
     verifiers.map(codeOf),
     undefined,
   ),
+  verificationOverdueS: integer(
+    'VERIFICATION_OVERDUE_S',
+    'how long a customer may wait for the verifier before a case opens, in seconds',
+    86_400,
+    { min: 10, max: 2_592_000 },
+  ),
   codeSender: oneOf(
     'CODE_SENDER',
     'how login codes reach phones; unset is known in the sandbox, webhook in production',

@@ -57,7 +57,7 @@ describe('the examples of what an adapter takes', () => {
 
   test('npm run config has their settings, and their codes can be chosen', () => {
     const env = { PRICE_SOURCES: 'fixed,gemini', VERIFIER: 'inhouse', PRICE_GEMINI_URL: '', INHOUSE_TOKEN: 'hidden' };
-    const { status, said } = run(['server/src/main.ts', '--print-config'], env);
+    const { status, said } = run(['server/src/apps/server.ts', '--print-config'], env);
     assert.equal(status, 0, said);
     assert.match(said, /^PRICE_SOURCES +fixed,gemini /m);
     assert.match(said, /^VERIFIER +inhouse /m);

@@ -9,7 +9,10 @@ import { fileURLToPath } from 'node:url';
 
 const SRC = fileURLToPath(new URL('../src/', import.meta.url));
 
-/** What each module may use of the others; `base` may be used by all. Files at the top compose and may use everything. */
+/**
+ * What each module may use of the others; `base` may be used by all. `(top)` is what a profile is made from: settings, lists
+ * and the contract of an environment. `(composition)` puts a process together from everything; only programs use it.
+ */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   base: [],
   ledger: [],
@@ -39,7 +42,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     'rails',
     'compliance',
   ],
-  reconcile: ['orders', 'ledger', 'rails', 'compliance', 'operators', 'sandbox', 'production', '(top)'],
+  reconcile: ['orders', 'ledger', 'rails', 'compliance', 'operators'],
   sandbox: [
     'treasury',
     'orders',
@@ -56,10 +59,13 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     'events',
     '(top)',
   ],
-  backup: ['sandbox', 'partners', 'operators', '(top)'],
+  backup: ['partners', 'operators'],
   production: ['treasury', 'ops', 'compliance', 'partners', 'protocols', 'rails', 'signer', 'verifiers', '(top)'],
-  demo: ['sandbox', '(top)'],
+  // A program, as those in apps/.
+  demo: ['sandbox', '(top)', '(composition)'],
   '(top)': ['*'],
+  '(composition)': ['*'],
+  apps: ['*'],
 };
 
 /** Engines and contracts that stand beside a module's front and are meant for other modules. */
@@ -71,7 +77,11 @@ const FRONTS: readonly RegExp[] = [
 ];
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-const moduleOf = (file: string): string => (file.includes('/') ? (file.split('/')[0] ?? '') : '(top)');
+const moduleOf = (file: string): string => {
+  if (file === 'server.ts' || file.startsWith('composition/')) return '(composition)';
+  return file.includes('/') ? (file.split('/')[0] ?? '') : '(top)';
+};
+const PROGRAMS = ['apps', 'demo'];
 
 const imports = files.flatMap((file) => {
   const text = readFileSync(join(SRC, file), 'utf8');
@@ -96,7 +106,8 @@ test('modules use only what they may', () => {
   const wrong = imports.filter(({ file, target }) => {
     const [from, to] = [moduleOf(file), moduleOf(target)];
     const may = MAY_USE[from] ?? [];
-    return from !== to && to !== 'base' && !may.includes(to) && !may.includes('*');
+    const isOuter = to === 'apps' || (to === '(composition)' && !PROGRAMS.includes(from));
+    return from !== to && to !== 'base' && !may.includes(to) && (!may.includes('*') || isOuter);
   });
   assert.deepEqual(
     wrong.map(({ file, target }) => `${file} → ${target}`),
@@ -107,9 +118,10 @@ test('modules use only what they may', () => {
 test("from outside, only a module's front is imported", () => {
   const wrong = imports.filter(({ file, target }) => {
     const [from, to] = [moduleOf(file), moduleOf(target)];
-    if (from === to || to === 'base' || to === '(top)') return false;
+    // A program is the command of its module, and may use its inside.
+    if (from === to || from === 'apps' || ['base', '(top)', '(composition)'].includes(to)) return false;
     // The sandbox is part of the composition: world and seed are put together by server.ts.
-    if (to === 'sandbox') return !['(top)', 'demo', 'backup', 'reconcile'].includes(from);
+    if (to === 'sandbox') return !['(top)', '(composition)', 'demo'].includes(from);
     return !FRONTS.some((front) => front.test(target));
   });
   assert.deepEqual(

@@ -19,7 +19,7 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     'a checkout link is begun, shows a price, and ends in one order',
   ],
   customer_details: [
-    'insert (customer_id, partner_id, details, given_at); update (details, version, outcome, given_at)',
+    'insert (customer_id, partner_id, details, given_at); update (details, version, outcome, given_at, begun_with, polls)',
     'a customer fills in the verification form, and the verifier answers',
   ],
   customers: [
@@ -99,7 +99,7 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
   ],
   jobs: [
     'insert (kind, subject, ordering_key, due_at); update (due_at, enqueued, attempts, dead_at)',
-    'the deadline of an order that is created; by policy that alone',
+    'the deadline of an order that is created, and the check of a customer; by policy these alone',
   ],
 };
 
@@ -368,6 +368,20 @@ describe("a partner's request", () => {
     assert.equal(touched, 1, 'alarms of others were moved');
     await denied((tx) => tx.run('update jobs set lease = null'), partnerId, 'a lease was taken away');
     await denied((tx) => tx.run('delete from jobs'), partnerId, 'work was deleted');
+  });
+
+  test('enqueues the check of its own customers and no other', async () => {
+    const { partnerId, order } = await newPartner();
+    const other = await newPartner();
+    await fixture.db.asPartner(partnerId, (tx) => order(tx, 'created'));
+    const customers = await fixture.db.asSystem((tx) =>
+      tx.rows<{ id: string; partner_id: bigint }>('select id, partner_id from customers'),
+    );
+    const of = (id: bigint) => customers.find(({ partner_id }) => partner_id === id)?.id ?? '';
+    const alarm = (subject: string) => ({ kind: 'check_verification', subject, dueAt: fixture.clock.now() });
+    await fixture.db.asPartner(partnerId, (tx) => enqueueAt(tx, alarm(of(partnerId))));
+    for (const foreign of [of(other.partnerId), 'all', ''])
+      await denied((tx) => enqueueAt(tx, alarm(foreign)), partnerId, `a check of ${foreign} was enqueued`);
   });
 });
 

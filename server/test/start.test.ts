@@ -13,7 +13,7 @@ import { until } from './support/until.ts';
 const ended = (child: ChildProcess) => new Promise<number | null>((done) => child.once('exit', done));
 
 async function refused(env: NodeJS.ProcessEnv): Promise<string> {
-  const child = run(['server/src/main.ts'], { PORT: '0', DATA_DIR: freshFolder('start'), ...env });
+  const child = run(['server/src/apps/server.ts'], { PORT: '0', DATA_DIR: freshFolder('start'), ...env });
   const output = collect(child);
   assert.equal(await ended(child), 1);
   // Of the start, what it was at; the rest is why it ended.
@@ -33,7 +33,7 @@ test('a port that is taken is refused by the name of its setting', async () => {
 
 test('an argument that nothing reads is refused, and told where settings are', async () => {
   for (const word of ['--port=80', 'port']) {
-    const child = run(['server/src/main.ts', word], { DATA_DIR: freshFolder('start') });
+    const child = run(['server/src/apps/server.ts', word], { DATA_DIR: freshFolder('start') });
     const output = collect(child);
     assert.equal(await ended(child), 1);
     assert.match(output(), /^Unexpected argument '.*'|^Unknown option '--port'/);
@@ -52,7 +52,7 @@ test('a database that cannot be used is refused in a sentence, without its passw
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   test(`a ${signal} in the middle of the start ends all that was started`, async () => {
     const dataDir = freshFolder('start');
-    const child = run(['server/src/main.ts'], { PORT: '0', DATA_DIR: dataDir });
+    const child = run(['server/src/apps/server.ts'], { PORT: '0', DATA_DIR: dataDir });
     const output = collect(child);
     const end = ended(child);
     const note = join(dataDir, 'chains', 'erc20', 'node.json');
@@ -68,7 +68,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 
 test('a sandbox says what it is at while it starts, and its address answers with what to do next', async () => {
   const dataDir = freshFolder('start');
-  const child = run(['server/src/main.ts'], { PORT: '0', DATA_DIR: dataDir });
+  const child = run(['server/src/apps/server.ts'], { PORT: '0', DATA_DIR: dataDir });
   const output = collect(child);
   const end = ended(child);
   await until('it is ready', () => output().includes('Cloverleaf sandbox is ready'), {

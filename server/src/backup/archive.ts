@@ -12,7 +12,7 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SettingError } from '../base/env.ts';
-import { giveToPostgres } from '../sandbox/postgres.ts';
+import { giveToPostgres } from '../base/postgres.ts';
 
 /** Maximum loss with a disk, in seconds. A quiet database finishes no segments. */
 const FINISH_AFTER_S = 60;

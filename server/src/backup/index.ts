@@ -2,7 +2,7 @@
  * Backup: copies of the embedded PostgreSQL that can be restored, up to the last commit if its log was kept.
  *
  * take.ts (a copy while it runs) → archive.ts (the log since) → restore.ts (restoring it) → post-restore.ts (what the
- * database must record about the restore) → main.ts (the commands). An external PostgreSQL is backed up with its own tools
+ * database must record about the restore) → apps/backup.ts (the commands). An external PostgreSQL is backed up with its own tools
  * (docs/operating/backup.md); post-restore.ts applies to it, too.
  */
 export { archiveSettings } from './archive.ts';

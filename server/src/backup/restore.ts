@@ -24,7 +24,7 @@ import {
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { SettingError } from '../base/env.ts';
-import { ASIDE, giveToPostgres, startPostgres } from '../sandbox/postgres.ts';
+import { ASIDE, giveToPostgres, startPostgres } from '../base/postgres.ts';
 import { markRestored } from './post-restore.ts';
 import { describe, type Manifest } from './take.ts';
 

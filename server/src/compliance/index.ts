@@ -4,6 +4,8 @@
  * Every decision is a row with its rules, list versions and inputs, written in the transaction that acts on it. What a person
  * must decide is a case (cases.ts), whose kind says what it means and what to do (kinds.ts).
  *
+ * A customer's check at a verifier is followed to its result (checks.ts).
+ *
  * Not here: limits of a market (partners), how far a customer is verified (customers).
  */
 export {
@@ -21,6 +23,7 @@ export {
   openCaseCounts,
   tellCase,
 } from './cases.ts';
+export { type AskedVerifier, askVerifier, checkHandlers, recordAnswer } from './checks.ts';
 export { decisionsOf, record } from './decisions.ts';
 export { CASE_KINDS, type CaseKind, type CaseMeaning, isCaseKind, meaningOf, type NextActor } from './kinds.ts';
 export { askReview, decideReview, openReview, reviewed } from './reviews.ts';

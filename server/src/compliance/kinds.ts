@@ -101,6 +101,13 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
+  verification_overdue: {
+    means: 'The verifier has had no result about these details for longer than it should take. The customer waits.',
+    remedy:
+      'Ask the provider what it waits for, and why it is not answered if readiness says so. The case closes when the result is there; it is asked again all the time.',
+    who: 'operator',
+    page: PAGE,
+  },
 
   // Unexpected money. It is booked to suspense.
   overpaid: {

@@ -6,10 +6,11 @@
  *
  * A deposit's payer name is compared with the names given here (`comparePayer`).
  *
- * Not here: recording the result (`recordFinding`, beside what it changes).
+ * Not here: recording the result (`recordFinding`, beside what it changes), asking for it again (checks.ts).
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
+import { followCheck } from './checks.ts';
 import { type CustomerDetailsRow, sql } from './store.ts';
 
 export interface GivenDetails {
@@ -29,7 +30,7 @@ export async function lockGivenDetails(tx: Tx, customerId: string): Promise<Give
   return row && { version: row.version, outcome: row.outcome };
 }
 
-/** Stores details, encrypted. The same details again, while there is no result about them, are the same version. */
+/** Stores details, encrypted, and has their check followed to its result (checks.ts). The same details again, while there is no result about them, are the same version. */
 export async function saveDetails(
   tx: Tx,
   vault: Vault,
@@ -39,6 +40,7 @@ export async function saveDetails(
   const context = `customer_details.details:${id}`;
   const text = JSON.stringify(d.details);
   const encrypted = vault.encrypt(text, context);
+  followCheck(tx, id, d.now);
   if ((await tx.run(sql.firstDetails, [id, partnerId, encrypted, d.now])) === 1) return { version: 1, outcome: null };
   const before = await tx.row<CustomerDetailsRow>(sql.lockDetails, [id]);
   const isSame = before !== undefined && before.outcome === null && vault.decrypt(before.details, context) === text;

@@ -17,6 +17,7 @@ import type { AssetCode } from '../base/money.ts';
 import { encryptText, openTextOrNull } from '../base/texts.ts';
 import { emit } from '../events/index.ts';
 import type { Partner } from '../partners/index.ts';
+import { lookNow } from './checks.ts';
 import { customerName } from './details.ts';
 import {
   encryptDetails,
@@ -38,6 +39,7 @@ export {
   accountShapeOf,
   hasAccountShape,
 } from './accounts.ts';
+export { CHECK_VERIFICATION, type Check, checkUnderWay, recordAsked, wakeCheck } from './checks.ts';
 export {
   comparePayer,
   customerName,
@@ -293,9 +295,9 @@ async function announce(tx: Tx, customer: Customer, what: 'login' | 'verificatio
 }
 
 /**
- * Records a verifier's result for a version of a customer's details (details.ts).
+ * Records a verifier's result for a version of a customer's details (details.ts), and wakes the job that waits for it.
  *
- * Does nothing when it was recorded before, when newer details were submitted meanwhile, or when the customer was blocked or
+ * Does nothing when there is a result already, when newer details were submitted meanwhile, or when the customer was blocked or
  * refused permanently in the meantime.
  */
 export async function recordFinding(
@@ -310,6 +312,7 @@ export async function recordFinding(
 ): Promise<void> {
   const { outcome, level, reason } = f.finding;
   if ((await tx.run(sql.detailsFound, [f.customerId, f.version, outcome])) === 0) return;
+  if (outcome !== 'in_review') lookNow(tx, f.customerId, f.now);
   const customer = await findCustomer(tx, f.customerId);
   if (customer.blocked || customer.verification === 'refused') return;
   await recordVerification(tx, {

@@ -68,6 +68,13 @@ export interface CustomerDetailsRow {
   outcome: 'in_review' | 'verified' | 'failed' | 'refused' | null;
 }
 
+export interface CheckRow {
+  version: number;
+  begun_with: string | null;
+  polls: number;
+  given_at: Date;
+}
+
 const LOGIN_SEND = 'id, customer_id, session, code, sent_at, tries, used_at, failed_at';
 const CUSTOMER = `id, partner_id, client_customer_id, kind, level, verification, previous_level, failed_reason, country,
   logged_in_at, login_epoch, blocked_at, created_at, updated_at`;
@@ -147,12 +154,16 @@ export const sql = {
   details: 'select details, version, outcome from customer_details where customer_id = $1',
   detailsVersion: 'select version, outcome from customer_details where customer_id = $1',
   lockDetails: 'select details, version, outcome from customer_details where customer_id = $1 for update',
-  replaceDetails: `update customer_details set details = $2, version = $3, outcome = null, given_at = $4
+  replaceDetails: `update customer_details
+      set details = $2, version = $3, outcome = null, given_at = $4, begun_with = null, polls = 0
     where customer_id = $1`,
-  // A late answer "no result yet" does not overwrite a result.
+  // The first result counts: neither a late answer "no result yet" nor another result overwrites it.
   detailsFound: `update customer_details set outcome = $3
     where customer_id = $1 and version = $2 and outcome is distinct from $3
-      and ($3 <> 'in_review' or outcome is null)`,
+      and (outcome is null or outcome = 'in_review')`,
+  checkUnderWay: `select version, begun_with, polls, given_at from customer_details
+    where customer_id = $1 and (outcome is null or outcome = 'in_review')`,
+  detailsAsked: `update customer_details set begun_with = $3, polls = polls + $4 where customer_id = $1 and version = $2`,
 } as const;
 
 export const customerById = (tx: Tx, id: string) => tx.row<CustomerRow>(sql.byId, [id]);

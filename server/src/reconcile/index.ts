@@ -3,7 +3,7 @@
  *
  * Reading order: names.ts (which movement a journal line refers to) → compare.ts (what agrees, what is in transit, what is a
  * break) → run.ts (reads a rail and its journal lines, and compares both) → correct.ts (an entry ends a break) → show.ts (the
- * table) → main.ts (the commands).
+ * table) → apps/reconcile.ts (the commands).
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';

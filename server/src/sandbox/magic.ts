@@ -5,6 +5,7 @@
 import { MAGIC_HOLDS } from '../compliance/index.ts';
 import { SANDBOX_CODE, SANDBOX_DEAD_PHONE } from '../protocols/checkout/index.ts';
 import { MAGIC_ACCOUNTS, MAGIC_NAMES } from '../rails/simulated/index.ts';
+import { MAGIC_IDENTITIES } from '../verifiers/simulated/index.ts';
 
 export interface MagicValue {
   /** The field that contains it. */
@@ -31,4 +32,9 @@ export const MAGIC: readonly MagicValue[] = [
     value: `… ${SANDBOX_DEAD_PHONE}`,
     says: 'the login code cannot be sent',
   },
+  ...MAGIC_IDENTITIES.map(({ ending, says }) => ({
+    where: 'identity number on the verification page',
+    value: `… ${ending}`,
+    says,
+  })),
 ];

@@ -9,6 +9,7 @@ import { assert } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { formatUnits } from '../base/money.ts';
+import { startPostgres } from '../base/postgres.ts';
 import { magicScreener } from '../compliance/index.ts';
 import type { Config } from '../config.ts';
 import type { Connecting, Environment, Profile } from '../environment.ts';
@@ -20,7 +21,6 @@ import { sandboxControls, screensOrders } from './controls.ts';
 import { sandboxDriver } from './driver.ts';
 import { startWorld } from './environment.ts';
 import { openPayer } from './payer.ts';
-import { startPostgres } from './postgres.ts';
 import {
   evmCode,
   type Funding,

@@ -1,7 +1,7 @@
 /**
  * The signer: the one place that holds private keys, with its own limits and journal.
  *
- * It runs as a separate process (signer/main.ts) that the server reaches over a socket; the server has the extended public
+ * It runs as a separate process (apps/signer.ts) that the server reaches over a socket; the server has the extended public
  * key and the wallets' addresses, and nothing that can sign. policy.ts decides what it signs; journal.ts records what it has
  * signed; neither knows orders or the database, so an attacker who controls those still meets the limits.
  *

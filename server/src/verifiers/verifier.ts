@@ -14,6 +14,13 @@ export type VerifierAdapter = Adapter<Verifier, VerifierContext>;
 
 /** What an installation passes to a verifier besides its settings. */
 export interface VerifierContext {
+  /**
+   * What the customer has submitted, decrypted, by field, and when. For the provider, and for no log; undefined when no
+   * check is under way.
+   */
+  details(customerId: string): Promise<{ fields: Readonly<Record<string, string>>; givenAt: Date } | undefined>;
+  /** The time, as rows have it. */
+  now(): Date;
   /** Reviews by people. */
   reviews: {
     /** Requests a review by a person. Idempotent per key. */
@@ -37,11 +44,27 @@ export interface Verifier {
   begin(input: VerificationRequest): Promise<Begun>;
 
   /**
-   * The result so far; `in_review` while there is none.
+   * The result so far; `in_review` while there is none, with how to learn more. A job asks until there is a result, from any
+   * process and also after a restart. The first result counts: a later one is ignored.
    *
    * @throws Unavailable
    */
   finding(input: VerificationRequest): Promise<Finding>;
+
+  /**
+   * Reads a call that the provider made to `POST /verifiers/<code>/callback`. It only wakes the job, which then asks for the
+   * finding: what the call says beside the key is not believed, and the same call again is harmless.
+   *
+   * @returns the key of the verification it is about; undefined unless the provider's signature is right
+   */
+  readCallback?(call: ProviderCall): string | undefined;
+}
+
+/** A call of a provider, as it came. */
+export interface ProviderCall {
+  /** Names in lower case. Values of a repeated header are joined. */
+  headers: Readonly<Record<string, string | undefined>>;
+  body: Buffer;
 }
 
 export interface VerificationRequest {
@@ -62,4 +85,17 @@ export interface Finding {
   level: number;
   /** A word or sentence that names nobody. */
   reason?: string;
+  /** In review only. */
+  pending?: Pending;
+}
+
+/** How to learn more of a check without a result. */
+export interface Pending {
+  /**
+   * When to ask again, in milliseconds: the first pause. Each further one is twice as long, up to an hour; less than a second
+   * is a second.
+   */
+  pollAfterMs?: number;
+  /** The provider, or a person, wakes the job. It is asked all the same, from every ten minutes on, as a call may be lost. */
+  callsBack?: boolean;
 }

@@ -18,8 +18,8 @@ import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { archiveSettings, readBackup, restoreBackup, takeBackup } from '../../src/backup/index.ts';
 import { migrate } from '../../src/base/migrate.ts';
+import { type Postgres, runningPostgres, startPostgres } from '../../src/base/postgres.ts';
 import { isGoneWithin, signal } from '../../src/base/processes.ts';
-import { type Postgres, runningPostgres, startPostgres } from '../../src/sandbox/postgres.ts';
 import { freshFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 

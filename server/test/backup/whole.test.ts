@@ -8,8 +8,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import { runningPostgres, startPostgres } from '../../src/base/postgres.ts';
 import { isGoneWithin } from '../../src/base/processes.ts';
-import { runningPostgres, startPostgres } from '../../src/sandbox/postgres.ts';
 import { type Client, openClient } from '../support/client.ts';
 import { freshFolder } from '../support/folder.ts';
 import { collect, run, type ServerProcess, startProcess } from '../support/process.ts';
@@ -44,9 +44,9 @@ async function command(args: string[]): Promise<{ code: number | null; said: str
   const code = await new Promise<number | null>((ended) => child.once('close', ended));
   return { code, said: said() };
 }
-const backup = () => command(['server/src/backup/main.ts', 'backup', '--to', backups]);
-const restore = (...more: string[]) => command(['server/src/backup/main.ts', 'restore', ...more]);
-const reconcile = () => command(['server/src/reconcile/main.ts', 'reconcile']);
+const backup = () => command(['server/src/apps/backup.ts', 'backup', '--to', backups]);
+const restore = (...more: string[]) => command(['server/src/apps/backup.ts', 'restore', ...more]);
+const reconcile = () => command(['server/src/apps/reconcile.ts', 'reconcile']);
 const newestBackup = (): string => join(backups, readdirSync(backups).toSorted().at(-1) ?? '');
 
 /** As somebody with the tables open in front of them. */
@@ -209,7 +209,7 @@ test('a server that lost its cluster has all of it back from backup and archive,
   assert.match(restored.said, /Payouts are stopped/);
   await starts();
   assert.deepEqual(await orders(), booksBefore);
-  const verified = await command(['server/src/reconcile/main.ts', 'verify-ledger']);
+  const verified = await command(['server/src/apps/reconcile.ts', 'verify-ledger']);
   assert.equal(verified.code, 0, verified.said);
   const compared = await reconcile();
   assert.equal(compared.code, 0, compared.said);

@@ -8,8 +8,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { openDatabase } from '../../src/base/db.ts';
 import { knownMigrations, migrate } from '../../src/base/migrate.ts';
+import { startPostgres } from '../../src/base/postgres.ts';
 import { joinServers } from '../../src/base/servers.ts';
-import { startPostgres } from '../../src/sandbox/postgres.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folder.ts';
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import { openLog } from '../../src/base/log.ts';
+import { startPostgres } from '../../src/base/postgres.ts';
 import { HOUR_MS, startSimulatedBank } from '../../src/rails/simulated/index.ts';
-import { startPostgres } from '../../src/sandbox/postgres.ts';
 
 /** Its rail. Not the sandbox's name, which production refuses to find in a database. */
 export const BANK = 'bank.remote';

@@ -164,7 +164,7 @@ async function heal(
 
 /** The command itself, on the run's database. */
 async function verified({ folder, postgres }: ChaosWorld): Promise<{ code: number | null; said: string }> {
-  const child = command(['server/src/reconcile/main.ts', 'verify-ledger'], {
+  const child = command(['server/src/apps/reconcile.ts', 'verify-ledger'], {
     DATABASE_URL: postgres.adminUrl,
     DATA_DIR: join(folder, 'verify'),
   });

@@ -1,12 +1,12 @@
 /**
  * What every verifier must keep: one verification per key, nothing found is in review, a level only where somebody is verified,
- * and silence is no finding.
+ * silence is no finding, and a call of the provider counts only if it is signed.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
 import { HIGHEST_LEVEL } from '../../src/customers/index.ts';
-import type { Finding, VerificationRequest, Verifier } from '../../src/verifiers/verifier.ts';
+import type { Finding, ProviderCall, VerificationRequest, Verifier } from '../../src/verifiers/verifier.ts';
 
 /** What a fixture's file exports: which claims there are, and how to make a world around the verifier. */
 export interface VerifierFixture {
@@ -23,6 +23,8 @@ export interface VerifierWorld {
   begun(): Promise<number>;
   /** The provider finds this. */
   finds?(asked: VerificationRequest, finding: Finding): Promise<void>;
+  /** A call that the provider makes about this verification. Needed where the verifier has `readCallback`. */
+  calls?(asked: VerificationRequest): ProviderCall;
   /** From now on the provider does not answer. */
   goesDark?(): Promise<void>;
   /** From now on it answers with what is no answer. */
@@ -48,13 +50,20 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside }:
         await world.stop();
       }
     });
-  const isPlausible = ({ outcome, level, reason = '' }: Finding, { highestLevel }: Verifier) => {
+  const isPlausible = ({ outcome, level, reason = '', pending }: Finding, { highestLevel }: Verifier) => {
     assert.ok(['in_review', 'verified', 'failed', 'refused'].includes(outcome), outcome);
     assert.ok(
       outcome === 'verified' ? level >= 1 && level <= highestLevel : level === 0,
       `level ${level} of ${outcome}`,
     );
     assert.ok(reason.length <= 200, 'a reason is a word or a sentence');
+    assert.ok(pending === undefined || outcome === 'in_review', 'a result says how to learn more');
+    const { pollAfterMs = 1 } = pending ?? {};
+    assert.ok(Number.isInteger(pollAfterMs) && pollAfterMs > 0, `asked again after ${pollAfterMs} ms`);
+  };
+  const isInReview = (finding: Finding, verifier: Verifier, when: string) => {
+    assert.deepEqual([finding.outcome, finding.level], ['in_review', 0], when);
+    isPlausible(finding, verifier);
   };
 
   describe(`verifier contract: ${code}`, () => {
@@ -84,13 +93,41 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside }:
       isPlausible(finding, verifier);
     });
 
+    inWorld('a call counts only if its signature is right, and names the same check again', async (world) => {
+      const { verifier, calls } = world;
+      const { readCallback } = verifier;
+      if (readCallback === undefined)
+        return assert.equal(calls, undefined, 'the fixture calls a verifier that takes none');
+      assert.ok(calls !== undefined, 'the fixture does not say how the provider calls');
+      const one = asked('seven');
+      const { headers, body } = calls(one);
+      for (const again of [1, 2]) assert.equal(readCallback({ headers, body }), 'seven', `called ${again} times`);
+      const other = Buffer.concat([body, Buffer.from(' ')]);
+      for (const wrong of [
+        { headers, body: other },
+        { headers: {}, body },
+        { headers, body: Buffer.alloc(0) },
+      ])
+        assert.equal(readCallback(wrong), undefined, 'a call that is not signed right');
+      for (const [name, value] of Object.entries(headers)) {
+        if (name === 'content-type') continue;
+        for (const forged of ['', 'x', `${value}0`, '0'.repeat(value?.length ?? 0), 'é'.repeat(64)])
+          assert.equal(
+            readCallback({ headers: { ...headers, [name]: forged }, body }),
+            undefined,
+            `${name}: ${forged}`,
+          );
+      }
+    });
+
     if (findsByItself === true) return;
     inWorld('what is found is told as it was found, and again when asked again', async ({ verifier, finds }) => {
       assert.ok(finds !== undefined, 'the fixture does not say how it finds');
       for (const kind of ['INDIVIDUAL', 'BUSINESS'] as const) {
         const one = asked(`two-${kind}`, { kind });
         await verifier.begin(one);
-        assert.deepEqual(await verifier.finding(one), { outcome: 'in_review', level: 0 }, 'nothing is found yet');
+        for (const again of [1, 2, 3])
+          isInReview(await verifier.finding(one), verifier, `nothing is found yet, asked ${again} times`);
         await finds(one, { outcome: 'verified', level: 1 });
         for (const again of [1, 2])
           assert.deepEqual(await verifier.finding(one), { outcome: 'verified', level: 1 }, `asked ${again} times`);

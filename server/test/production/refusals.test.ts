@@ -166,7 +166,7 @@ test('main says it in sentences and ends with 1; no secret is among them', async
     chain: { chainId: '31337' },
     env: { PUBLIC_URL: 'http://x.example' },
   });
-  const child = run(['server/src/main.ts'], env);
+  const child = run(['server/src/apps/server.ts'], env);
   const output = collect(child);
   assert.equal(await new Promise((done) => child.once('exit', done)), 1);
   assert.deepEqual(

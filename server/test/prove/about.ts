@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { cpus, release, tmpdir, totalmem, type } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { startPostgres } from '../../src/sandbox/postgres.ts';
+import { startPostgres } from '../../src/base/postgres.ts';
 import type { About } from './evidence.ts';
 
 /** What is proved. A page of the docs is none of it, and neither is a test: with which of those, a result's commit says. */

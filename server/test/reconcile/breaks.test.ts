@@ -367,7 +367,7 @@ test('a node that lies about a balance, and one that hides a transfer', async ()
 test('readiness, metrics and the command say it', async () => {
   const run = () =>
     new Promise<{ code: number; said: string }>((done) => {
-      const file = fileURLToPath(new URL('../../src/reconcile/main.ts', import.meta.url));
+      const file = fileURLToPath(new URL('../../src/apps/reconcile.ts', import.meta.url));
       const env = { ...process.env, DATA_DIR: world.dataDir, DATABASE_URL: world.adminUrl };
       execFile(process.execPath, [file, 'reconcile'], { env }, (error, out, err) =>
         done({ code: typeof error?.code === 'number' ? error.code : 0, said: `${out}${err}` }),

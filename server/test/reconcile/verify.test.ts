@@ -194,7 +194,7 @@ test('what was kept elsewhere is found again, and nothing is broken', async () =
 });
 
 test('the command says so with its exit code: 0, 1 for what is broken, 2 where it could not look', async () => {
-  const file = fileURLToPath(new URL('../../src/reconcile/main.ts', import.meta.url));
+  const file = fileURLToPath(new URL('../../src/apps/reconcile.ts', import.meta.url));
   const run = (url: string, ...args: string[]) => {
     const env = { ...process.env, DATABASE_URL: url };
     const { status, stdout, stderr } = spawnSync(process.execPath, [file, 'verify-ledger', ...args], { env });

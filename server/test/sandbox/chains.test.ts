@@ -49,7 +49,7 @@ async function told(path: string, body: Record<string, string>): Promise<Record<
 
 /** Exit code and what was printed. */
 async function reconcile(): Promise<{ code: number | null; said: string }> {
-  const child = run(['server/src/reconcile/main.ts', 'reconcile'], { DATA_DIR: dataDir, LOG_LEVEL: 'error' });
+  const child = run(['server/src/apps/reconcile.ts', 'reconcile'], { DATA_DIR: dataDir, LOG_LEVEL: 'error' });
   const output = collect(child);
   const code = await new Promise<number | null>((done) => child.once('exit', done));
   return { code, said: output() };

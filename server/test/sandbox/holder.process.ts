@@ -4,8 +4,8 @@
  * `node holder.process.ts postgres|node|lock <folder>`; prints `{ "error": … }` and ends when it could not.
  */
 import { lockDataDir } from '../../src/base/lock.ts';
+import { startPostgres } from '../../src/base/postgres.ts';
 import { type SandboxNode, startNode } from '../../src/sandbox/nodes.ts';
-import { startPostgres } from '../../src/sandbox/postgres.ts';
 
 const [what = '', dataDir = ''] = process.argv.slice(2);
 const mnemonic = 'test test test test test test test test test test test junk';

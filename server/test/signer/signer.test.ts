@@ -413,7 +413,7 @@ test('as a process it outlives kill -9 with its memory, and its client finds it 
 describe('the key ceremony', () => {
   /** Output and exit code of a command of the signer. */
   async function signerSays(args: string[], env: NodeJS.ProcessEnv, stdin?: string) {
-    const child = run(['server/src/signer/main.ts', ...args], env, stdin);
+    const child = run(['server/src/apps/signer.ts', ...args], env, stdin);
     const output = collect(child);
     const code = await new Promise((done) => child.once('close', done));
     return { code, said: output().trim() };

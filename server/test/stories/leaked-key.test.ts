@@ -249,7 +249,7 @@ describe('a key that leaked', () => {
     const types = (...words: string[]) =>
       new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
         const env = { PATH: process.env.PATH, OPERATOR_URL: world.server.baseUrl, OPERATOR_TOKEN: vic.token };
-        const child = spawn(process.execPath, ['server/src/cli/main.ts', ...words], { env });
+        const child = spawn(process.execPath, ['server/src/apps/operator.ts', ...words], { env });
         let [out, err] = ['', ''];
         child.stdout.on('data', (part) => (out += part));
         child.stderr.on('data', (part) => (err += part));

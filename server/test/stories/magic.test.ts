@@ -1,9 +1,13 @@
 /** Magic values of the sandbox: what each makes of an order, or of a page. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { listCases } from '../../src/compliance/index.ts';
 import { MAGIC } from '../../src/sandbox/magic.ts';
 import { openVisitor } from '../blackbox/visitor.ts';
+import { DETAILS, openBrowser } from '../protocols/checkout/world.ts';
+import { newPhone } from '../support/client.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
+import { until } from '../support/until.ts';
 
 let world: Story;
 before(async () => {
@@ -119,6 +123,36 @@ describe('a hosted page', () => {
     await visitor.press('Send code');
     assert.match(visitor.text(), /could not be sent/);
   });
+});
+
+describe('an identity number', () => {
+  for (const [ending, later] of [
+    ['LATER', 'BASIC_KYC_COMPLETED'],
+    ['NEVER', 'IN_REVIEW'],
+  ] as const)
+    test(`ending ${ending}`, async () => {
+      const { kycUrl = '', customerId = '' } = await world.told('kyc/url', {
+        clientCustomerId: ending,
+        phoneNumber: newPhone(),
+        type: 'INDIVIDUAL',
+      });
+      const browser = openBrowser();
+      await browser.login(kycUrl);
+      const details = { ...DETAILS, identityNumber: `ZQ${magic(ending)}` };
+      assert.equal((await browser.go('details', details)).title, 'We are checking your details');
+      const status = async () => (await world.told('kyc/status', { customerId })).status;
+      assert.equal(await status(), 'IN_REVIEW');
+      world.clock.advance(ending === 'LATER' ? 60_000 : 25 * 3_600_000);
+      if (ending === 'NEVER')
+        await until('a case', async () =>
+          (
+            await world.server.db.asSystem((tx) =>
+              listCases(tx, { open: true, kind: 'verification_overdue', limit: 10 }),
+            )
+          ).some(({ subject }) => subject === `customer:${customerId}`),
+        );
+      await until(later, async () => (await status()) === later);
+    });
 });
 
 test('every magic value has been told of', () => {

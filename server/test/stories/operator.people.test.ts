@@ -191,7 +191,7 @@ describe('the sandbox', () => {
   const types = (words: string[], token: string): Promise<{ code: number | null; out: string; err: string }> =>
     new Promise((resolve) => {
       const { OPERATOR_TOKEN_FILE: _, ...env } = process.env;
-      const child = spawn(process.execPath, ['server/src/cli/main.ts', ...words], {
+      const child = spawn(process.execPath, ['server/src/apps/operator.ts', ...words], {
         env: { ...env, OPERATOR_URL: world.server.baseUrl, OPERATOR_TOKEN: token },
       });
       const said = { out: '', err: '' };

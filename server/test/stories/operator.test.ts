@@ -432,7 +432,7 @@ describe('a terminal', () => {
   const types = (words: string[], over: Record<string, string> = {}): Promise<Ended> =>
     new Promise((resolve) => {
       const { OPERATOR_TOKEN_FILE: _, ...env } = process.env;
-      const child = spawn(process.execPath, ['server/src/cli/main.ts', ...words], {
+      const child = spawn(process.execPath, ['server/src/apps/operator.ts', ...words], {
         env: { ...env, OPERATOR_URL: world.server.baseUrl, OPERATOR_TOKEN: finn.token, ...over },
       });
       const ended: Ended = { code: null, out: '', err: '' };

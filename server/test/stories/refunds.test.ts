@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BugError } from '../../src/base/errors.ts';
 import { formatUnits } from '../../src/base/money.ts';
+import { recurringHandlers } from '../../src/composition/recurring.ts';
 import {
   assignDeposit,
   block,
@@ -16,7 +17,6 @@ import {
   retryRefund,
 } from '../../src/orders/index.ts';
 import { OBSERVE, type Rail } from '../../src/rails/rail.ts';
-import { recurringHandlers } from '../../src/recurring.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;

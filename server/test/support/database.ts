@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startPostgres } from '../../src/sandbox/postgres.ts';
+import { startPostgres } from '../../src/base/postgres.ts';
 
 export interface FreshDatabase {
   /** Of the superuser, to this database. */

@@ -51,7 +51,7 @@ export async function startProcess(options: {
   readyMs?: number;
 }): Promise<ServerProcess> {
   const env = { DATA_DIR: options.dataDir, PORT: String(options.port), LOG_LEVEL: 'error', ...options.env };
-  const child = run([options.program ?? 'server/src/main.ts'], env, undefined, options.root);
+  const child = run([options.program ?? 'server/src/apps/server.ts'], env, undefined, options.root);
   const output = collect(child);
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   const isOver = patience(options.readyMs ?? READY_MS);

@@ -38,7 +38,7 @@ export async function startSigner(options: { limits: readonly ChainLimits[]; fol
     );
 
   async function start(): Promise<void> {
-    child = run(['server/src/signer/main.ts'], {
+    child = run(['server/src/apps/signer.ts'], {
       SIGNER_LISTEN: socket,
       SIGNER_SECRET: secret,
       SIGNER_LIMITS: limitsFile,

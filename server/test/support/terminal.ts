@@ -12,7 +12,7 @@ export const terminal =
   (...words: string[]): Promise<Ended> =>
     new Promise((resolve) => {
       const env = { PATH: process.env.PATH, OPERATOR_URL: baseUrl, OPERATOR_TOKEN: token };
-      const child = spawn(process.execPath, ['server/src/cli/main.ts', ...words], { env });
+      const child = spawn(process.execPath, ['server/src/apps/operator.ts', ...words], { env });
       const ended: Ended = { code: null, out: '', err: '' };
       child.stdout.on('data', (part) => (ended.out += part));
       child.stderr.on('data', (part) => (ended.err += part));

@@ -42,10 +42,10 @@ const NUMBERED = {
 } as const;
 
 const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
-  operator: ['server/src/cli/main.ts'],
+  operator: ['server/src/apps/operator.ts'],
   sandbox: ['server/src/demo/sandbox.ts'],
-  reconcile: ['server/src/reconcile/main.ts', 'reconcile'],
-  'verify-ledger': ['server/src/reconcile/main.ts', 'verify-ledger'],
+  reconcile: ['server/src/apps/reconcile.ts', 'reconcile'],
+  'verify-ledger': ['server/src/apps/reconcile.ts', 'verify-ledger'],
 };
 
 /** What a page calls things: `<order>` in a command stands for the order's number. */

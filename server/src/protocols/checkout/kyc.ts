@@ -2,16 +2,18 @@
  * The verification page: what a customer is asked, and what happens with it.
  *
  * Details are stored first, then the verifier is called, then its result is recorded: two transactions with the call between
- * them. A failed call leaves the stored details, and a retry asks about the same version.
+ * them. A failed call leaves the stored details. Whatever this page does not learn, a job does (compliance/checks.ts), and the
+ * page shows it by itself.
  */
 import { Unavailable } from '../../base/errors.ts';
+import { askVerifier, recordAnswer } from '../../compliance/index.ts';
 import {
+  checkUnderWay,
   findCustomer,
   type GivenDetails,
   givenDetails,
   REQUIREMENTS,
   type Requirement,
-  recordFinding,
   saveDetails,
 } from '../../customers/index.ts';
 import { type Field, type FieldName, type Problems, readForm } from './form.ts';
@@ -75,30 +77,22 @@ async function takeDetails(visit: Visit): Promise<Outcome> {
     if (verificationStep({ ...visit, customer }, before) !== 'form') return before;
     return await saveDetails(tx, deps.vault, { customer, details: values, now });
   });
-  return given?.outcome === null ? await check(visit, given.version) : { goTo: visit.action };
+  return given?.outcome === null ? await check(visit) : { goTo: visit.action };
 }
 
 async function checkAgain(visit: Visit): Promise<Outcome> {
   const given = await visit.inTx((tx) => givenDetails(tx, visit.customer.id));
   if (given === undefined || verificationStep(visit, given) !== 'review') return { goTo: visit.action };
-  return await check(visit, given.version);
+  return await check(visit);
 }
 
-async function check(visit: Visit, version: number): Promise<Outcome> {
-  const { deps, customer } = visit;
-  const { verifier } = deps;
-  const input = {
-    key: `details:${customer.id}:${version}`,
-    customerId: customer.id,
-    kind: customer.kind,
-    level: levelFor(visit),
-  };
+async function check(visit: Visit): Promise<Outcome> {
+  const { verifier } = visit.deps;
+  const check = await visit.inTx((tx) => checkUnderWay(tx, visit.customer.id));
+  if (check === undefined) return { goTo: visit.action };
   try {
-    const { pageUrl } = await verifier.begin(input);
-    const finding = await verifier.finding(input);
-    await visit.inTx((tx) =>
-      recordFinding(tx, { customerId: customer.id, version, verifier: verifier.code, finding, now: visit.now }),
-    );
+    const { finding, pageUrl } = await askVerifier(verifier, check);
+    await visit.inTx((tx) => recordAnswer(tx, { check, verifier: verifier.code, finding, polls: 0, now: visit.now }));
     if (finding.outcome === 'in_review' && pageUrl !== undefined) return reviewPage(visit, { pageUrl });
     return { goTo: visit.action };
   } catch (error) {
@@ -117,6 +111,8 @@ function reviewPage(visit: Visit, p: { said?: string; status?: number; pageUrl?:
   return show(visit, {
     title: review.title,
     body: html`${p.said !== undefined && alert(p.said)}${elsewhere}${look}${wayBack(visit, back(visit))}`,
+    // It reloads by itself: the result comes without the button, too.
+    news: { text: 'review', isOver: false },
     ...(p.status === undefined ? {} : { status: p.status }),
   });
 }

@@ -26,8 +26,10 @@ function lookAfter(ms) {
 async function look() {
   if (document.hidden) return;
   const page = await fetch(location.href)
-    .then((reply) => reply.text())
-    .catch(() => '');
+    .then((reply) => (reply.ok ? reply.text() : undefined))
+    .catch(() => undefined);
+  if (page === undefined) return;
+  // A page without news is another page: the wait is over.
   const news = /data-news="([^"]*)"/.exec(page)?.[1];
-  if (news !== undefined && news !== waiting.dataset.news) location.reload();
+  if (news !== waiting.dataset.news) location.reload();
 }

@@ -5,7 +5,8 @@ import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
 import type { Log } from '../../base/log.ts';
-import type { CheckoutLink, Customer, Link, recordFinding } from '../../customers/index.ts';
+import type { AskedVerifier } from '../../compliance/index.ts';
+import type { CheckoutLink, Customer, Link } from '../../customers/index.ts';
 import type { Orders } from '../../orders/index.ts';
 import type { Partner, Through } from '../../partners/index.ts';
 import type { Allowance } from '../limit.ts';
@@ -15,24 +16,6 @@ import { form, type Look, linkButton, type News, page, paragraph } from './pages
 import type { CodeSender } from './sender.ts';
 import type { Session } from './session.ts';
 
-/** What the pages need of a verifier; its contract is verifiers/verifier.ts. */
-export interface DetailsVerifier {
-  readonly code: string;
-  readonly highestLevel: number;
-  /** @throws Unavailable */
-  begin(input: DetailsInput): Promise<{ pageUrl: string | undefined }>;
-  /** @throws Unavailable */
-  finding(input: DetailsInput): Promise<Parameters<typeof recordFinding>[1]['finding']>;
-}
-
-interface DetailsInput {
-  /** Idempotency key: the same key is the same verification. */
-  key: string;
-  customerId: string;
-  kind: Customer['kind'];
-  level: number;
-}
-
 export interface CheckoutDeps {
   readonly db: Database;
   readonly vault: Vault;
@@ -41,7 +24,7 @@ export interface CheckoutDeps {
   /** The public base URL for customers' browsers, without a trailing slash. */
   readonly publicUrl: () => string;
   readonly orders: Orders;
-  readonly verifier: DetailsVerifier;
+  readonly verifier: AskedVerifier;
   /** Without one no customer can log in, and the page says so. */
   readonly sender: CodeSender | undefined;
   /** The customer's status in the return URL: the partner's own word. */

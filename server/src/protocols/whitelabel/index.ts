@@ -5,7 +5,7 @@
  * format of the body, signed against sent body, rate limit, rights, fields, and then the endpoint. The HTTP server below has
  * already checked path, method, content type and size. A refusal at any step changes nothing.
  *
- * Every failure has the one envelope of errors.ts. Not here: listening, health and metrics (main.ts), the HTTP server's
+ * Every failure has the one envelope of errors.ts. Not here: listening, health and metrics (composition/http.ts), the HTTP server's
  * settings for this API (server.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

@@ -15,7 +15,9 @@ export function manualVerifier(deps: VerifierContext['reviews']): Verifier {
       await deps.ask(asked);
       return { pageUrl: undefined };
     },
-    finding: async (asked) => (await deps.found(asked)) ?? { outcome: 'in_review', level: 0 },
+    // The decision is recorded with the person's action, and wakes the job.
+    finding: async (asked) =>
+      (await deps.found(asked)) ?? { outcome: 'in_review', level: 0, pending: { callsBack: true } },
   };
 }
 

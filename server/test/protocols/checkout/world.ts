@@ -2,11 +2,13 @@
  * A server with the hosted pages beside the partners' wire, over real HTTP, and a customer's browser that keeps cookies,
  * follows nothing by itself, and fills in the forms that it is shown.
  */
+import { createHmac } from 'node:crypto';
 import { Unavailable } from '../../../src/base/errors.ts';
+import { callbacks } from '../../../src/protocols/callbacks/index.ts';
 import { type CheckoutDeps, checkout, sandboxSender } from '../../../src/protocols/checkout/index.ts';
 import { verificationWords } from '../../../src/protocols/whitelabel/index.ts';
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
-import type { Finding, VerificationRequest } from '../../../src/verifiers/verifier.ts';
+import type { Finding, VerificationRequest, Verifier } from '../../../src/verifiers/verifier.ts';
 import { type TestPartner, wireWorld } from '../whitelabel/world.ts';
 
 export type PagesWorld = Awaited<ReturnType<typeof pagesWorld>>;
@@ -20,24 +22,34 @@ export async function pagesWorld(
   const asked: VerificationRequest[] = [];
   /** What the verifier answers from now on; undefined: as the simulated one does. */
   const verifier: { finding?: Finding | undefined; isAway?: boolean } = {};
+  /** The verifier of these pages, and of whatever a test starts beside them. */
+  const asking: Verifier = {
+    ...simulatedVerifier,
+    async begin(input) {
+      asked.push(input);
+      if (verifier.isAway === true) throw new Unavailable('verifier', 'away');
+      return await simulatedVerifier.begin(input);
+    },
+    async finding(input) {
+      if (verifier.isAway === true) throw new Unavailable('verifier', 'away');
+      return verifier.finding ?? (await simulatedVerifier.finding(input));
+    },
+    readCallback: ({ headers, body }) =>
+      headers['x-signature'] === callbackSignature(body) ? JSON.parse(body.toString('utf8')).key : undefined,
+  };
   const world = await wireWorld({
-    beside: (fixture) =>
-      checkout({
+    beside: (fixture) => async (app) => {
+      const pages = checkout({
         ...fixture,
         ...(options.publicUrl === undefined ? {} : { publicUrl: () => options.publicUrl ?? '' }),
         requestsPerMinute: options.requestsPerMinute ?? 10_000,
         sender: options.sender === null ? undefined : (options.sender ?? sandboxSender),
         statusWord: (customer, partner) => verificationWords(customer, partner).status,
-        verifier: {
-          ...simulatedVerifier,
-          async begin(input) {
-            asked.push(input);
-            if (verifier.isAway === true) throw new Unavailable('verifier', 'away');
-            return await simulatedVerifier.begin(input);
-          },
-          finding: async (input) => verifier.finding ?? (await simulatedVerifier.finding(input)),
-        },
-      }),
+        verifier: asking,
+      });
+      await app.register(pages);
+      await app.register(callbacks({ ...fixture, verifier: asking }));
+    },
   });
   let count = 0;
 
@@ -58,8 +70,12 @@ export async function pagesWorld(
     return body.data;
   }
 
-  return { ...world, asked, verifier, invited };
+  return { ...world, asked, verifier, asking, invited };
 }
+
+/** As the provider of these pages' verifier signs its calls. */
+export const callbackSignature = (body: Buffer | string): string =>
+  createHmac('sha256', 'shared with the provider').update(body).digest('hex');
 
 export interface Shown {
   status: number;

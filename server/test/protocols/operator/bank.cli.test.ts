@@ -26,7 +26,7 @@ interface Ended {
   err: string;
 }
 
-const CLI = resolve('server/src/cli/main.ts');
+const CLI = resolve('server/src/apps/operator.ts');
 const folder = mkdtempSync(join(tmpdir(), 'desk-'));
 let w: ManualWorld;
 let app: ReturnType<typeof createServer>;

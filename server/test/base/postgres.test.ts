@@ -5,11 +5,11 @@ import { createRequire } from 'node:module';
 import { join, sep } from 'node:path';
 import { test } from 'node:test';
 import pg from 'pg';
+import { startPostgres } from '../../src/base/postgres.ts';
 import { isAlive, isGoneWithin } from '../../src/base/processes.ts';
-import { startPostgres } from '../../src/sandbox/postgres.ts';
+import { hold, startHolding } from '../sandbox/holder.ts';
 import { freshFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
-import { hold, startHolding } from './holder.ts';
 
 const isRoot = process.getuid?.() === 0;
 

@@ -6,10 +6,10 @@
  */
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { SettingError } from './base/env.ts';
-import { Unavailable } from './base/errors.ts';
-import { type Config, printConfig, readConfig } from './config.ts';
-import { type Running, start } from './server.ts';
+import { SettingError } from '../base/env.ts';
+import { Unavailable } from '../base/errors.ts';
+import { type Config, printConfig, readConfig } from '../config.ts';
+import { type Running, start } from '../server.ts';
 
 /** The error message of Node's crypto for a text encrypted with another key. */
 const ENCRYPTED_OTHERWISE = 'Unsupported state or unable to authenticate data';

@@ -2,19 +2,19 @@
  * Recurring jobs: jobs that re-enqueue themselves. Polling rails, sweeping, prices, gas, sealing journal and audit, deleting
  * expired idempotency records.
  */
-import type { Clock } from './base/clock.ts';
-import type { Database, Tx } from './base/db.ts';
-import { BugError } from './base/errors.ts';
-import { enqueue, type Handled, type Handlers } from './base/jobs.ts';
-import { closeCases, openCase } from './compliance/index.ts';
-import { seal } from './ledger/index.ts';
-import { sealAudit } from './operators/index.ts';
-import { DORMANCY, OVERDUE } from './orders/index.ts';
-import { purgeIdempotencyRecords } from './protocols/whitelabel/index.ts';
-import type { ChainRail } from './rails/chain.ts';
-import { OBSERVE, type Rail } from './rails/rail.ts';
-import { RECONCILE } from './reconcile/index.ts';
-import { SWEEP, WATCH } from './treasury/index.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { BugError } from '../base/errors.ts';
+import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
+import { closeCases, openCase } from '../compliance/index.ts';
+import { seal } from '../ledger/index.ts';
+import { sealAudit } from '../operators/index.ts';
+import { DORMANCY, OVERDUE } from '../orders/index.ts';
+import { purgeIdempotencyRecords } from '../protocols/whitelabel/index.ts';
+import type { ChainRail } from '../rails/chain.ts';
+import { OBSERVE, type Rail } from '../rails/rail.ts';
+import { RECONCILE } from '../reconcile/index.ts';
+import { SWEEP, WATCH } from '../treasury/index.ts';
 
 /** Inserts the missing ones. */
 export async function enqueueRecurring(

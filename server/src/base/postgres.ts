@@ -34,9 +34,9 @@ import {
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Unavailable } from '../base/errors.ts';
-import { commandOf, isAlive, startOf } from '../base/processes.ts';
-import { bringBack, endProcess, startOnFreePort } from '../base/supervise.ts';
+import { Unavailable } from './errors.ts';
+import { commandOf, isAlive, startOf } from './processes.ts';
+import { bringBack, endProcess, startOnFreePort } from './supervise.ts';
 
 const NOBODY = 65534;
 const SUPERUSER = 'postgres';

@@ -12,13 +12,13 @@ import { text as readAll } from 'node:stream/consumers';
 import { readSettings, readTextFile, type Setting, SettingError, secret, text } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
 import { lockDataDir } from '../base/lock.ts';
-import { readSignerAddress, SIGNER_ADDRESS_RULE, type SignerAddress } from './address.ts';
-import { openSigner } from './core.ts';
-import { JournalError, openJournal } from './journal.ts';
-import { encryptKeys, type Keys, keysOf, newPhrase, openKeys, publicOf } from './keys.ts';
-import { readLimits } from './limits.ts';
-import { serveOn } from './serve.ts';
-import { isTestAddress, isTestXpub } from './wellknown.ts';
+import { readSignerAddress, SIGNER_ADDRESS_RULE, type SignerAddress } from '../signer/address.ts';
+import { openSigner } from '../signer/core.ts';
+import { JournalError, openJournal } from '../signer/journal.ts';
+import { encryptKeys, type Keys, keysOf, newPhrase, openKeys, publicOf } from '../signer/keys.ts';
+import { readLimits } from '../signer/limits.ts';
+import { serveOn } from '../signer/serve.ts';
+import { isTestAddress, isTestXpub } from '../signer/wellknown.ts';
 
 const SETTINGS = {
   listen: text('SIGNER_LISTEN', 'unix socket or port of this machine to listen at', undefined),

@@ -6,12 +6,12 @@
  * operator switches them on; `--restored` does only that, for a PostgreSQL that other tools have restored.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { markRestored, restoreBackup, takeBackup } from '../backup/index.ts';
 import { SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
 import { lockDataDir } from '../base/lock.ts';
+import { runningPostgres, startPostgres } from '../base/postgres.ts';
 import { type Config, readConfig } from '../config.ts';
-import { runningPostgres, startPostgres } from '../sandbox/postgres.ts';
-import { markRestored, restoreBackup, takeBackup } from './index.ts';
 
 const HELP = `
   npm run backup -- --to <folder>

@@ -14,14 +14,14 @@ import { Unavailable } from '../base/errors.ts';
 import { lockDataDir } from '../base/lock.ts';
 import { openLog } from '../base/log.ts';
 import { migrate } from '../base/migrate.ts';
+import { runningPostgres, startPostgres } from '../base/postgres.ts';
 import { type Config, readConfig } from '../config.ts';
 import { productionProfile } from '../production/index.ts';
+import { reconcileAll } from '../reconcile/all.ts';
+import { reconciledTable } from '../reconcile/show.ts';
+import { verifiedTable, verifyLedger } from '../reconcile/verify.ts';
 import { rails as railsOf } from '../registry.ts';
-import { runningPostgres, startPostgres } from '../sandbox/postgres.ts';
 import { watchOutside } from '../sandbox/watch.ts';
-import { reconcileAll } from './all.ts';
-import { reconciledTable } from './show.ts';
-import { verifiedTable, verifyLedger } from './verify.ts';
 
 const HELP = `
   npm run reconcile

@@ -14,7 +14,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { ask as askServer, NoAnswer } from '../base/http.ts';
 import { randomText } from '../base/ids.ts';
-import { COMMANDS, type Command } from './commands.ts';
+import { COMMANDS, type Command } from '../cli/commands.ts';
 
 const EXIT = { done: 0, declined: 1, misused: 2, waits: 3, unreached: 4 } as const;
 const DEADLINE_MS = 30_000;

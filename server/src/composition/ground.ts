@@ -1,0 +1,40 @@
+/**
+ * Ground: what every part of a process is built on, and the order in which it ends.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Vault } from '../base/crypto.ts';
+import type { Database } from '../base/db.ts';
+import type { Log } from '../base/log.ts';
+import type { Config } from '../config.ts';
+
+export interface Ground {
+  readonly config: Config;
+  readonly log: Log;
+  readonly db: Database;
+  /** The server's role: a second pool is opened with it. */
+  readonly serverUrl: string;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly ending: Endings;
+}
+
+export type Endings = ReturnType<typeof endings>;
+
+/** Stops in reverse order of starting; a failure does not prevent the others. */
+export function endings() {
+  const steps: (() => unknown)[] = [];
+  return {
+    add(step: () => unknown): void {
+      steps.push(step);
+    },
+    async run(): Promise<void> {
+      for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+        try {
+          await step();
+        } catch {
+          // Whatever failed, its rows are unchanged.
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * HTTP: every protocol on one server, and the metrics on a port of their own.
+ */
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Environment } from '../environment.ts';
+import { type EgressPolicy, type Sender } from '../events/index.ts';
+import { opsRoutes, startMetrics } from '../ops/index.ts';
+import { askGate, type Orders } from '../orders/index.ts';
+import type { Partners } from '../partners/index.ts';
+import { callbacks } from '../protocols/callbacks/index.ts';
+import { checkout } from '../protocols/checkout/index.ts';
+import { operator } from '../protocols/operator/index.ts';
+import { createServer, verificationWords, whitelabel } from '../protocols/whitelabel/index.ts';
+import { chainCost, type PriceSource } from '../quotes/index.ts';
+import { clearHalt, whyOff } from '../rails/chain.ts';
+import { enqueueUnsubmitted } from '../rails/payouts.ts';
+import { openCorrections } from '../reconcile/index.ts';
+import * as registry from '../registry.ts';
+import type { SandboxFile } from '../sandbox/seed.ts';
+import { openMovements, sweepUndone } from '../treasury/index.ts';
+import type { Verifier } from '../verifiers/verifier.ts';
+import type { Ground } from './ground.ts';
+import type { RailParts } from './rails.ts';
+import type { Readiness } from './readiness.ts';
+
+interface Served {
+  world: Environment;
+  orders: Orders;
+  partners: Partners;
+  sources: ReadonlyMap<string, PriceSource>;
+  verifier: Verifier;
+  readiness: Readiness;
+  outside: EgressPolicy;
+  send: Sender;
+  /** undefined until the sandbox is ready. */
+  sandbox(): SandboxFile | undefined;
+}
+
+/** Mounts everything and listens. @returns the addresses */
+export async function serve(
+  ground: Ground,
+  parts: RailParts,
+  served: Served,
+): Promise<{ baseUrl: string; metricsUrl: string }> {
+  const { config, log, ending } = ground;
+  const { world, readiness } = served;
+  const { metrics } = readiness;
+  let baseUrl = '';
+  let metricsUrl = '';
+  const publicUrl = () => config.publicUrl ?? baseUrl;
+  const trustProxy = [...(config.trustedProxies ?? [])];
+  const app = createServer({ log, logRequests: config.logRequests === '1', trustProxy });
+  metrics.measureHttp(app);
+  await app.register(opsRoutes(readiness.checks));
+  await mountForCustomers(app, ground, parts, { ...served, publicUrl });
+  await mountForOperators(app, ground, parts, world, publicUrl);
+  const welcome = world.welcome?.(() => ({ sandbox: served.sandbox(), baseUrl, metricsUrl }));
+  if (welcome !== undefined) await app.register(welcome);
+  await app.listen({ port: config.port, host: config.host });
+  ending.add(() => app.close());
+  baseUrl = `http://${config.host}:${(app.server.address() as AddressInfo).port}`;
+  const metricsServer = await startMetrics({ metrics, port: config.metricsPort, host: config.host });
+  ending.add(() => metricsServer.stop());
+  metricsUrl = `http://${config.host}:${metricsServer.port}/metrics`;
+  return { baseUrl, metricsUrl };
+}
+
+/** The partners' wire, the hosted pages, and what verifiers' providers call. */
+async function mountForCustomers(
+  app: FastifyInstance,
+  { config, db, vault, clock, log }: Ground,
+  { context, chains }: RailParts,
+  served: Served & { publicUrl(): string },
+): Promise<void> {
+  const { world, orders, partners, sources, verifier, outside, send, publicUrl } = served;
+  // A protocol's request may need a chain whose node has not been started yet.
+  const front = world.front?.(db) ?? db;
+  await app.register(
+    whitelabel({
+      ...{ db: front, vault, clock, log, partners, orders, publicUrl, send },
+      sandbox: world.controls?.({ ...context, chains, prices: sources }),
+      egress: outside,
+      networkIds: new Map(world.connections.evmChains.map(({ chain, chainId }) => [chain, Number(chainId)])),
+      withdrawalFee: (market) =>
+        db.asSystem((tx) => chainCost(tx, market, world.gasAtRest?.(market.crypto.chain ?? ''))),
+    }),
+  );
+  await app.register(
+    checkout({
+      ...{ db: front, vault, clock, log, publicUrl, orders, verifier },
+      sender: registry.codeSender(config),
+      statusWord: (customer, partner) => verificationWords(customer, partner).status,
+    }),
+  );
+  await app.register(callbacks({ db, clock, log, verifier }));
+}
+
+async function mountForOperators(
+  app: FastifyInstance,
+  { db, vault, clock, log }: Ground,
+  { rails, chains, report, context }: RailParts,
+  world: Environment,
+  publicUrl: () => string,
+): Promise<void> {
+  const bank = world.connections.banks
+    .find(({ openDesk }) => openDesk !== undefined)
+    ?.openDesk?.({ ...{ db, clock, log, report, vault }, gate: (tx, payout) => askGate(context, tx, payout) });
+  await app.register(
+    operator({
+      ...{ db, vault, clock, publicUrl },
+      orders: context,
+      submitAgain: enqueueUnsubmitted,
+      movements: openMovements({ db, clock, rails, report }),
+      corrections: openCorrections({ clock, rails, sweepUndone }),
+      chainHalts: { codes: [...chains.keys()], why: whyOff, clear: clearHalt },
+      ...(bank && { bank }),
+    }),
+  );
+}

@@ -1,0 +1,51 @@
+/**
+ * Rails: connects them with the modules that decide.
+ *
+ * Rails report to orders and orders send through rails; the treasury sends sweeps through rails, and the rails report them to
+ * it. These are the circular dependencies of a process, and both are closed here.
+ */
+import { openScreener, SCREENING_MAX_AGE_MS, screenOwn } from '../compliance/index.ts';
+import { comparePayer } from '../customers/index.ts';
+import type { Environment } from '../environment.ts';
+import { peopleNeeded } from '../operators/index.ts';
+import { askBeforeSigning, type GateRules, type OrdersContext, orderFacts } from '../orders/index.ts';
+import { heldDestination, isSubmittingOff } from '../partners/index.ts';
+import type { ChainRail } from '../rails/chain.ts';
+import type { Rail, Report } from '../rails/rail.ts';
+import * as registry from '../registry.ts';
+import { takeOwnTransfer } from '../treasury/index.ts';
+import type { Ground } from './ground.ts';
+
+export interface RailParts {
+  readonly rails: ReadonlyMap<string, Rail>;
+  readonly chains: ReadonlyMap<string, ChainRail>;
+  readonly report: Report;
+  readonly context: OrdersContext;
+  /** Without those whose node sleeps. */
+  awake(): Rail[];
+}
+
+export function connectRails({ db, vault, clock, log }: Ground, world: Environment): RailParts {
+  let rails: ReadonlyMap<string, Rail> = new Map();
+  let chains: ReadonlyMap<string, ChainRail> = new Map();
+  const report: Report = (tx, fact) =>
+    orderFacts({ rails, clock, comparePayer: (tx, id, name) => comparePayer(tx, vault, id, name) }, (tx, own) =>
+      takeOwnTransfer({ clock, chains }, tx, own),
+    )(tx, fact);
+  rails = registry.rails(world.connections, {
+    ...{ db, clock, log, report, vault, pollMs: 500 },
+    mayLeave: (tx, what) => askBeforeSigning(context, tx, what),
+  });
+  chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);
+  const gate: GateRules = {
+    screenOwn: (tx, input) => screenOwn(tx, vault, input),
+    isSwitchedOff: isSubmittingOff,
+    peopleNeeded,
+    heldDestination,
+    screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
+  };
+  const screener = world.screener(openScreener({ db, vault }));
+  const context: OrdersContext = { db, clock, log, rails, screener, vault, gate };
+  const awake = (): Rail[] => [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
+  return { rails, chains, report, context, awake };
+}

@@ -1,0 +1,104 @@
+/** Readiness: which checks and readings this process has. */
+import type { Config } from '../config.ts';
+import type { Environment } from '../environment.ts';
+import {
+  breakersCheck,
+  type Check,
+  checkReadings,
+  clockCheck,
+  databaseCheck,
+  databaseReadings,
+  eventsCheck,
+  failingJobsCheck,
+  folderCheck,
+  killSwitchesCheck,
+  openMetrics,
+  operatorsCheck,
+  priceSourceCheck,
+  pricesCheck,
+  railCheck,
+  railReadings,
+  reconcileCheck,
+  reconcileReadings,
+  treasuryCheck,
+  treasuryReadings,
+  workCheck,
+  writesCheck,
+} from '../ops/index.ts';
+import { markets } from '../partners/index.ts';
+import type { PriceSource } from '../quotes/index.ts';
+import { levels } from '../treasury/index.ts';
+import type { Ground } from './ground.ts';
+import type { RailParts } from './rails.ts';
+
+export interface Readiness {
+  /** The checks as they are now: chains are woken, and assets get their first threshold. */
+  checks(): Check[];
+  metrics: ReturnType<typeof openMetrics>;
+  /** Reads again which assets have thresholds. */
+  readLevels(): Promise<void>;
+}
+
+export function openReadiness(
+  { config, db, clock }: Pick<Ground, 'config' | 'db' | 'clock'>,
+  { rails, awake }: Pick<RailParts, 'rails' | 'awake'>,
+  { world, sources }: { world: Environment; sources: ReadonlyMap<string, PriceSource> },
+): Readiness {
+  const checkedAlways = alwaysChecked(config, { db, clock }, sources);
+  let leveled: string[] = [];
+  const checks = (): Check[] => [
+    ...checkedAlways,
+    ...awake().map(railCheck),
+    ...world.checks,
+    reconcileCheck(db),
+    ...leveled.map((asset) => treasuryCheck(db, asset)),
+  ];
+  return {
+    checks,
+    metrics: openMetrics([
+      databaseReadings(db, clock),
+      railReadings([...rails.values()]),
+      treasuryReadings(db),
+      reconcileReadings(db),
+      checkReadings(checks),
+    ]),
+    // Thresholds are rows and may change at any time; an asset with its first one is shown from the next start on, or when its
+    // chain is woken.
+    async readLevels() {
+      leveled = [...new Set((await db.asSystem(levels)).map(({ asset }) => asset))];
+    },
+  };
+}
+
+const alwaysChecked = (
+  config: Config,
+  { db, clock }: Pick<Ground, 'db' | 'clock'>,
+  sources: ReadonlyMap<string, PriceSource>,
+): Check[] => [
+  databaseCheck(db),
+  writesCheck(db),
+  folderCheck(config.dataDir, config.databaseUrl === undefined),
+  workCheck(db, clock),
+  clockCheck(db),
+  eventsCheck(db, clock),
+  failingJobsCheck(db),
+  killSwitchesCheck(db),
+  operatorsCheck(db),
+  pricesCheck(db),
+  breakersCheck(db),
+  ...[...sources.values()].map((source) => priceSourceCheck(db, source)),
+];
+
+/**
+ * Ready means that a quote is available: waits briefly for the first prices. Without markets there is nothing to wait for.
+ */
+export async function pricesAreFresh({ db }: Pick<Ground, 'db'>): Promise<void> {
+  if ((await db.asSystem(markets)).length === 0) return;
+  const check = pricesCheck(db);
+  const giveUpAt = Date.now() + 10_000;
+  while (Date.now() < giveUpAt) {
+    const { ok } = await check.run(AbortSignal.timeout(2_000));
+    if (ok) return;
+    await new Promise((wake) => setTimeout(wake, 50));
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Workers: what runs without a request. The handler of every kind of job, the recurring jobs, and the dispatcher of webhooks.
+ */
+import { openDatabase } from '../base/db.ts';
+import { type Handlers, startWorkers } from '../base/jobs.ts';
+import { type AskedVerifier, checkHandlers, openCase } from '../compliance/index.ts';
+import { openPayee } from '../customers/index.ts';
+import { type Sender, standard, startDispatcher } from '../events/index.ts';
+import { askGate, type Orders, orderHandlers } from '../orders/index.ts';
+import { assets, findPartner, signingSecrets } from '../partners/index.ts';
+import { flatFormat, whitelabelFormat } from '../protocols/whitelabel/index.ts';
+import { type PriceSource, quoteHandlers } from '../quotes/index.ts';
+import { payoutHandlers } from '../rails/payouts.ts';
+import { reconcileHandlers } from '../reconcile/index.ts';
+import { levelHandlers, sweepHandlers } from '../treasury/index.ts';
+import type { Ground } from './ground.ts';
+import type { RailParts } from './rails.ts';
+import type { Readiness } from './readiness.ts';
+import { enqueueRecurring, recurringHandlers } from './recurring.ts';
+
+/** Recording deliveries uses these connections and takes none from payouts. */
+const DISPATCHER_CONNECTIONS = 4;
+
+export async function startWork(
+  ground: Ground,
+  parts: RailParts,
+  more: {
+    sources: ReadonlyMap<string, PriceSource>;
+    verifier: AskedVerifier;
+    metrics: Readiness['metrics'];
+  },
+): Promise<void> {
+  const { db, clock, log, ending } = ground;
+  const handlers = more.metrics.measureJobs(handlersOf(ground, parts, more));
+  const workers = await startWorkers({ db, clock, log, handlers, concurrency: 12 });
+  ending.add(() => workers.stop());
+  await enqueueRecurring(db, clock, {
+    rails: parts.awake().map(({ code }) => code),
+    sources: [...more.sources.keys()],
+    chains: [...parts.chains.keys()],
+  });
+}
+
+function handlersOf(
+  { config, db, clock, log, vault }: Ground,
+  { rails, chains, report, context }: RailParts,
+  { sources, verifier }: { sources: ReadonlyMap<string, PriceSource>; verifier: AskedVerifier },
+): Handlers {
+  return {
+    ...orderHandlers(context),
+    ...quoteHandlers({ db, clock, sources }),
+    ...payoutHandlers({
+      db,
+      clock,
+      log,
+      rails,
+      report,
+      openAccount: (tx, id) => openPayee(tx, vault, id),
+      gate: (tx, payout) => askGate(context, tx, payout),
+    }),
+    ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
+    ...reconcileHandlers({ db, clock, rails }),
+    ...levelHandlers({ db, clock, rails, everyMs: 2_000 }),
+    ...recurringHandlers({ db, clock, rails, chains }),
+    ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
+  };
+}
+
+/** Delivers events to partners' endpoints, from a pool of its own. */
+export async function startDelivery(
+  { clock, log, vault, serverUrl, ending }: Ground,
+  { orders, send }: { orders: Orders; send: Sender },
+): Promise<void> {
+  const db = openDatabase(serverUrl, { partnerConnections: 1, systemConnections: DISPATCHER_CONNECTIONS });
+  ending.add(() => db.close());
+  const secrets = (apiKey: string) => db.asSystem((tx) => signingSecrets(tx, vault, apiKey, clock.now()));
+  const dispatcher = await startDispatcher({
+    ...{ db, clock, log, vault, send },
+    formats: {
+      standard,
+      whitelabel: whitelabelFormat({
+        partner: async (id) => (await db.asSystem((tx) => findPartner(tx, { id }))) ?? { kycWords: {} },
+        secrets,
+      }),
+      flat: flatFormat({
+        order: ({ partnerId, id }) =>
+          db.readOnlyAsPartner(partnerId, async (tx) => ({
+            order: await orders.get(tx, { id }),
+            assets: await assets(tx),
+          })),
+        secrets,
+      }),
+    },
+    onDead: (tx, { partnerId, endpointId, isOff, now }) =>
+      openCase(tx, {
+        kind: isOff ? 'webhook_off' : 'webhook_undelivered',
+        subject: `endpoint:${endpointId}`,
+        partnerId,
+        reason: isOff
+          ? 'every attempt has failed for five days: it is switched off'
+          : 'events could not be delivered for three days',
+        now,
+      }),
+  });
+  ending.add(() => dispatcher.stop());
+}

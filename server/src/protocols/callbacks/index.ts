@@ -1,0 +1,84 @@
+/**
+ * Callbacks: `POST /verifiers/<code>/callback`, where a verifier's provider says that a check has news.
+ *
+ * A call only wakes the job that asks the verifier (compliance/checks.ts). Its signature is checked by the verifier's adapter,
+ * and nothing that it says beside the key is believed or stored; so a call that is repeated, late or about an unknown check is
+ * harmless, and is answered like any other. Logs have the code and the status only.
+ *
+ * Answers: 204 once it is signed right and names a check, 401 otherwise, 404 where this installation's verifier takes no calls, 413 above
+ * MAX_BODY_BYTES, 429 above REQUESTS_PER_MINUTE of one network, 503 when the job cannot be woken now: providers call again.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../base/db.ts';
+import { describeError, type Log } from '../../base/log.ts';
+import { wakeCheck } from '../../customers/index.ts';
+import { networkOf, openLimiter } from '../limit.ts';
+import type { Protocol } from '../protocol.ts';
+
+export interface CallbacksDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What is needed of a verifier; its contract is verifiers/verifier.ts. */
+  readonly verifier: {
+    readonly code: string;
+    readCallback?(call: { headers: Readonly<Record<string, string | undefined>>; body: Buffer }): string | undefined;
+  };
+  /** Per network address; 300 by default. */
+  readonly requestsPerMinute?: number;
+}
+
+const MAX_BODY_BYTES = 64 * 1024;
+/** A provider calls from few addresses, for all customers. */
+const REQUESTS_PER_MINUTE = 300;
+
+export const callbacks: Protocol<CallbacksDeps> = (deps) => async (app) => {
+  const { db, clock, log, verifier } = deps;
+  const limiter = openLimiter();
+  /** What an adapter throws about a call may repeat it, and goes no further. */
+  const keyOf = (request: FastifyRequest, body: Buffer): string | undefined => {
+    try {
+      return verifier.readCallback?.({ headers: joined(request.headers), body });
+    } catch {
+      log.warn({ requestId: request.id, verifier: verifier.code }, 'callback not understood');
+      return undefined;
+    }
+  };
+  await app.register(async (inside) => {
+    // The signature is over the bytes as they came, of whatever type.
+    inside.removeAllContentTypeParsers();
+    inside.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    inside.setErrorHandler(async (error, request, reply) => {
+      const { statusCode } = error as { statusCode?: unknown };
+      if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return answer(reply, statusCode);
+      log.error({ requestId: request.id, verifier: verifier.code, ...describeError(error) }, 'callback failed');
+      return answer(reply, 503);
+    });
+    inside.route<{ Params: { code: string } }>({
+      method: 'POST',
+      url: '/verifiers/:code/callback',
+      bodyLimit: MAX_BODY_BYTES,
+      onRequest: async (request, reply) => {
+        const { allowed, headers } = limiter.take(networkOf(request.ip), deps.requestsPerMinute ?? REQUESTS_PER_MINUTE);
+        if (!allowed) return answer(reply.headers(headers), 429);
+        if (request.params.code !== verifier.code || verifier.readCallback === undefined) return answer(reply, 404);
+      },
+      handler: async (request, reply) => {
+        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+        const key = keyOf(request, body);
+        if (key === undefined) return answer(reply, 401);
+        await db.asSystem((tx) => wakeCheck(tx, key, clock.now()));
+        return answer(reply, 204);
+      },
+    });
+  });
+};
+
+const answer = (reply: FastifyReply, status: number): FastifyReply =>
+  reply.code(status).header('cache-control', 'no-store').send();
+
+const joined = (headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string | undefined> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  );
