@@ -204,7 +204,7 @@ async function compose(
     }),
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
     ...reconcileHandlers({ db, clock, rails }),
-    ...levelHandlers({ db, clock, rails, everyMs: 2_000 }),
+    ...levelHandlers({ db, clock, rails, everyMs: 10_000 }),
     ...recurringHandlers({ db, clock, rails, chains }),
   };
   const workers = await startWorkers({ db, clock, log, handlers: metrics.measureJobs(handlers), concurrency: 12 });
