@@ -6,6 +6,11 @@ import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Fee, SentTransaction } from './chain.adapter.ts';
 
+/** Rows per run; the next run takes the rest. */
+export const AT_ONCE = 2_000;
+/** A block's time may be behind that of the process that created the payout. */
+export const SKEW_MS = 15_000;
+
 export type FoundState = 'unread' | 'open' | 'adopted' | 'foreign' | 'cancelled';
 
 /**

@@ -6,11 +6,10 @@
  * cost and amount of our own sends are read from their receipts; whatever a balance has beyond that is one movement per
  * address, the `remainder`: so coin that came or went unseen by us shows as a difference there.
  */
-
-import type { Database } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
-import type { Block, ChainAdapter, Transfer } from './chain.adapter.ts';
+import type { Block, Transfer } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
+import type { Engine } from './chain.engine.ts';
 import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
 import type { Holding, Movement, MovementPage, Rail } from './rail.ts';
@@ -19,169 +18,197 @@ import type { Holding, Movement, MovementPage, Rail } from './rail.ts';
 const PAGE = 500;
 const FEW = 2_000;
 
-export function chainOutside(
-  adapter: ChainAdapter,
-  db: Database,
-  wallets: { deposits: string; payouts: string },
-): Pick<Rail, 'movements' | 'holdings'> {
-  const { code: rail, chain, transfersBetween, balancesAt } = adapter;
+/** The engine, and the names of its wallets. */
+interface Outside extends Engine {
+  readonly wallets: { readonly deposits: string; readonly payouts: string };
+  /** Address of the paying wallet. */
+  readonly paying: string;
+}
+
+export function chainOutside(engine: Engine, wallets: Outside['wallets']): Pick<Rail, 'movements' | 'holdings'> {
+  const { adapter } = engine;
   // Without both methods of the adapter the rail cannot be reconciled, and therefore lacks `movements` and `holdings`.
-  if (transfersBetween === undefined || balancesAt === undefined) return {};
-  const paying = adapter.wallets[wallets.payouts]?.address ?? '';
+  if (adapter.transfersBetween === undefined || adapter.balancesAt === undefined) return {};
+  const outside = { ...engine, wallets, paying: adapter.wallets[wallets.payouts]?.address ?? '' };
+  return {
+    movements: (after) => movementsAfter(outside, after),
+    holdings: (at, all) => holdingsAt(outside, at, all),
+  };
+}
 
-  async function movements(after: string): Promise<MovementPage | undefined> {
-    const { cursor, assets, first } = await db.asSystem(async (tx) => ({
-      cursor: await store.cursorOf(tx, rail),
-      assets: await addressStore.assetsOf(tx, chain),
-      first: await store.firstBlock(tx, rail),
-    }));
-    if (cursor === undefined || cursor.finalized < 0n || first === undefined) return undefined;
-    if (cursor.halted_why !== null) throw new Unavailable(rail, 'the line is halted');
-    if (after === '') return await opening(first > 0n ? first - 1n : 0n, assets);
-    const done = BigInt(after);
-    const limit = done + BigInt(adapter.pace.blocksPerStep);
-    const upTo = cursor.finalized < limit ? cursor.finalized : limit;
-    const at = await blockOf(upTo > done ? upTo : done);
-    if (upTo <= done) return { movements: [], upTo: after, at: at.at, more: false };
-    const contracts = new Map(assets.flatMap((one) => (one.contract === null ? [] : [[one.contract, one.code]])));
-    const found = await between(done + 1n, upTo, [...contracts.keys()]);
-    const tokens = await tokenMovements(found, contracts);
-    const native = assets.find((one) => one.native)?.code;
-    const coin = native === undefined ? [] : await nativeMovements(done, upTo, native);
-    return { movements: [...tokens, ...coin], upTo: String(upTo), at: at.at, more: upTo < cursor.finalized };
+async function movementsAfter(outside: Outside, after: string): Promise<MovementPage | undefined> {
+  const { adapter, rail, chain, db } = outside;
+  const { cursor, assets, first } = await db.asSystem(async (tx) => ({
+    cursor: await store.cursorOf(tx, rail),
+    assets: await addressStore.assetsOf(tx, chain),
+    first: await store.firstBlock(tx, rail),
+  }));
+  if (cursor === undefined || cursor.finalized < 0n || first === undefined) return undefined;
+  if (cursor.halted_why !== null) throw new Unavailable(rail, 'the line is halted');
+  if (after === '') return await opening(outside, first > 0n ? first - 1n : 0n, assets);
+  const done = BigInt(after);
+  const limit = done + BigInt(adapter.pace.blocksPerStep);
+  const upTo = cursor.finalized < limit ? cursor.finalized : limit;
+  const at = await blockOf(outside, upTo > done ? upTo : done);
+  if (upTo <= done) return { movements: [], upTo: after, at: at.at, more: false };
+  const contracts = new Map(assets.flatMap((one) => (one.contract === null ? [] : [[one.contract, one.code]])));
+  const found = await between(outside, done + 1n, upTo, [...contracts.keys()]);
+  const tokens = await tokenMovements(outside, found, contracts);
+  const native = assets.find((one) => one.native)?.code;
+  const coin = native === undefined ? [] : await nativeMovements(outside, done, upTo, native);
+  return { movements: [...tokens, ...coin], upTo: String(upTo), at: at.at, more: upTo < cursor.finalized };
+}
+
+/** What the paying wallet had before our first step: one movement per asset. */
+export async function opening(
+  outside: Outside,
+  block: bigint,
+  assets: readonly addressStore.ChainAsset[],
+): Promise<MovementPage> {
+  const { adapter, wallets, paying } = outside;
+  const movements: Movement[] = [];
+  for (const { code, contract, native } of assets) {
+    if (native) continue;
+    const [units] = (await adapter.balancesAt?.(block, contract, [paying])) ?? [];
+    if (units !== undefined && units > 0n)
+      movements.push({ name: otherName(outside, code), wallet: wallets.payouts, asset: code, units });
   }
+  const { at } = await blockOf(outside, block);
+  return { movements, upTo: String(block), at, more: true };
+}
 
-  /** What the paying wallet had before our first step: one movement per asset. */
-  async function opening(block: bigint, assets: readonly addressStore.ChainAsset[]): Promise<MovementPage> {
-    const movements: Movement[] = [];
+/** Halves the range until the node answers: providers reject ranges with too many logs. */
+export async function between(
+  outside: Outside,
+  from: bigint,
+  to: bigint,
+  contracts: readonly string[],
+): Promise<Transfer[]> {
+  const { adapter } = outside;
+  try {
+    return (await adapter.transfersBetween?.(from, to, contracts)) ?? [];
+  } catch (error) {
+    if (!(error instanceof Unavailable) || from >= to) throw error;
+    const middle = from + (to - from) / 2n;
+    return [
+      ...(await between(outside, from, middle, contracts)),
+      ...(await between(outside, middle + 1n, to, contracts)),
+    ];
+  }
+}
+
+async function tokenMovements(
+  outside: Outside,
+  found: readonly Transfer[],
+  contracts: Map<string, string>,
+): Promise<Movement[]> {
+  const { adapter, rail, db, wallets, paying } = outside;
+  const moving = found.filter((one) => one.units > 0n && contracts.has(one.contract));
+  const parties = [...new Set(moving.flatMap(({ from, to }) => [from, to]))];
+  const watched = await db.asSystem((tx) => addressStore.watchedAmong(tx, rail, parties));
+  const walletOf = (address: string) =>
+    address === paying ? wallets.payouts : watched.has(address) ? wallets.deposits : undefined;
+  // Transfers within one wallet move nothing.
+  const ours = moving.filter(({ from, to }) => walletOf(from) !== walletOf(to));
+  const positions = await adapter.positions(ours);
+  const hashes = [...new Set(ours.map(({ txHash }) => txHash))];
+  const keys = await db.asSystem((tx) => sendStore.keysOf(tx, rail, hashes, wallets.payouts));
+  return ours.flatMap(({ txHash, contract, from, to, units }, at) => {
+    const key = keys.get(txHash);
+    const common = {
+      name: `${txHash}:${positions[at] ?? 0}`,
+      asset: contracts.get(contract) ?? '',
+      ...(key === undefined ? {} : { key }),
+    };
+    const [out, into] = [walletOf(from), walletOf(to)];
+    return [
+      ...(out === undefined ? [] : [{ ...common, wallet: out, units: -units }]),
+      ...(into === undefined ? [] : [{ ...common, wallet: into, units }]),
+    ];
+  });
+}
+
+/** Amount and cost of our sends in native coin, from their receipts. */
+async function nativeMovements(outside: Outside, after: bigint, upTo: bigint, asset: string): Promise<Movement[]> {
+  const { adapter, rail, db, wallets, paying } = outside;
+  const sends = await db.asSystem((tx) => sendStore.sendsAround(tx, rail, after, upTo, wallets.payouts));
+  if (sends.length === 0) return [];
+  const receipts = await adapter.receipts(sends.map(({ hash }) => hash));
+  const indexes = sends.flatMap(({ wallet }) => indexOf(wallet) ?? []);
+  const { addresses, watched } = await db.asSystem(async (tx) => ({
+    addresses: await addressStore.addressesOfIndexes(tx, rail, indexes),
+    watched: await addressStore.watchedAmong(
+      tx,
+      rail,
+      sends.map(({ target }) => target),
+    ),
+  }));
+  return sends.flatMap(({ wallet, key, hash, target, value }, at): Movement[] => {
+    const receipt = receipts[at];
+    if (receipt === undefined || receipt.block <= after || receipt.block > upTo) return [];
+    const moved = receipt.succeeded ? value : 0n;
+    const index = indexOf(wallet);
+    const common = { name: `${hash}:coin`, asset, key };
+    return [
+      {
+        ...common,
+        wallet: index === undefined ? wallets.payouts : wallets.deposits,
+        place: index === undefined ? paying : (addresses.get(index) ?? ''),
+        units: -receipt.cost - moved,
+      },
+      ...(moved > 0n && watched.has(target)
+        ? [{ ...common, wallet: wallets.deposits, place: target, units: moved }]
+        : []),
+    ];
+  });
+}
+
+async function holdingsAt(outside: Outside, at: string, all: boolean): Promise<Holding[] | undefined> {
+  const { adapter, rail, chain, db, wallets, paying } = outside;
+  const block = BigInt(at);
+  const assets = await db.asSystem((tx) => addressStore.assetsOf(tx, chain));
+  const found: Holding[] = [];
+  for (const { code, contract, native } of assets) {
+    const units = (await adapter.balancesAt?.(block, contract, [paying]))?.[0];
+    if (units === undefined) return undefined;
+    const own = { wallet: wallets.payouts, asset: code, units };
+    found.push(native ? { ...own, place: paying, remainder: otherName(outside, code) } : own);
+  }
+  const sums = new Map(assets.map(({ code }) => [code, 0n]));
+  for (let after = -1n, count = 0; ; ) {
+    const page = await db.asSystem((tx) => addressStore.addressPage(tx, rail, after, new Date(0), PAGE));
+    const addresses = page.map(({ address }) => address);
     for (const { code, contract, native } of assets) {
-      if (native) continue;
-      const [units] = (await adapter.balancesAt?.(block, contract, [paying])) ?? [];
-      if (units !== undefined && units > 0n)
-        movements.push({ name: otherName(code), wallet: wallets.payouts, asset: code, units });
-    }
-    const { at } = await blockOf(block);
-    return { movements, upTo: String(block), at, more: true };
-  }
-
-  /** Halves the range until the node answers: providers reject ranges with too many logs. */
-  async function between(from: bigint, to: bigint, contracts: readonly string[]): Promise<Transfer[]> {
-    try {
-      return (await adapter.transfersBetween?.(from, to, contracts)) ?? [];
-    } catch (error) {
-      if (!(error instanceof Unavailable) || from >= to) throw error;
-      const middle = from + (to - from) / 2n;
-      return [...(await between(from, middle, contracts)), ...(await between(middle + 1n, to, contracts))];
-    }
-  }
-
-  async function tokenMovements(found: readonly Transfer[], contracts: Map<string, string>): Promise<Movement[]> {
-    const moving = found.filter((one) => one.units > 0n && contracts.has(one.contract));
-    const parties = [...new Set(moving.flatMap(({ from, to }) => [from, to]))];
-    const watched = await db.asSystem((tx) => addressStore.watchedAmong(tx, rail, parties));
-    const walletOf = (address: string) =>
-      address === paying ? wallets.payouts : watched.has(address) ? wallets.deposits : undefined;
-    // Transfers within one wallet move nothing.
-    const ours = moving.filter(({ from, to }) => walletOf(from) !== walletOf(to));
-    const positions = await adapter.positions(ours);
-    const hashes = [...new Set(ours.map(({ txHash }) => txHash))];
-    const keys = await db.asSystem((tx) => sendStore.keysOf(tx, rail, hashes, wallets.payouts));
-    return ours.flatMap(({ txHash, contract, from, to, units }, at) => {
-      const key = keys.get(txHash);
-      const common = {
-        name: `${txHash}:${positions[at] ?? 0}`,
-        asset: contracts.get(contract) ?? '',
-        ...(key === undefined ? {} : { key }),
-      };
-      const [out, into] = [walletOf(from), walletOf(to)];
-      return [
-        ...(out === undefined ? [] : [{ ...common, wallet: out, units: -units }]),
-        ...(into === undefined ? [] : [{ ...common, wallet: into, units }]),
-      ];
-    });
-  }
-
-  /** Amount and cost of our sends in native coin, from their receipts. */
-  async function nativeMovements(after: bigint, upTo: bigint, asset: string): Promise<Movement[]> {
-    const sends = await db.asSystem((tx) => sendStore.sendsAround(tx, rail, after, upTo, wallets.payouts));
-    if (sends.length === 0) return [];
-    const receipts = await adapter.receipts(sends.map(({ hash }) => hash));
-    const indexes = sends.flatMap(({ wallet }) => indexOf(wallet) ?? []);
-    const { addresses, watched } = await db.asSystem(async (tx) => ({
-      addresses: await addressStore.addressesOfIndexes(tx, rail, indexes),
-      watched: await addressStore.watchedAmong(
-        tx,
-        rail,
-        sends.map(({ target }) => target),
-      ),
-    }));
-    return sends.flatMap(({ wallet, key, hash, target, value }, at): Movement[] => {
-      const receipt = receipts[at];
-      if (receipt === undefined || receipt.block <= after || receipt.block > upTo) return [];
-      const moved = receipt.succeeded ? value : 0n;
-      const index = indexOf(wallet);
-      const common = { name: `${hash}:coin`, asset, key };
-      return [
-        {
-          ...common,
-          wallet: index === undefined ? wallets.payouts : wallets.deposits,
-          place: index === undefined ? paying : (addresses.get(index) ?? ''),
-          units: -receipt.cost - moved,
-        },
-        ...(moved > 0n && watched.has(target)
-          ? [{ ...common, wallet: wallets.deposits, place: target, units: moved }]
-          : []),
-      ];
-    });
-  }
-
-  async function holdings(at: string, all: boolean): Promise<Holding[] | undefined> {
-    const block = BigInt(at);
-    const assets = await db.asSystem((tx) => addressStore.assetsOf(tx, chain));
-    const found: Holding[] = [];
-    for (const { code, contract, native } of assets) {
-      const units = (await adapter.balancesAt?.(block, contract, [paying]))?.[0];
+      const units = page.length === 0 ? [] : await adapter.balancesAt?.(block, contract, addresses);
       if (units === undefined) return undefined;
-      const own = { wallet: wallets.payouts, asset: code, units };
-      found.push(native ? { ...own, place: paying, remainder: otherName(code) } : own);
+      if (!native)
+        sums.set(
+          code,
+          units.reduce((sum, one) => sum + one, sums.get(code) ?? 0n),
+        );
+      else
+        addresses.forEach((place, n) => {
+          const remainder = `native:${place}`;
+          found.push({ wallet: wallets.deposits, asset: code, place, units: units[n] ?? 0n, remainder });
+        });
     }
-    const sums = new Map(assets.map(({ code }) => [code, 0n]));
-    for (let after = -1n, count = 0; ; ) {
-      const page = await db.asSystem((tx) => addressStore.addressPage(tx, rail, after, new Date(0), PAGE));
-      const addresses = page.map(({ address }) => address);
-      for (const { code, contract, native } of assets) {
-        const units = page.length === 0 ? [] : await adapter.balancesAt?.(block, contract, addresses);
-        if (units === undefined) return undefined;
-        if (!native)
-          sums.set(
-            code,
-            units.reduce((sum, one) => sum + one, sums.get(code) ?? 0n),
-          );
-        else
-          addresses.forEach((place, n) => {
-            const remainder = `native:${place}`;
-            found.push({ wallet: wallets.deposits, asset: code, place, units: units[n] ?? 0n, remainder });
-          });
-      }
-      count += page.length;
-      after = page.at(-1)?.index ?? after;
-      if (page.length < PAGE) break;
-      if (count >= FEW && !all) return found;
-    }
-    for (const { code, native } of assets)
-      if (!native) found.push({ wallet: wallets.deposits, asset: code, units: sums.get(code) ?? 0n });
-    return found;
+    count += page.length;
+    after = page.at(-1)?.index ?? after;
+    if (page.length < PAGE) break;
+    if (count >= FEW && !all) return found;
   }
+  for (const { code, native } of assets)
+    if (!native) found.push({ wallet: wallets.deposits, asset: code, units: sums.get(code) ?? 0n });
+  return found;
+}
 
-  const otherName = (asset: string): string => `other:${wallets.payouts}:${asset}`;
+const otherName = ({ wallets }: Outside, asset: string): string => `other:${wallets.payouts}:${asset}`;
 
-  async function blockOf(number: bigint): Promise<Block> {
-    const [block] = await adapter.blocks(number, number);
-    if (block === undefined) throw new Unavailable(rail, `the node has no block ${number}`);
-    return block;
-  }
-
-  return { movements, holdings };
+async function blockOf(outside: Outside, number: bigint): Promise<Block> {
+  const { adapter, rail } = outside;
+  const [block] = await adapter.blocks(number, number);
+  if (block === undefined) throw new Unavailable(rail, `the node has no block ${number}`);
+  return block;
 }
 
 /** Number of the deposit address in a wallet's name. */

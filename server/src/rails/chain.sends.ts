@@ -19,438 +19,253 @@
  * before signing is repeated each time all the same.
  */
 import { assert, Unavailable } from '../base/errors.ts';
-import type { AssetCode } from '../base/money.ts';
-import { type Call, type ChainAdapter, NotSigned, type RailContext, type Receipt } from './chain.adapter.ts';
+import { type Call, NotSigned } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
+import { signedOtherwise } from './chain.adopt.signed.ts';
 import { hindrance, isUnlooked } from './chain.adopt.store.ts';
-import { type adopter, firstNonce, NONCE_GAP } from './chain.adopt.ts';
-import * as depositStore from './chain.deposits.store.ts';
-import { HOT } from './chain.follow.ts';
+import { type Engine, HOT } from './chain.engine.ts';
+import { firstNonce, NONCE_GAP, noteGap, suspectForeign } from './chain.nonces.ts';
 import type { SendVersion } from './chain.sends.store.ts';
 import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
-import type { PayoutStatus, RailFact, Sending, Sent } from './rail.ts';
+import type { PayoutStatus, Sending, Sent } from './rail.ts';
 
-/** Sends examined per run; the next run takes the rest. */
-const WATCHED = 200;
-/** Versions of one send: at a quarter more each, the tenth offers seven times the first. */
-const MAX_VERSIONS = 10;
-/** A row reserved and unsigned for this long was left by a process that is gone. */
-const ABANDONED_MS = 5_000;
 /** How long after the gate's answer signed bytes may be stored: a signer answers within ten seconds or not at all. */
 const SIGNING_MS = 30_000;
-/** How long a nonce may look used by a foreign transaction before the rail is halted for it. */
-const FOREIGN_NONCE_MS = 60_000;
+
 /** Keys of transfers without a payout: those of a simulated customer. No facts are reported of them. */
-const SANDBOX_KEY = 'sandbox:';
+export const SANDBOX_KEY = 'sandbox:';
 /** Keys of transfers between our own wallets. They are reported as such, and only when final. */
 export const SWEEP_KEY = 'sweep:';
 export const GAS_KEY = 'gas:';
-const isOwn = (key: string): boolean => key.startsWith(SWEEP_KEY) || key.startsWith(GAS_KEY);
+export const isOwn = (key: string): boolean => key.startsWith(SWEEP_KEY) || key.startsWith(GAS_KEY);
 
-export function sender(
-  adapter: ChainAdapter,
-  { db, clock, log, report, mayLeave }: RailContext,
-  halt: (why: string) => Promise<unknown>,
-  adopting: Pick<ReturnType<typeof adopter>, 'noteGap' | 'suspect' | 'signedOtherwise'>,
-) {
-  const { code: rail, chain, pace } = adapter;
-  const foreignSince = new Map<string, number>();
-
-  async function send(wallet: string, sending: Sending): Promise<Sent> {
-    try {
-      return await reserve(wallet, sending);
-    } catch (error) {
-      if (error instanceof Unavailable) return { outcome: 'unknown', why: error.message };
-      throw error;
-    }
+export async function send(engine: Engine, wallet: string, sending: Sending): Promise<Sent> {
+  try {
+    return await reserve(engine, wallet, sending);
+  } catch (error) {
+    if (error instanceof Unavailable) return { outcome: 'unknown', why: error.message };
+    throw error;
   }
+}
 
-  async function reserve(wallet: string, { key, asset, units, destination, notAfter }: Sending): Promise<Sent> {
-    if (destination.kind !== 'address') return { outcome: 'rejected', why: 'a chain pays to addresses only' };
-    const { listed, cursor } = await db.asSystem(async (tx) => {
-      await store.ensureChain(tx, rail, chain, adapter.finality);
-      return { listed: await addressStore.assetsOf(tx, chain), cursor: await store.cursorOf(tx, rail) };
-    });
-    const known = listed.find((one) => one.code === asset);
-    if (known === undefined) return { outcome: 'rejected', why: 'not an asset of this chain' };
-    const made = adapter.call(known.contract, destination.address, units);
-    if ('rejected' in made) return { outcome: 'rejected', why: made.rejected };
-    const call = await withIndex(made);
+async function reserve(
+  engine: Engine,
+  wallet: string,
+  { key, asset, units, destination, notAfter }: Sending,
+): Promise<Sent> {
+  const { adapter, rail, chain, db } = engine;
+  if (destination.kind !== 'address') return { outcome: 'rejected', why: 'a chain pays to addresses only' };
+  const { listed, cursor } = await db.asSystem(async (tx) => {
+    await store.ensureChain(tx, rail, chain, adapter.finality);
+    return { listed: await addressStore.assetsOf(tx, chain), cursor: await store.cursorOf(tx, rail) };
+  });
+  const known = listed.find((one) => one.code === asset);
+  if (known === undefined) return { outcome: 'rejected', why: 'not an asset of this chain' };
+  const made = adapter.call(known.contract, destination.address, units);
+  if ('rejected' in made) return { outcome: 'rejected', why: made.rejected };
+  const call = await withIndex(engine, made);
 
-    const before = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
-    if (before.length > 0) return await carryOn(sameCall(before, wallet, call));
-    if (cursor?.halted_why) throw new Unavailable(rail, 'the line is halted');
+  const before = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
+  if (before.length > 0) return await carryOn(engine, sameCall(before, wallet, call));
+  if (cursor?.halted_why) throw new Unavailable(rail, 'the line is halted');
 
-    const estimate = await adapter.estimate(wallet, call);
-    if ('rejected' in estimate) return { outcome: 'rejected', why: estimate.rejected };
-    const used = await adapter.nonces(wallet);
-    const reserved = await db.asSystem(async (tx) => {
-      const first = key.startsWith(SANDBOX_KEY) ? used.pending : await firstNonce(tx, used.pending);
-      const next = await sendStore.lockNonce(tx, rail, wallet, first);
-      // Read under the lock: another process with the same key has either written its row or waits for ours.
-      const there = await sendStore.versionsOf(tx, rail, key);
-      if (there.length > 0) return there;
-      // A worker that looks at the payout now treats this submission as over, and may have ended it.
-      if (notAfter !== undefined && Date.now() > notAfter.getTime()) return 'the submission took too long';
-      if (!key.startsWith(SANDBOX_KEY)) {
-        // The database is older than the chain, or another program has the key: what was sent is read and matched first,
-        // because it may be this very transfer.
-        if (used.mined > next) {
-          await adopting.noteGap(tx, wallet, next, used.mined);
-          return 'nonces were used that are not in the books: what was sent under them is read first';
-        }
-        if (used.pending > next) return 'a transaction that is not in the books waits to be mined: it is read first';
-        // Bytes from the lost time that no node has now may come back, and pay what is paid here.
-        if (wallet === HOT && (await isUnlooked(tx, rail, wallet)))
-          return 'what the wallet signed in the time that a restore has lost is looked for first';
-        const found = await hindrance(tx, rail, wallet, { recipient: destination.address, asset });
-        if (found?.state === 'unread' && found.signed)
-          return `nonce ${found.nonce} was signed in the time that a restore has lost, and no final block holds it: movement ${found.id} ends first`;
-        if (found !== undefined)
-          return found.state === 'unread'
-            ? 'a transaction that is not in the books is read first'
-            : `movement ${found.id} paid the same recipient and is not in the books: it is matched first`;
+  const estimate = await adapter.estimate(wallet, call);
+  if ('rejected' in estimate) return { outcome: 'rejected', why: estimate.rejected };
+  const used = await adapter.nonces(wallet);
+  const reserved = await db.asSystem(async (tx) => {
+    const first = key.startsWith(SANDBOX_KEY) ? used.pending : await firstNonce(tx, used.pending);
+    const next = await sendStore.lockNonce(tx, rail, wallet, first);
+    // Read under the lock: another process with the same key has either written its row or waits for ours.
+    const there = await sendStore.versionsOf(tx, rail, key);
+    if (there.length > 0) return there;
+    // A worker that looks at the payout now treats this submission as over, and may have ended it.
+    if (notAfter !== undefined && Date.now() > notAfter.getTime()) return 'the submission took too long';
+    if (!key.startsWith(SANDBOX_KEY)) {
+      // The database is older than the chain, or another program has the key: what was sent is read and matched first,
+      // because it may be this very transfer.
+      if (used.mined > next) {
+        await noteGap(engine, tx, wallet, next, used.mined);
+        return 'nonces were used that are not in the books: what was sent under them is read first';
       }
-      if (used.mined - next > NONCE_GAP)
-        throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
-      const free = await sendStore.freeNonce(tx, rail, wallet);
-      if (free !== undefined && used.mined > free.nonce) {
-        await sendStore.takeNonce(tx, free.id, 'somebody outside');
-        await adopting.noteGap(tx, wallet, free.nonce, free.nonce + 1n);
-        return 'a nonce that was given up was used: what was sent under it is read first';
-      }
-      if (free !== undefined) await sendStore.takeNonce(tx, free.id, key);
-      const nonce = free?.nonce ?? (used.mined > next ? used.mined : next);
-      await sendStore.reserveSend(
-        tx,
-        rail,
-        { wallet, nonce, key, version: 1, ...call, asset, units, fee: estimate.fee },
-        new Date(),
-      );
-      if (nonce >= next) await sendStore.setNextNonce(tx, rail, wallet, nonce + 1n);
+      if (used.pending > next) return 'a transaction that is not in the books waits to be mined: it is read first';
+      // Bytes from the lost time that no node has now may come back, and pay what is paid here.
+      if (wallet === HOT && (await isUnlooked(tx, rail, wallet)))
+        return 'what the wallet signed in the time that a restore has lost is looked for first';
+      const found = await hindrance(tx, rail, wallet, { recipient: destination.address, asset });
+      if (found?.state === 'unread' && found.signed)
+        return `nonce ${found.nonce} was signed in the time that a restore has lost, and no final block holds it: movement ${found.id} ends first`;
+      if (found !== undefined)
+        return found.state === 'unread'
+          ? 'a transaction that is not in the books is read first'
+          : `movement ${found.id} paid the same recipient and is not in the books: it is matched first`;
+    }
+    if (used.mined - next > NONCE_GAP)
+      throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
+    const free = await sendStore.freeNonce(tx, rail, wallet);
+    if (free !== undefined && used.mined > free.nonce) {
+      await sendStore.takeNonce(tx, free.id, 'somebody outside');
+      await noteGap(engine, tx, wallet, free.nonce, free.nonce + 1n);
+      return 'a nonce that was given up was used: what was sent under it is read first';
+    }
+    if (free !== undefined) await sendStore.takeNonce(tx, free.id, key);
+    const nonce = free?.nonce ?? (used.mined > next ? used.mined : next);
+    await sendStore.reserveSend(
+      tx,
+      rail,
+      { wallet, nonce, key, version: 1, ...call, asset, units, fee: estimate.fee },
+      new Date(),
+    );
+    if (nonce >= next) await sendStore.setNextNonce(tx, rail, wallet, nonce + 1n);
+    return await sendStore.versionsOf(tx, rail, key);
+  });
+  if (typeof reserved === 'string') throw new Unavailable(rail, reserved);
+  return await carryOn(engine, sameCall(reserved, wallet, call));
+}
+
+/** Continues from the send's current state. @throws Unavailable */
+export async function carryOn(engine: Engine, versions: SendVersion[]): Promise<Sent> {
+  const { adapter, rail, db, log, mayLeave } = engine;
+  const ended = endOf(versions);
+  if (ended !== undefined) return ended;
+  const newest = newestOf(versions);
+  const { id, key, raw, hash } = newest;
+  if (raw === null || hash === null) {
+    if (!adapter.canSend(newest.wallet)) throw new Unavailable(rail, 'no signer for this wallet here');
+    // An earlier version may have reached the node already: refusing to sign a later one stops nothing.
+    const isAsked = newest.version === 1 && mayLeave !== undefined && !key.startsWith(SANDBOX_KEY);
+    const why = isAsked ? await askAgain(engine, newest) : undefined;
+    if (why !== undefined) return { outcome: 'unknown', why };
+    const signed = await sign(engine, newest);
+    const stored = await db.asSystem(async (tx) => {
+      await sendStore.storeSigned(tx, id, signed, isAsked ? SIGNING_MS : undefined);
       return await sendStore.versionsOf(tx, rail, key);
     });
-    if (typeof reserved === 'string') throw new Unavailable(rail, reserved);
-    return await carryOn(sameCall(reserved, wallet, call));
+    if (stored.at(-1)?.raw == null)
+      return { outcome: 'unknown', why: 'signing took too long, and is asked about again' };
+    // The stored bytes are broadcast; another process may have stored, and mined, its own already.
+    return await carryOn(engine, stored);
   }
+  const answer = await adapter.broadcast(raw);
+  await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
+  if (answer.taken) return { outcome: 'submitted', reference: hash };
+  // Perhaps because it, or an earlier version, is in a block already.
+  const found = answer.nonceUsed ? await minedAmong(engine, versions) : undefined;
+  if (found !== undefined) return { outcome: 'submitted', reference: found.version.hash ?? hash };
+  if (answer.nonceUsed) await suspectForeign(engine, newest);
+  log.warn({ rail, key, version: newest.version, why: answer.why }, 'broadcast not taken');
+  return { outcome: 'unknown', why: `not taken by the node: ${answer.why}` };
+}
 
-  /** Continues from the send's current state. @throws Unavailable */
-  async function carryOn(versions: SendVersion[]): Promise<Sent> {
-    const ended = endOf(versions);
-    if (ended !== undefined) return ended;
-    const newest = newestOf(versions);
-    const { id, key, raw, hash } = newest;
-    if (raw === null || hash === null) {
-      if (!adapter.canSend(newest.wallet)) throw new Unavailable(rail, 'no signer for this wallet here');
-      // An earlier version may have reached the node already: refusing to sign a later one stops nothing.
-      const isAsked = newest.version === 1 && mayLeave !== undefined && !key.startsWith(SANDBOX_KEY);
-      const why = isAsked ? await askAgain(newest) : undefined;
-      if (why !== undefined) return { outcome: 'unknown', why };
-      const signed = await sign(newest);
-      const stored = await db.asSystem(async (tx) => {
-        await sendStore.storeSigned(tx, id, signed, isAsked ? SIGNING_MS : undefined);
-        return await sendStore.versionsOf(tx, rail, key);
-      });
-      if (stored.at(-1)?.raw == null)
-        return { outcome: 'unknown', why: 'signing took too long, and is asked about again' };
-      // The stored bytes are broadcast; another process may have stored, and mined, its own already.
-      return await carryOn(stored);
-    }
-    const answer = await adapter.broadcast(raw);
-    await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
-    if (answer.taken) return { outcome: 'submitted', reference: hash };
-    // Perhaps because it, or an earlier version, is in a block already.
-    const found = answer.nonceUsed ? await minedAmong(versions) : undefined;
-    if (found !== undefined) return { outcome: 'submitted', reference: found.version.hash ?? hash };
-    if (answer.nonceUsed) await suspectForeign(newest);
-    log.warn({ rail, key, version: newest.version, why: answer.why }, 'broadcast not taken');
-    return { outcome: 'unknown', why: `not taken by the node: ${answer.why}` };
-  }
-
-  /**
-   * Checks whether it may leave, in the transaction before it is signed. If it may not, its reservation is released, provided
-   * no signer was asked about it.
-   *
-   * @returns why it is not signed now
-   */
-  async function askAgain(version: SendVersion): Promise<string | undefined> {
-    const { id, key } = version;
-    return await db.asSystem(async (tx) => {
-      const answer = (await mayLeave?.(tx, { rail, key })) ?? { outcome: 'pay' };
-      const there = await sendStore.lockSend(tx, id);
-      if (there === undefined) return 'its reservation was given up';
-      // Another process has signed it, or is finding out.
-      if (there.state !== 'reserved' || there.raw !== null) return undefined;
-      if (answer.outcome === 'pay') {
-        await sendStore.markSigning(tx, id, true);
-        return undefined;
-      }
-      const isUnsigned = there.signing_at === null;
-      if (isUnsigned) await sendStore.releaseSend(tx, rail, version, answer.why);
-      log.warn(
-        { rail, key, nonce: version.nonce, why: answer.why, isUnsigned },
-        'not signed, because it may not leave',
-      );
-      return answer.why;
-    });
-  }
-
-  /**
-   * A transfer that the signer declines here was acceptable a moment before: its limit was used up meanwhile, or it knows the
-   * nonce under another transfer. The row waits and is retried, and a person is told about a payout.
-   */
-  async function sign(version: SendVersion): Promise<{ raw: Buffer; hash: string }> {
-    try {
-      return await adapter.sign(version.wallet, await withIndex(version), version.nonce, version.fee);
-    } catch (error) {
-      const { id, key } = version;
-      if (error instanceof NotSigned && error.declined) await db.asSystem((tx) => sendStore.markSigning(tx, id, false));
-      if (error instanceof NotSigned && error.declined && !isOwn(key) && !key.startsWith(SANDBOX_KEY)) {
-        const why = `nonce ${version.nonce} is taken for it, and ${error.message}`;
-        await db.asSystem((tx) => report(tx, { type: 'payout_unknown', rail, key, why }));
-      }
-      if (error instanceof NotSigned && error.declined && key.startsWith(SWEEP_KEY))
-        await adopting.signedOtherwise(version);
-      throw error;
-    }
-  }
-
-  /** Adds the number of the deposit address that native coin goes to: the proof that it is one of ours. */
-  async function withIndex<C extends Call>(call: C): Promise<C> {
-    if (call.data.length > 0) return call;
-    return { ...call, depositIndex: await db.asSystem((tx) => addressStore.indexOf(tx, rail, call.target)) };
-  }
-
-  async function status(key: string): Promise<PayoutStatus> {
-    const versions = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
-    if (versions.length === 0) return { outcome: 'absent' };
-    if (newestOf(versions).version === 1 && versions[0]?.raw == null) return await statusOfUnsigned(versions);
-    const ended = endOf(versions);
-    if (ended?.outcome === 'rejected') return ended;
-    const newest = newestOf(versions);
-    if (ended === undefined && newest.broadcast_at === null) {
-      try {
-        await carryOn(versions);
-      } catch (error) {
-        if (!(error instanceof Unavailable)) throw error;
-      }
-    }
-    const reference = ended?.outcome === 'submitted' ? ended.reference : newest.hash;
-    return { outcome: 'known', ...(reference ? { reference } : {}) };
-  }
-
-  /** Nothing of it can have left: it is signed now, its reservation is released, or it keeps waiting. */
-  async function statusOfUnsigned(versions: SendVersion[]): Promise<PayoutStatus> {
-    const { key } = newestOf(versions);
-    let why = 'its nonce is reserved, and it is not signed yet';
-    try {
-      const sent = await carryOn(versions);
-      if (sent.outcome === 'rejected') return sent;
-      if (sent.outcome === 'unknown') why = sent.why;
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      why = error.message;
-    }
-    const after = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
-    if (after.length === 0) return { outcome: 'absent' };
-    const { hash } = newestOf(after);
-    return hash === null ? { outcome: 'unknown', why } : { outcome: 'known', reference: hash };
-  }
-
-  /** Checks every open send once: mined, reorged out, stuck, or forgotten by the node. @throws Unavailable */
-  async function watch(): Promise<void> {
-    const { open, cursor } = await db.asSystem(async (tx) => ({
-      open: await sendStore.openSends(tx, rail, WATCHED),
-      cursor: await store.cursorOf(tx, rail),
-    }));
-    if (open.length === 0 || cursor?.head_number === null || cursor?.halted_why !== null) return;
-
-    const signed = open.filter((version) => version.hash !== null);
-    const receipts = await adapter.receipts(signed.map((version) => version.hash ?? ''));
-    const receiptOf = new Map(signed.map((version, at) => [version.id, receipts[at]]));
-    const firstOpen = new Set<string>();
-    for (const versions of Map.groupBy(open, (version) => version.key).values()) {
-      const mined = versions.find((version) => receiptOf.get(version.id) !== undefined);
-      const receipt = mined && receiptOf.get(mined.id);
-      if (mined !== undefined && receipt !== undefined) {
-        foreignSince.delete(mined.key);
-        await settle(mined, receipt, cursor?.finalized ?? -1n);
-        continue;
-      }
-      // It was adopted when final: a node that does not show it is lagging, and there is nothing to send again.
-      if (versions.some(({ found }) => found)) continue;
-      const { wallet } = newestOf(versions);
-      // Only the lowest open nonce of a wallet can hold up the others.
-      try {
-        await nudge(versions, !firstOpen.has(wallet));
-      } catch (error) {
-        // Without its signer a rail still follows its chain, and broadcasts what was signed.
-        if (!(error instanceof NotSigned)) throw error;
-        log.warn({ rail, wallet, key: newestOf(versions).key, why: error.message }, 'not signed');
-      }
-      firstOpen.add(wallet);
-    }
-  }
-
-  /** @param finalized the finalized block at the time before the receipt was requested */
-  async function settle(version: SendVersion, receipt: Receipt, finalized: bigint): Promise<void> {
-    await db.asSystem(async (tx) => {
-      const cursor = await store.lockCursor(tx, rail);
-      if (cursor?.head_number == null || cursor.halted_why !== null || receipt.block > cursor.head_number) return;
-      const ours = (await store.blockHashes(tx, rail, receipt.block, receipt.block)).get(receipt.block);
-      // A block outside the branch we follow proves nothing yet. We store no hashes of blocks that were final before the
-      // request, and need none. A block that became final since may be on an abandoned branch, because this process may have
-      // been suspended meanwhile.
-      if (receipt.block >= finalized && ours !== receipt.blockHash) return;
-      const { block, cost, succeeded } = receipt;
-      const why = succeeded ? null : 'reverted on chain';
-      // A failure frees the money for another attempt, so it counts only when no reorg can turn it into a success. Our own
-      // transfers are not urgent, so they too are booked only when final.
-      const needed =
-        succeeded && !isOwn(version.key)
-          ? await depositStore.confirmationsNeeded(tx, chain, version.asset, version.units, adapter.finality)
-          : BigInt(adapter.finality) + 1n;
-      if (cursor.head_number - block + 1n < needed) return await sendStore.markMined(tx, version.id, block);
-      const { ended, before } = await sendStore.endSend(tx, rail, version, {
-        state: succeeded ? 'confirmed' : 'failed',
-        block,
-        cost,
-        why,
-        at: clock.now(),
-      });
-      if (!ended || version.key.startsWith(SANDBOX_KEY)) return;
-      const native = (await addressStore.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
-      if (before === undefined) await report(tx, outcomeFact(version, cost, native, why));
-      else if (why !== null) await report(tx, undone(version, why));
-      if (before === undefined || before === cost || native === undefined) return;
-      const externalId = `${version.hash}:${block}`;
-      const { key } = version;
-      await report(tx, { type: 'cost_changed', rail, key, externalId, asset: native, before, units: cost });
-    });
-  }
-
-  function outcomeFact(
-    { key, hash }: SendVersion,
-    cost: bigint,
-    native: AssetCode | undefined,
-    why: string | null,
-  ): RailFact {
-    const common = {
-      rail,
-      key,
-      reference: hash ?? '',
-      ...(native === undefined || cost === 0n ? {} : { cost: { asset: native, units: cost } }),
-    };
-    if (isOwn(key))
-      return why === null
-        ? { type: 'own_transfer_settled', ...common }
-        : { type: 'own_transfer_failed', ...common, why };
-    return why === null ? { type: 'payout_settled', ...common } : { type: 'payout_rejected', ...common, why };
-  }
-
-  /**
-   * It had succeeded and was booked. A reorg undid it, and where it was mined again it reverted, too deep for another reorg:
-   * the money never left and is in the wallet.
-   */
-  const undone = ({ key, hash, asset, units }: SendVersion, why: string): RailFact => ({
-    type: 'payout_returned',
-    rail,
-    key,
-    why,
-    reference: hash ?? '',
-    // Reconciliation finds it beside the payout under this id: the two cancel out, as on the outside.
-    externalId: key,
-    asset,
-    units,
-  });
-
-  /** None of its versions is in a block (any more). */
-  async function nudge(before: SendVersion[], holdsUpOthers: boolean): Promise<void> {
-    const wasMined = before.some((version) => version.state === 'mined');
-    const versions = wasMined ? await unmined(before) : before;
-    const newest = newestOf(versions);
-    const now = Date.now();
-    const canSign = adapter.canSend(newest.wallet);
-    if (newest.state === 'reserved') {
-      if (canSign && now - newest.reserved_at.getTime() >= ABANDONED_MS) await carryOn(versions);
-      return;
-    }
-    const broadcastMs = newest.broadcast_at === null ? Number.POSITIVE_INFINITY : now - newest.broadcast_at.getTime();
-    if (
-      canSign &&
-      !wasMined &&
-      holdsUpOthers &&
-      now - newest.reserved_at.getTime() >= pace.stuckMs &&
-      versions.length < MAX_VERSIONS
-    ) {
-      const fee = await raised(newest);
-      if (fee !== undefined) return await bump(newest, fee);
-      log.warn({ rail, key: newest.key, version: newest.version }, 'stuck at the highest fee allowed');
-    }
-    if (wasMined || broadcastMs >= pace.rebroadcastMs) await carryOn(versions);
-  }
-
-  /** If the signer does not answer, the versions it signed before are still broadcast. */
-  async function raised(newest: SendVersion) {
-    try {
-      return await adapter.raise(newest.wallet, await withIndex(newest), newest.fee);
-    } catch (error) {
-      if (!(error instanceof NotSigned)) throw error;
+/**
+ * Checks whether it may leave, in the transaction before it is signed. If it may not, its reservation is released, provided
+ * no signer was asked about it.
+ *
+ * @returns why it is not signed now
+ */
+async function askAgain(engine: Engine, version: SendVersion): Promise<string | undefined> {
+  const { rail, db, log, mayLeave } = engine;
+  const { id, key } = version;
+  return await db.asSystem(async (tx) => {
+    const answer = (await mayLeave?.(tx, { rail, key })) ?? { outcome: 'pay' };
+    const there = await sendStore.lockSend(tx, id);
+    if (there === undefined) return 'its reservation was given up';
+    // Another process has signed it, or is finding out.
+    if (there.state !== 'reserved' || there.raw !== null) return undefined;
+    if (answer.outcome === 'pay') {
+      await sendStore.markSigning(tx, id, true);
       return undefined;
     }
-  }
+    const isUnsigned = there.signing_at === null;
+    if (isUnsigned) await sendStore.releaseSend(tx, rail, version, answer.why);
+    log.warn({ rail, key, nonce: version.nonce, why: answer.why, isUnsigned }, 'not signed, because it may not leave');
+    return answer.why;
+  });
+}
 
-  /** It was in a block that was reorged out. */
-  async function unmined(versions: readonly SendVersion[]): Promise<SendVersion[]> {
-    return await db.asSystem(async (tx) => {
-      for (const version of versions) await sendStore.markUnmined(tx, version.id);
-      return await sendStore.versionsOf(tx, rail, newestOf(versions).key);
-    });
+/**
+ * A transfer that the signer declines here was acceptable a moment before: its limit was used up meanwhile, or it knows the
+ * nonce under another transfer. The row waits and is retried, and a person is told about a payout.
+ */
+export async function sign(engine: Engine, version: SendVersion): Promise<{ raw: Buffer; hash: string }> {
+  const { adapter, rail, db, report } = engine;
+  try {
+    return await adapter.sign(version.wallet, await withIndex(engine, version), version.nonce, version.fee);
+  } catch (error) {
+    const { id, key } = version;
+    if (error instanceof NotSigned && error.declined) await db.asSystem((tx) => sendStore.markSigning(tx, id, false));
+    if (error instanceof NotSigned && error.declined && !isOwn(key) && !key.startsWith(SANDBOX_KEY)) {
+      const why = `nonce ${version.nonce} is taken for it, and ${error.message}`;
+      await db.asSystem((tx) => report(tx, { type: 'payout_unknown', rail, key, why }));
+    }
+    if (error instanceof NotSigned && error.declined && key.startsWith(SWEEP_KEY))
+      await signedOtherwise(engine, version);
+    throw error;
   }
+}
 
-  async function bump(newest: SendVersion, fee: SendVersion['fee']): Promise<void> {
-    log.info({ rail, key: newest.key, version: newest.version + 1 }, 'higher fee');
-    const versions = await db.asSystem(async (tx) => {
-      await sendStore.reserveSend(tx, rail, { ...newest, version: newest.version + 1, fee }, new Date());
-      return await sendStore.versionsOf(tx, rail, newest.key);
-    });
-    await carryOn(versions);
+/** Adds the number of the deposit address that native coin goes to: the proof that it is one of ours. */
+export async function withIndex<C extends Call>(engine: Engine, call: C): Promise<C> {
+  const { rail, db } = engine;
+  if (call.data.length > 0) return call;
+  return { ...call, depositIndex: await db.asSystem((tx) => addressStore.indexOf(tx, rail, call.target)) };
+}
+
+export async function statusOf(engine: Engine, key: string): Promise<PayoutStatus> {
+  const { rail, db } = engine;
+  const versions = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
+  if (versions.length === 0) return { outcome: 'absent' };
+  if (newestOf(versions).version === 1 && versions[0]?.raw == null) return await statusOfUnsigned(engine, versions);
+  const ended = endOf(versions);
+  if (ended?.outcome === 'rejected') return ended;
+  const newest = newestOf(versions);
+  if (ended === undefined && newest.broadcast_at === null) {
+    try {
+      await carryOn(engine, versions);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+    }
   }
+  const reference = ended?.outcome === 'submitted' ? ended.reference : newest.hash;
+  return { outcome: 'known', ...(reference ? { reference } : {}) };
+}
 
-  async function minedAmong(versions: readonly SendVersion[]) {
-    const signed = versions.filter((version) => version.hash !== null);
-    const receipts = await adapter.receipts(signed.map((version) => version.hash ?? ''));
-    const at = receipts.findIndex((receipt) => receipt !== undefined);
-    const version = signed[at];
-    return version && { version };
+/** Nothing of it can have left: it is signed now, its reservation is released, or it keeps waiting. */
+async function statusOfUnsigned(engine: Engine, versions: SendVersion[]): Promise<PayoutStatus> {
+  const { rail, db } = engine;
+  const { key } = newestOf(versions);
+  let why = 'its nonce is reserved, and it is not signed yet';
+  try {
+    const sent = await carryOn(engine, versions);
+    if (sent.outcome === 'rejected') return sent;
+    if (sent.outcome === 'unknown') why = sent.why;
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    why = error.message;
   }
+  const after = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
+  if (after.length === 0) return { outcome: 'absent' };
+  const { hash } = newestOf(after);
+  return hash === null ? { outcome: 'unknown', why } : { outcome: 'known', reference: hash };
+}
 
-  /**
-   * The node says that a block holds this nonce, and none of our versions is in a block. That may be a lagging index for a
-   * while, or a version signed after the backup this database came from, which is then adopted. If it persists, the wallet's
-   * key is used elsewhere, and a person has to find out whether this payout was made.
-   */
-  async function suspectForeign(version: SendVersion): Promise<void> {
-    const since = foreignSince.get(version.key) ?? Date.now();
-    foreignSince.set(version.key, since);
-    if (Date.now() - since < FOREIGN_NONCE_MS) return;
-    if (await adopting.suspect(version.wallet, version.nonce)) return;
-    await halt(
-      `nonce ${version.nonce} of wallet ${version.wallet} was used by a transaction that is not ours (key ${version.key})`,
-    );
-  }
+async function minedAmong(engine: Engine, versions: readonly SendVersion[]) {
+  const { adapter } = engine;
+  const signed = versions.filter((version) => version.hash !== null);
+  const receipts = await adapter.receipts(signed.map((version) => version.hash ?? ''));
+  const at = receipts.findIndex((receipt) => receipt !== undefined);
+  const version = signed[at];
+  return version && { version };
+}
 
-  /** @see ChainRail.gasFor */
-  async function gasFor(wallet: string, { asset, units, destination }: Omit<Sending, 'key'>) {
-    const listed = await db.asSystem((tx) => addressStore.assetsOf(tx, chain));
-    const known = listed.find((one) => one.code === asset);
-    if (known === undefined || destination.kind !== 'address') return { rejected: 'not an asset of this chain' };
-    const call = adapter.call(known.contract, destination.address, units);
-    return 'rejected' in call ? call : await adapter.gasFor(wallet, await withIndex(call));
-  }
-
-  return { send, status, watch, gasFor };
+/** @see ChainRail.gasFor */
+export async function gasForSend(engine: Engine, wallet: string, { asset, units, destination }: Omit<Sending, 'key'>) {
+  const { adapter, chain, db } = engine;
+  const listed = await db.asSystem((tx) => addressStore.assetsOf(tx, chain));
+  const known = listed.find((one) => one.code === asset);
+  if (known === undefined || destination.kind !== 'address') return { rejected: 'not an asset of this chain' };
+  const call = adapter.call(known.contract, destination.address, units);
+  return 'rejected' in call ? call : await adapter.gasFor(wallet, await withIndex(engine, call));
 }
 
 /** Reusing a key for something else is our bug, and one that pays twice; never accept it. */
@@ -464,7 +279,7 @@ function sameCall(versions: SendVersion[], wallet: string, call: Call): SendVers
   return versions;
 }
 
-function newestOf(versions: readonly SendVersion[]): SendVersion {
+export function newestOf(versions: readonly SendVersion[]): SendVersion {
   const newest = versions.at(-1);
   assert(newest !== undefined, 'a send has a version');
   return newest;

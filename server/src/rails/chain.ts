@@ -1,9 +1,11 @@
 /**
  * The engine that every chain shares: an adapter for one chain family (chain.adapter.ts) becomes a rail.
  *
- * chain.follow.ts follows the blocks and reports deposits of listed tokens; chain.sends.ts sends from our wallets, once per
- * key; chain.native.ts finds native coin; chain.outside.ts shows reconciliation what the node says. This file has the rest:
- * balances, gas, health, and putting it together. It keeps no state that a restart may not lose.
+ * chain.follow.ts follows the blocks, and chain.deposits.ts reports deposits of listed tokens; chain.sends.ts sends from our
+ * wallets, once per key, and chain.watch.ts sees each send to its end; chain.adopt.ts finds what we sent and the books do not
+ * know; chain.native.ts finds native coin; chain.outside.ts shows reconciliation what the node says. Each is functions that
+ * take the engine (chain.engine.ts). This file has the rest: balances, gas, health, and putting it together. It keeps no state
+ * that a restart may not lose.
  */
 
 import { onClock } from '../base/clock.ts';
@@ -13,14 +15,16 @@ import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { mayHavePaid } from './chain.adopt.store.ts';
-import { adopter } from './chain.adopt.ts';
+import { lookForUnknown, readByHash } from './chain.adopt.ts';
 import * as depositStore from './chain.deposits.store.ts';
-import { follower, HOT } from './chain.follow.ts';
-import { nativeWatcher } from './chain.native.ts';
+import { type Engine, engineOf, HOT } from './chain.engine.ts';
+import { followStep } from './chain.follow.ts';
+import { hotNative, lookForNative } from './chain.native.ts';
 import { chainOutside } from './chain.outside.ts';
 import * as sendStore from './chain.sends.store.ts';
-import { sender } from './chain.sends.ts';
+import { gasForSend, send, statusOf } from './chain.sends.ts';
 import * as store from './chain.store.ts';
+import { watchSends } from './chain.watch.ts';
 import type { Rail, RailHealth, Sending, Sent } from './rail.ts';
 
 export { type ChainAdapter, type ChainPace, NotSigned, type RailContext, type SendAnswer } from './chain.adapter.ts';
@@ -99,62 +103,9 @@ function notDeep(depths: readonly depositStore.Depth[]): string | undefined {
 }
 
 export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRail {
-  const { db, clock } = context;
-  const { code: rail, chain, pace } = adapter;
-  const follow = follower(adapter, context);
-  const adopting = adopter(adapter, context);
-  const sends = sender(adapter, context, follow.halt, adopting);
-  const coin = nativeWatcher(adapter, context);
-  let nativeAt = Number.NEGATIVE_INFINITY;
-
-  async function observe(): Promise<{ againInMs: number }> {
-    const { caughtUp, halted } = await follow.step();
-    if (halted) return { againInMs: pace.pollMs };
-    await sends.watch();
-    if (!caughtUp) return { againInMs: 0 };
-    const isKnown = await adopting.look();
-    if (!isKnown) return { againInMs: pace.pollMs };
-    if (performance.now() - nativeAt >= pace.nativeEveryMs) {
-      nativeAt = performance.now();
-      await coin.look();
-    }
-    return { againInMs: pace.pollMs };
-  }
-
-  async function balance(wallet: string, asset: AssetCode): Promise<bigint> {
-    const known = await db.asSystem(async (tx) =>
-      (await addressStore.assetsOf(tx, chain)).find((one) => one.code === asset),
-    );
-    if (known === undefined) throw new Refusal('unsupported_pair', { asset });
-    if (wallet !== DEPOSITS) {
-      const address = adapter.wallets[wallet]?.address;
-      assert(address, `a wallet of ${rail} is named`);
-      const [units] = await adapter.balances(known.contract, [address]);
-      assert(units !== undefined, 'one balance was asked for');
-      return units;
-    }
-    let sum = 0n;
-    for (let after = -1n; ; ) {
-      const page = await db.asSystem((tx) => addressStore.addressPage(tx, rail, after, new Date(0), BALANCE_PAGE));
-      for (const units of await adapter.balances(
-        known.contract,
-        page.map((row) => row.address),
-      ))
-        sum += units;
-      if (page.length < BALANCE_PAGE) return sum;
-      after = page.at(-1)?.index ?? after;
-    }
-  }
-
-  async function health(): Promise<RailHealth> {
-    const cursor = await db.asSystem((tx) => store.cursorOf(tx, rail));
-    // Real time, not our movable clock: a block carries real time.
-    const ageMs = cursor?.head_at == null ? null : Math.max(0, Date.now() - cursor.head_at.getTime());
-    const why =
-      cursor?.halted_why ??
-      (ageMs === null ? 'no block read yet' : ageMs > pace.headAgeLimitMs ? 'no new block for too long' : undefined);
-    return { healthy: why === undefined, ageMs, ...(why === undefined ? {} : { why }) };
-  }
+  const engine = engineOf(adapter, context);
+  const { db, clock, rail, chain } = engine;
+  const looked = { nativeAt: Number.NEGATIVE_INFINITY };
 
   return {
     code: rail,
@@ -182,23 +133,73 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     mayHavePaid: (tx, { payoutAddress: recipient, payoutAsset: asset }) =>
       mayHavePaid(tx, rail, HOT, { recipient, asset }),
     notDeep: async (tx, externalIds) => notDeep(await depositStore.depthOf(tx, rail, externalIds)),
-    observe,
-    send: (sending) => sends.send(HOT, sending),
-    sendFrom: (wallet, sending) => sends.send(wallet, sending),
+    observe: () => observe(engine, looked),
+    send: (sending) => send(engine, HOT, sending),
+    sendFrom: (wallet, sending) => send(engine, wallet, sending),
     canSend: (wallet) => adapter.canSend(wallet),
-    gasFor: (wallet, sending) => sends.gasFor(wallet, sending),
-    status: (key) => sends.status(key),
-    balance,
-    ...chainOutside(adapter, db, { deposits: DEPOSITS, payouts: HOT }),
+    gasFor: (wallet, sending) => gasForSend(engine, wallet, sending),
+    status: (key) => statusOf(engine, key),
+    balance: (wallet, asset) => balanceOf(engine, wallet, asset),
+    ...chainOutside(engine, { deposits: DEPOSITS, payouts: HOT }),
     nativeAsset: async (tx) => (await addressStore.assetsOf(tx, chain)).find((one) => one.native)?.code,
-    hotNative: () => coin.hotNow(),
-    readByHash: (hash) => adopting.readByHash(hash),
+    hotNative: () => hotNative(engine),
+    readByHash: (hash) => readByHash(engine, hash),
     gasPrice: () => adapter.gasPrice(),
     async refreshGas() {
       const units = await adapter.gasPrice();
       await db.asSystem((tx) => sendStore.storeGasPrice(tx, chain, units, clock.now()));
     },
-    health,
+    health: () => healthOf(engine),
     ...(adapter.isAsleep === undefined ? {} : { isAsleep: adapter.isAsleep }),
   };
+}
+
+async function observe(engine: Engine, looked: { nativeAt: number }): Promise<{ againInMs: number }> {
+  const { pace } = engine;
+  const { caughtUp, halted } = await followStep(engine);
+  if (halted) return { againInMs: pace.pollMs };
+  await watchSends(engine);
+  if (!caughtUp) return { againInMs: 0 };
+  const isKnown = await lookForUnknown(engine);
+  if (!isKnown) return { againInMs: pace.pollMs };
+  if (performance.now() - looked.nativeAt >= pace.nativeEveryMs) {
+    looked.nativeAt = performance.now();
+    await lookForNative(engine);
+  }
+  return { againInMs: pace.pollMs };
+}
+
+async function balanceOf({ adapter, rail, chain, db }: Engine, wallet: string, asset: AssetCode): Promise<bigint> {
+  const known = await db.asSystem(async (tx) =>
+    (await addressStore.assetsOf(tx, chain)).find((one) => one.code === asset),
+  );
+  if (known === undefined) throw new Refusal('unsupported_pair', { asset });
+  if (wallet !== DEPOSITS) {
+    const address = adapter.wallets[wallet]?.address;
+    assert(address, `a wallet of ${rail} is named`);
+    const [units] = await adapter.balances(known.contract, [address]);
+    assert(units !== undefined, 'one balance was asked for');
+    return units;
+  }
+  let sum = 0n;
+  for (let after = -1n; ; ) {
+    const page = await db.asSystem((tx) => addressStore.addressPage(tx, rail, after, new Date(0), BALANCE_PAGE));
+    for (const units of await adapter.balances(
+      known.contract,
+      page.map((row) => row.address),
+    ))
+      sum += units;
+    if (page.length < BALANCE_PAGE) return sum;
+    after = page.at(-1)?.index ?? after;
+  }
+}
+
+async function healthOf({ rail, db, pace }: Engine): Promise<RailHealth> {
+  const cursor = await db.asSystem((tx) => store.cursorOf(tx, rail));
+  // Real time, not our movable clock: a block carries real time.
+  const ageMs = cursor?.head_at == null ? null : Math.max(0, Date.now() - cursor.head_at.getTime());
+  const why =
+    cursor?.halted_why ??
+    (ageMs === null ? 'no block read yet' : ageMs > pace.headAgeLimitMs ? 'no new block for too long' : undefined);
+  return { healthy: why === undefined, ageMs, ...(why === undefined ? {} : { why }) };
 }

@@ -147,7 +147,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice'],
     changes: [
       {
-        file: SENDS,
+        file: 'src/rails/chain.watch.ts',
         from: 'await sendStore.reserveSend(tx, rail, { ...newest, version: newest.version + 1, fee }, new Date());',
         to: 'const nonce = await sendStore.lockNonce(tx, rail, newest.wallet, newest.nonce);\n      const added = await sendStore.reserveSend(tx, rail, { ...newest, nonce, version: newest.version + 1, fee }, new Date());\n      if (added) await sendStore.setNextNonce(tx, rail, newest.wallet, nonce + 1n);',
       },
@@ -218,8 +218,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/rails/chain.follow.ts',
-        from: 'if (caughtUp) await giveUpOrphaned(tx);',
-        to: 'if (!caughtUp) await giveUpOrphaned(tx);',
+        from: 'if (caughtUp) await giveUpOrphaned(engine, tx);',
+        to: 'if (!caughtUp) await giveUpOrphaned(engine, tx);',
       },
     ],
   },
@@ -564,7 +564,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice', 'lost', 'ends', 'books'],
     restore: true,
     changes: [
-      { file: 'src/rails/chain.adopt.ts', from: 'await found.noteNonces(tx, rail, wallet, next, used);', to: '' },
+      { file: 'src/rails/chain.nonces.ts', from: 'await found.noteNonces(tx, rail, wallet, next, used);', to: '' },
     ],
   },
   {
@@ -633,7 +633,7 @@ const MUTANTS: readonly Mutant[] = [
     restore: true,
     changes: [
       {
-        file: 'src/rails/chain.adopt.ts',
+        file: 'src/rails/chain.adopt.signed.ts',
         from: 'if (adapter.signedFrom === undefined || !',
         to: 'if (adapter.signedFrom !== undefined || !',
       },

@@ -1,0 +1,153 @@
+/**
+ * Matching: which payout a transaction of ours, found on the chain, has paid; and reporting those that fit none alone.
+ */
+import type { Tx } from '../base/db.ts';
+import { timeOfId } from '../base/ids.ts';
+import * as addressStore from './chain.addresses.store.ts';
+import * as found from './chain.adopt.store.ts';
+import { type Engine, HOT } from './chain.engine.ts';
+
+/** A transfer between our own wallets may be matched by the next rows of the treasury; after this a person is told. */
+const OWN_TOLD_AFTER_MS = 10 * 60_000;
+
+/** Adopts movements that match exactly one payout and vice versa, and reports the others. @returns those still waiting */
+export async function matchFound(engine: Engine, tx: Tx): Promise<found.FoundMovement[]> {
+  const { rail } = engine;
+  // Two people may be deciding about one of them, or another process matching it, right now.
+  const waiting = await found.lockWaiting(tx, rail, found.AT_ONCE);
+  // An unread one may turn out to be a second match.
+  const unread = new Set(waiting.filter(({ state }) => state === 'unread').map(({ wallet }) => wallet));
+  const open = waiting.filter(({ state, wallet }) => state === 'open' && !unread.has(wallet));
+  if (open.length === 0) return waiting;
+  const candidates = open.some(fitsPayouts) ? await found.unsentPayouts(tx, rail) : [];
+  const perMovement = Map.groupBy(open.filter(fitsPayouts), place);
+  const perPayout = Map.groupBy(candidates, place);
+  for (const row of open) {
+    const under = row.nonce === null ? [] : await found.sendsUnder(tx, rail, row.wallet, row.nonce);
+    const own = under.at(-1);
+    if (own !== undefined) {
+      if (under.some(({ hash }) => hash === row.hash)) await settleAs(engine, tx, row, { ...own, known: true });
+      else if (isSameCall(own, row)) await settleAs(engine, tx, row, { ...own, version: own.version + 1 });
+      continue;
+    }
+    if (row.signed && isCancel(engine, row)) {
+      await endCancelled(engine, tx, row);
+      continue;
+    }
+    // A transaction that moved nothing paid no payout, whatever it looks like.
+    if (!fitsPayouts(row)) continue;
+    const [candidate, ...others] = perPayout.get(place(row)) ?? [];
+    const isAlone = perMovement.get(place(row))?.length === 1 && others.length === 0;
+    if (candidate === undefined || !isAlone || !isOlder(candidate, row)) continue;
+    await settleAs(engine, tx, row, { ...candidate, version: 1 });
+  }
+  const left = await found.waitingFound(tx, rail, found.AT_ONCE);
+  await tell(
+    engine,
+    tx,
+    left.filter(({ state, wallet }) => state === 'open' && !unread.has(wallet)),
+  );
+  return left;
+}
+
+async function settleAs(
+  engine: Engine,
+  tx: Tx,
+  row: found.FoundMovement,
+  as: { key: string; version: number; asset: string; units: bigint; known?: boolean },
+): Promise<void> {
+  const { rail, log, report } = engine;
+  if (as.known === true) await found.endFound(tx, row.id, { state: 'adopted', key: as.key });
+  else await found.adoptAs(tx, row, as);
+  log.warn({ rail, key: as.key, hash: row.hash }, 'adopted: it was sent before');
+  await report(tx, {
+    type: 'send_matched',
+    rail,
+    movement: row.id,
+    key: as.key,
+    left: await found.countTold(tx, rail),
+  });
+}
+
+const isCancel = ({ adapter }: Engine, row: found.FoundMovement): boolean => {
+  const call = adapter.cancelCall?.(row.wallet);
+  return call !== undefined && row.target === call.target && row.value === call.value && row.data?.length === 0;
+};
+
+/** The nonce is used up, and what was signed under it can never be mined. Its fee has left; nothing else has moved. */
+async function endCancelled(engine: Engine, tx: Tx, row: found.FoundMovement): Promise<void> {
+  const { rail, chain, log, report } = engine;
+  await found.endFound(tx, row.id, { state: 'cancelled' });
+  log.warn({ rail, nonce: row.nonce, hash: row.hash }, 'cancelled: an empty transfer has used the nonce');
+  const native = (await addressStore.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
+  // Of a deposit address reconciliation knows what its balance lacks by the address.
+  const isHot = row.wallet === HOT;
+  if (native !== undefined && row.cost_units !== null && row.cost_units > 0n)
+    await report(tx, {
+      type: 'unexplained_debit',
+      rail,
+      externalId: isHot ? `${row.hash}:coin` : `native:${row.target}:${row.block}`,
+      asset: native,
+      units: row.cost_units,
+      reference: row.hash ?? '',
+      ...(isHot ? {} : { ofDeposits: true }),
+    });
+  await report(tx, {
+    type: 'send_matched',
+    rail,
+    movement: row.id,
+    key: 'an empty transfer that cancels it',
+    left: await found.countTold(tx, rail),
+  });
+}
+
+/** Reports each once. For those not between our own wallets, the receiver halts the rail's payouts. */
+async function tell(engine: Engine, tx: Tx, open: readonly found.FoundMovement[]): Promise<void> {
+  const { rail, report } = engine;
+  const strange: found.FoundMovement[] = [];
+  for (const row of open) {
+    if (row.told_at !== null) continue;
+    const isOwn =
+      row.wallet !== HOT ||
+      (row.recipient !== null && (await addressStore.indexOf(tx, rail, row.recipient)) !== undefined);
+    if (isOwn && Date.now() - row.found_at.getTime() < OWN_TOLD_AFTER_MS) continue;
+    if (!isOwn) strange.push(row);
+    await found.markTold(tx, row.id);
+    await report(tx, {
+      type: 'send_found',
+      rail,
+      movement: row.id,
+      reference: row.hash ?? '',
+      ...(row.asset === null || row.units === null ? {} : { moved: { asset: row.asset, units: row.units } }),
+      why: whyOpen(row),
+    });
+  }
+  if (strange.length === 0) return;
+  const nonces = strange.map(({ nonce }) => String(nonce)).join(', ');
+  const which = strange.length === 1 ? `nonce ${nonces}` : `nonces ${nonces}`;
+  const why = `${which} of wallet ${HOT} used by transactions that are not in the books`;
+  await report(tx, { type: 'nonces_used', rail, why });
+}
+
+const place = ({ recipient, asset, units }: { recipient: string | null; asset: string | null; units: bigint | null }) =>
+  `${recipient} ${asset} ${units}`;
+
+/** Only a successful transfer of one of our assets from the paying wallet may have paid a payout. */
+const fitsPayouts = (row: found.FoundMovement): boolean =>
+  row.wallet === HOT && row.succeeded === true && row.asset !== null && row.units !== null;
+
+const isSameCall = (a: found.OwnSend, b: found.FoundMovement): boolean =>
+  a.target === b.target && a.value === b.value && b.data !== null && a.data.equals(b.data);
+
+/** A payout ordered after the block cannot have been paid in it. */
+function isOlder({ orderId, refundId, createdAt }: found.Candidate, { block_at }: found.FoundMovement): boolean {
+  const since = orderId !== null ? timeOfId(orderId) : refundId !== null ? timeOfId(refundId) : createdAt;
+  return block_at !== null && since.getTime() <= block_at.getTime() + found.SKEW_MS;
+}
+
+function whyOpen(row: found.FoundMovement): string {
+  if (row.succeeded === false)
+    return 'sent by our wallet, reverted, and in no row of ours: it cost gas and moved nothing';
+  if (row.asset === null) return 'sent by our wallet, in no row of ours, and no plain transfer';
+  return 'sent by our wallet and in no row of ours: no payout fits it alone';
+}

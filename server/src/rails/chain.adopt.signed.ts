@@ -1,0 +1,207 @@
+/**
+ * What the signer's journal has and no block: transactions signed in the time that a restore has lost, which may still be
+ * mined. They are stored as movements, reported, and cancelled where two people ask for it (chain.adopt.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import { Unavailable } from '../base/errors.ts';
+import { type Call, type Fee, NotSigned, type SignedBefore } from './chain.adapter.ts';
+import * as addressStore from './chain.addresses.store.ts';
+import * as found from './chain.adopt.store.ts';
+import { type Engine, HOT } from './chain.engine.ts';
+import { NONCE_GAP } from './chain.nonces.ts';
+import * as sendStore from './chain.sends.store.ts';
+
+/** A signed transaction known to the node is mined within this time, or a person is told. */
+const SIGNED_TOLD_AFTER_MS = 10 * 60_000;
+
+/**
+ * What the signer's journal has from a nonce on, while the lost time is not examined; undefined when it does not answer.
+ *
+ * @throws Unavailable when it reports more than is possible
+ */
+export async function signedSince(engine: Engine, nonce: bigint): Promise<SignedBefore[] | undefined> {
+  const { adapter, rail, db, log } = engine;
+  const all: SignedBefore[] = [];
+  if (adapter.signedFrom === undefined || !(await db.asSystem((tx) => found.isUnlooked(tx, rail, HOT)))) return all;
+  try {
+    for (let from = nonce; ; ) {
+      const some = await adapter.signedFrom(HOT, from);
+      all.push(...some);
+      const last = some.at(-1);
+      if (last === undefined) return all;
+      if (last.nonce - nonce > NONCE_GAP) throw new Unavailable(rail, 'the signer knows far more nonces than we do');
+      from = last.nonce + 1n;
+    }
+  } catch (error) {
+    if (!(error instanceof NotSigned)) throw error;
+    log.warn({ rail, why: error.message }, 'the signer does not say what it has signed before');
+    return undefined;
+  }
+}
+
+/**
+ * Inserts rows for what was signed under nonces that no send of ours has. The wallet's row is locked.
+ *
+ * @param next the wallet's next nonce
+ * @returns the new next nonce
+ */
+export async function noteSigned(
+  engine: Engine,
+  tx: Tx,
+  signed: readonly SignedBefore[],
+  next: bigint,
+): Promise<bigint> {
+  const { rail, chain, log } = engine;
+  const assets = await addressStore.assetsOf(tx, chain);
+  let after = next;
+  for (const one of signed) {
+    const own = (await found.sendsUnder(tx, rail, HOT, one.nonce)).at(-1);
+    if (own !== undefined && !(await isGivenUp(engine, tx, own, one))) continue;
+    // Unsigned nonces between two signed ones are free.
+    for (; after < one.nonce; after += 1n)
+      await sendStore.addFree(tx, rail, HOT, after, 'never signed before the restore');
+    await sendStore.takeFree(tx, rail, HOT, one.nonce, 'what was signed under it before the restore');
+    const asset = assets.find(({ native, contract }) => (one.contract === null ? native : contract === one.contract));
+    log.warn({ rail, nonce: one.nonce }, 'signed in the time that was lost, and in no row of ours');
+    await found.noteSigned(
+      tx,
+      { rail, wallet: HOT, nonce: one.nonce },
+      { recipient: one.to, asset: asset?.code, units: one.units },
+    );
+    if (one.nonce >= after) after = one.nonce + 1n;
+  }
+  if (after > next) await sendStore.setNextNonce(tx, rail, HOT, after);
+  return after;
+}
+
+/** A send of ours has a nonce that was signed for another transfer: this send was never signed, and never can be. */
+async function isGivenUp(
+  engine: Engine,
+  tx: Tx,
+  own: found.OwnSend,
+  { contract, to, units }: SignedBefore,
+): Promise<boolean> {
+  const { adapter, rail } = engine;
+  const call = adapter.call(contract, to, units);
+  if (!('rejected' in call) && call.target === own.target && call.value === own.value && call.data.equals(own.data))
+    return false;
+  return await sendStore.giveUpUnsigned(
+    tx,
+    rail,
+    own.key,
+    'its nonce was signed for another transfer before the restore',
+  );
+}
+
+/**
+ * A transfer between our own wallets whose nonce was signed for another, as a sweep of the lost time that no node has: its reservation
+ * is given up, and it waits until what was signed is mined, or two people cancel that.
+ *
+ * @throws NotSigned where the signer does not answer
+ */
+export async function signedOtherwise(
+  engine: Engine,
+  { wallet, nonce }: { wallet: string; nonce: bigint },
+): Promise<void> {
+  const { adapter, rail, chain, db, log } = engine;
+  const before = (await adapter.signedFrom?.(wallet, nonce))?.find((one) => one.nonce === nonce);
+  if (before === undefined || wallet === HOT) return;
+  await db.asSystem(async (tx) => {
+    await sendStore.lockNonce(tx, rail, wallet, nonce);
+    const own = (await found.sendsUnder(tx, rail, wallet, nonce)).at(-1);
+    if (own === undefined || !(await isGivenUp(engine, tx, own, before))) return;
+    await sendStore.takeFree(tx, rail, wallet, nonce, 'what was signed under it before the restore');
+    const { contract, to: recipient, units } = before;
+    const assets = await addressStore.assetsOf(tx, chain);
+    const asset = assets.find((one) => (contract === null ? one.native : one.contract === contract))?.code;
+    log.warn({ rail, wallet, nonce }, 'signed in the time that was lost, and in no row of ours');
+    await found.noteSigned(tx, { rail, wallet, nonce }, { recipient, asset, units });
+    const row = (await found.waitingFound(tx, rail, found.AT_ONCE)).find(
+      (one) => one.wallet === wallet && one.nonce === nonce,
+    );
+    if (row === undefined || row.told_at !== null) return;
+    await found.markTold(tx, row.id);
+    await tellOfSigned(engine, tx, row);
+  });
+}
+
+const tellOfSigned = ({ rail, report }: Engine, tx: Tx, row: found.FoundMovement) =>
+  report(tx, {
+    type: 'send_found',
+    rail,
+    movement: row.id,
+    reference: `nonce ${row.nonce}`,
+    ...(row.asset === null || row.units === null ? {} : { moved: { asset: row.asset, units: row.units } }),
+    why: 'signed in the time that a restore has lost, and in no block: it may still be mined, or two people cancel it',
+  });
+
+/** Reports each once: at once when the node does not know it, else when it stays unmined for long. */
+export async function tellSigned(engine: Engine, tx: Tx, pending: bigint): Promise<void> {
+  const { rail } = engine;
+  for (const row of await found.waitingFound(tx, rail, found.AT_ONCE)) {
+    if (!row.signed || row.state !== 'unread' || row.told_at !== null || row.nonce === null) continue;
+    if (row.cancel_at !== null) continue;
+    if (row.nonce < pending && Date.now() - row.found_at.getTime() < SIGNED_TOLD_AFTER_MS) continue;
+    await found.markTold(tx, row.id);
+    await tellOfSigned(engine, tx, row);
+  }
+}
+
+/**
+ * Signs and sends the transfer that uses its nonce up; repeated with a higher fee until the nonce is used. @throws
+ * Unavailable
+ */
+export async function sendCancel(engine: Engine, row: found.FoundMovement): Promise<void> {
+  const { adapter, rail, pace, db, log } = engine;
+  const call = adapter.cancelCall?.(row.wallet);
+  if (call === undefined || row.nonce === null || !adapter.canSend(row.wallet)) return;
+  const sentMs = row.cancel_sent_at === null ? Number.POSITIVE_INFINITY : Date.now() - row.cancel_sent_at.getTime();
+  if (sentMs < pace.rebroadcastMs) return;
+  const { mined } = await adapter.nonces(row.wallet);
+  if (mined > row.nonce) return;
+  if (row.cancel_fee === null) await makeWay(engine, row.wallet, mined, row.nonce);
+  try {
+    const fee = await feeOfCancel(engine, row, call);
+    if (fee === undefined) return;
+    const { raw, hash } = await adapter.sign(row.wallet, call, row.nonce, fee);
+    await db.asSystem((tx) => found.noteCancelSent(tx, row.id, fee));
+    const answer = await adapter.broadcast(raw);
+    log.warn({ rail, nonce: row.nonce, hash, taken: answer.taken }, 'an empty transfer is sent under the nonce');
+  } catch (error) {
+    if (!(error instanceof NotSigned)) throw error;
+    log.warn({ rail, nonce: row.nonce, why: error.message }, 'not signed');
+  }
+}
+
+/**
+ * Nothing is mined above an unused nonce. Nonces below a cancelled one that nobody signed, or of whose bytes we have none,
+ * are used up with it: no send takes them meanwhile, because all sends wait.
+ */
+async function makeWay(engine: Engine, wallet: string, mined: bigint, below: bigint): Promise<void> {
+  const { rail, db } = engine;
+  if (below - mined > NONCE_GAP) throw new Unavailable(rail, 'far more nonces are unused than can be');
+  await db.asSystem(async (tx) => {
+    await sendStore.lockNonce(tx, rail, wallet, mined);
+    for (let nonce = mined; nonce < below; nonce += 1n) {
+      const own = (await found.sendsUnder(tx, rail, wallet, nonce)).at(-1);
+      const why = `nonce ${below} is cancelled, and waits for it`;
+      if (own !== undefined && !(await sendStore.giveUpUnsigned(tx, rail, own.key, why))) continue;
+      await sendStore.takeFree(tx, rail, wallet, nonce, 'an empty transfer');
+      await found.cancelUnder(tx, rail, wallet, nonce);
+    }
+  });
+}
+
+/** Higher each time, because the competing transaction may have offered more. */
+async function feeOfCancel(
+  engine: Engine,
+  { wallet, cancel_fee }: found.FoundMovement,
+  call: Call,
+): Promise<Fee | undefined> {
+  const { adapter, rail, log } = engine;
+  if (cancel_fee !== null) return (await adapter.raise(wallet, call, cancel_fee)) ?? cancel_fee;
+  const estimate = await adapter.estimate(wallet, call);
+  if ('fee' in estimate) return estimate.fee;
+  log.warn({ rail, why: estimate.rejected }, 'no empty transfer can be sent');
+  return undefined;
+}

@@ -1,0 +1,175 @@
+/**
+ * Deposits: what the followed blocks brought to our addresses, and what is reported of it.
+ *
+ * Transfers are requested by contract and block hash, and recipients are looked up in the database afterwards. A block exists
+ * only after its payer knew the address, and no customer is told an address before its row is committed: so no cache can be
+ * stale.
+ */
+import { onClock } from '../base/clock.ts';
+import type { Tx } from '../base/db.ts';
+import type { Block, Transfer } from './chain.adapter.ts';
+import * as addressStore from './chain.addresses.store.ts';
+import { noteHash } from './chain.adopt.store.ts';
+import { changed } from './chain.branch.ts';
+import * as depositStore from './chain.deposits.store.ts';
+import { type Engine, HOT } from './chain.engine.ts';
+
+/** A block's time is in whole seconds. */
+const BLOCK_TIME_MS = 999;
+
+interface Found {
+  transfer: Transfer;
+  position: number;
+  asset: string;
+}
+
+/** Transfers to deposit addresses, including those of orders on another chain, and to the paying wallet. */
+export async function arrivalsIn(
+  engine: Engine,
+  blocks: readonly Block[],
+  contracts: Map<string, string>,
+): Promise<{ deposits: (Found & { watched: addressStore.Watched })[]; credits: Found[] }> {
+  const { adapter, rail, db, clock, ahead } = engine;
+  if (blocks.length === 0 || contracts.size === 0) return { deposits: [], credits: [] };
+  const hashes = new Map(blocks.map((block) => [block.hash, block.number]));
+  const transfers = await adapter.transfers(blocks, [...contracts.keys()]);
+  for (const { blockHash, block } of transfers) if (hashes.get(blockHash) !== block) throw changed(engine);
+  const moving = transfers.filter((transfer) => transfer.units > 0n && contracts.has(transfer.contract));
+  const recipients = [...new Set(moving.map((transfer) => transfer.to))];
+  const watched = await db.asSystem((tx) => addressStore.watchedAnywhere(tx, rail, recipients));
+  // Ours only if the same number has the same address here: then we have its key.
+  for (const [address, { index }] of watched) if (adapter.address(index) !== address) watched.delete(address);
+  const hot = adapter.wallets[HOT]?.address;
+  // Deriving the addresses ahead takes a second of CPU, so it is delayed until the first unknown recipient.
+  const own = new Set(Object.values(adapter.wallets).map(({ address }) => address));
+  const unknown = recipients.filter((address) => !watched.has(address) && !own.has(address));
+  for (const [address, index] of await db.asSystem((tx) => ahead.among(tx, unknown)))
+    watched.set(address, { ...NOBODYS, rail, address, index, madeAt: clock.now() });
+  const ours = moving.filter((transfer) => watched.has(transfer.to) || transfer.to === hot);
+  const positions = await adapter.positions(ours);
+  const found = ours.map((transfer, at) => ({
+    transfer,
+    position: positions[at] ?? 0,
+    asset: contracts.get(transfer.contract) ?? '',
+  }));
+  return {
+    deposits: found.flatMap((one) => {
+      const there = watched.get(one.transfer.to);
+      return there === undefined ? [] : [{ ...one, watched: there }];
+    }),
+    credits: found.filter(({ transfer }) => !watched.has(transfer.to)),
+  };
+}
+
+/**
+ * A transfer to one of our addresses is in a block we follow.
+ *
+ * Normally its id is new, or that of a deposit whose block was replaced. In two cases a number is appended to the id: a
+ * deposit that was confirmed, reversed and booked as lost is new money when it comes back; and a transaction that does
+ * something else when it is mined again is another deposit under the same hash.
+ */
+export async function takeDeposit(
+  engine: Engine,
+  tx: Tx,
+  { transfer, position, asset, watched }: Found & { watched: addressStore.Watched },
+  head: Block,
+  minedAt: Date | undefined,
+): Promise<void> {
+  const { rail, clock, report } = engine;
+  const { txHash, block, blockHash, from, to, units } = transfer;
+  for (let again = 1; ; again += 1) {
+    const externalId = `${txHash}:${position}${again === 1 ? '' : `:${again}`}`;
+    const before = await depositStore.depositById(tx, rail, externalId);
+    if (before === undefined) {
+      await depositStore.addDeposit(
+        tx,
+        rail,
+        { external_id: externalId, tx_hash: txHash, asset, units, address: to, block, blockHash, payer: from },
+        clock.now(),
+      );
+    } else {
+      const same = before.asset === asset && before.units === units && before.address === to;
+      const lost = before.reversed_at !== null && before.confirmed_at !== null;
+      if (!same || lost) continue;
+      await depositStore.anchorDeposit(tx, rail, externalId, block, blockHash);
+      if (before.reversed_at === null) return;
+    }
+    await report(tx, {
+      type: 'deposit_seen',
+      rail,
+      externalId,
+      target: to,
+      ...homeOf(engine, watched),
+      asset,
+      units,
+      reference: txHash,
+      ...(minedAt === undefined ? {} : { at: onClock(clock, minedAt), withinMs: BLOCK_TIME_MS }),
+      facts: { block: Number(block), confirmations: Number(head.number - block + 1n), ...numberOf(watched) },
+    });
+    return;
+  }
+}
+
+export async function giveUpOrphaned(engine: Engine, tx: Tx): Promise<void> {
+  const { rail, clock, report } = engine;
+  for (const gone of await depositStore.reverseOrphaned(tx, rail, clock.now())) {
+    const why =
+      gone.confirmed_at === null ? 'left the chain before it was confirmed' : 'left the chain after it was confirmed';
+    await report(tx, { type: 'deposit_reversed', rail, externalId: gone.external_id, why });
+  }
+}
+
+export async function confirmDeposits(engine: Engine, tx: Tx, head: Block): Promise<void> {
+  const { adapter, rail, chain, clock, report } = engine;
+  const reached = await depositStore.confirmReached(tx, rail, chain, adapter.finality, head.number, clock.now());
+  for (const deposit of reached) {
+    await report(tx, {
+      type: 'deposit_confirmed',
+      rail,
+      externalId: deposit.external_id,
+      target: deposit.address,
+      ...(deposit.home_rail === null ? {} : { homeRail: deposit.home_rail }),
+      asset: deposit.asset,
+      units: deposit.units,
+      reference: deposit.tx_hash,
+      facts: { block: Number(deposit.block), confirmations: Number(head.number - deposit.block + 1n) },
+    });
+  }
+}
+
+/** Final credits to the paying wallet: the operator's own money, or money to be explained. */
+export async function reportCredits(engine: Engine, tx: Tx, finalized: bigint): Promise<void> {
+  const { rail, clock, report } = engine;
+  for (const one of await depositStore.finalCredits(tx, rail, finalized, clock.now())) {
+    if (one.own) continue;
+    // Only our own key can move what is on a deposit address: a sweep that these books do not know.
+    if (one.depositIndex !== null) {
+      await noteHash(tx, rail, `deposit:${one.depositIndex}`, one.tx_hash);
+      continue;
+    }
+    const { asset, units, payer } = one;
+    const fact = { rail, externalId: one.external_id, asset, units, reference: one.tx_hash };
+    await report(
+      tx,
+      one.trusted ? { type: 'funding_confirmed', ...fact } : { type: 'credit_unexpected', ...fact, payer },
+    );
+  }
+}
+
+/** Stored, so that its native coin is found and swept like that of any other address; no order gets its number. */
+export async function keepLost(engine: Engine, tx: Tx, { address, index }: addressStore.Watched): Promise<void> {
+  const { rail, clock, log, ahead } = engine;
+  log.warn({ rail, index: Number(index) }, 'money came to an address that no order in the books has');
+  await addressStore.keepLost(tx, rail, { address, index }, clock.now());
+  await ahead.passOver(tx, index);
+}
+
+const homeOf = ({ rail }: Engine, watched: addressStore.Watched): { homeRail?: string } => {
+  const home = watched.homeRail ?? watched.rail;
+  return home === rail ? {} : { homeRail: home };
+};
+
+const NOBODYS = { orderId: null, partnerId: null, homeRail: null };
+/** If no order has it, an operator needs its number. */
+const numberOf = ({ orderId, index }: addressStore.Watched): { index?: number } =>
+  orderId === null ? { index: Number(index) } : {};

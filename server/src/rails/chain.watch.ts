@@ -1,0 +1,189 @@
+/**
+ * Watching sends: mined, final, reorged out, stuck, or forgotten by the node.
+ *
+ * Unmined bytes are broadcast again (nodes restart and forget), and after a while a version with a higher fee is written,
+ * signed and stored beside them. Every version is watched, and the one that is mined counts.
+ */
+import type { AssetCode } from '../base/money.ts';
+import { NotSigned, type Receipt } from './chain.adapter.ts';
+import * as addressStore from './chain.addresses.store.ts';
+import * as depositStore from './chain.deposits.store.ts';
+import type { Engine } from './chain.engine.ts';
+import type { SendVersion } from './chain.sends.store.ts';
+import * as sendStore from './chain.sends.store.ts';
+import { carryOn, isOwn, newestOf, SANDBOX_KEY, withIndex } from './chain.sends.ts';
+import * as store from './chain.store.ts';
+import type { RailFact } from './rail.ts';
+
+/** Sends examined per run; the next run takes the rest. */
+const WATCHED = 200;
+/** Versions of one send: at a quarter more each, the tenth offers seven times the first. */
+const MAX_VERSIONS = 10;
+/** A row reserved and unsigned for this long was left by a process that is gone. */
+const ABANDONED_MS = 5_000;
+
+/** Checks every open send once: mined, reorged out, stuck, or forgotten by the node. @throws Unavailable */
+export async function watchSends(engine: Engine): Promise<void> {
+  const { adapter, rail, db, log, memory } = engine;
+  const { open, cursor } = await db.asSystem(async (tx) => ({
+    open: await sendStore.openSends(tx, rail, WATCHED),
+    cursor: await store.cursorOf(tx, rail),
+  }));
+  if (open.length === 0 || cursor?.head_number === null || cursor?.halted_why !== null) return;
+
+  const signed = open.filter((version) => version.hash !== null);
+  const receipts = await adapter.receipts(signed.map((version) => version.hash ?? ''));
+  const receiptOf = new Map(signed.map((version, at) => [version.id, receipts[at]]));
+  const firstOpen = new Set<string>();
+  for (const versions of Map.groupBy(open, (version) => version.key).values()) {
+    const mined = versions.find((version) => receiptOf.get(version.id) !== undefined);
+    const receipt = mined && receiptOf.get(mined.id);
+    if (mined !== undefined && receipt !== undefined) {
+      memory.foreignSince.delete(mined.key);
+      await settle(engine, mined, receipt, cursor?.finalized ?? -1n);
+      continue;
+    }
+    // It was adopted when final: a node that does not show it is lagging, and there is nothing to send again.
+    if (versions.some(({ found }) => found)) continue;
+    const { wallet } = newestOf(versions);
+    // Only the lowest open nonce of a wallet can hold up the others.
+    try {
+      await nudge(engine, versions, !firstOpen.has(wallet));
+    } catch (error) {
+      // Without its signer a rail still follows its chain, and broadcasts what was signed.
+      if (!(error instanceof NotSigned)) throw error;
+      log.warn({ rail, wallet, key: newestOf(versions).key, why: error.message }, 'not signed');
+    }
+    firstOpen.add(wallet);
+  }
+}
+
+/** @param finalized the finalized block at the time before the receipt was requested */
+async function settle(engine: Engine, version: SendVersion, receipt: Receipt, finalized: bigint): Promise<void> {
+  const { adapter, rail, chain, db, clock, report } = engine;
+  await db.asSystem(async (tx) => {
+    const cursor = await store.lockCursor(tx, rail);
+    if (cursor?.head_number == null || cursor.halted_why !== null || receipt.block > cursor.head_number) return;
+    const ours = (await store.blockHashes(tx, rail, receipt.block, receipt.block)).get(receipt.block);
+    // A block outside the branch we follow proves nothing yet. We store no hashes of blocks that were final before the
+    // request, and need none. A block that became final since may be on an abandoned branch, because this process may have
+    // been suspended meanwhile.
+    if (receipt.block >= finalized && ours !== receipt.blockHash) return;
+    const { block, cost, succeeded } = receipt;
+    const why = succeeded ? null : 'reverted on chain';
+    // A failure frees the money for another attempt, so it counts only when no reorg can turn it into a success. Our own
+    // transfers are not urgent, so they too are booked only when final.
+    const needed =
+      succeeded && !isOwn(version.key)
+        ? await depositStore.confirmationsNeeded(tx, chain, version.asset, version.units, adapter.finality)
+        : BigInt(adapter.finality) + 1n;
+    if (cursor.head_number - block + 1n < needed) return await sendStore.markMined(tx, version.id, block);
+    const { ended, before } = await sendStore.endSend(tx, rail, version, {
+      state: succeeded ? 'confirmed' : 'failed',
+      block,
+      cost,
+      why,
+      at: clock.now(),
+    });
+    if (!ended || version.key.startsWith(SANDBOX_KEY)) return;
+    const native = (await addressStore.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
+    if (before === undefined) await report(tx, outcomeFact(engine, version, cost, native, why));
+    else if (why !== null) await report(tx, undone(engine, version, why));
+    if (before === undefined || before === cost || native === undefined) return;
+    const externalId = `${version.hash}:${block}`;
+    const { key } = version;
+    await report(tx, { type: 'cost_changed', rail, key, externalId, asset: native, before, units: cost });
+  });
+}
+
+function outcomeFact(
+  engine: Engine,
+  { key, hash }: SendVersion,
+  cost: bigint,
+  native: AssetCode | undefined,
+  why: string | null,
+): RailFact {
+  const { rail } = engine;
+  const common = {
+    rail,
+    key,
+    reference: hash ?? '',
+    ...(native === undefined || cost === 0n ? {} : { cost: { asset: native, units: cost } }),
+  };
+  if (isOwn(key))
+    return why === null ? { type: 'own_transfer_settled', ...common } : { type: 'own_transfer_failed', ...common, why };
+  return why === null ? { type: 'payout_settled', ...common } : { type: 'payout_rejected', ...common, why };
+}
+
+/**
+ * It had succeeded and was booked. A reorg undid it, and where it was mined again it reverted, too deep for another reorg:
+ * the money never left and is in the wallet.
+ */
+const undone = ({ rail }: Engine, { key, hash, asset, units }: SendVersion, why: string): RailFact => ({
+  type: 'payout_returned',
+  rail,
+  key,
+  why,
+  reference: hash ?? '',
+  // Reconciliation finds it beside the payout under this id: the two cancel out, as on the outside.
+  externalId: key,
+  asset,
+  units,
+});
+
+/** None of its versions is in a block (any more). */
+async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boolean): Promise<void> {
+  const { adapter, rail, pace, log } = engine;
+  const wasMined = before.some((version) => version.state === 'mined');
+  const versions = wasMined ? await unmined(engine, before) : before;
+  const newest = newestOf(versions);
+  const now = Date.now();
+  const canSign = adapter.canSend(newest.wallet);
+  if (newest.state === 'reserved') {
+    if (canSign && now - newest.reserved_at.getTime() >= ABANDONED_MS) await carryOn(engine, versions);
+    return;
+  }
+  const broadcastMs = newest.broadcast_at === null ? Number.POSITIVE_INFINITY : now - newest.broadcast_at.getTime();
+  if (
+    canSign &&
+    !wasMined &&
+    holdsUpOthers &&
+    now - newest.reserved_at.getTime() >= pace.stuckMs &&
+    versions.length < MAX_VERSIONS
+  ) {
+    const fee = await raisedFee(engine, newest);
+    if (fee !== undefined) return await bump(engine, newest, fee);
+    log.warn({ rail, key: newest.key, version: newest.version }, 'stuck at the highest fee allowed');
+  }
+  if (wasMined || broadcastMs >= pace.rebroadcastMs) await carryOn(engine, versions);
+}
+
+/** If the signer does not answer, the versions it signed before are still broadcast. */
+async function raisedFee(engine: Engine, newest: SendVersion) {
+  const { adapter } = engine;
+  try {
+    return await adapter.raise(newest.wallet, await withIndex(engine, newest), newest.fee);
+  } catch (error) {
+    if (!(error instanceof NotSigned)) throw error;
+    return undefined;
+  }
+}
+
+/** It was in a block that was reorged out. */
+export async function unmined(engine: Engine, versions: readonly SendVersion[]): Promise<SendVersion[]> {
+  const { rail, db } = engine;
+  return await db.asSystem(async (tx) => {
+    for (const version of versions) await sendStore.markUnmined(tx, version.id);
+    return await sendStore.versionsOf(tx, rail, newestOf(versions).key);
+  });
+}
+
+async function bump(engine: Engine, newest: SendVersion, fee: SendVersion['fee']): Promise<void> {
+  const { rail, db, log } = engine;
+  log.info({ rail, key: newest.key, version: newest.version + 1 }, 'higher fee');
+  const versions = await db.asSystem(async (tx) => {
+    await sendStore.reserveSend(tx, rail, { ...newest, version: newest.version + 1, fee }, new Date());
+    return await sendStore.versionsOf(tx, rail, newest.key);
+  });
+  await carryOn(engine, versions);
+}
