@@ -59,7 +59,7 @@ const BLOCKED_MS = 500;
 const KEEP_MS = 10_000;
 /** A row that took longer is not kept, so that a run never outlives its lease. */
 const QUICK_MS = 2_000;
-/** A kept row's lease is renewed before a run when it is older than this. */
+/** Kept rows' leases are renewed when one is older than this. */
 const RENEW_MS = 8_000;
 
 /** Inserts a job and wakes the workers. Both happen only if `tx` commits. */
@@ -138,6 +138,10 @@ export async function startWorkers(options: {
   /** By name: whether it was enqueued again while it runs. */
   const underWay = new Map<string, boolean>();
   const pollMs = options.pollMs ?? IDLE_MS;
+  /** Whether a row may have become due since the table was read, and when it is read at the latest. */
+  let isStale = true;
+  let lookAt = Number.NEGATIVE_INFINITY;
+  let tidiedAt = Number.NEGATIVE_INFINITY;
 
   await reviveTheDead(db, clock.now());
   const presence = await holdPresence(db, () => stopped, log);
@@ -148,6 +152,7 @@ export async function startWorkers(options: {
       if (waiting !== undefined) waiting.dueIn = Number.NEGATIVE_INFINITY;
     }
     for (const one of name === '' ? underWay.keys() : [name]) if (underWay.has(one)) underWay.set(one, true);
+    isStale = true;
     wakeup.signal();
   });
 
@@ -225,7 +230,8 @@ export async function startWorkers(options: {
     const job: Promise<void> = work(item, leasedAt).finally(() => {
       running.delete(job);
       // The next row of its ordering key, or the row itself if due again, may have become claimable after the running
-      // claim looked.
+      // claim looked. One that is kept frees no row, and a slot only where all were taken.
+      if (!kept.has(nameOf(item)) || running.size + 1 >= concurrency) isStale = true;
       wakeup.signal();
     });
     running.add(job);
@@ -233,44 +239,70 @@ export async function startWorkers(options: {
 
   /** Runs the kept rows that are due, as many as there is room for. */
   async function runKept(): Promise<void> {
+    if ([...kept.values()].some(({ leasedAt }) => performance.now() - leasedAt > RENEW_MS)) await renewKept();
     const now = { timer: performance.now(), clock: clock.now() };
     for (const [name, { item, leasedAt, dueIn, dueAt }] of kept) {
       if (running.size >= concurrency) return;
       // A clock that was moved ahead makes a row due as it does in the table; one that goes back keeps none waiting.
       if (dueIn > now.timer && dueAt > now.clock) continue;
       kept.delete(name);
-      if (now.timer - leasedAt < RENEW_MS) run(item, leasedAt);
-      else if (await renew(db, item, { token, now: now.clock })) run(item, now.timer);
+      run(item, leasedAt);
+    }
+  }
+
+  /** All in one statement. One that is no longer ours is forgotten. */
+  async function renewKept(): Promise<void> {
+    const waiting = [...kept];
+    const leasedAt = performance.now();
+    const rows = await db.asSystem((tx) =>
+      tx.rows<{ id: bigint; enqueued: number }>(
+        `update jobs set leased_until = clock_timestamp() + make_interval(secs => $3), due_at = $4, slept_at = $4
+          where id = any($1) and lease = $2 returning id, enqueued`,
+        [waiting.map(([, { item }]) => item.id), token, LEASE_MS / 1000, clock.now()],
+      ),
+    );
+    const ours = new Map(rows.map((row) => [row.id, row.enqueued]));
+    for (const [name, one] of waiting) {
+      const enqueued = ours.get(one.item.id);
+      if (enqueued === undefined) kept.delete(name);
+      else Object.assign(one, { leasedAt, item: { ...one.item, enqueued } });
     }
   }
 
   async function loop(): Promise<void> {
-    let tidiedAt = Number.NEGATIVE_INFINITY;
     while (!stopped) {
       wakeup.begin();
-      let sleepMs = pollMs;
       try {
         await runKept();
-        const isTidied = performance.now() - tidiedAt > 1_000;
-        if (isTidied) tidiedAt = performance.now();
-        const room = Math.min(BATCH, concurrency - running.size);
-        const began = performance.now();
-        const now = clock.now();
-        const round = await look(db, { kinds, now, room, token, holder: presence.id(), isTidied });
-        for (const item of round.claimed) {
-          // Its lease had lapsed: it is run as what was claimed now.
-          kept.delete(nameOf(item));
-          run(item, began);
-        }
-        if (round.claimed.length > 0) continue;
-        if (round.nextAt !== undefined)
-          sleepMs = round.nextAt > now ? round.nextAt.getTime() - now.getTime() : BLOCKED_MS;
+        if (isStale || performance.now() >= lookAt) await lookRound();
       } catch (error) {
         if (!stopped) log.error(describeError(error), 'work could not be claimed');
-        sleepMs = BLOCKED_MS;
+        lookAt = performance.now() + BLOCKED_MS;
       }
-      const nextKept = Math.min(...[...kept.values()].map(({ dueIn }) => dueIn - performance.now()));
-      if (!stopped) await wakeup.wait(Math.max(0, Math.min(sleepMs, pollMs, nextKept)));
+      const nextKept = Math.min(...[...kept.values()].map(({ dueIn }) => dueIn));
+      if (!stopped) await wakeup.wait(Math.max(0, Math.min(lookAt, nextKept) - performance.now()));
+    }
+  }
+
+  /** Claims until nothing more is due, and notes when to look again. */
+  async function lookRound(): Promise<void> {
+    for (;;) {
+      isStale = false;
+      const began = performance.now();
+      const isTidied = began - tidiedAt > 1_000;
+      if (isTidied) tidiedAt = began;
+      const room = Math.min(BATCH, concurrency - running.size);
+      const now = clock.now();
+      const { claimed, nextAt } = await look(db, { kinds, now, room, token, holder: presence.id(), isTidied });
+      for (const item of claimed) {
+        // Its lease had lapsed: it is run as what was claimed now.
+        kept.delete(nameOf(item));
+        run(item, began);
+      }
+      if (claimed.length > 0 && !stopped) continue;
+      const untilNextMs = nextAt === undefined ? pollMs : nextAt > now ? nextAt.getTime() - now.getTime() : BLOCKED_MS;
+      lookAt = performance.now() + Math.min(pollMs, untilNextMs);
+      return;
     }
   }
 
@@ -310,20 +342,6 @@ export async function startWorkers(options: {
  */
 const isKeepable = (item: Claimed, againInMs: number, tookMs: number): boolean =>
   againInMs <= KEEP_MS && tookMs <= QUICK_MS && item.attempts === 0 && item.ordering_key === null;
-
-/** @returns false where the row is no longer ours */
-async function renew(db: Database, item: Claimed, { token, now }: { token: string; now: Date }): Promise<boolean> {
-  const row = await db.asSystem((tx) =>
-    tx.row<{ enqueued: number }>(
-      `update jobs set leased_until = clock_timestamp() + make_interval(secs => $3), due_at = $4, slept_at = $4
-        where id = $1 and lease = $2 returning enqueued`,
-      [item.id, token, LEASE_MS / 1000, now],
-    ),
-  );
-  if (row === undefined) return false;
-  item.enqueued = row.enqueued;
-  return true;
-}
 
 async function reviveTheDead(db: Database, now: Date): Promise<void> {
   await db.asSystem((tx) =>

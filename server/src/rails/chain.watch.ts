@@ -22,14 +22,19 @@ const MAX_VERSIONS = 10;
 /** A row reserved and unsigned for this long was left by a process that is gone. */
 const ABANDONED_MS = 5_000;
 
-/** Checks every open send once: mined, reorged out, stuck, or forgotten by the node. @throws Unavailable */
-export async function watchSends(engine: Engine): Promise<void> {
+/**
+ * Checks every open send once: mined, reorged out, stuck, or forgotten by the node.
+ *
+ * @returns whether there was any
+ * @throws Unavailable
+ */
+export async function watchSends(engine: Engine): Promise<boolean> {
   const { adapter, rail, db, log, memory } = engine;
   const { open, cursor } = await db.asSystem(async (tx) => ({
     open: await sendStore.openSends(tx, rail, WATCHED),
     cursor: await store.cursorOf(tx, rail),
   }));
-  if (open.length === 0 || cursor?.head_number === null || cursor?.halted_why !== null) return;
+  if (open.length === 0 || cursor?.head_number === null || cursor?.halted_why !== null) return open.length > 0;
 
   const signed = open.filter((version) => version.hash !== null);
   const receipts = await adapter.receipts(signed.map((version) => version.hash ?? ''));
@@ -56,6 +61,7 @@ export async function watchSends(engine: Engine): Promise<void> {
     }
     firstOpen.add(wallet);
   }
+  return true;
 }
 
 /** @param finalized the finalized block at the time before the receipt was requested */
