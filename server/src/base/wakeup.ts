@@ -8,8 +8,12 @@ export interface Wakeup {
   signal(): void;
   /** Begins a round: signals received before it are covered by it. */
   begin(): void;
-  /** Waits until a signal or until `ms` have passed; returns at once if there was a signal since the round began. */
-  wait(ms: number): Promise<void>;
+  /**
+   * Waits until a signal or until `ms` have passed; returns at once if there was a signal since the round began.
+   *
+   * @returns whether there was a signal
+   */
+  wait(ms: number): Promise<boolean>;
 }
 
 export function openWakeup(): Wakeup {
@@ -24,7 +28,7 @@ export function openWakeup(): Wakeup {
       signalled = false;
     },
     async wait(ms) {
-      if (signalled) return;
+      if (signalled) return true;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
         wake = () => {
@@ -32,6 +36,7 @@ export function openWakeup(): Wakeup {
           resolve();
         };
       });
+      return signalled;
     },
   };
 }

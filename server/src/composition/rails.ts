@@ -33,7 +33,7 @@ export function connectRails({ db, vault, clock, log }: Ground, world: Environme
       takeOwnTransfer({ clock, chains }, tx, own),
     )(tx, fact);
   rails = registry.rails(world.connections, {
-    ...{ db, clock, log, report, vault, pollMs: 500 },
+    ...{ db, clock, log, report, vault, pollMs: 1_000 },
     mayLeave: (tx, what) => askBeforeSigning(context, tx, what),
   });
   chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);

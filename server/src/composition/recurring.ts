@@ -85,7 +85,7 @@ export function recurringHandlers(deps: {
     },
     async seal(subject) {
       const sealed = await db.asSystem((tx) => (subject === 'audit' ? sealAudit : seal)(tx, clock.now()));
-      return { againInMs: sealed > 0 ? 0 : 2_000 };
+      return { againInMs: sealed > 0 ? 0 : 5_000 };
     },
     async purge_idempotency_records() {
       await purgeIdempotencyRecords(db, clock.now());

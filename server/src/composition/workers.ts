@@ -60,7 +60,7 @@ function handlersOf(
     }),
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
     ...reconcileHandlers({ db, clock, rails }),
-    ...levelHandlers({ db, clock, rails, everyMs: 2_000 }),
+    ...levelHandlers({ db, clock, rails, everyMs: 10_000 }),
     ...recurringHandlers({ db, clock, rails, chains }),
     ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };

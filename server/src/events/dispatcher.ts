@@ -34,7 +34,8 @@ const AT_ONCE = 256;
 const KEYS_AT_ONCE = 8;
 /** An attempt takes at most five seconds, plus recording it. */
 const LEASE_S = 15;
-const POLL_MS = 500;
+/** Notifications start a round at once; this is for what falls due, and for one that was lost. */
+const POLL_MS = 1_000;
 const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 };
 /** This many consecutive failures are the endpoint's fault and not one event's. */
 const FAILING_AFTER = 5;
@@ -89,6 +90,11 @@ const sql = {
     update webhook_ordering_keys w set lease = $3, leased_until = clock_timestamp() + make_interval(secs => $4)
       from locked where w.endpoint_id = locked.endpoint_id and w.subject = locked.subject
     returning w.endpoint_id, w.subject, w.partner_id, w.tries`,
+  isAnyDue: `select exists (select from event_feed where position is null)
+      or exists (select from webhook_endpoints e
+        where e.enabled and e.held_at is null and (e.paused_until is null or e.paused_until <= $1)
+          and exists (select from webhook_ordering_keys w where w.endpoint_id = e.id and w.due_at <= $1
+            and (w.leased_until is null or w.leased_until < clock_timestamp()))) as some`,
   head: `select e.id, e.partner_id, f.position, e.type, e.subject, e.subject_seq, e.body, e.at, d.attempts, d.since
     from webhook_deliveries d join events e on e.id = d.event_id join event_feed f on f.event_id = d.event_id
     where d.endpoint_id = $1 and d.subject = $2 and d.state = 'waiting' order by d.subject_seq limit 1`,
@@ -121,6 +127,10 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
   const wakeup = openWakeup();
   const listening = await db.listen(CHANNEL, wakeup.signal);
 
+  /** Most rounds without a notification find nothing: this asks once for what a round asks for in two transactions. */
+  const isIdle = async (): Promise<boolean> =>
+    (await db.asSystem((tx) => tx.row<{ some: boolean }>(sql.isAnyDue, [clock.now()])))?.some !== true;
+
   async function round(): Promise<void> {
     while (!stopped && (await publish(deps)) > 0);
     const room = AT_ONCE - running.size;
@@ -143,10 +153,11 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
 
   async function loop(): Promise<void> {
     let purgedAt = performance.now();
+    let isTold = true;
     while (!stopped) {
       wakeup.begin();
       try {
-        await round();
+        if (isTold || !(await isIdle())) await round();
         if (performance.now() - purgedAt > PURGE_EVERY_MS) {
           purgedAt = performance.now();
           await purge(deps);
@@ -154,7 +165,7 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
       } catch (error) {
         if (!stopped) log.error(describeError(error), 'events could not be delivered');
       }
-      if (!stopped) await wakeup.wait(POLL_MS);
+      if (!stopped) isTold = await wakeup.wait(POLL_MS);
     }
   }
 

@@ -46,7 +46,7 @@ const SOON_MS = 500;
 /** How long after its deadline an order waits at most for its rail to be read up to it, unless the rail says otherwise. */
 const UNREAD_AT_MOST_MS = 86_400_000;
 /** How often overdue orders are looked for, and how many are processed at a time. */
-const OVERDUE_EVERY_MS = 1_000;
+const OVERDUE_EVERY_MS = 5_000;
 const OVERDUE_AT_ONCE = 100;
 
 /** Re-enqueues itself forever; its subject has no meaning. */

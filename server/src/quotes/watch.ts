@@ -19,7 +19,7 @@ import { type Agreed, accepted, type BreakerRules, isNear, NO_LEVEL, observe } f
 import type { KeptPrice } from './crosses.ts';
 import { aggregate, type PriceRules, rulesOf } from './price.ts';
 
-export const WATCH_EVERY_MS = 2_000;
+export const WATCH_EVERY_MS = 5_000;
 /** However old a market lets prices be, a quorum missing for this long is reported. */
 const MISSING_AT_MOST_MS = 60_000;
 

@@ -28,15 +28,28 @@ export const readToOf = async (tx: Tx, rail: string, asset: AssetCode): Promise<
   return row?.at == null ? undefined : new Date(row.at);
 };
 
-/** Every line up to these times was taken. No time moves back, because another process may have read further. */
-export async function noteReadTo(tx: Tx, rail: string, to: Readonly<Record<AssetCode, Date>>): Promise<void> {
+/** A time of reading that is newer by less than this is not written: most reads of a statement find nothing new. */
+const READ_EVERY_S = 2;
+
+/**
+ * Every line up to these times was taken. No time moves back, because another process may have read further.
+ *
+ * @param isStated whether the bank states them; otherwise they are the times of our requests, and of those few are written
+ */
+export async function noteReadTo(
+  tx: Tx,
+  rail: string,
+  to: Readonly<Record<AssetCode, Date>>,
+  isStated: boolean,
+): Promise<void> {
   const times = Object.values(to).map((at) => at.toISOString());
   await tx.run(
     `update bank_cursors b set read_to = b.read_to || coalesce((
          select jsonb_object_agg(n.asset, n.at) from unnest($2::text[], $3::text[]) as n (asset, at)
           where coalesce(b.read_to ->> n.asset, '') < n.at), '{}')
-      where rail = $1`,
-    [rail, Object.keys(to), times],
+      where rail = $1 and exists (select from unnest($2::text[], $3::text[]) as n (asset, at)
+        where coalesce((b.read_to ->> n.asset)::timestamptz, '-infinity') <= n.at::timestamptz - make_interval(secs => $4))`,
+    [rail, Object.keys(to), times, isStated ? 0 : READ_EVERY_S],
   );
 }
 
@@ -45,8 +58,10 @@ export async function moveCursor(tx: Tx, rail: string, from: string, to: string)
   await tx.run(
     `insert into bank_cursors (rail, cursor, read_at) values ($1, $3, clock_timestamp())
      on conflict (rail) do update
-       set cursor = case when bank_cursors.cursor = $2 then excluded.cursor else bank_cursors.cursor end, read_at = excluded.read_at`,
-    [rail, from, to],
+       set cursor = case when bank_cursors.cursor = $2 then excluded.cursor else bank_cursors.cursor end, read_at = excluded.read_at
+       where bank_cursors.cursor = $2 and $2 <> excluded.cursor
+          or bank_cursors.read_at < excluded.read_at - make_interval(secs => $4)`,
+    [rail, from, to, READ_EVERY_S],
   );
 }
 

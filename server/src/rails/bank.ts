@@ -165,6 +165,8 @@ const POLL_MS = 2_000;
 const LOOK_MS = 8_000;
 /** After this a statement counts as stale, unless the bank is polled even less often. */
 const STALE_MS = 60_000;
+/** A read that found nothing new is written down this often. */
+const NOTED_EVERY_MS = 2_000;
 const DAY_MS = 86_400_000;
 const LONGEST_ID = 200;
 const LONGEST_REFERENCE = 140;
@@ -184,6 +186,8 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
     deduplicatesForMs >= 0 && Number.isFinite(deduplicatesForMs),
     `${adapter.code} recognises keys for a stated time`,
   );
+  /** When this process last wrote how far it has read. */
+  let notedAt = Number.NEGATIVE_INFINITY;
 
   return {
     code: adapter.code,
@@ -265,9 +269,13 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
         // taken before is recognised. One transaction for all lines would lock one order after another order's accounts, and
         // deadlock with a worker on that order.
         for (const line of page.lines) await db.asSystem((tx) => take(tx, line));
+        const isNew = page.lines.length > 0 || page.cursor !== before || page.readTo !== undefined;
+        if (!isNew && !page.more && performance.now() - notedAt < NOTED_EVERY_MS) return { againInMs: pollMs };
+        notedAt = performance.now();
         await db.asSystem(async (tx) => {
           await moveCursor(tx, adapter.code, before, page.cursor);
-          if (!page.more) await noteReadTo(tx, adapter.code, page.readTo ?? asNewAs(askedAt));
+          if (!page.more)
+            await noteReadTo(tx, adapter.code, page.readTo ?? asNewAs(askedAt), page.readTo !== undefined);
         });
         cursor = page.cursor;
         if (!page.more) return { againInMs: pollMs };

@@ -105,7 +105,7 @@ function notDeep(depths: readonly depositStore.Depth[]): string | undefined {
 export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRail {
   const engine = engineOf(adapter, context);
   const { db, clock, rail, chain } = engine;
-  const looked = { nativeAt: Number.NEGATIVE_INFINITY };
+  const looked: Looked = { nativeAt: Number.NEGATIVE_INFINITY };
 
   return {
     code: rail,
@@ -155,14 +155,29 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
   };
 }
 
-async function observe(engine: Engine, looked: { nativeAt: number }): Promise<{ againInMs: number }> {
-  const { pace } = engine;
+/** What this process remembers between two polls. */
+interface Looked {
+  nativeAt: number;
+  /** The head at which a whole look found nothing to do, and when that was. */
+  idle?: { hash: string; at: number } | undefined;
+}
+
+/** How long a head that stays the same may stand for a look at our own rows: other processes write there, too. */
+const IDLE_MS = 5_000;
+
+async function observe(engine: Engine, looked: Looked): Promise<{ againInMs: number }> {
+  const { pace, adapter } = engine;
+  // The node is asked at every poll, the database only when the node has something new, or now and then.
+  const head = (await adapter.head()).newest.hash;
+  if (looked.idle?.hash === head && performance.now() - looked.idle.at < IDLE_MS) return { againInMs: pace.pollMs };
+  looked.idle = undefined;
   const { caughtUp, halted } = await followStep(engine);
   if (halted) return { againInMs: pace.pollMs };
-  await watchSends(engine);
+  const isAnyOpen = await watchSends(engine);
   if (!caughtUp) return { againInMs: 0 };
   const isKnown = await lookForUnknown(engine);
   if (!isKnown) return { againInMs: pace.pollMs };
+  if (!isAnyOpen && engine.memory.lowerSince === undefined) looked.idle = { hash: head, at: performance.now() };
   if (performance.now() - looked.nativeAt >= pace.nativeEveryMs) {
     looked.nativeAt = performance.now();
     if (engine.adapter.showsNative !== true) await lookForNative(engine);

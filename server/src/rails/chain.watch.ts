@@ -23,8 +23,13 @@ const MAX_VERSIONS = 10;
 /** A row reserved and unsigned for this long was left by a process that is gone. */
 const ABANDONED_MS = 5_000;
 
-/** Checks every open send once: mined, reorged out, stuck, or forgotten by the node. @throws Unavailable */
-export async function watchSends(engine: Engine): Promise<void> {
+/**
+ * Checks every open send once: mined, reorged out, stuck, or forgotten by the node.
+ *
+ * @returns whether there was any
+ * @throws Unavailable
+ */
+export async function watchSends(engine: Engine): Promise<boolean> {
   const { adapter, rail, db, log, memory } = engine;
   const { open, cursor, final } = await db.asSystem(async (tx) => {
     const there = await store.cursorOf(tx, rail);
@@ -35,7 +40,7 @@ export async function watchSends(engine: Engine): Promise<void> {
       final: adapter.account === undefined && there ? await store.blockAt(tx, rail, there.finalized) : undefined,
     };
   });
-  if (open.length === 0 || cursor?.head_number === null || cursor?.halted_why !== null) return;
+  if (open.length === 0 || cursor?.head_number === null || cursor?.halted_why !== null) return open.length > 0;
 
   const sends = [...Map.groupBy(open, (version) => version.key).values()];
   const fates = await adapter.fates(sends.map(askedOf), final);
@@ -65,6 +70,7 @@ export async function watchSends(engine: Engine): Promise<void> {
     }
     firstOpen.add(wallet);
   }
+  return true;
 }
 
 /**

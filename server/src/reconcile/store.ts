@@ -279,7 +279,10 @@ export async function keepBalance(tx: Tx, row: Omit<BalanceRow, 'compared_at'>):
     `insert into reconcile_balances (rail, wallet, asset, ledger_units, outside_units, transit_units, position, compared_at)
      values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())
      on conflict (rail, wallet, asset) do update set ledger_units = excluded.ledger_units, outside_units = excluded.outside_units,
-       transit_units = excluded.transit_units, position = excluded.position, compared_at = excluded.compared_at`,
+       transit_units = excluded.transit_units, position = excluded.position, compared_at = excluded.compared_at
+     where (reconcile_balances.ledger_units, reconcile_balances.outside_units, reconcile_balances.transit_units)
+             is distinct from (excluded.ledger_units, excluded.outside_units, excluded.transit_units)
+        or reconcile_balances.compared_at < excluded.compared_at - interval '1 minute'`,
     [row.rail, row.wallet, row.asset, row.ledger_units, row.outside_units, row.transit_units, row.position],
   );
 }

@@ -240,7 +240,9 @@ export async function noteOutside(tx: Tx, rail: string, read: readonly OutsideUn
   await tx.run(
     `insert into treasury_outside (rail, wallet, asset, units, read_at)
      select $1, * from unnest($2::text[], $3::text[], $4::numeric[], $5::timestamptz[])
-     on conflict (rail, wallet, asset) do update set units = excluded.units, read_at = excluded.read_at`,
+     on conflict (rail, wallet, asset) do update set units = excluded.units, read_at = excluded.read_at
+       where treasury_outside.units <> excluded.units
+          or treasury_outside.read_at not between excluded.read_at - interval '1 minute' and excluded.read_at`,
     [
       rail,
       ...[read.map(({ wallet }) => wallet), read.map(({ asset }) => asset)],

@@ -19,7 +19,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { later } from '../base/clock.ts';
-import type { Database, Tx } from '../base/db.ts';
+import { awaitAll, type Database, type Tx } from '../base/db.ts';
 import { assert, Refusal, Unavailable } from '../base/errors.ts';
 import { enqueueAt, type Handlers } from '../base/jobs.ts';
 import type { Log } from '../base/log.ts';
@@ -39,6 +39,7 @@ import {
   ownNativeAt,
   postponeDeposits,
   releaseDeposits,
+  waitingFound,
 } from '../rails/chain.ts';
 import type { RailFact, Sending } from '../rails/rail.ts';
 import { matchOwn } from './movements.ts';
@@ -58,6 +59,8 @@ export interface SweepContext {
 }
 
 const EVERY_MS = 15_000;
+/** How soon a rail without anything to sweep is looked at again. */
+const IDLE_MS = 5_000;
 /** Deposits read per run. */
 const LOOK = 500;
 /** Sweeps under way per rail. With their gas they stay well below what chain.sends.ts watches per run. */
@@ -86,6 +89,7 @@ export function sweepHandlers(context: SweepContext): Handlers {
     async [SWEEP](code) {
       const rail = chains.get(code);
       if (rail === undefined) return undefined;
+      if (await isIdle(context, rail)) return { againInMs: Math.max(everyMs, IDLE_MS) };
       await bookLate(context, rail);
       await matchOwn(context, rail);
       // A process without the key only watches, and leaves sweeping to one that has it.
@@ -109,6 +113,20 @@ export function sweepHandlers(context: SweepContext): Handlers {
     },
   };
 }
+
+/** Whether there is nothing to sweep, to follow or to book: all asked in one round trip. */
+const isIdle = ({ db, clock }: SweepContext, rail: ChainRail): Promise<boolean> =>
+  db.asSystem(async (tx) => {
+    const asked = await awaitAll(
+      store.unbooked(tx, rail.code),
+      waitingFound(tx, rail.code, 1),
+      store.openSweeps(tx, rail.code),
+      store.openFill(tx, rail.code),
+      openGap(tx, rail.code, rail.wallets.payouts, GAP_MS),
+      depositsDue(tx, rail.code, clock.now(), 1),
+    );
+    return asked.flat().every((one) => one === undefined);
+  });
 
 /** Creates sweeps of what is due, oldest deposits first. */
 async function choose({ db, clock }: SweepContext, rail: ChainRail): Promise<void> {

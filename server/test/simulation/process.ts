@@ -37,12 +37,12 @@ export interface OurProcess extends SimulatedProcess {
 
 /** Recurring jobs that a run need not have more often: it costs steps and finds the same. */
 const AT_LEAST_MS: Readonly<Record<string, number>> = {
-  overdue_orders: 30_000,
+  overdue_orders: 60_000,
   seal: 60_000,
-  refresh_gas: 20_000,
-  refresh_prices: 10_000,
-  watch_prices: 30_000,
-  observe_rail: 4_000,
+  refresh_gas: 30_000,
+  refresh_prices: 20_000,
+  watch_prices: 60_000,
+  observe_rail: 9_000,
 };
 
 export interface World {

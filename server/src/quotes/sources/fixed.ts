@@ -32,6 +32,8 @@ const DOLLARS: Readonly<Record<string, string>> = {
   btc: '65000',
 };
 
+const EVERY_MS = 10_000;
+
 export interface FixedOptions {
   code?: string;
   /** Drift: at most this far from the table, in basis points, changing every `stepMs`. */
@@ -49,6 +51,8 @@ export function fixedSource(options: FixedOptions = {}): MovablePrices {
   const moved = new Map<string, Rate>();
   return {
     code: options.code ?? 'fixed',
+    // Every fetch writes a row for each pair, of which a sandbox has dozens.
+    everyMs: EVERY_MS,
     async fetch(pairs, clock = systemClock) {
       const now = clock.now();
       return pairs.flatMap(({ base, quote }): FetchedPrice[] => {
