@@ -1,5 +1,5 @@
 /**
- * Fields: parses an operator's input by a table of names and rules.
+ * Fields: parses a request's input by a table of names and rules. Shared by the protocols whose endpoints are declared.
  *
  * All errors are reported at once, each field with its rule. Unknown names are errors, too: a misspelt name must not look
  * like an omitted one. Numbers, flags and lists may be text, as from a command line.
@@ -149,8 +149,6 @@ export const typed = (max: number, form?: RegExp, rule?: string): Field<string> 
   ...text(max, form, rule),
   typed: 'kept',
 });
-
-export const reason = typed(500, /\S{2}/, 'a reason of 3 to 500 characters');
 
 /**
  * A request's fields, from its body or query and from its path; a name in both is an error.
