@@ -23,6 +23,8 @@ export interface Field<T> {
   /** The value, or undefined when it violates the rule. */
   read(given: unknown): T | undefined;
   readonly optional?: true;
+  /** Names or reaches a person: kept out of logs. */
+  readonly personal?: true;
   /** Typed by a person, and encrypted from here on (base/typed.ts). `looked up`: equal texts stay equal. */
   readonly typed?: 'kept' | 'looked up';
 }
@@ -143,6 +145,9 @@ export const about = <T>(field: Field<T>, says: string, example?: unknown): Fiel
   says,
   ...(example === undefined ? {} : { example }),
 });
+
+/** Kept out of logs. */
+export const personal = <T>(field: Field<T>): Field<T> => ({ ...field, personal: true });
 
 /** A person's free text, which may contain a name. */
 export const typed = (max: number, form?: RegExp, rule?: string): Field<string> => ({

@@ -74,22 +74,37 @@ export interface Components {
   readonly schemas: () => Json;
 }
 
-export function openComponents(parts: Parts): Components {
-  const named = new Map(Object.entries(parts).map(([name, part]) => [JSON.stringify(part), name]));
+/** @param options.ownWords a part that differs in description and example alone is referred to, with that description beside */
+export function openComponents(parts: Parts, { ownWords = false } = {}): Components {
+  const textOf = (schema: object): string => {
+    if (!ownWords) return JSON.stringify(schema);
+    const { description, examples, ...rest } = schema as { description?: string; examples?: unknown };
+    return JSON.stringify(rest);
+  };
+  const named = new Map(Object.entries(parts).map(([name, part]) => [textOf(part), name]));
   const used = new Set<string>();
   const answers = new Map<string, unknown>();
-  const referring = (schema: unknown): unknown => {
+  /** What a part with a name is made of, with references inside. */
+  const shown = new Map<string, unknown>();
+  const refer = (schema: unknown, root?: unknown): unknown => {
     if (typeof schema !== 'object' || schema === null) return schema;
-    const name = named.get(JSON.stringify(schema));
-    if (name !== undefined) {
-      used.add(name);
-      return { $ref: `#/components/schemas/${name}` };
+    const name = named.get(textOf(schema));
+    if (name !== undefined && schema !== root) {
+      const inside = parts[name];
+      if (!used.has(name)) {
+        used.add(name);
+        if (ownWords) shown.set(name, refer(inside, inside));
+      }
+      const { description } = schema as { description?: string };
+      const isOwn =
+        ownWords && description !== undefined && description !== (inside as { description?: string }).description;
+      return { $ref: `#/components/schemas/${name}`, ...(isOwn ? { description } : {}) };
     }
-    if (Array.isArray(schema)) return schema.map(referring);
-    return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, referring(value)]));
+    if (Array.isArray(schema)) return schema.map((one) => refer(one));
+    return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, refer(value)]));
   };
   return {
-    referring,
+    referring: (schema) => refer(schema),
     failure(status, answer) {
       const alike = [...answers].find(([, known]) => isDeepStrictEqual(known, answer))?.[0];
       const beside = [...answers.keys()].filter((name) => name.startsWith(`Failure${status}`)).length;
@@ -99,6 +114,7 @@ export function openComponents(parts: Parts): Components {
     },
     responses: () =>
       Object.fromEntries([...answers].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))),
-    schemas: () => Object.fromEntries([...used].toSorted().map((name) => [name, plain(parts[name])])),
+    schemas: () =>
+      Object.fromEntries([...used].toSorted().map((name) => [name, plain(shown.get(name) ?? parts[name])])),
   };
 }
