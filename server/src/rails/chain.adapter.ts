@@ -227,6 +227,8 @@ export interface SentTransaction {
 export interface ChainPace {
   /** Between polls of the head. */
   pollMs: number;
+  /** How long a head that stays the same may stand for a look at our own rows: other processes write there, too. */
+  idleMs: number;
   /** A newest block older than this is unhealthy. */
   headAgeLimitMs: number;
   /** Blocks written in one database transaction. */
@@ -243,6 +245,7 @@ export interface ChainPace {
 
 export const PACE: ChainPace = {
   pollMs: 1_000,
+  idleMs: 5_000,
   headAgeLimitMs: 60_000,
   blocksPerStep: 200,
   lowerBranchMs: 10_000,

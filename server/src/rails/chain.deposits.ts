@@ -127,7 +127,7 @@ export async function confirmDeposits(engine: Engine, tx: Tx, head: Block, final
   const upTo = adapter.saysFinal === true ? finalized : head.number;
   const at = { finality: adapter.finality, head: head.number, upTo };
   const reached = await depositStore.confirmReached(tx, rail, chain, at, clock.now());
-  for (const deposit of reached) {
+  for (const deposit of reached.toSorted(inOrder)) {
     await report(tx, {
       type: 'deposit_confirmed',
       rail,
@@ -141,6 +141,10 @@ export async function confirmDeposits(engine: Engine, tx: Tx, head: Block, final
     });
   }
 }
+
+/** By block and place: an update answers in no order, and every run is to report in the same. */
+const inOrder = (a: { block: bigint; external_id: string }, b: { block: bigint; external_id: string }): number =>
+  a.block === b.block ? (a.external_id < b.external_id ? -1 : 1) : a.block < b.block ? -1 : 1;
 
 /** Final credits to the paying wallet: the operator's own money, or money to be explained. */
 export async function reportCredits(engine: Engine, tx: Tx, finalized: bigint): Promise<void> {

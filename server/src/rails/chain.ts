@@ -162,14 +162,11 @@ interface Looked {
   idle?: { hash: string; at: number } | undefined;
 }
 
-/** How long a head that stays the same may stand for a look at our own rows: other processes write there, too. */
-const IDLE_MS = 5_000;
-
 async function observe(engine: Engine, looked: Looked): Promise<{ againInMs: number }> {
   const { pace, adapter } = engine;
   // The node is asked at every poll, the database only when the node has something new, or now and then.
   const head = (await adapter.head()).newest.hash;
-  if (looked.idle?.hash === head && performance.now() - looked.idle.at < IDLE_MS) return { againInMs: pace.pollMs };
+  if (looked.idle?.hash === head && performance.now() - looked.idle.at < pace.idleMs) return { againInMs: pace.pollMs };
   looked.idle = undefined;
   const { caughtUp, halted } = await followStep(engine);
   if (halted) return { againInMs: pace.pollMs };

@@ -72,6 +72,34 @@ describe('following a chain', () => {
   const said = () => facts.map((fact) => `${fact.type} ${'externalId' in fact ? fact.externalId : ''}`.trim());
   const take = () => said().splice(0, facts.splice(0).length);
 
+  test('a head that stays the same leaves the database alone, and what a new block has is read at once', async () => {
+    await begin({ idleMs: 3_600_000 });
+    let asked = 0;
+    const db: typeof fixture.db = {
+      ...fixture.db,
+      asSystem: async (body) => {
+        asked += 1;
+        return await fixture.db.asSystem(body);
+      },
+    };
+    const counted = chainRail(chain.adapter, {
+      ...fixture,
+      db,
+      report: async (_, fact) => {
+        facts.push(fact);
+      },
+    });
+    await follow(counted);
+    assert.ok(asked > 0, 'the first look reads our rows');
+    asked = 0;
+    for (let polls = 0; polls < 5; polls += 1) await counted.observe();
+    assert.equal(asked, 0);
+    const to = await address();
+    chain.mine({ txHash: '0xidle', to, units: 5n, position: 1 });
+    await follow(counted);
+    assert.deepEqual(take(), ['deposit_seen 0xidle:1']);
+  });
+
   test('a transfer to a deposit address is seen when mined and confirmed at its third block, each once', async () => {
     const to = await address();
     chain.mine({ txHash: '0xa', to, units: 5n, position: 4 });

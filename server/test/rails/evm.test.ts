@@ -236,7 +236,7 @@ describe('an EVM rail on a real node', () => {
       finality: FINALITY,
       maxGasPrice: 500n * GWEI,
       ...options,
-      pace: { lowerBranchMs: 0, nativeEveryMs: 0, rebroadcastMs: 0, ...options.pace },
+      pace: { lowerBranchMs: 0, nativeEveryMs: 0, idleMs: 0, rebroadcastMs: 0, ...options.pace },
     };
     const open = (changes: Partial<EvmOptions> = {}): ChainRail =>
       evmRail(
@@ -839,7 +839,7 @@ describe('an EVM rail on a real node', () => {
       const to = fresh();
       const payout = sending(5n, to);
       await rail.send(payout);
-      const hasty = open({ pace: { lowerBranchMs: 0, nativeEveryMs: 0, stuckMs: 0, rebroadcastMs: 0 } });
+      const hasty = open({ pace: { lowerBranchMs: 0, nativeEveryMs: 0, idleMs: 0, stuckMs: 0, rebroadcastMs: 0 } });
       await hasty.observe();
       const [first, second, ...more] = await rowsOf(payout.key);
       assert.ok(first && second && more.length === 0);
@@ -929,7 +929,7 @@ describe('an EVM rail on a real node', () => {
       const cap = (BigInt(fee.price) * 3n) / 2n;
       const hasty = open({
         maxGasPrice: cap,
-        pace: { lowerBranchMs: 0, nativeEveryMs: 0, stuckMs: 0, rebroadcastMs: 0 },
+        pace: { lowerBranchMs: 0, nativeEveryMs: 0, idleMs: 0, stuckMs: 0, rebroadcastMs: 0 },
       });
       for (let i = 0; i < 6; i += 1) await hasty.observe();
       const versions = await rowsOf(payout.key);

@@ -54,7 +54,7 @@ export function fakeChain(options: { finality: number; pace?: Partial<ChainPace>
     chain: 'fake',
     chainId: 7n,
     finality: options.finality,
-    pace: { ...PACE, nativeEveryMs: 0, ...options.pace },
+    pace: { ...PACE, nativeEveryMs: 0, idleMs: 0, ...options.pace },
     wallets: {} as ChainAdapter['wallets'],
     canSend: () => false,
     readAddress: (text: string) => text,

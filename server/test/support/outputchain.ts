@@ -179,7 +179,7 @@ export function outputChain(options: { finality: number; pace?: Partial<ChainPac
     chain: 'outputs',
     chainId: 21n,
     finality: options.finality,
-    pace: { ...PACE, nativeEveryMs: 0, ...options.pace },
+    pace: { ...PACE, nativeEveryMs: 0, idleMs: 0, ...options.pace },
     wallets: { hot: { address: HOT } },
     canSend: (wallet) => wallet === 'hot',
     showsNative: true,

@@ -86,7 +86,7 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
     finality: FINALITY,
     maxGasPrice: 500n * GWEI,
     ...options,
-    pace: { lowerBranchMs: 0, nativeEveryMs: 0, rebroadcastMs: 0 },
+    pace: { lowerBranchMs: 0, nativeEveryMs: 0, idleMs: 0, rebroadcastMs: 0 },
   };
   const facts: RailFact[] = [];
   /** Another process, or this one after a restart. */
@@ -458,7 +458,7 @@ describe('a sweep that nobody mines', () => {
     assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled']);
     await anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(60n * GWEI).toString(16)}`]);
     await anvil.mine();
-    const hasty = world.open({ pace: { lowerBranchMs: 0, nativeEveryMs: 0, rebroadcastMs: 0, stuckMs: 0 } });
+    const hasty = world.open({ pace: { lowerBranchMs: 0, nativeEveryMs: 0, idleMs: 0, rebroadcastMs: 0, stuckMs: 0 } });
     await hasty.follow();
     assert.equal(await versions(), 1, 'a fee that the address could not pay is not offered');
     await world.look();
