@@ -114,47 +114,8 @@ export async function startWorkers(options: {
   const presence = await holdPresence(db, () => stopped, log);
   const listening = await db.listen('jobs', wakeup.signal);
 
-  async function settle(item: Claimed, outcome: { done: Handled } | { failed: unknown }): Promise<void> {
-    const now = clock.now();
-    await db.asSystem(async (tx) => {
-      if ('failed' in outcome) {
-        const dead = item.attempts + 1 >= MAX_ATTEMPTS && !(outcome.failed instanceof Unavailable);
-        await tx.run(
-          `update jobs set holder = null, lease = null, leased_until = null, attempts = $3, due_at = $4, last_error = $5,
-                  dead_at = case when $6 then clock_timestamp() end, slept_at = $7
-            where id = $1 and lease = $2`,
-          [
-            item.id,
-            token,
-            item.attempts + 1,
-            later(now, shaken(pauseAfter(item.attempts, PAUSES))),
-            String(describeError(outcome.failed).message ?? outcome.failed).slice(0, 300),
-            dead,
-            now,
-          ],
-        );
-        return;
-      }
-      if (outcome.done === undefined) {
-        const gone = await tx.run('delete from jobs where id = $1 and lease = $2 and enqueued = $3', [
-          item.id,
-          token,
-          item.enqueued,
-        ]);
-        if (gone > 0) return;
-      }
-      // It was enqueued again while being worked on, or the handler asked to run again.
-      await tx.run(
-        `update jobs set holder = null, lease = null, leased_until = null, attempts = 0, last_error = null,
-                due_at = case when enqueued > $3 then least(due_at, $5) else $4 end, enqueued = 1, slept_at = $5
-          where id = $1 and lease = $2`,
-        [item.id, token, item.enqueued, later(now, outcome.done?.againInMs ?? 0), now],
-      );
-    });
-  }
-
   async function work(item: Claimed): Promise<void> {
-    let outcome: { done: Handled } | { failed: unknown };
+    let outcome: Outcome;
     try {
       const handler = handlers[item.kind];
       if (handler === undefined) throw new BugError(`no handler for ${item.kind}`);
@@ -168,7 +129,7 @@ export async function startWorkers(options: {
       );
     }
     // If this fails too, the lease lapses and a worker claims the row again.
-    await settle(item, outcome).catch((error) =>
+    await settle(db, clock, { item, outcome, token }).catch((error) =>
       log.error({ work: item.kind, ...describeError(error) }, 'work not settled'),
     );
   }
@@ -212,6 +173,52 @@ export async function startWorkers(options: {
       await presence.stop();
     },
   };
+}
+
+type Outcome = { done: Handled } | { failed: unknown };
+
+/** Records how a claimed row has ended, unless another worker has claimed it since. */
+async function settle(
+  db: Database,
+  clock: Clock,
+  { item, outcome, token }: { item: Claimed; outcome: Outcome; token: string },
+): Promise<void> {
+  const now = clock.now();
+  await db.asSystem(async (tx) => {
+    if ('failed' in outcome) {
+      const dead = item.attempts + 1 >= MAX_ATTEMPTS && !(outcome.failed instanceof Unavailable);
+      await tx.run(
+        `update jobs set holder = null, lease = null, leased_until = null, attempts = $3, due_at = $4, last_error = $5,
+                dead_at = case when $6 then clock_timestamp() end, slept_at = $7
+          where id = $1 and lease = $2`,
+        [
+          item.id,
+          token,
+          item.attempts + 1,
+          later(now, shaken(pauseAfter(item.attempts, PAUSES))),
+          String(describeError(outcome.failed).message ?? outcome.failed).slice(0, 300),
+          dead,
+          now,
+        ],
+      );
+      return;
+    }
+    if (outcome.done === undefined) {
+      const gone = await tx.run('delete from jobs where id = $1 and lease = $2 and enqueued = $3', [
+        item.id,
+        token,
+        item.enqueued,
+      ]);
+      if (gone > 0) return;
+    }
+    // It was enqueued again while being worked on, or the handler asked to run again.
+    await tx.run(
+      `update jobs set holder = null, lease = null, leased_until = null, attempts = 0, last_error = null,
+              due_at = case when enqueued > $3 then least(due_at, $5) else $4 end, enqueued = 1, slept_at = $5
+        where id = $1 and lease = $2`,
+      [item.id, token, item.enqueued, later(now, outcome.done?.againInMs ?? 0), now],
+    );
+  });
 }
 
 async function reviveTheDead(db: Database, now: Date): Promise<void> {
