@@ -1,5 +1,7 @@
 /** Actions on deposits that move money: refunded out of suspense, or assigned to an order. */
+
 import type { Tx } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
 import type { Need } from '../../../operators/index.ts';
 import {
   assignDeposit,
@@ -57,8 +59,7 @@ export const DEPOSIT_ACTIONS: readonly Action[] = [
       await refundDeposit(orders, tx, {
         ...{ depositId: input.deposit, by: operator.name, people, pastHits: input.pastHits, why: reason, now },
         despiteDebt: input.despiteDebt,
-        ...(units === undefined ? {} : { units }),
-        ...(to === undefined ? {} : { to }),
+        ...defined({ units, to }),
       });
     },
   }),

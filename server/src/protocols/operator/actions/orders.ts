@@ -1,5 +1,7 @@
 /** Actions on orders that move money. Those on deposits are in deposits.ts. */
+
 import type { Tx } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
 import type { Doing, Need } from '../../../operators/index.ts';
 import {
@@ -237,8 +239,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
         });
       await refundOrder(orders, acting, {
         failure,
-        ...(to === undefined ? {} : { address: to }),
-        ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+        ...defined({ address: to, fiatAccountId }),
       });
     },
   }),
