@@ -5,8 +5,10 @@
  * server stopped, which the data folder's lock ensures. It ends with all payouts switched off, in the database, until an
  * operator switches them on; `--restored` does only that, for a PostgreSQL that other tools have restored.
  */
+
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { markRestored, restoreBackup, takeBackup } from '../backup/index.ts';
+import { defined } from '../base/defined.ts';
 import { SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
 import { lockDataDir } from '../base/lock.ts';
@@ -95,7 +97,7 @@ async function restore(
       dataDir: config.dataDir,
       replace: input.replace === true,
       now: new Date(),
-      ...(archive === undefined ? {} : { archive }),
+      ...defined({ archive }),
     });
     say(`Restored the backup of ${restored.manifest.takenAt} and ${restored.laterPieces} later pieces of log.`);
     say(`The newest entry in it is of ${restored.lastCommitAt?.toISOString() ?? 'no time: there is none'}.`);

@@ -10,6 +10,7 @@
  *
  * Not here: the master key. It is not in a backup, and without it no encrypted field can be read.
  */
+
 import {
   copyFileSync,
   cpSync,
@@ -23,6 +24,7 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { defined } from '../base/defined.ts';
 import { SettingError } from '../base/env.ts';
 import { ASIDE, giveToPostgres, startPostgres } from '../base/postgres.ts';
 import { markRestored } from './post-restore.ts';
@@ -108,7 +110,7 @@ export async function restoreBackup(input: {
     copyFileSync(join(input.backup, 'postgres.password'), join(dataDir, 'postgres.password'));
     if (movedTo !== undefined) renameSync(cluster, movedTo);
     renameSync(restored, cluster);
-    return { manifest, laterPieces, lastCommitAt, ...(movedTo === undefined ? {} : { movedTo }) };
+    return { manifest, laterPieces, lastCommitAt, ...defined({ movedTo }) };
   } catch (error) {
     if (movedTo !== undefined && existsSync(movedTo)) renameSync(movedTo, cluster);
     throw error;

@@ -49,6 +49,9 @@ const subjectOf = (customerId: string): string => `customer:${customerId}`;
 /** The first pause after an answer without a result: of a verifier that says nothing, and of one that calls back. */
 const FIRST_PAUSE_MS = 5_000;
 const FIRST_PAUSE_BESIDE_CALLBACKS_MS = 600_000;
+/** A verifier that answers slowly keeps no more of a process's workers than this from work with money. */
+const MOST_AT_ONCE = 4;
+const WAIT_FOR_OTHERS_MS = 1_000;
 /** Bounds of every pause, whatever a verifier names. A callback may be lost, so one that calls back is polled as well. */
 const SHORTEST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 3_600_000;
@@ -108,6 +111,7 @@ export function checkHandlers(deps: {
   overdueMs: number;
 }): Handlers {
   const { db, clock, verifier, overdueMs } = deps;
+  let asking = 0;
   return {
     async [CHECK_VERIFICATION](customerId): Promise<Handled> {
       const check = await db.asSystem((tx) => checkUnderWay(tx, customerId));
@@ -116,10 +120,12 @@ export function checkHandlers(deps: {
         await db.asSystem((tx) => closeCases(tx, { ...about, outcome: 'answered', now: clock.now() }));
         return undefined;
       }
+      if (asking >= MOST_AT_ONCE) return { againInMs: WAIT_FOR_OTHERS_MS };
       const overdueAt = later(check.givenAt, overdueMs);
       let finding: Finding;
       try {
-        finding = await askAgain(verifier, check);
+        asking += 1;
+        finding = await askAgain(verifier, check).finally(() => (asking -= 1));
       } catch (error) {
         await db.asSystem((tx) => tellOverdue(tx, { check, verifier: verifier.code, overdueAt, now: clock.now() }));
         throw error;

@@ -6,8 +6,10 @@
  *
  * The reason is stored, and shown to the partner, so it should name nobody.
  */
+
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { Refusal } from '../base/errors.ts';
 import {
   findCustomer,
@@ -42,7 +44,7 @@ export async function reviewed(tx: Tx, customerId: string) {
   const outcome = (await givenDetails(tx, customerId))?.outcome;
   if (outcome !== 'verified' && outcome !== 'failed' && outcome !== 'refused') return undefined;
   const { level, failedReason } = await findCustomer(tx, customerId);
-  return { outcome, level, ...(failedReason === null ? {} : { reason: failedReason }) };
+  return { outcome, level, ...defined({ reason: failedReason ?? undefined }) };
 }
 
 /** The details to decide on, decrypted: for the person who decides, and for no log. */

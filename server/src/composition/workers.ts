@@ -2,7 +2,8 @@
  * Workers: what runs without a request. The handler of every kind of job, the recurring jobs, and the dispatcher of webhooks.
  */
 import { openDatabase } from '../base/db.ts';
-import { type Handlers, startWorkers } from '../base/jobs.ts';
+import type { Handlers } from '../base/jobs.ts';
+import { startWorkers } from '../base/workers.ts';
 import { type AskedVerifier, checkHandlers, openCase } from '../compliance/index.ts';
 import { openPayee } from '../customers/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';

@@ -5,11 +5,13 @@
  * are essential. A rail or a price source that is down stops some markets; taking every process out of service for it would
  * stop the others too.
  */
+
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { clockAheadMs } from '../base/databaseclock.ts';
 import { awaitAll, type Database } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { formatUnits } from '../base/money.ts';
 import { openDeliveries } from '../events/index.ts';
 import { confirmers, installation } from '../operators/index.ts';
@@ -189,7 +191,7 @@ export function railCheck(rail: Rail): Check {
     essential: false,
     async run() {
       const { healthy, ageMs, why } = await rail.health();
-      return { ok: healthy, ...(ageMs === null ? {} : { headAgeMs: ageMs }), ...(why === undefined ? {} : { why }) };
+      return { ok: healthy, ...defined({ headAgeMs: ageMs ?? undefined, why }) };
     },
   };
 }

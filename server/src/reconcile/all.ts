@@ -1,6 +1,7 @@
 /**
  * Compares every rail from the beginning, now: the result of the command.
  */
+import { defined } from '../base/defined.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Rail } from '../rails/rail.ts';
 import { JUST_FOUND } from './compare.ts';
@@ -56,6 +57,6 @@ async function reconcileOne(context: Omit<RunContext, 'graceMs'>, rail: Rail, is
     rail: rail.code,
     balances: await store.balances(tx, rail.code),
     items: await store.openItems(tx, rail.code),
-    ...(failed === undefined ? {} : { failed }),
+    ...defined({ failed }),
   }));
 }

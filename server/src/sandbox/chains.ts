@@ -11,9 +11,11 @@
  *
  * Concurrent callers that need a chain wake it once. All wait, up to a deadline; the wake continues after it.
  */
+
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Database } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { Unavailable } from '../base/errors.ts';
 import { describeError, type Log } from '../base/log.ts';
 
@@ -117,7 +119,7 @@ const notStarted = (chain: string, why: string, cause?: unknown): Unavailable =>
   new Unavailable(chain, `its node was not started: ${why}`, {
     retryAfterMs: AGAIN_MS,
     said: `The node of ${chain} is not running yet (${why}), and nothing was done: ask again.`,
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
 
 /** In words that contain no path of this machine. */

@@ -2,8 +2,10 @@
  * Payer: the simulated customer, who has a wallet on every chain and an account at the bank, and pays with money that really
  * moves. Each payment has a key; under the same key it is made once.
  */
+
 import type { Vault } from '../base/crypto.ts';
 import type { Database } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { Refusal, Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import { customerName } from '../customers/index.ts';
@@ -44,7 +46,7 @@ export function openPayer({ db, vault, bank }: { db: Database; vault: Vault; ban
     ): Promise<string> {
       const { name = await nameOf(order), ...rest } = credit;
       const currency = order.depositAsset.toUpperCase();
-      return await bank.creditAccount({ ...rest, currency, ...(name === undefined ? {} : { payerName: name }) });
+      return await bank.creditAccount({ ...rest, currency, ...defined({ payerName: name }) });
     },
   };
 

@@ -2,8 +2,10 @@
  * The sandbox profile: it provides everything, and nothing of it has value. Secrets are created once and are stored beside
  * the data they protect; chain keys come from a published phrase; the customers' login code is known.
  */
+
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { defined } from '../base/defined.ts';
 import { SettingError } from '../base/env.ts';
 import { assert } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
@@ -58,8 +60,7 @@ export function sandboxProfile(config: Config, { log, fast, settings, ending }: 
       const postgres = await startPostgres({
         dataDir: config.dataDir,
         log: (line) => log.info({ postgres: line }),
-        ...(fast === undefined ? {} : { fast }),
-        ...(settings === undefined ? {} : { settings }),
+        ...defined({ fast, settings }),
       });
       ending.add(() => postgres.stop());
       return postgres.adminUrl;

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { LEASE_MS } from '../../src/base/jobs.ts';
+import { LEASE_MS } from '../../src/base/jobs.store.ts';
 import { isAlive, signal } from '../../src/base/processes.ts';
 import type { FaultKind } from '../../src/rails/simulated/index.ts';
 import type { ChaosWorld, Slot } from './world.ts';

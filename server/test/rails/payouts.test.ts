@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startWorkers } from '../../src/base/jobs.ts';
+import { startWorkers } from '../../src/base/workers.ts';
 import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';
 import { enqueueUnsubmitted, openPayouts, payoutHandlers, write } from '../../src/rails/payouts.ts';

@@ -136,7 +136,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice'],
     changes: [
       {
-        file: 'src/base/jobs.ts',
+        file: 'src/base/jobs.store.ts',
         from: 'and (leased_until is null or leased_until < clock_timestamp())\n',
         to: '',
       },

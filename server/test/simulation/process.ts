@@ -5,7 +5,8 @@
 import pino from 'pino';
 import type { Clock } from '../../src/base/clock.ts';
 import { Unavailable } from '../../src/base/errors.ts';
-import { type Handlers, startWorkers } from '../../src/base/jobs.ts';
+import type { Handlers } from '../../src/base/jobs.ts';
+import { startWorkers } from '../../src/base/workers.ts';
 import { magicScreener, openScreener, type Screener } from '../../src/compliance/index.ts';
 import { enqueueRecurring, recurringHandlers } from '../../src/composition/recurring.ts';
 import { comparePayer, openPayee } from '../../src/customers/index.ts';

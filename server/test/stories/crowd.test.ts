@@ -1,8 +1,9 @@
 /** Many sales at once, and two workers that both look after all of them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { enqueue, startWorkers } from '../../src/base/jobs.ts';
+import { enqueue } from '../../src/base/jobs.ts';
 import { parseUnits } from '../../src/base/money.ts';
+import { startWorkers } from '../../src/base/workers.ts';
 import { openFiatAccount } from '../../src/customers/index.ts';
 import { orderFacts, orderHandlers } from '../../src/orders/index.ts';
 import { payoutHandlers } from '../../src/rails/payouts.ts';

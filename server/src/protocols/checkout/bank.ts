@@ -3,6 +3,7 @@
  *
  * Adding an existing account again changes nothing, so a form sent twice adds one account.
  */
+import { defined } from '../../base/defined.ts';
 import {
   accountDetails,
   accountShapeOf,
@@ -144,7 +145,7 @@ function addedPage(visit: Visit, account: FiatAccount): Outcome {
   const { referenceId } = visit.link;
   const address = addressBack(visit.link, {
     fiatAccountId: String(account.id),
-    ...(referenceId === undefined ? {} : { referenceId }),
+    ...defined({ referenceId }),
   });
   const text = paragraph(m.bank.added(shown(account.fiat), account.hint));
   return show(visit, { title: m.bank.addedTitle, body: html`${text}${wayBack(visit, address)}` });

@@ -5,6 +5,7 @@
  * them. A failed call leaves the stored details. Whatever this page does not learn, a job does (compliance/checks.ts), and the
  * page shows it by itself.
  */
+import { defined } from '../../base/defined.ts';
 import { Unavailable } from '../../base/errors.ts';
 import { askVerifier, recordAnswer } from '../../compliance/index.ts';
 import {
@@ -113,7 +114,7 @@ function reviewPage(visit: Visit, p: { said?: string; status?: number; pageUrl?:
     body: html`${p.said !== undefined && alert(p.said)}${elsewhere}${look}${wayBack(visit, back(visit))}`,
     // It reloads by itself: the result comes without the button, too.
     news: { text: 'review', isOver: false },
-    ...(p.status === undefined ? {} : { status: p.status }),
+    ...defined({ status: p.status }),
   });
 }
 

@@ -9,7 +9,9 @@
  * The link's row is locked while an order is created, and records the order: a link makes one order, however often it is
  * submitted.
  */
+
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { Refusal, Unavailable } from '../../base/errors.ts';
 import { type Customer, type FiatAccount, fiatAccounts } from '../../customers/index.ts';
 import { type Market, markets, recordActivity } from '../../partners/index.ts';
@@ -202,8 +204,10 @@ async function order(
       rate: quote.rate,
       payoutUnits: quote.payoutUnits,
       ...destination,
-      ...(link.paymentMethod === null ? {} : { paymentMethod: link.paymentMethod }),
-      ...(link.merchantReference === null ? {} : { merchantReference: link.merchantReference }),
+      ...defined({
+        paymentMethod: link.paymentMethod ?? undefined,
+        merchantReference: link.merchantReference ?? undefined,
+      }),
       now,
     });
     await checkouts.ordered(tx, link.id, { id, customerId: customer.id });

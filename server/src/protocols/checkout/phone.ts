@@ -8,6 +8,7 @@
  * A number that the partner put into the link is not shown: the holder of the link sees its last two digits and may have the
  * code sent to it.
  */
+import { defined } from '../../base/defined.ts';
 import { customerByPhone } from '../../customers/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
 import { type Html, html } from './html.ts';
@@ -41,7 +42,7 @@ ${phoneForm(visit, fields(look, [phoneField(look.m)], p.given ?? new URLSearchPa
         html`${paragraph(look.m.login.intro(endingOf(link.phone ?? '')))}<input type="hidden" name="${LINKED}" value="1">`,
       )}
 ${linkButton(`${visit.action}?go=1&other=1`, words.other)}`;
-  return show(visit, { title: words.title, body, problems, ...(p.status === undefined ? {} : { status: p.status }) });
+  return show(visit, { title: words.title, body, problems, ...defined({ status: p.status }) });
 }
 
 const phoneForm = (visit: CheckoutVisit, body: Html): Html =>

@@ -1,6 +1,7 @@
 /**
  * Refusals as operators see them: HTTP status, sentence, and the code of the rule.
  */
+import { defined } from '../../base/defined.ts';
 import { type Facts, Refusal, type RefusalCode } from '../../base/errors.ts';
 
 /** What stands as `reason` in a failure. */
@@ -118,5 +119,5 @@ export function failureOf({ code, facts }: Refusal): { status: number; body: Rea
     code === 'missing_fields'
       ? Object.fromEntries(names(facts).map((name) => [name, 'is missing']))
       : (facts.fields as Record<string, string> | undefined);
-  return { status, body: { error: say(facts), reason: code, ...(fields === undefined ? {} : { fields }) } };
+  return { status, body: { error: say(facts), reason: code, ...defined({ fields }) } };
 }

@@ -34,6 +34,7 @@ import { CASE_ACTIONS } from './actions/cases.ts';
 import { COMPENSATION_ACTIONS } from './actions/compensations.ts';
 import { CORRECTION_ACTIONS } from './actions/corrections.ts';
 import { CUSTOMER_ACTIONS } from './actions/customers.ts';
+import { DEPOSIT_ACTIONS } from './actions/deposits.ts';
 import { DORMANCY_ACTIONS } from './actions/dormancy.ts';
 import { DUST_ACTIONS } from './actions/dust.ts';
 import { HOLD_ACTIONS } from './actions/holds.ts';
@@ -58,6 +59,7 @@ export type { OperatorDeps } from './action.ts';
 /** All operator actions; with a bank without an API also those of actions/bank.ts. */
 export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...ORDER_ACTIONS,
+  ...DEPOSIT_ACTIONS,
   ...HOLD_ACTIONS,
   ...CUSTOMER_ACTIONS,
   ...CASE_ACTIONS,

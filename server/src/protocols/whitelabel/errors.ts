@@ -6,6 +6,7 @@
  *
  * A bug is a 500 without details. An outside system that did not answer is a 503 that says when to retry.
  */
+import { defined } from '../../base/defined.ts';
 import { type Facts, Refusal, type RefusalCode, Unavailable } from '../../base/errors.ts';
 import type { Reply } from '../protocol.ts';
 
@@ -194,10 +195,10 @@ export function failure(
       error: sentence,
       message: sentence,
       reason,
-      ...(more.fields === undefined ? {} : { fields: more.fields }),
+      ...defined({ fields: more.fields }),
       ...more.top,
     },
-    ...(more.headers === undefined ? {} : { headers: more.headers }),
+    ...defined({ headers: more.headers }),
   };
 }
 
@@ -226,7 +227,7 @@ function refused({ code: reason, facts }: Refusal): Reply {
     headers['retry-after'] = String(Math.max(1, Math.ceil(Number(facts.retryAfterMs) / 1000)));
   if (reason === 'idempotency_in_flight') headers['retry-after'] ??= '1';
   return failure(code, reason, say(facts), {
-    ...(fields === undefined ? {} : { fields }),
+    ...defined({ fields }),
     headers,
     // Programs look for it beside `error`, not inside `data`.
     ...(reason === 'customer_exists' ? { top: { customerId: facts.customerId } } : {}),

@@ -1,10 +1,12 @@
 /**
  * Routes: the declaration of an endpoint, as data. The table of all endpoints is in table.ts.
  */
+
 import type { TSchema } from 'typebox';
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { BugError, type RefusalCode } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import type { EgressPolicy, Sender } from '../../events/index.ts';
@@ -173,7 +175,7 @@ export interface Route extends Declared {
 export const ok = (data: unknown, headers?: Readonly<Record<string, string>>): Reply => ({
   status: 200,
   body: { status: 1, code: 200, data },
-  ...(headers === undefined ? {} : { headers }),
+  ...defined({ headers }),
 });
 
 /** Both prefixes serve every path of the white-label interface, because programs use both. */

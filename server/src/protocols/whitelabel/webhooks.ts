@@ -16,6 +16,7 @@
  *
  * The format `flat` (flat.ts) has the same headers over the whole order.
  */
+import { defined } from '../../base/defined.ts';
 import { type Format, type Happened, type Message, type PayloadForm, TEST_EVENT } from '../../events/index.ts';
 import type { Direction, OrderState, Told } from '../../orders/index.ts';
 import type { Partner } from '../../partners/index.ts';
@@ -170,9 +171,7 @@ function toldIn({ receivedAmount, receivedCurrency, reason, needsDestination, ..
   return toldShape({
     ...{ receivedAmount, receivedCurrency, reason: reason ?? null },
     ...{ needsDestination: needsDestination === true, refunds: refunds ?? [], returnedPayouts: returnedPayouts ?? [] },
-    ...(olderRefunds === undefined ? {} : { olderRefunds }),
-    ...(olderReturnedPayouts === undefined ? {} : { olderReturnedPayouts }),
-    ...(unclaimedFrom === undefined ? {} : { unclaimedFrom }),
+    ...defined({ olderRefunds, olderReturnedPayouts, unclaimedFrom }),
   });
 }
 

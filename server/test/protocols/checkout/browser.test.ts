@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
-import { encryptLink } from '../../../src/customers/index.ts';
+import { encryptLink, recordFinding } from '../../../src/customers/index.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
 import { DETAILS, type PagesWorld, pagesWorld } from './world.ts';
@@ -372,6 +372,31 @@ test(
 );
 
 test('the same at 1280 px, dark', { skip: noChromium }, () => partAndReturn({ width: 1280, colorScheme: 'dark' }));
+
+test('a check that takes time is shown with its result as soon as that is there, by itself', {
+  skip: noChromium,
+}, async () => {
+  const { page, amiss, close } = await openWindow({ width: 320, colorScheme: 'light' });
+  const { kycUrl, customerId } = await world.invited(acme);
+  await page.goto(kycUrl);
+  await logIn(page);
+  await page.getByRole('heading', { name: 'Your details' }).waitFor();
+  world.verifier.finding = { outcome: 'in_review', level: 0 };
+  await fillIn(page);
+  await page.getByRole('heading', { name: 'We are checking your details' }).waitFor();
+  await isGood(page, 'We are checking your details');
+  world.verifier.finding = undefined;
+  // What the job records once the verifier has a result.
+  await world.db.asSystem((tx) =>
+    recordFinding(tx, {
+      ...{ customerId, version: 1, verifier: 'simulated', finding: { outcome: 'verified', level: 2 } },
+      now: world.clock.now(),
+    }),
+  );
+  await page.getByRole('heading', { name: 'You are verified' }).waitFor();
+  assert.deepEqual(amiss, []);
+  await close();
+});
 
 test('with closeAfterLogin the browser is back at the partner by itself', { skip: noChromium }, async () => {
   const { page, amiss, close } = await openWindow({ width: 320, colorScheme: 'light' });

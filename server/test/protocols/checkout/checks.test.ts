@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { startWorkers, type Workers } from '../../../src/base/jobs.ts';
+import { startWorkers, type Workers } from '../../../src/base/workers.ts';
 import { checkHandlers, listCases } from '../../../src/compliance/index.ts';
 import type { Finding } from '../../../src/verifiers/verifier.ts';
 import { until } from '../../support/until.ts';
@@ -59,6 +59,7 @@ const dueIn = async (customerId: string): Promise<number | undefined> => {
   const [job] = await world.query('select due_at, lease from jobs where subject = $1', [customerId]);
   return job === undefined || job.lease !== null ? undefined : job.due_at.getTime() - world.clock.now().getTime();
 };
+const job = (customerId: string) => world.query('select due_at, enqueued from jobs where subject = $1', [customerId]);
 /** The job has asked this often, and waits again. */
 const polled = (customerId: string, times: number) =>
   until(`asked ${times} times`, async () => {
@@ -155,9 +156,10 @@ describe('a verifier that answers', () => {
     await until('failed', async () => (await statusOf(customerId)) === 'TEMPORARY_FAILED');
     world.verifier.finding = IN_REVIEW;
     assert.equal((await browser.go('details', { ...DETAILS, city: 'Dover' })).title, 'We are checking your details');
-    const before = await dueIn(customerId);
+    await end();
+    const before = await job(customerId);
     assert.equal((await calls(`details:${customerId}:1`)).status, 204);
-    assert.ok((before ?? 0) > 0 && ((await dueIn(customerId)) ?? 0) > 0, 'the call of old details woke the job');
+    assert.deepEqual(await job(customerId), before, 'the call of old details woke the job');
     assert.equal(await statusOf(customerId), 'IN_REVIEW');
   });
 
@@ -201,6 +203,40 @@ describe('a verifier that answers', () => {
     });
 });
 
+test('a verifier that answers slowly is asked about four customers at once, and about the others after that', async () => {
+  await end();
+  const customers = [];
+  for (let i = 0; i < 6; i += 1) customers.push(await waits());
+  let asked = 0;
+  let most = 0;
+  let answers = () => {};
+  const answered = new Promise<void>((now) => (answers = now));
+  const { db, clock, log } = world;
+  const verifier = {
+    ...world.asking,
+    async finding() {
+      asked += 1;
+      most = Math.max(most, asked);
+      await answered;
+      asked -= 1;
+      return VERIFIED;
+    },
+  };
+  world.clock.advance(6_000);
+  workers = await startWorkers({
+    ...{ db, clock, log, pollMs: 20 },
+    handlers: checkHandlers({ db, clock, verifier, overdueMs: OVERDUE_MS }),
+  });
+  await until('four are asked about, and two wait', async () => {
+    const [{ waiting }] = await world.query('select count(*)::int as waiting from jobs where lease is null');
+    return asked === 4 && waiting === 2;
+  });
+  answers();
+  for (const { customerId } of customers)
+    await until('verified', async () => (await statusOf(customerId)) === 'INTERMEDIATE_KYC_COMPLETED');
+  assert.equal(most, 4);
+});
+
 describe('a call of the provider', () => {
   test('makes the job ask at once, and is not believed', async () => {
     const { customerId } = await waits();
@@ -229,12 +265,13 @@ describe('a call of the provider', () => {
     const { customerId } = await waits();
     const key = `details:${customerId}:1`;
     await end();
+    const before = await job(customerId);
     assert.equal((await calls(key, { signature: 'f'.repeat(64) })).status, 401);
     assert.equal((await calls(key, { signature: callbackSignature('another body') })).status, 401);
     assert.equal((await calls(key, { body: 'signed, and no JSON' })).status, 401);
     assert.equal((await calls(key, { code: 'manual' })).status, 404);
     assert.equal((await calls(key, { body: 'x'.repeat(64 * 1024 + 1) })).status, 413);
-    assert.ok(((await dueIn(customerId)) ?? 0) > 0, 'the job is due');
+    assert.deepEqual(await job(customerId), before, 'the job was woken');
   });
 
   test('about a check that does not exist is answered like any other', async () => {

@@ -3,7 +3,9 @@
  * who sets the same kill switch adds their name. Switching on takes as many people as the rules say and as have set it;
  * likewise for a chain that halted by itself.
  */
+
 import type { Tx } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { closeCases } from '../../../compliance/index.ts';
 import { confirmers } from '../../../operators/index.ts';
@@ -67,7 +69,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
       if (!chainHalts.codes.includes(rail))
         throw new Refusal('malformed_field', { fields: { rail: `must be one of ${chainHalts.codes.join(', ')}` } });
       const why = await chainHalts.why(tx, rail);
-      return { halted: why !== null, ...(why === null ? {} : { why }) };
+      return { halted: why !== null, ...defined({ why: why ?? undefined }) };
     },
     // Checked before anything is done or proposed; `look` detects a proposal whose halt is gone or has changed.
     async needs({ chainHalts }, tx, { rail }) {

@@ -1,17 +1,14 @@
-/** Actions on orders and deposits that move money. */
+/** Actions on orders that move money. Those on deposits are in deposits.ts. */
+
 import type { Tx } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { parseUnits } from '../../../base/money.ts';
-import { fiatAccounts, fiatOfAccount } from '../../../customers/index.ts';
 import type { Doing, Need } from '../../../operators/index.ts';
 import {
-  assignDeposit,
   block,
   cancel,
-  findDeposit,
   goesToSender,
   holdBack,
-  isNewDestination,
   type Leaving,
   lockOrder,
   NAMEABLE,
@@ -22,34 +19,37 @@ import {
   payoutOf,
   type RefundTo,
   readPayTo,
-  refundAddressOn,
-  refundDeposit,
   refundOf,
   refundOrder,
   refundsOf,
-  refundsOfDeposit,
   release,
   releaseBlocked,
   reprice,
   requestOrderRefund,
-  requireNotHeldDeposit,
-  requireNotSender,
   requireRefundable,
   retry,
   retryRefund,
   retryTo,
   senderOfOrder,
   settleBy,
-  standsForLoss,
-  suspenseRefundOf,
   trace,
-  uncoveredFindings,
   weightOf,
 } from '../../../orders/index.ts';
-import { assets } from '../../../partners/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
-import { DEPOSITS } from '../declared/deposits.ts';
 import { ORDERS } from '../declared/orders.ts';
+import {
+  destinationOf,
+  isNamed,
+  refusedTo,
+  requireDestination,
+  requireFit,
+  requireNamed,
+  requireOne,
+  requireOwnAccount,
+  type To,
+  toOf,
+} from './destinations.ts';
+import { approves, needsOf } from './findings.ts';
 
 /** An order's state, without what changes by itself while nothing happens. */
 async function look(_deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<unknown> {
@@ -94,11 +94,6 @@ async function paidTo({ orders }: OperatorDeps, tx: Tx, input: { order: bigint }
   return await payoutOf(tx, order, { address: to, fiatAccountId });
 }
 
-const isNamed = ({ address: to, fiatAccountId }: Partial<To>): boolean =>
-  to !== undefined || fiatAccountId !== undefined;
-const toOf = ({ address: to, fiatAccountId }: Partial<To>): RefundTo =>
-  to === undefined ? { fiatAccountId } : { address: to };
-
 /** The order continues to its payout, despite whatever stands against it. */
 const needsPaid =
   (from?: OrderState) =>
@@ -108,29 +103,6 @@ const needsPaid =
     if (from !== undefined && order.state !== from) throw new Refusal('order_over', { state: order.state });
     return [await amountOf(tx, input.order), ...(await needsOf(deps, tx, await payoutOf(tx, order)))];
   };
-
-/** What stands against money that would leave: the hit, the list's entry, destination and amount. */
-export async function approves({ orders, clock }: OperatorDeps, tx: Tx, leaving: Leaving): Promise<unknown> {
-  const { asset, units, address, fiatAccountId } = leaving;
-  return (await uncoveredFindings(orders, tx, leaving, clock.now())).map(({ rule, entry }) => ({
-    ...{ rule, entry, asset, units, address, fiatAccountId },
-  }));
-}
-
-/** One finding for each such thing, and one for an address that no customer and no partner named. */
-async function needsOf(
-  { orders, clock }: OperatorDeps,
-  tx: Tx,
-  leaving: Leaving,
-  { pastHits = true }: { pastHits?: boolean | undefined } = {},
-): Promise<Need[]> {
-  const weight = weightOf(leaving);
-  const stands = pastHits ? await uncoveredFindings(orders, tx, leaving, clock.now()) : [];
-  const found = stands.flatMap(({ action }) => (action === null ? [] : [action]));
-  return [...found, ...(isNewDestination(leaving) ? (['destination.new'] as const) : [])].map((finding) => ({
-    ...{ finding, ...weight },
-  }));
-}
 
 /** What an order would refund, if the destination is known. */
 async function goesBack(
@@ -267,8 +239,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
         });
       await refundOrder(orders, acting, {
         failure,
-        ...(to === undefined ? {} : { address: to }),
-        ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+        ...defined({ address: to, fiatAccountId }),
       });
     },
   }),
@@ -362,76 +333,6 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    ...DEPOSITS.refund,
-    subject: (input) => `deposit:${input.deposit}`,
-    async look(deps, tx, input) {
-      requireNamed(input);
-      const deposit = await findDeposit(tx, input.deposit);
-      await requireFit(deps, tx, deposit, input);
-      await requireNamedByOthers(deps, tx, deposit, input);
-      // Reported at once instead of after a proposal.
-      await requireNotHeldDeposit(tx, input.deposit);
-      const { state, asset, units } = deposit;
-      const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
-      const leaving = await ofDeposit(deps, tx, input);
-      return { state, asset, units, refunds, approves: leaving === undefined ? [] : await approves(deps, tx, leaving) };
-    },
-    async needs(deps, tx, input) {
-      const { orderId, asset, units } = await findDeposit(tx, input.deposit);
-      const leaving = await ofDeposit(deps, tx, input);
-      const back = async (amount: { asset: string; units: bigint }): Promise<Need[]> => [
-        // Without an order only the operator says whose it is, and with a debt a claim is given up: two people, whatever a
-        // rule says.
-        orderId === null || (await standsForLoss(tx, orderId)) ? { ...amount, asks: 'always' } : amount,
-        ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true })),
-      ];
-      // All refunds of it count, so splitting does not avoid a limit; a waiting one goes as a whole.
-      const refunds = (await refundsOfDeposit(tx, input.deposit)).filter((one) => one.state !== 'cancelled');
-      const named = refunds.reduce((sum, one) => sum + one.grossUnits, 0n);
-      if (refunds.some((one) => one.state !== 'settled')) return await back({ asset, units: named });
-      return await back({ asset, units: named + ((await unitsOf(tx, asset, input.amount)) ?? units) });
-    },
-    async perform({ orders }, tx, input, { operator, people, reason, now }) {
-      const deposit = await findDeposit(tx, input.deposit);
-      const to = await destinationOf(orders, tx, deposit.rail, input);
-      const units = await unitsOf(tx, deposit.asset, input.amount);
-      await refundDeposit(orders, tx, {
-        ...{ depositId: input.deposit, by: operator.name, people, pastHits: input.pastHits, why: reason, now },
-        despiteDebt: input.despiteDebt,
-        ...(units === undefined ? {} : { units }),
-        ...(to === undefined ? {} : { to }),
-      });
-    },
-  }),
-  action({
-    ...DEPOSITS.assign,
-    subject: (input) => `deposit:${input.deposit}`,
-    async look(_deps, tx, input) {
-      const { state, asset, units, orderId } = await findDeposit(tx, input.deposit);
-      const order = await lockOrder(tx, input.order);
-      await requireNotHeldDeposit(tx, input.deposit);
-      return {
-        state,
-        asset,
-        units,
-        belongs: orderId,
-        order: { id: order.id, state: order.state, version: order.version },
-      };
-    },
-    async needs(_deps, tx, input) {
-      const { orderId, asset, units } = await findDeposit(tx, input.deposit);
-      // If the deposit belongs to another order or none, only the operator says whose it is: two people, whatever a rule
-      // says.
-      return orderId === input.order ? { asset, units } : { asset, units, asks: 'always' as const };
-    },
-    async perform({ orders }, tx, input, { operator, reason, now }) {
-      const { deposit: depositId, order: orderId } = input;
-      const { asset } = await findDeposit(tx, depositId);
-      const units = await unitsOf(tx, asset, input.amount);
-      await assignDeposit(orders, tx, { depositId, orderId, units, by: operator.name, why: reason, now });
-    },
-  }),
-  action({
     ...ORDERS.settleBy,
     subject,
     async look(deps, tx, input) {
@@ -460,102 +361,6 @@ export const ORDER_ACTIONS: readonly Action[] = [
   }),
 ];
 
-/** What a deposit in suspense would refund, if the destination is known. */
-async function ofDeposit(
-  { orders }: OperatorDeps,
-  tx: Tx,
-  input: { deposit: bigint; amount: string | undefined } & To,
-): Promise<Leaving | undefined> {
-  const { id: depositId, rail, asset, units, orderId } = await findDeposit(tx, input.deposit);
-  const to = await destinationOf(orders, tx, rail, input);
-  if (to === undefined) return undefined;
-  const order = orderId === null ? undefined : await lockOrder(tx, orderId);
-  const { address = null, fiatAccountId = null } = to;
-  const netUnits = (await unitsOf(tx, asset, input.amount)) ?? units;
-  return await suspenseRefundOf(tx, { id: 0n, depositId, rail, asset, netUnits, address, fiatAccountId }, order);
-}
-
-interface Back {
-  rail: string;
-  asset: string;
-  orderId: bigint | null;
-}
-
 /** Refunds out of suspense that are sent, or sent again, once a destination is named. */
 const waitingFor = async (tx: Tx, order: bigint) =>
   (await refundsOf(tx, order)).filter(({ source, state }) => source === 'suspense' && NAMEABLE.includes(state));
-
-/**
- * Exactly one destination, of the rail's kind, in the deposit's own fiat. @throws Refusal 'malformed_field' |
- * 'unknown_account'
- */
-async function requireFit({ orders }: OperatorDeps, tx: Tx, back: Back, input: To): Promise<void> {
-  requireOne(input);
-  const { fiatAccountId } = input;
-  if (fiatAccountId === undefined) return;
-  if (back.orderId !== null) await requireOwnAccount(tx, { order: back.orderId, fiatAccountId });
-  const wrong = (rule: string) => new Refusal('malformed_field', { fields: { fiatAccountId: rule } });
-  if (orders.rails.get(back.rail)?.kind === 'chain')
-    throw wrong(`must be left out: on ${back.rail} there are addresses`);
-  if ((await fiatOfAccount(tx, fiatAccountId)) !== back.asset) throw wrong(`must be an account in ${back.asset}`);
-}
-
-/** An operator cannot name the sending address of coins as destination. @throws Refusal 'malformed_field' */
-async function requireNamedByOthers({ orders }: OperatorDeps, tx: Tx, back: Back & { id: bigint }, input: To) {
-  if (input.address === undefined) return;
-  const to = await refundAddressOn(orders, tx, back.rail, input.address);
-  const order = back.orderId === null ? undefined : await lockOrder(tx, back.orderId);
-  const named = order?.refundToBy === 'operator' ? null : (order?.refundAddress ?? null);
-  await requireNotSender(orders, tx, { depositId: back.id, address: to, named });
-}
-
-/** A hit passes only for a destination that the action names. */
-function requireNamed({ pastHits, ...to }: To & { pastHits: boolean | undefined }): void {
-  if (pastHits === true) requireDestination(to);
-}
-
-function requireOne({ address: to, fiatAccountId }: To): void {
-  if (to !== undefined && fiatAccountId !== undefined)
-    throw new Refusal('malformed_field', { fields: { fiatAccountId: 'must not stand beside address' } });
-}
-
-/** A deposit is refunded only to an account of its own customer. */
-async function requireOwnAccount(tx: Tx, input: { order: bigint; fiatAccountId: bigint | undefined }): Promise<void> {
-  if (input.fiatAccountId === undefined) return;
-  const { customerId } = await lockOrder(tx, input.order);
-  const own = (await fiatAccounts(tx, customerId)).some((account) => account.id === input.fiatAccountId);
-  if (!own) throw new Refusal('unknown_account');
-}
-
-interface To {
-  address: string | undefined;
-  fiatAccountId: bigint | undefined;
-}
-
-/** The named destination, or else the one its customer or partner has named: nobody is asked twice. */
-async function refusedTo(tx: Tx, input: To & { order: bigint }): Promise<To> {
-  const { address: to, fiatAccountId } = input;
-  if (to !== undefined || fiatAccountId !== undefined) return { address: to, fiatAccountId };
-  const { refundAddress, refundAccountId } = await lockOrder(tx, input.order);
-  return { address: refundAddress ?? undefined, fiatAccountId: refundAccountId ?? undefined };
-}
-
-function requireDestination(to: To): void {
-  if (!isNamed(to)) throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
-}
-
-/** In our spelling, on the rail of the refund; undefined when none is named. @throws Refusal 'malformed_field' */
-async function destinationOf(
-  orders: OperatorDeps['orders'],
-  tx: Tx,
-  railCode: string,
-  input: To,
-): Promise<RefundTo | undefined> {
-  if (input.fiatAccountId !== undefined) return { fiatAccountId: input.fiatAccountId };
-  if (input.address === undefined) return undefined;
-  return { address: await refundAddressOn(orders, tx, railCode, input.address) };
-}
-
-async function unitsOf(tx: Tx, asset: string, given: string | undefined): Promise<bigint | undefined> {
-  return given === undefined ? undefined : parseUnits(given, (await assets(tx)).get(asset)?.decimals ?? 0);
-}

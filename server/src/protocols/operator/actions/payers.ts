@@ -29,7 +29,7 @@ import {
 import { type Action, action, type OperatorDeps } from '../action.ts';
 import { CASES } from '../declared/cases.ts';
 import { DEPOSITS } from '../declared/deposits.ts';
-import { approves } from './orders.ts';
+import { approves } from './findings.ts';
 
 interface Input {
   deposit: bigint;

@@ -5,6 +5,7 @@
  * the fields (an IFSC code means India's, an IBAN the euro) unless `fiatType` or `countryCode` names it.
  */
 
+import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { numericId, randomText } from '../../../base/ids.ts';
 import type { AssetCode } from '../../../base/money.ts';
@@ -181,7 +182,7 @@ export async function addAccountUrl(input: SignedRequest<typeof addAccountUrlFie
     redirectUrl: values.redirectUrl ?? null,
     closeAfterLogin: false,
     referenceId,
-    ...(fiat === undefined ? {} : { fiat }),
+    ...defined({ fiat }),
   });
   return ok({ bankUrl: `${deps.publicUrl()}/bank/${token}`, referenceId });
 }

@@ -1,7 +1,9 @@
 /**
  * Customers: a verification link, and the verification's progress. Another protocol serves the page behind the link.
  */
+
 import type { Tx } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { randomText } from '../../../base/ids.ts';
 import { openTextOrNull } from '../../../base/texts.ts';
@@ -168,6 +170,6 @@ export async function kycStatus({ deps, caller, values, inTx }: SignedRequest<ty
     countryISO: customer.country,
     currentKycVerificationStep: words.current,
     previousSuccessfulKycStep: words.previous,
-    ...(failedReason === null ? {} : { failedReason }),
+    ...defined({ failedReason: failedReason ?? undefined }),
   });
 }

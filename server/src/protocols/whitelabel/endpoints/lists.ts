@@ -4,6 +4,7 @@
  * Both are ranges of a sequence (orders), so a late page costs what the first one costs.
  */
 
+import { defined } from '../../../base/defined.ts';
 import type { Direction, ListedOrder } from '../../../orders/index.ts';
 import { type Asset, assets, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
@@ -66,7 +67,7 @@ export async function merchantHistory({
       oldestFirst: order === 'ASC',
       page,
       pageSize,
-      ...(since === undefined ? {} : { since }),
+      ...defined({ since }),
       ...(fiat === undefined ? {} : { fiat: fiat.code }),
     });
     const known = await assets(tx);

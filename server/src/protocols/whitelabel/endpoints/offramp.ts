@@ -1,7 +1,9 @@
 /**
  * Selling crypto: quote, create, get, list.
  */
+
 import { awaitAll } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseRate } from '../../../base/money.ts';
 import { type FiatAccount, fiatAccounts, findCustomer, requireTrading } from '../../../customers/index.ts';
@@ -82,9 +84,9 @@ export async function createOfframp(input: SignedRequest<typeof createFields>): 
         depositUnits: units?.deposit ?? 0n,
         ...(units?.payout === undefined ? {} : { payoutUnits: units.payout }),
         ...(values.rate === undefined ? {} : { rate: parseRate(values.rate) }),
-        ...(values.merchantRecognitionId === undefined ? {} : { merchantReference: values.merchantRecognitionId }),
+        ...defined({ merchantReference: values.merchantRecognitionId }),
         fiatAccountId: account.id,
-        ...(refundAddress === undefined ? {} : { refundAddress }),
+        ...defined({ refundAddress }),
         now,
       }),
     );

@@ -1,7 +1,9 @@
 /**
  * Buying crypto: quote, create with instructions to pay, claim a bank reference, get, list.
  */
+
 import { awaitAll } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseRate } from '../../../base/money.ts';
 import { fiatAccounts, findCustomer, requireTrading } from '../../../customers/index.ts';
@@ -78,7 +80,7 @@ export async function createOnramp(input: SignedRequest<typeof createOnrampField
         ...(read?.payout === undefined ? {} : { payoutUnits: read.payout }),
         ...(values.rate === undefined ? {} : { rate: parseRate(values.rate) }),
         ...(account === undefined ? {} : { fiatAccountId: account.id }),
-        ...(values.merchantRecognitionId === undefined ? {} : { merchantReference: values.merchantRecognitionId }),
+        ...defined({ merchantReference: values.merchantRecognitionId }),
         now,
       }),
     );

@@ -1,0 +1,206 @@
+/**
+ * SQL of the table `jobs`, as workers use it (workers.ts). One transaction each.
+ *
+ * - Rows are claimed in batches with `for update skip locked` under a lease. A handler must finish well before its lease
+ *   ends; a worker that claims a lapsed lease may run beside a frozen predecessor, so handlers re-read the domain row.
+ * - A worker holds a session lock for as long as its process lives. PostgreSQL drops it as soon as a killed process's
+ *   connection closes, so its rows are free again within a second or two; the lease is for processes that hang.
+ * - A row that runs again later records when its wait began. If that time is in the future, a clock was ahead when it was
+ *   written: the wait then starts now, with its full length. So a clock that was wrong for a moment delays polling by one
+ *   interval at most.
+ */
+import { pauseAfter, shaken } from './backoff.ts';
+import { later } from './clock.ts';
+import { awaitAll, type Database, type Tx } from './db.ts';
+import { Unavailable } from './errors.ts';
+import type { Handled } from './jobs.ts';
+import { describeError, type Log } from './log.ts';
+
+export const LEASE_MS = 20_000;
+const MAX_ATTEMPTS = 25;
+const PAUSES = { firstMs: 250, longestMs: 60_000 };
+
+export interface Claimed {
+  id: bigint;
+  kind: string;
+  subject: string;
+  enqueued: number;
+  attempts: number;
+  ordering_key: string | null;
+}
+
+export type Outcome = { done: Handled } | { failed: unknown };
+
+export interface Round {
+  claimed: Claimed[];
+  /** When the next row of these kinds is due; undefined where there is none. Not looked up where something was claimed. */
+  nextAt?: Date;
+}
+
+/** One transaction: frees what is left behind, claims what is due, or says when something will be. */
+export async function look(
+  db: Database,
+  round: { kinds: string[]; now: Date; room: number; token: string; holder: number; isTidied: boolean },
+): Promise<Round> {
+  const { kinds, now, room, token, holder, isTidied } = round;
+  return await db.asSystem(async (tx) => {
+    if (isTidied) tidy(tx, now);
+    if (room <= 0) return { claimed: [] };
+    const claimed = tx.rows<Claimed>(
+      `update jobs set holder = $5, lease = $4, leased_until = clock_timestamp() + make_interval(secs => $6)
+        where id = any(array(
+          select id from jobs w
+           where dead_at is null and due_at <= $2 and kind = any($1)
+             and (leased_until is null or leased_until < clock_timestamp())
+             and (ordering_key is null or not exists (
+               select from jobs earlier where earlier.ordering_key = w.ordering_key and earlier.id < w.id and earlier.dead_at is null))
+           order by due_at, id limit $3 for update skip locked))
+        returning id, kind, subject, enqueued, attempts, ordering_key`,
+      [kinds, now, room, token, holder, LEASE_MS / 1000],
+    );
+    const next = tx.row<{ due_at: Date }>(
+      `select due_at from jobs where dead_at is null and kind = any($1)
+         and (leased_until is null or leased_until < clock_timestamp()) order by due_at limit 1`,
+      [kinds],
+    );
+    const [rows, nextRow] = await awaitAll(claimed, next);
+    return { claimed: rows, ...(nextRow === undefined ? {} : { nextAt: nextRow.due_at }) };
+  });
+}
+
+/** Records how a claimed row has ended, unless another worker has claimed it since. */
+export async function settle(
+  db: Database,
+  { item, outcome, token, now }: { item: Claimed; outcome: Outcome; token: string; now: Date },
+): Promise<void> {
+  await db.asSystem(async (tx) => {
+    if ('failed' in outcome) {
+      const dead = item.attempts + 1 >= MAX_ATTEMPTS && !(outcome.failed instanceof Unavailable);
+      await tx.run(
+        `update jobs set holder = null, lease = null, leased_until = null, attempts = $3, due_at = $4, last_error = $5,
+                dead_at = case when $6 then clock_timestamp() end, slept_at = $7
+          where id = $1 and lease = $2`,
+        [
+          item.id,
+          token,
+          item.attempts + 1,
+          later(now, shaken(pauseAfter(item.attempts, PAUSES))),
+          String(describeError(outcome.failed).message ?? outcome.failed).slice(0, 300),
+          dead,
+          now,
+        ],
+      );
+      return;
+    }
+    if (outcome.done === undefined) {
+      const gone = await tx.run('delete from jobs where id = $1 and lease = $2 and enqueued = $3', [
+        item.id,
+        token,
+        item.enqueued,
+      ]);
+      if (gone > 0) return;
+    }
+    // It was enqueued again while being worked on, or the handler asked to run again.
+    await tx.run(
+      `update jobs set holder = null, lease = null, leased_until = null, attempts = 0, last_error = null,
+              due_at = case when enqueued > $3 then least(due_at, $5) else $4 end, enqueued = 1, slept_at = $5
+        where id = $1 and lease = $2`,
+      [item.id, token, item.enqueued, later(now, outcome.done?.againInMs ?? 0), now],
+    );
+  });
+}
+
+/**
+ * Renews the leases of rows that wait in this process.
+ *
+ * @returns how often each that is still ours has been enqueued
+ */
+export const renew = async (
+  db: Database,
+  { ids, token, now }: { ids: readonly bigint[]; token: string; now: Date },
+): Promise<ReadonlyMap<bigint, number>> => {
+  const rows = await db.asSystem((tx) =>
+    tx.rows<{ id: bigint; enqueued: number }>(
+      `update jobs set leased_until = clock_timestamp() + make_interval(secs => $3), due_at = $4, slept_at = $4
+        where id = any($1) and lease = $2 returning id, enqueued`,
+      [ids, token, LEASE_MS / 1000, now],
+    ),
+  );
+  return new Map(rows.map((row) => [row.id, row.enqueued]));
+};
+
+/** Frees rows that wait in this process, so that others need not wait until their leases lapse. */
+export const release = (
+  db: Database,
+  { ids, token, now }: { ids: readonly bigint[]; token: string; now: Date },
+): Promise<number> =>
+  db.asSystem((tx) =>
+    tx.run(
+      `update jobs set holder = null, lease = null, leased_until = null, due_at = $3, slept_at = $3
+        where id = any($1) and lease = $2`,
+      [ids, token, now],
+    ),
+  );
+
+export async function reviveTheDead(db: Database, now: Date): Promise<void> {
+  await db.asSystem((tx) =>
+    tx.run('update jobs set dead_at = null, attempts = 0, due_at = $1 where dead_at is not null', [now]),
+  );
+}
+
+/**
+ * Holds an advisory lock for as long as this process has a connection. Its number is in every row we lease, so other workers
+ * can tell that this process is gone.
+ */
+export async function holdPresence(db: Database, isStopped: () => boolean, log: Log) {
+  let holder = 0;
+  let session = await take();
+  async function take() {
+    const next = await db.session();
+    const row = await next.query(
+      `select number, pg_advisory_lock($1, number) from (select nextval('job_holders')::int as number) as drawn`,
+      [PRESENCE],
+    );
+    holder = row.rows[0].number;
+    const client = next;
+    client.once('error', () => {
+      if (!isStopped()) setTimeout(() => void retake(), 500);
+    });
+    return next;
+  }
+  async function retake(): Promise<void> {
+    try {
+      session = await take();
+    } catch (error) {
+      log.warn(describeError(error), 'presence lock lost');
+      if (!isStopped()) setTimeout(() => void retake(), 1_000);
+    }
+  }
+  return { id: () => holder, stop: () => session.end().catch(() => {}) };
+}
+
+/** First half of the advisory lock's key: "a worker is alive". */
+const PRESENCE = 0x776f726b;
+
+/** Servers' clocks follow the database's and differ a little. */
+const CLOCKS_DIFFER_MS = 1_000;
+
+/**
+ * Frees rows held by workers that are gone, and restarts waits that begin in the future. Rows locked by a running enqueue are
+ * skipped until the next round: a transaction that enqueues several at once would otherwise deadlock with this one.
+ */
+function tidy(tx: Tx, now: Date): void {
+  tx.defer(
+    `update jobs set due_at = $1::timestamptz + greatest(due_at - slept_at, interval '0'), slept_at = $1
+      where id = any(array(select id from jobs where slept_at > $2 and dead_at is null and lease is null
+        order by slept_at limit 1000 for update skip locked))`,
+    [now, later(now, CLOCKS_DIFFER_MS)],
+  );
+  tx.defer(
+    `with gone as (
+       select holder from (select distinct holder from jobs where holder is not null) as holders
+        where pg_try_advisory_xact_lock(${PRESENCE}, holder))
+     update jobs set holder = null, lease = null, leased_until = null
+      where id in (select id from jobs where holder in (select holder from gone) for update skip locked)`,
+  );
+}

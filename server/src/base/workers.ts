@@ -1,0 +1,256 @@
+/**
+ * Workers: run the handlers of due jobs (jobs.ts).
+ *
+ * - Rows that share an `ordering_key` run strictly in creation order.
+ * - A row that is to run again within seconds, as a poll is, stays with the worker that ran it: the worker keeps the lease and
+ *   runs it again itself, and the row is written once in several seconds and not at every run. An enqueue of it is heard.
+ * - A worker sleeps until the next row is due, and no longer than a second, because a row may be inserted without a
+ *   notification. So an idle server asks the database once in a second.
+ * - A failing row is retried with doubling pauses and jitter. While an outside system is unavailable retries go on without
+ *   limit; after MAX_ATTEMPTS of any other failure the row is marked dead: counted, shown, and retried at the next start,
+ *   which may bring code that can handle it.
+ */
+import { type Clock, later } from './clock.ts';
+import type { Database } from './db.ts';
+import { BugError } from './errors.ts';
+import { randomHex } from './ids.ts';
+import { type Claimed, holdPresence, look, type Outcome, release, renew, reviveTheDead, settle } from './jobs.store.ts';
+import { type Handlers, nameOf } from './jobs.ts';
+import { describeError, type Log } from './log.ts';
+import { openWakeup, type Wakeup } from './wakeup.ts';
+
+const BATCH = 20;
+/** How long a worker sleeps at most when it knows of nothing that is due sooner. */
+const IDLE_MS = 1_000;
+/** How soon it looks again when due rows could not be claimed: they wait for another row, or another worker. */
+const BLOCKED_MS = 500;
+const TIDY_EVERY_MS = 1_000;
+/** A row that is to run again within this time stays with its worker. */
+const KEEP_MS = 10_000;
+/** A row that took longer is not kept, so that a run never outlives its lease. */
+const QUICK_MS = 2_000;
+/** Kept rows' leases are renewed when one is older than this. */
+const RENEW_MS = 8_000;
+
+export interface Workers {
+  /** Stops claiming and waits for running handlers. */
+  stop(): Promise<void>;
+}
+
+export interface WorkersOptions {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  handlers: Handlers;
+  concurrency?: number;
+  /** How long to sleep at most without a notification, in milliseconds. */
+  pollMs?: number;
+  /** Called for every handler that threw, for metrics and tests. */
+  onFailure?: (kind: string, subject: string, error: unknown) => void;
+}
+
+/** A row that waits in this process for its next run. Times by the monotonic timer, and `dueAt` by the clock. */
+interface Kept {
+  item: Claimed;
+  leasedAt: number;
+  dueIn: number;
+  dueAt: Date;
+}
+
+/** What one process knows of its jobs. Times by the monotonic timer. */
+interface Worker extends WorkersOptions {
+  readonly token: string;
+  readonly concurrency: number;
+  readonly pollMs: number;
+  readonly wakeup: Wakeup;
+  holder: () => number;
+  readonly running: Set<Promise<void>>;
+  /** By name. */
+  readonly kept: Map<string, Kept>;
+  /** By name: whether it was enqueued again while it runs. */
+  readonly underWay: Map<string, boolean>;
+  /** Whether a row may have become due since the table was read, and when it is read at the latest. */
+  isStale: boolean;
+  lookAt: number;
+  tidiedAt: number;
+  isStopped: boolean;
+}
+
+export async function startWorkers(options: WorkersOptions): Promise<Workers> {
+  const { db, clock, log, concurrency = 8, pollMs = IDLE_MS } = options;
+  await reviveTheDead(db, clock.now());
+  const worker: Worker = {
+    ...options,
+    concurrency,
+    pollMs,
+    token: randomHex(),
+    wakeup: openWakeup(),
+    holder: () => 0,
+    running: new Set(),
+    kept: new Map(),
+    underWay: new Map(),
+    isStale: true,
+    lookAt: Number.NEGATIVE_INFINITY,
+    tidiedAt: Number.NEGATIVE_INFINITY,
+    isStopped: false,
+  };
+  const presence = await holdPresence(db, () => worker.isStopped, log);
+  worker.holder = presence.id;
+  const listening = await db.listen('jobs', (name) => hear(worker, name));
+  const looping = loop(worker);
+  return {
+    async stop() {
+      worker.isStopped = true;
+      worker.wakeup.signal();
+      await looping;
+      await Promise.allSettled(worker.running);
+      await releaseKept(worker);
+      await listening.stop();
+      await presence.stop();
+    },
+  };
+}
+
+/** @param name of the job that was enqueued; '' where notifications may have been missed, and then all count as enqueued */
+function hear(worker: Worker, name: string): void {
+  const { kept, underWay } = worker;
+  for (const one of name === '' ? kept.keys() : [name]) {
+    const waiting = kept.get(one);
+    if (waiting !== undefined) waiting.dueIn = Number.NEGATIVE_INFINITY;
+  }
+  for (const one of name === '' ? underWay.keys() : [name]) if (underWay.has(one)) underWay.set(one, true);
+  worker.isStale = true;
+  worker.wakeup.signal();
+}
+
+async function loop(worker: Worker): Promise<void> {
+  const { kept, wakeup, log } = worker;
+  while (!worker.isStopped) {
+    wakeup.begin();
+    try {
+      await runKept(worker);
+      if (worker.isStale || performance.now() >= worker.lookAt) await claimAll(worker);
+    } catch (error) {
+      if (!worker.isStopped) log.error(describeError(error), 'work could not be claimed');
+      worker.lookAt = performance.now() + BLOCKED_MS;
+    }
+    const nextKept = Math.min(...[...kept.values()].map(({ dueIn }) => dueIn));
+    if (!worker.isStopped) await wakeup.wait(Math.max(0, Math.min(worker.lookAt, nextKept) - performance.now()));
+  }
+}
+
+/** Claims until nothing more is due, and notes when to look again. */
+async function claimAll(worker: Worker): Promise<void> {
+  const { db, clock, handlers, token, concurrency, pollMs, running, kept } = worker;
+  for (;;) {
+    worker.isStale = false;
+    const began = performance.now();
+    const isTidied = began - worker.tidiedAt > TIDY_EVERY_MS;
+    if (isTidied) worker.tidiedAt = began;
+    const now = clock.now();
+    const { claimed, nextAt } = await look(db, {
+      kinds: Object.keys(handlers),
+      room: Math.min(BATCH, concurrency - running.size),
+      holder: worker.holder(),
+      now,
+      token,
+      isTidied,
+    });
+    for (const item of claimed) {
+      // Its lease had lapsed: it is run as what was claimed now.
+      kept.delete(nameOf(item));
+      run(worker, item, began);
+    }
+    if (claimed.length > 0 && !worker.isStopped) continue;
+    const untilNextMs = nextAt === undefined ? pollMs : nextAt > now ? nextAt.getTime() - now.getTime() : BLOCKED_MS;
+    worker.lookAt = performance.now() + Math.min(pollMs, untilNextMs);
+    return;
+  }
+}
+
+function run(worker: Worker, item: Claimed, leasedAt: number): void {
+  const { running, kept, concurrency } = worker;
+  const job: Promise<void> = work(worker, item, leasedAt).finally(() => {
+    running.delete(job);
+    // The next row of its ordering key, or the row itself if due again, may have become claimable after the running claim
+    // looked. One that is kept frees no row, and a slot only where all were taken.
+    if (!kept.has(nameOf(item)) || running.size + 1 >= concurrency) worker.isStale = true;
+    worker.wakeup.signal();
+  });
+  running.add(job);
+}
+
+async function work(worker: Worker, item: Claimed, leasedAt: number): Promise<void> {
+  const { db, clock, log, token, kept, underWay } = worker;
+  const began = performance.now();
+  const name = nameOf(item);
+  underWay.set(name, false);
+  const outcome = await handle(worker, item);
+  const isEnqueued = underWay.get(name) === true;
+  underWay.delete(name);
+  const againInMs = 'done' in outcome ? outcome.done?.againInMs : undefined;
+  if (againInMs !== undefined && !worker.isStopped && isKeepable(item, againInMs, performance.now() - began)) {
+    const waitMs = isEnqueued ? 0 : againInMs;
+    kept.set(name, { item, leasedAt, dueIn: performance.now() + waitMs, dueAt: later(clock.now(), waitMs) });
+    return;
+  }
+  // If this fails too, the lease lapses and a worker claims the row again.
+  await settle(db, { item, outcome, token, now: clock.now() }).catch((error) =>
+    log.error({ work: item.kind, ...describeError(error) }, 'work not settled'),
+  );
+}
+
+async function handle({ handlers, log, onFailure }: Worker, item: Claimed): Promise<Outcome> {
+  const { kind, subject, attempts } = item;
+  try {
+    const handler = handlers[kind];
+    if (handler === undefined) throw new BugError(`no handler for ${kind}`);
+    return { done: await handler(subject) };
+  } catch (error) {
+    onFailure?.(kind, subject, error);
+    log.warn({ work: kind, subject, attempts: attempts + 1, ...describeError(error) }, 'work failed');
+    return { failed: error };
+  }
+}
+
+/**
+ * Whether a worker runs a row again itself. Not one whose failures are to be forgotten in the table, nor one that others wait
+ * for, nor one that takes long.
+ */
+const isKeepable = (item: Claimed, againInMs: number, tookMs: number): boolean =>
+  againInMs <= KEEP_MS && tookMs <= QUICK_MS && item.attempts === 0 && item.ordering_key === null;
+
+/** Runs the kept rows that are due, as many as there is room for. */
+async function runKept(worker: Worker): Promise<void> {
+  const { clock, kept, running, concurrency } = worker;
+  if ([...kept.values()].some(({ leasedAt }) => performance.now() - leasedAt > RENEW_MS)) await renewKept(worker);
+  const now = { timer: performance.now(), clock: clock.now() };
+  for (const [name, { item, leasedAt, dueIn, dueAt }] of kept) {
+    if (running.size >= concurrency) return;
+    // A clock that was moved ahead makes a row due as it does in the table; one that goes back keeps none waiting.
+    if (dueIn > now.timer && dueAt > now.clock) continue;
+    kept.delete(name);
+    run(worker, item, leasedAt);
+  }
+}
+
+/** All in one statement. One that is no longer ours is forgotten. */
+async function renewKept({ db, clock, token, kept }: Worker): Promise<void> {
+  const waiting = [...kept];
+  const leasedAt = performance.now();
+  const ours = await renew(db, { ids: waiting.map(([, { item }]) => item.id), token, now: clock.now() });
+  for (const [name, one] of waiting) {
+    const enqueued = ours.get(one.item.id);
+    if (enqueued === undefined) kept.delete(name);
+    else Object.assign(one, { leasedAt, item: { ...one.item, enqueued } });
+  }
+}
+
+async function releaseKept({ db, clock, log, token, kept }: Worker): Promise<void> {
+  const ids = [...kept.values()].map(({ item }) => item.id);
+  kept.clear();
+  if (ids.length === 0) return;
+  await release(db, { ids, token, now: clock.now() }).catch((error) =>
+    log.error(describeError(error), 'work not settled'),
+  );
+}

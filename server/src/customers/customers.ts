@@ -1,0 +1,243 @@
+/**
+ * Customers as rows: enrolled, found, their contact, and whether they are blocked.
+ *
+ * Phone and e-mail are encrypted before they reach a statement. A phone belongs to one of the customers that a partner has
+ * named; a customer who came through a link that names nobody is identified by its phone alone.
+ */
+import type { Vault } from '../base/crypto.ts';
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { randomText } from '../base/ids.ts';
+import { encryptText, openTextOrNull } from '../base/texts.ts';
+import { encryptEmail, encryptPhone, openEmail, openPhone } from './encryption.ts';
+import { type CustomerRow, customerById, sql } from './store.ts';
+
+export interface Customer {
+  readonly id: string;
+  readonly partnerId: bigint;
+  /** The partner's own name for it, as stored (encrypted): `clientIdOf` decrypts it. */
+  readonly storedClientId: string | null;
+  readonly kind: 'INDIVIDUAL' | 'BUSINESS';
+  readonly level: number;
+  readonly verification: 'none' | 'in_review' | 'verified' | 'failed' | 'refused';
+  /** The level before the last change of level. */
+  readonly previousLevel: number;
+  readonly failedReason: string | null;
+  /** ISO 3166-1, two letters. */
+  readonly country: string;
+  readonly loggedInAt: Date | null;
+  /** Incremented when its logins become invalid: a new phone, or none. Older sessions are invalid. */
+  readonly loginEpoch: number;
+  readonly blocked: boolean;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export const HIGHEST_LEVEL = 5;
+
+/**
+ * Adds a customer of a partner.
+ *
+ * @throws Refusal 'customer_exists' {customerId} when the partner has used this clientCustomerId before, or named another
+ *   customer with this phone
+ */
+export async function enroll(
+  tx: Tx,
+  vault: Vault,
+  c: {
+    partnerId: bigint;
+    clientCustomerId: string;
+    phone?: string | undefined;
+    email?: string | undefined;
+    kind: 'INDIVIDUAL' | 'BUSINESS';
+    now: Date;
+  },
+): Promise<Customer> {
+  const id = `${randomText(10)}_${c.partnerId}`;
+  const phone = c.phone === undefined ? undefined : encryptPhone(vault, { id, partnerId: c.partnerId }, c.phone);
+  const name = encryptText(vault, c.partnerId, c.clientCustomerId);
+  const existing = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, name]);
+  if (existing !== undefined) throw new Refusal('customer_exists', { customerId: existing.id });
+  if (phone !== undefined) await refuseTaken(tx, { id, partnerId: c.partnerId }, phone.index);
+  const row = await tx.row<CustomerRow>(sql.insert, [
+    id,
+    c.partnerId,
+    name,
+    c.kind,
+    phone?.encrypted ?? null,
+    phone?.index ?? null,
+    c.email === undefined ? null : encryptEmail(vault, id, c.email),
+    c.now,
+  ]);
+  if (row !== undefined) return customerOf(row);
+  // Another request has enrolled the same name since the look-up.
+  const other = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, name]);
+  throw new Refusal('customer_exists', { customerId: other?.id });
+}
+
+/**
+ * A phone belongs to one customer of a partner, among those that the partner has named. The lock is held until `tx` ends, so
+ * of two concurrent requests with one phone the second is refused.
+ *
+ * @throws Refusal 'customer_exists' {customerId}
+ */
+async function refuseTaken(tx: Tx, c: { id: string; partnerId: bigint }, phoneIndex: Buffer): Promise<void> {
+  await tx.run('select pg_advisory_xact_lock($1)', [phoneIndex.readBigInt64BE(0)]);
+  const taken = await tx.row<{ id: string }>(sql.namedByPhone, [c.partnerId, phoneIndex, c.id]);
+  if (taken !== undefined) throw new Refusal('customer_exists', { customerId: taken.id });
+}
+
+/** The partner's own name for a customer, as it was given. */
+export const clientIdOf = (vault: Vault, { partnerId, storedClientId }: Customer): string | null =>
+  openTextOrNull(vault, partnerId, storedClientId);
+
+/** The partner's customer with this name, if there is one. */
+export async function customerNamed(
+  tx: Tx,
+  vault: Vault,
+  partnerId: bigint,
+  clientCustomerId: string,
+): Promise<Customer | undefined> {
+  const row = await tx.row<{ id: string }>(sql.idOfClient, [
+    partnerId,
+    encryptText(vault, partnerId, clientCustomerId),
+  ]);
+  return row === undefined ? undefined : await findCustomer(tx, row.id);
+}
+
+/**
+ * The customer who came through a link that named no customer and is identified by this phone, or a new one. The partner's
+ * own customers with the same phone are separate: nothing says that they are the same person.
+ */
+export async function customerByPhone(
+  tx: Tx,
+  vault: Vault,
+  c: { partnerId: bigint; phone: string; now: Date },
+): Promise<Customer> {
+  const { partnerId } = c;
+  const id = `${randomText(10)}_${partnerId}`;
+  const { encrypted, index } = encryptPhone(vault, { id, partnerId }, c.phone);
+  // Two concurrent requests with one phone are one customer: the second waits here.
+  await tx.run('select pg_advisory_xact_lock($1)', [index.readBigInt64BE(0)]);
+  const row =
+    (await tx.row<CustomerRow>(sql.byPhone, [partnerId, index])) ??
+    (await tx.row<CustomerRow>(sql.insert, [id, partnerId, null, 'INDIVIDUAL', encrypted, index, null, c.now]));
+  assert(row !== undefined, 'a customer without a name is inserted');
+  return customerOf(row);
+}
+
+/** @throws Refusal 'unknown_customer', also for another partner's customer */
+export async function findCustomer(tx: Tx, id: string): Promise<Customer> {
+  const row = /^[0-9A-Za-z]{10}_[0-9]{1,19}$/.test(id) ? await customerById(tx, id) : undefined;
+  if (row === undefined) throw new Refusal('unknown_customer');
+  return customerOf(row);
+}
+
+/**
+ * Replaces the given fields and keeps the rest. A login code sent to the previous phone becomes invalid.
+ *
+ * @throws Refusal 'unknown_customer' | 'customer_exists' {customerId} when the phone is another customer's
+ */
+export async function updateContact(
+  tx: Tx,
+  vault: Vault,
+  id: string,
+  c: { phone?: string | undefined; email?: string | undefined; now: Date },
+): Promise<void> {
+  const customer = await findCustomer(tx, id);
+  const phone = c.phone === undefined ? undefined : encryptPhone(vault, customer, c.phone);
+  const email = c.email === undefined ? null : encryptEmail(vault, id, c.email);
+  if (phone !== undefined) await refuseTaken(tx, customer, phone.index);
+  await tx.run(sql.updateContact, [id, phone?.encrypted ?? null, phone?.index ?? null, email, c.now]);
+  if (phone === undefined) return;
+  await tx.run(sql.forgetLoginCode, [id]);
+}
+
+/** Whether this is the customer's current phone. */
+export async function hasPhone(tx: Tx, vault: Vault, customer: Customer, phone: string): Promise<boolean> {
+  const row = await tx.row(sql.hasPhone, [customer.id, encryptPhone(vault, customer, phone).index]);
+  return row !== undefined;
+}
+
+/**
+ * Removes the phone from a customer, because it is another person's now. The login it proved is invalid, and its sessions
+ * end, so the customer trades again only after logging in with another number.
+ *
+ * @returns whether there was one
+ */
+export async function detachPhone(tx: Tx, customer: Customer, now: Date): Promise<boolean> {
+  if ((await tx.run(sql.detachPhone, [customer.id, now])) === 0) return false;
+  await tx.run(sql.forgetLoginCode, [customer.id]);
+  return true;
+}
+
+/** Phone and e-mail, decrypted: for verifiers and for the customer's own page. */
+export async function openContact(tx: Tx, vault: Vault, id: string): Promise<{ phone?: string; email?: string }> {
+  const row = await tx.row<{ phone: Buffer | null; email: Buffer | null }>(sql.contact, [id]);
+  if (row === undefined) throw new Refusal('unknown_customer');
+  return {
+    ...(row.phone === null ? {} : { phone: openPhone(vault, id, row.phone) }),
+    ...(row.email === null ? {} : { email: openEmail(vault, id, row.email) }),
+  };
+}
+
+/**
+ * Since when a customer is blocked, or null. The row is share-locked until `tx` ends, so a block waits for transactions that
+ * have read it, and later readers see the block.
+ *
+ * @throws Refusal 'unknown_customer'
+ */
+export async function blockOf(tx: Tx, customerId: string): Promise<Date | null> {
+  const row = await tx.row<{ blocked_at: Date | null }>(sql.blockOf, [customerId]);
+  if (row === undefined) throw new Refusal('unknown_customer');
+  return row.blocked_at;
+}
+
+/** The customer may not trade from now on; money not submitted yet is held before it leaves. */
+export async function blockCustomer(tx: Tx, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql.block, [customerId, now, null]);
+}
+
+/** The same for a debt: it ends with the debt, unless a person blocks or has blocked the customer, too. */
+export async function blockForDebt(tx: Tx, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql.block, [customerId, now, 'debt']);
+}
+
+/** The customer no longer owes anything. @returns whether that ended a block */
+export async function debtEnded(tx: Tx, customerId: string, now: Date): Promise<boolean> {
+  return (await tx.run(sql.debtEnded, [customerId, now])) > 0;
+}
+
+/** Ends a block. */
+export async function unblockCustomer(tx: Tx, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql.unblock, [customerId, now]);
+}
+
+/** Customers with this id, or this partner-given name, of every partner the role sees. */
+export const customersLike = async (
+  tx: Tx,
+  vault: Vault,
+  input: { text: string; partnerIds: readonly bigint[] },
+): Promise<Customer[]> => {
+  const names = input.partnerIds.map((id) => encryptText(vault, id, input.text));
+  return (await tx.rows<CustomerRow>(sql.likeText, [input.text, names])).map(customerOf);
+};
+
+export function customerOf(row: CustomerRow): Customer {
+  return {
+    id: row.id,
+    partnerId: row.partner_id,
+    storedClientId: row.client_customer_id,
+    kind: row.kind,
+    level: row.level,
+    verification: row.verification,
+    previousLevel: row.previous_level,
+    failedReason: row.failed_reason,
+    country: row.country,
+    loggedInAt: row.logged_in_at,
+    loginEpoch: row.login_epoch,
+    blocked: row.blocked_at !== null,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

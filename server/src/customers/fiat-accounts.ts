@@ -1,0 +1,137 @@
+/**
+ * Fiat accounts: where customers are paid, and where a deposit came from. Their details are encrypted; all that is shown is
+ * the end of the number. What an account has to have by its country is in accounts.ts.
+ */
+import type { Vault } from '../base/crypto.ts';
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { firstIdAt, numericId } from '../base/ids.ts';
+import type { AssetCode } from '../base/money.ts';
+import type { Customer } from './customers.ts';
+import { customerName } from './details.ts';
+import { encryptDetails, hintOf, indexDetails, openDetails } from './encryption.ts';
+import { accountById, accountsOf, type FiatAccountRow, sql } from './store.ts';
+
+export interface FiatAccount {
+  readonly id: bigint;
+  /** Null for the account that a deposit came from. */
+  readonly customerId: string | null;
+  /** The one deposit that may be refunded to it; null for a customer's own account. */
+  readonly senderOf: bigint | null;
+  readonly fiat: AssetCode;
+  /** The last characters of the account number, for display. */
+  readonly hint: string;
+  readonly createdAt: Date;
+}
+
+/**
+ * Adds an account to be paid to. The same details again, with any spacing or case, are the same account.
+ *
+ * @param a.details what the rail needs, in plain text: `{ account, ifsc }`, `{ iban }`, …
+ */
+export async function addFiatAccount(
+  tx: Tx,
+  vault: Vault,
+  a: { customer: Customer; fiat: AssetCode; details: Record<string, string>; now: Date },
+): Promise<FiatAccount> {
+  const id = numericId(a.now);
+  const index = indexDetails(vault, a.customer.id, a.fiat, a.details);
+  const row =
+    (await tx.row<FiatAccountRow>(sql.insertAccount, [
+      id,
+      a.customer.partnerId,
+      a.customer.id,
+      a.fiat,
+      encryptDetails(vault, id, a.details),
+      index,
+      hintOf(a.details),
+      a.now,
+    ])) ?? (await tx.row<FiatAccountRow>(sql.accountByIndex, [a.customer.id, index]));
+  assert(row !== undefined, 'an account that was not inserted is there');
+  return accountOf(row);
+}
+
+/** The account that a deposit came from, stored once, used only to refund that deposit. @returns its id */
+export async function keepSenderAccount(
+  tx: Tx,
+  vault: Vault,
+  a: { depositId: bigint; fiat: AssetCode; details: Record<string, string>; now: Date },
+): Promise<bigint> {
+  const id = numericId(a.now);
+  await tx.run(sql.insertSender, [
+    id,
+    a.fiat,
+    encryptDetails(vault, id, a.details),
+    indexDetails(vault, `sender of ${a.depositId}`, a.fiat, a.details),
+    hintOf(a.details),
+    a.now,
+    a.depositId,
+  ]);
+  const row = await tx.row<{ id: bigint }>(sql.accountOfSender, [a.depositId]);
+  assert(row !== undefined, 'an account that was not inserted is there');
+  return row.id;
+}
+
+/** A customer's accounts, oldest first. */
+export async function fiatAccounts(tx: Tx, customerId: string): Promise<FiatAccount[]> {
+  return (await accountsOf(tx, customerId)).map(accountOf);
+}
+
+/** Accounts of a partner's customers added since a time. */
+export const accountsSince = (
+  tx: Tx,
+  input: { partnerId: bigint; since: Date },
+): Promise<{ id: bigint; created_at: Date }[]> => tx.rows(sql.accountsSince, [input.partnerId, firstIdAt(input.since)]);
+
+const LARGEST_ID = 2n ** 63n - 1n;
+
+/** @throws Refusal 'unknown_account' */
+export async function findFiatAccount(tx: Tx, id: bigint): Promise<FiatAccount> {
+  const row = id >= 0n && id <= LARGEST_ID ? await accountById(tx, id) : undefined;
+  if (row === undefined) throw new Refusal('unknown_account');
+  return accountOf(row);
+}
+
+/** @throws Refusal 'unknown_account' */
+export const fiatOfAccount = async (tx: Tx, id: bigint): Promise<string> => (await findFiatAccount(tx, id)).fiat;
+
+/**
+ * An account with its details decrypted: for the payout, and for showing a customer's own. The caller checks whose it is.
+ *
+ * @throws Refusal 'unknown_account', also for another partner's account
+ */
+export async function openFiatAccount(
+  tx: Tx,
+  vault: Vault,
+  id: bigint,
+): Promise<FiatAccount & { details: Record<string, string> }> {
+  const row = id >= 0n && id <= LARGEST_ID ? await accountById(tx, id) : undefined;
+  if (row === undefined) throw new Refusal('unknown_account');
+  return { ...accountOf(row), details: openDetails(vault, id, row.details) };
+}
+
+/**
+ * The payee of a payout to an account: its details, with the customer's name if they contain none. For the moment of
+ * submission, and for no log.
+ *
+ * @throws Refusal 'unknown_account'
+ */
+export async function openPayee(tx: Tx, vault: Vault, accountId: bigint): Promise<Record<string, string>> {
+  const { customerId, details } = await openFiatAccount(tx, vault, accountId);
+  const name =
+    details.name ??
+    details.accountHolder ??
+    (customerId === null ? undefined : await customerName(tx, vault, customerId));
+  return name === undefined ? details : { ...details, name };
+}
+
+function accountOf(row: FiatAccountRow): FiatAccount {
+  return {
+    id: row.id,
+    customerId: row.customer_id,
+    senderOf: row.sender_of,
+    fiat: row.fiat,
+    hint: row.hint,
+    createdAt: row.created_at,
+  };
+}

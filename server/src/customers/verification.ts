@@ -1,0 +1,125 @@
+/**
+ * Verification: how far a customer is verified and whether it has logged in, recorded with an event, and what that allows.
+ *
+ * Levels: 0 none, 1 basic, 2 intermediate, 3 advanced, 4 enhanced, 5 complete. Each partner has its own words for them and its
+ * own level from which customers may trade; neither is stored here.
+ */
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { emit } from '../events/index.ts';
+import type { Partner } from '../partners/index.ts';
+import { lookNow } from './checks.ts';
+import { type Customer, customerOf, findCustomer, HIGHEST_LEVEL } from './customers.ts';
+import { type CustomerRow, sql } from './store.ts';
+
+/**
+ * Records a verifier's result: on the customer, as a row that never changes, and as an event `customer.verification`.
+ *
+ * @param v.level        level the customer has from now on, 0 to 5
+ * @param v.failedReason a word or sentence that names nobody
+ */
+export async function recordVerification(
+  tx: Tx,
+  v: {
+    customer: Customer;
+    verifier: string;
+    outcome: Customer['verification'];
+    level: number;
+    failedReason?: string | undefined;
+    now: Date;
+  },
+): Promise<Customer> {
+  assert(Number.isInteger(v.level) && v.level >= 0 && v.level <= HIGHEST_LEVEL, 'a verification level is 0 to 5');
+  const { id, partnerId } = v.customer;
+  const row = await tx.row<CustomerRow>(sql.verified, [id, v.outcome, v.level, v.failedReason ?? null, v.now]);
+  if (row === undefined) throw new Refusal('unknown_customer');
+  await tx.run(sql.insertVerification, [partnerId, id, v.verifier, v.outcome, v.level, v.now]);
+  const customer = customerOf(row);
+  await announce(tx, customer, 'verification', v.now);
+  return customer;
+}
+
+/** Announces the customer's verification state, completely every time. */
+async function announce(tx: Tx, customer: Customer, what: 'login' | 'verification', at: Date): Promise<void> {
+  await emit(tx, {
+    partnerId: customer.partnerId,
+    type: `customer.${what}`,
+    subject: `customer:${customer.id}`,
+    body: {
+      customerId: customer.id,
+      // As stored (encrypted): the code that delivers the event decrypts it.
+      clientCustomerId: customer.storedClientId,
+      kind: customer.kind,
+      verification: customer.verification,
+      level: customer.level,
+      previousLevel: customer.previousLevel,
+      failedReason: customer.failedReason,
+      loggedInAt: customer.loggedInAt?.toISOString() ?? null,
+    },
+    at,
+  });
+}
+
+/**
+ * Records a verifier's result for a version of a customer's details (details.ts), and wakes the job that waits for it.
+ *
+ * Does nothing when there is a result already, when newer details were submitted meanwhile, or when the customer was blocked or
+ * refused permanently in the meantime.
+ */
+export async function recordFinding(
+  tx: Tx,
+  f: {
+    customerId: string;
+    version: number;
+    verifier: string;
+    finding: { outcome: 'in_review' | 'verified' | 'failed' | 'refused'; level: number; reason?: string };
+    now: Date;
+  },
+): Promise<void> {
+  const { outcome, level, reason } = f.finding;
+  if ((await tx.run(sql.detailsFound, [f.customerId, f.version, outcome])) === 0) return;
+  if (outcome !== 'in_review') lookNow(tx, f.customerId, f.now);
+  const customer = await findCustomer(tx, f.customerId);
+  if (customer.blocked || customer.verification === 'refused') return;
+  await recordVerification(tx, {
+    customer,
+    verifier: f.verifier,
+    outcome,
+    // Failing to reach a higher level does not lose the present one, and reaching a lower one does not lower it.
+    level: outcome === 'verified' ? Math.max(level, customer.level) : customer.level,
+    failedReason: reason,
+    now: f.now,
+  });
+}
+
+/**
+ * The customer has proved to own the phone, by a one-time password or the like. The first time emits the event
+ * `customer.login`, because it is a step of verification.
+ *
+ * @throws Refusal 'unknown_customer'
+ */
+export async function recordLogin(tx: Tx, customerId: string, now: Date): Promise<void> {
+  const before = await findCustomer(tx, customerId);
+  await tx.run(sql.loggedIn, [customerId, now]);
+  if (before.loggedInAt === null) await announce(tx, { ...before, loggedInAt: now }, 'login', now);
+}
+
+/** As if the customer had never logged in: everything that requires a login requires one again. */
+export async function forgetLogin(tx: Tx, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql.loggedOut, [customerId, now]);
+}
+
+/**
+ * Checks that this customer may trade with this partner. A pending review for a higher level does not stop trading at the
+ * present level.
+ *
+ * @throws Refusal 'customer_blocked' | 'login_required' | 'verification_required'
+ */
+export function requireTrading(customer: Customer, partner: Partner): void {
+  if (customer.blocked) throw new Refusal('customer_blocked');
+  if (customer.loggedInAt === null) throw new Refusal('login_required');
+  const lost = customer.verification === 'failed' || customer.verification === 'refused';
+  if (lost || customer.level < partner.tradeLevel) {
+    throw new Refusal('verification_required', { level: customer.level, needed: partner.tradeLevel });
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Destinations that an operator names: of which form they have to be, and whose. A refund goes to an address on the deposit's
+ * rail or to an account of the order's customer.
+ */
+
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { parseUnits } from '../../../base/money.ts';
+import { fiatAccounts, fiatOfAccount } from '../../../customers/index.ts';
+import { lockOrder, type RefundTo, refundAddressOn } from '../../../orders/index.ts';
+import { assets } from '../../../partners/index.ts';
+import type { OperatorDeps } from '../action.ts';
+
+/** What an operator has named: one of them, or neither. */
+export interface To {
+  address: string | undefined;
+  fiatAccountId: bigint | undefined;
+}
+
+export const isNamed = ({ address: to, fiatAccountId }: Partial<To>): boolean =>
+  to !== undefined || fiatAccountId !== undefined;
+export const toOf = ({ address: to, fiatAccountId }: Partial<To>): RefundTo =>
+  to === undefined ? { fiatAccountId } : { address: to };
+
+/** Money that goes back: on which rail, in what, and of which order. */
+export interface Back {
+  rail: string;
+  asset: string;
+  orderId: bigint | null;
+}
+
+/**
+ * Exactly one destination, of the rail's kind, in the deposit's own fiat. @throws Refusal 'malformed_field' |
+ * 'unknown_account'
+ */
+export async function requireFit({ orders }: OperatorDeps, tx: Tx, back: Back, input: To): Promise<void> {
+  requireOne(input);
+  const { fiatAccountId } = input;
+  if (fiatAccountId === undefined) return;
+  if (back.orderId !== null) await requireOwnAccount(tx, { order: back.orderId, fiatAccountId });
+  const wrong = (rule: string) => new Refusal('malformed_field', { fields: { fiatAccountId: rule } });
+  if (orders.rails.get(back.rail)?.kind === 'chain')
+    throw wrong(`must be left out: on ${back.rail} there are addresses`);
+  if ((await fiatOfAccount(tx, fiatAccountId)) !== back.asset) throw wrong(`must be an account in ${back.asset}`);
+}
+
+/** A hit passes only for a destination that the action names. */
+export function requireNamed({ pastHits, ...to }: To & { pastHits: boolean | undefined }): void {
+  if (pastHits === true) requireDestination(to);
+}
+
+export function requireOne({ address: to, fiatAccountId }: To): void {
+  if (to !== undefined && fiatAccountId !== undefined)
+    throw new Refusal('malformed_field', { fields: { fiatAccountId: 'must not stand beside address' } });
+}
+
+/** A deposit is refunded only to an account of its own customer. */
+export async function requireOwnAccount(
+  tx: Tx,
+  input: { order: bigint; fiatAccountId: bigint | undefined },
+): Promise<void> {
+  if (input.fiatAccountId === undefined) return;
+  const { customerId } = await lockOrder(tx, input.order);
+  const own = (await fiatAccounts(tx, customerId)).some((account) => account.id === input.fiatAccountId);
+  if (!own) throw new Refusal('unknown_account');
+}
+
+/** The named destination, or else the one its customer or partner has named: nobody is asked twice. */
+export async function refusedTo(tx: Tx, input: To & { order: bigint }): Promise<To> {
+  const { address: to, fiatAccountId } = input;
+  if (to !== undefined || fiatAccountId !== undefined) return { address: to, fiatAccountId };
+  const { refundAddress, refundAccountId } = await lockOrder(tx, input.order);
+  return { address: refundAddress ?? undefined, fiatAccountId: refundAccountId ?? undefined };
+}
+
+export function requireDestination(to: To): void {
+  if (!isNamed(to)) throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
+}
+
+/** In our spelling, on the rail of the refund; undefined when none is named. @throws Refusal 'malformed_field' */
+export async function destinationOf(
+  orders: OperatorDeps['orders'],
+  tx: Tx,
+  railCode: string,
+  input: To,
+): Promise<RefundTo | undefined> {
+  if (input.fiatAccountId !== undefined) return { fiatAccountId: input.fiatAccountId };
+  if (input.address === undefined) return undefined;
+  return { address: await refundAddressOn(orders, tx, railCode, input.address) };
+}
+
+export async function unitsOf(tx: Tx, asset: string, given: string | undefined): Promise<bigint | undefined> {
+  return given === undefined ? undefined : parseUnits(given, (await assets(tx)).get(asset)?.decimals ?? 0);
+}

@@ -1,0 +1,65 @@
+/** Customers, their accounts, and links to hosted pages. */
+import { Type } from 'typebox';
+import { customerId, isoTime, numberText, object, spacedTime, text, url } from './parts.ts';
+
+export const KYC_LINK = object(
+  {
+    kycUrl: url('Page on which the customer logs in and is verified'),
+    customerId,
+    clientCustomerId: Type.Union([Type.String(), Type.Number()], {
+      description: 'The partner’s own id, in the type it was sent in',
+    }),
+    signature: text('HMAC-SHA512 of kycUrl under the key’s secret, in hex', { pattern: '^[0-9a-f]{128}$' }),
+  },
+  { title: 'KycLink' },
+);
+export const KYC_STATUS = object(
+  {
+    status: text('Where verification stands: see the table of words'),
+    updatedAt: spacedTime('When it last changed'),
+    countryISO: text('Country of the customer, two letters'),
+    currentKycVerificationStep: text('Step that is reached'),
+    previousSuccessfulKycStep: text('Step that was passed last'),
+    failedReason: Type.Optional(text('Why verification failed')),
+  },
+  { title: 'KycStatus' },
+);
+/** Groups of fields and documents: a form described as data. */
+export const REQUIREMENTS = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  title: 'Requirements',
+  description: 'Groups of fields and documents: name, label, type, whether it is required, options',
+});
+export const KYC_REQUIREMENTS = object({ kycRequirementData: REQUIREMENTS }, { title: 'KycRequirements' });
+export const ADDED_ACCOUNT = object({ fiatAccountId: numberText('Number of the account') });
+export const ACCOUNT_LINK = object({
+  bankUrl: url('Page on which the customer adds an account'),
+  referenceId: numberText('Number of this request'),
+});
+export const ACCOUNTS = Type.Array(
+  Type.Object(
+    {
+      fiatAccountId: numberText('Number of the account'),
+      fiatAccount: text('Account number, or the IBAN'),
+      currency: text('Currency of the account, in upper case'),
+      createdAt: isoTime('When it was added'),
+    },
+    {
+      additionalProperties: { type: 'string' },
+      title: 'Account',
+      description: 'Beside these: the details that were given, under the names they were given by',
+    },
+  ),
+);
+export const CHANGED_STATUS = object({
+  changeStatus: Type.Literal(true),
+  message: text('A sentence that names the status'),
+});
+export const CHECKOUT_LINK = object(
+  {
+    link: url('Hosted page on which the customer confirms and pays'),
+    urlHash: text('Id of the link'),
+    expiresAt: isoTime('Until when a transaction can be created on it'),
+  },
+  { title: 'CheckoutLink' },
+);
