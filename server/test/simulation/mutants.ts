@@ -74,7 +74,7 @@ const MUTANTS: readonly Mutant[] = [
       {
         file: PAYOUTS,
         from: 'return await recordStillUnknown(context, tx, payout, sent.why);',
-        to: "return await refuse(context, tx, payout, 'never_arrived');",
+        to: "return await reject(context, tx, payout, 'never_arrived');",
       },
     ],
   },
@@ -162,7 +162,7 @@ const MUTANTS: readonly Mutant[] = [
         to: '$10, clock_timestamp())`',
       },
       {
-        file: 'src/rails/bank.ts',
+        file: 'src/rails/bank.lines.ts',
         from: 'if (there !== undefined) {',
         to: 'if (there !== undefined && there.asset !== asset) {',
       },
@@ -254,11 +254,11 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice', 'books', 'bug'],
     changes: [
       {
-        file: 'src/rails/bank.ts',
+        file: 'src/rails/bank.lines.ts',
         from: 'if (there !== undefined) {',
         to: 'if (there !== undefined && there.asset !== asset) {',
       },
-      { file: 'src/rails/bank.ts', from: 'if (!fresh) return;\n    for', to: 'for' },
+      { file: 'src/rails/bank.lines.ts', from: 'if (!fresh) return;\n  for', to: 'for' },
     ],
   },
   {
@@ -605,7 +605,7 @@ const MUTANTS: readonly Mutant[] = [
         to: '',
       },
       {
-        file: 'src/rails/bank.ts',
+        file: 'src/rails/bank.lost-time.ts',
         from: 'if (!isOlder) return await adapter.send(sending);',
         to: 'if (isOlder || !isOlder) return await adapter.send(sending);',
       },
