@@ -149,7 +149,7 @@ test('one protocol knows nothing of another, and one rail nothing of another', (
 });
 
 test('the core has no word for a direction but where a row or a market names it', () => {
-  const allowed = new Set(['orders/store.ts', 'quotes/price.ts', 'quotes/index.ts']);
+  const allowed = new Set(['orders/row.ts', 'quotes/price.ts', 'quotes/index.ts']);
   const wrong = files
     .filter((file) => /^(orders|ledger|rails|quotes)\//.test(file) && !allowed.has(file))
     .filter((file) => /onramp|offramp/i.test(readFileSync(join(SRC, file), 'utf8')));

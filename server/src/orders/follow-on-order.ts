@@ -13,13 +13,11 @@ import { assert, Refusal } from '../base/errors.ts';
 import type { Handled } from '../base/jobs.ts';
 import { closeCases } from '../compliance/index.ts';
 import { findCustomer, requireTrading } from '../customers/index.ts';
-import { chart } from '../ledger/index.ts';
 import { findPartner, marketById } from '../partners/index.ts';
-import { advance } from './advance.ts';
 import type { OrdersContext } from './context.ts';
 import { create } from './create.ts';
+import { applyDeposits, wholly } from './deposits/apply.ts';
 import { wakeDeposit } from './deposits/dormant.ts';
-import { receivedFromSuspense } from './deposits/facts.ts';
 import { areHeld } from './deposits/held.store.ts';
 import type { DepositRow } from './deposits/store.ts';
 import * as depositStore from './deposits/store.ts';
@@ -99,16 +97,11 @@ async function makeOrder(
   });
   const order = await store.lock(tx, made.id);
   assert(order !== undefined, `order ${made.id} was just made`);
-  const advanced = await advance(context, tx, order, 'deposit_confirmed', {
+  await applyDeposits(context, tx, order, wholly([row]), {
     now,
-    parts: [receivedFromSuspense(row, 0n)],
-    receivedUnits: row.units,
     facts: { reference: row.reference, deposit: String(row.id), follows: String(first.id) },
     depositReference: row.reference,
   });
-  assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it was made of`);
   await depositStore.giveDepositTo(tx, row.id, order.id);
-  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-  await depositStore.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: row.units });
   await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `became order ${order.id}`, now });
 }

@@ -8,7 +8,6 @@ import { assert, Refusal } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
 import { openCase, record } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
-import { chart } from '../ledger/index.ts';
 import { marketById } from '../partners/index.ts';
 import { rateNow, repriceAt, requireWithinLevel, requote } from '../quotes/index.ts';
 import { advance, change } from './advance.ts';
@@ -26,7 +25,8 @@ import {
   onPrice,
   rateIsOpen,
 } from './decide.ts';
-import { clearDeposit, receivedFromSuspense } from './deposits/facts.ts';
+import { applyDeposits, wholly } from './deposits/apply.ts';
+import { clearDeposit } from './deposits/facts.ts';
 import * as depositStore from './deposits/store.ts';
 import { dormancyHandlers } from './deposits/unclaimed.ts';
 import { createFollowOnOrder } from './follow-on-order.ts';
@@ -147,17 +147,8 @@ async function expire(context: OrdersContext, tx: Tx, order: Order): Promise<Han
       await advance(context, tx, order, 'deadline_passed', { now });
       return undefined;
     case 'take_what_came': {
-      const advanced = await advance(context, tx, order, 'deposit_confirmed', {
-        now,
-        parts: parts.map((row) => receivedFromSuspense(row, 0n)),
-        receivedUnits: parts.reduce((sum, row) => sum + row.units, 0n),
-        exception: 'underpaid',
-        facts: { why: 'deadline_passed' },
-      });
-      assert(advanced.outcome === 'advanced', `order ${order.id} takes the parts that came`);
-      const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-      for (const row of parts)
-        await depositStore.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: row.units });
+      const facts = { why: 'deadline_passed' };
+      await applyDeposits(context, tx, order, wholly(parts), { now, exception: 'underpaid', facts });
       return undefined;
     }
   }

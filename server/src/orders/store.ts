@@ -1,88 +1,15 @@
 /**
- * SQL of orders, their counts, history and deposits.
+ * SQL that writes orders and reads one: creation, the change of state, and what is noted beside it.
+ *
+ * Not here: the row and its columns (row.ts), pages and counts (read/pages.store.ts), history (history.store.ts), deposits
+ * (deposits/store.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
-import type { Rate } from '../base/money.ts';
-import { type Policy, readPolicy } from '../partners/index.ts';
-import type { Fees } from '../quotes/index.ts';
 import { isFinal, type OrderState, STATES } from './machine.ts';
+import { ALL, type Direction, type OneRow, type Order, type OrderTerms, type RefundRequest, toOrder } from './row.ts';
 
-export type Direction = 'offramp' | 'onramp';
-
-/** An order as lists show it. Units are smallest units; the rate is whole fiat per one whole crypto. */
-export interface ListedOrder {
-  id: bigint;
-  partnerId: bigint;
-  customerId: string;
-  direction: Direction;
-  state: OrderState;
-  depositAsset: string;
-  depositUnits: bigint;
-  payoutAsset: string;
-  payoutUnits: bigint;
-  /** What was received into the order's account; null until then. */
-  receivedUnits: bigint | null;
-  /** How much of the received amount has been refunded. */
-  refundedUnits: bigint;
-  fees: Fees;
-  rate: Rate;
-  depositTarget: string;
-  paymentMethod: string;
-  fiatAccountId: bigint | null;
-  payoutAddress: string | null;
-  /** This and the next as stored (encrypted): `openOrders` decrypts them (index.ts). */
-  merchantReference: string | null;
-  /** The payer's own bank reference, as the customer claims; evidence for a person, never used for matching. */
-  payerReference: string | null;
-  exception: string | null;
-  failure: string | null;
-  payoutAttempt: number;
-  /** A person has reviewed it once; what is shown of that stays shown. */
-  wasHeld: boolean;
-  /** Its money is unclaimed, and is on the dormant account. */
-  dormant: boolean;
-  /** The rail has accepted a payout of this order. */
-  submittedPayout: boolean;
-  depositReference: string | null;
-  payoutReference: string | null;
-  expiresAt: Date;
-  createdAt: Date;
-  updatedAt: Date;
-}
-
-/** The whole row of an order, including its policy for unexpected money. */
-export interface Order extends ListedOrder {
-  customerSeq: bigint;
-  marketId: bigint;
-  quoteId: bigint | null;
-  grossUnits: bigint;
-  fiatAsset: string;
-  rateLockedUntil: Date;
-  depositRail: string;
-  depositIndex: bigint | null;
-  payoutRail: string;
-  /** Refund destination, as the customer named it: an address on its chain, or an account. */
-  refundAddress: string | null;
-  refundAccountId: bigint | null;
-  /** Who changed it after the order was created; null when the partner named it at creation. */
-  refundToBy: 'partner' | 'operator' | null;
-  /** Why all of it is to be refunded, until it is. */
-  refundRequest: RefundRequest | null;
-  refundAttempt: number;
-  /** The order whose late or second deposit this one was made from. */
-  follows: bigint | null;
-  /** When its state becomes overdue; null when nothing is awaited. */
-  waitsUntil: Date | null;
-  overdue: boolean;
-  /** When its money becomes dormant, once that was announced. */
-  dormantFrom: Date | null;
-  version: number;
-  policy: Policy;
-}
-
-/** The terms of an order's conversion: as quoted, or as quoted again. */
-export type OrderTerms = Pick<Order, 'depositUnits' | 'payoutUnits' | 'grossUnits' | 'fees' | 'rate' | 'quoteId'>;
+export type { Direction, ListedOrder, Order, OrderTerms, RefundRequest } from './row.ts';
 
 /** What can be noted on an order without changing its state; omitted fields stay. */
 export interface Noted {
@@ -93,181 +20,9 @@ export interface Noted {
   expiresAt?: Date;
 }
 
-/** Stored with the order from the request to the refund: the destination may take long to arrive. */
-export interface RefundRequest {
-  by: string;
-  why: string;
-  failure: 'amount' | 'name' | 'other';
-  /** Version of the hold that a person decided about by this request: a later hold needs another decision. */
-  decidedHold?: number;
-}
-
-export interface ListedRow {
-  id: bigint;
-  partner_id: bigint;
-  customer_id: string;
-  direction: Direction;
-  state: OrderState;
-  deposit_asset: string;
-  deposit_units: bigint;
-  payout_asset: string;
-  payout_units: bigint;
-  received_units: bigint | null;
-  refunded_units: bigint;
-  fee_operator: bigint;
-  fee_partner: bigint;
-  fee_rail: bigint;
-  fee_chain: bigint;
-  fee_tax: bigint;
-  rate_num: bigint;
-  rate_den: bigint;
-  deposit_target: string;
-  payment_method: string;
-  fiat_account_id: bigint | null;
-  payout_address: string | null;
-  merchant_reference: string | null;
-  payer_reference: string | null;
-  exception: string | null;
-  failure: string | null;
-  payout_attempt: number;
-  was_held: boolean;
-  dormant: boolean;
-  payout_submitted_at: Date | null;
-  deposit_reference: string | null;
-  payout_reference: string | null;
-  expires_at: Date;
-  created_at: Date;
-  updated_at: Date;
-}
-
-interface OneRow extends ListedRow {
-  customer_seq: bigint;
-  market_id: bigint;
-  quote_id: bigint | null;
-  gross_units: bigint;
-  fiat_asset: string;
-  rate_locked_until: Date;
-  deposit_rail: string;
-  deposit_index: bigint | null;
-  payout_rail: string;
-  refund_address: string | null;
-  refund_account_id: bigint | null;
-  refund_to_by: 'partner' | 'operator' | null;
-  refund_request: RefundRequest | null;
-  refund_attempt: number;
-  follows: bigint | null;
-  waits_until: Date | null;
-  overdue: boolean;
-  dormant_from: Date | null;
-  version: number;
-  policy: unknown;
-}
-
-export const toListed = (row: ListedRow): ListedOrder => ({
-  id: row.id,
-  partnerId: row.partner_id,
-  customerId: row.customer_id,
-  direction: row.direction,
-  state: row.state,
-  depositAsset: row.deposit_asset,
-  depositUnits: row.deposit_units,
-  payoutAsset: row.payout_asset,
-  payoutUnits: row.payout_units,
-  receivedUnits: row.received_units,
-  refundedUnits: row.refunded_units,
-  fees: {
-    operator: row.fee_operator,
-    partner: row.fee_partner,
-    rail: row.fee_rail,
-    chain: row.fee_chain,
-    tax: row.fee_tax,
-  },
-  rate: { num: row.rate_num, den: row.rate_den },
-  depositTarget: row.deposit_target,
-  paymentMethod: row.payment_method,
-  fiatAccountId: row.fiat_account_id,
-  payoutAddress: row.payout_address,
-  merchantReference: row.merchant_reference,
-  payerReference: row.payer_reference,
-  exception: row.exception,
-  failure: row.failure,
-  payoutAttempt: row.payout_attempt,
-  wasHeld: row.was_held,
-  dormant: row.dormant,
-  submittedPayout: row.payout_submitted_at !== null,
-  depositReference: row.deposit_reference,
-  payoutReference: row.payout_reference,
-  expiresAt: row.expires_at,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
-});
-
-const toOrder = (row: OneRow): Order => ({
-  ...toListed(row),
-  customerSeq: row.customer_seq,
-  marketId: row.market_id,
-  quoteId: row.quote_id,
-  grossUnits: row.gross_units,
-  fiatAsset: row.fiat_asset,
-  rateLockedUntil: row.rate_locked_until,
-  depositRail: row.deposit_rail,
-  depositIndex: row.deposit_index,
-  payoutRail: row.payout_rail,
-  refundAddress: row.refund_address,
-  refundAccountId: row.refund_account_id,
-  refundToBy: row.refund_to_by,
-  refundRequest: row.refund_request,
-  refundAttempt: row.refund_attempt,
-  follows: row.follows,
-  waitsUntil: row.waits_until,
-  dormantFrom: row.dormant_from,
-  overdue: row.overdue,
-  version: row.version,
-  policy: readPolicy(row.policy),
-});
-
-/** A page has fifty rows and more: columns that no list shows are not read. */
-export const COLUMNS = `id, partner_id, customer_id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, received_units,
-  refunded_units, fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den, deposit_target, payment_method,
-  fiat_account_id, payout_address, merchant_reference, payer_reference, exception, failure, payout_attempt, was_held, dormant,
-  payout_submitted_at, deposit_reference, payout_reference, expires_at, created_at, updated_at`;
-/** All columns, for one order. */
-const ALL = `${COLUMNS}, customer_seq, market_id, quote_id, gross_units, fiat_asset, rate_locked_until, deposit_rail,
-  deposit_index, payout_rail, refund_address, refund_account_id, refund_to_by, refund_request, refund_attempt, follows, waits_until, overdue,
-  dormant_from, version, policy`;
-
 /** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
-export const orderSql = {
+const SQL = {
   get: `select ${ALL} from orders where id = $1`,
-  count: `select count from order_counts where customer_id = $1 and direction = $2`,
-  /**
-   * A page is a range of the customer's dense sequence: page 50,000 costs what page 1 costs. The limit tells the planner how
-   * few rows that is: it assumes that position and customer are independent, and would read the whole table for the last page
-   * of the largest customer, because every customer's orders have small numbers.
-   */
-  page: `select ${COLUMNS} from orders
-          where customer_id = $1 and direction = $2
-            and customer_seq <= (select count from order_counts where customer_id = $1 and direction = $2) - $3::bigint
-          order by customer_seq desc limit $4`,
-  /** All of a partner's, or all in one fiat: each has its own dense sequence. */
-  countAll: `select count from order_lists where partner_id = $1 and direction = $2 and fiat_asset = $3`,
-  pageAll: `select ${COLUMNS} from orders
-             where partner_id = $1 and direction = $2 and partner_seq > $3 and partner_seq <= $4
-             order by partner_seq desc limit $4::bigint - $3::bigint`,
-  pageOfFiat: `select ${COLUMNS} from orders
-                where partner_id = $1 and direction = $2 and fiat_asset = $3 and fiat_seq > $4 and fiat_seq <= $5
-                order by fiat_seq desc limit $5::bigint - $4::bigint`,
-  /**
-   * The position from which orders are at least as recent as requested. Orders created in the same moments may have committed
-   * first.
-   */
-  since: `select min(seq) as seq from (
-            select partner_seq as seq from orders where partner_id = $1 and direction = $2 and created_at >= $3
-             order by created_at limit 100) as first`,
-  sinceOfFiat: `select min(seq) as seq from (
-            select fiat_seq as seq from orders
-             where partner_id = $1 and direction = $2 and fiat_asset = $3 and created_at >= $4
-             order by created_at limit 100) as first`,
   unpaid: `select coalesce(sum(case when deposit_asset = fiat_asset then deposit_units else gross_units end), 0) as units
              from orders where partner_id = $1 and fiat_asset = $2 and state in ('created', 'deposit_seen')
               and rate_locked_until > $3`,
@@ -347,17 +102,17 @@ export function insert(tx: Tx, order: Order): void {
 }
 
 export async function get(tx: Tx, id: bigint): Promise<Order | undefined> {
-  const row = await tx.row<OneRow>(orderSql.get, [id]);
+  const row = await tx.row<OneRow>(SQL.get, [id]);
   return row && toOrder(row);
 }
 
 export async function lock(tx: Tx, id: bigint): Promise<Order | undefined> {
-  const row = await tx.row<OneRow>(`${orderSql.get} for update`, [id]);
+  const row = await tx.row<OneRow>(`${SQL.get} for update`, [id]);
   return row && toOrder(row);
 }
 
 export async function lockByTarget(tx: Tx, rail: string, target: string): Promise<Order | undefined> {
-  const row = await tx.row<OneRow>(orderSql.byTarget, [rail, target]);
+  const row = await tx.row<OneRow>(SQL.byTarget, [rail, target]);
   return row && toOrder(row);
 }
 
@@ -509,7 +264,7 @@ export async function followersOf(tx: Tx, id: bigint): Promise<bigint[]> {
 
 /** Sum of a partner's unpaid orders in a fiat, in its units: promised at a locked rate. */
 export async function unpaidUnits(tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
-  const row = await tx.row<{ units: bigint }>(orderSql.unpaid, [input.partnerId, input.fiat, input.now]);
+  const row = await tx.row<{ units: bigint }>(SQL.unpaid, [input.partnerId, input.fiat, input.now]);
   return row?.units ?? 0n;
 }
 

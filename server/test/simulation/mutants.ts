@@ -163,7 +163,7 @@ const MUTANTS: readonly Mutant[] = [
         to: '$10, clock_timestamp())`',
       },
       {
-        file: 'src/rails/bank.ts',
+        file: 'src/rails/bank.lines.ts',
         from: 'if (there !== undefined) {',
         to: 'if (there !== undefined && there.asset !== asset) {',
       },
@@ -255,11 +255,11 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice', 'books', 'bug'],
     changes: [
       {
-        file: 'src/rails/bank.ts',
+        file: 'src/rails/bank.lines.ts',
         from: 'if (there !== undefined) {',
         to: 'if (there !== undefined && there.asset !== asset) {',
       },
-      { file: 'src/rails/bank.ts', from: 'if (!fresh) return;\n    for', to: 'for' },
+      { file: 'src/rails/bank.lines.ts', from: 'if (!fresh) return;\n  for', to: 'for' },
     ],
   },
   {
@@ -606,7 +606,7 @@ const MUTANTS: readonly Mutant[] = [
         to: '',
       },
       {
-        file: 'src/rails/bank.ts',
+        file: 'src/rails/bank.lost-time.ts',
         from: 'if (!isOlder) return await adapter.send(sending);',
         to: 'if (isOlder || !isOlder) return await adapter.send(sending);',
       },

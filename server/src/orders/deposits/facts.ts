@@ -14,11 +14,11 @@ import type { DepositFact } from '../../rails/rail.ts';
 import { advance, change } from '../advance.ts';
 import type { Context } from '../context.ts';
 import { type DepositTrouble, onExtra, placeDeposit, takeOfTooMuch } from '../decide.ts';
-import type { ReceivedPart } from '../entries.ts';
 import { clearsAtOf } from '../payouts/ready.ts';
 import { requestRefund } from '../refunds/request.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
+import { applyDeposits, wholly } from './apply.ts';
 import { isDust } from './dust.store.ts';
 import { endDebtBlock, isSameMoney, replaceLost, standingLoss } from './replace.ts';
 import type { DepositRow } from './store.ts';
@@ -71,25 +71,10 @@ export async function depositConfirmed(context: Context, tx: Tx, fact: DepositFa
       ? 'all'
       : takeOfTooMuch(order, earlierUnits + row.units, order.policy.overpaid, await mostFor(tx, order));
   const excessUnits = tooMuch === 'all' ? 0n : decision.excessUnits;
-  const parts: ReceivedPart[] = [
-    ...earlier.map((one) => receivedFromSuspense(one, 0n)),
-    {
-      from: custodyOf(context, row),
-      toOrderUnits: row.units - excessUnits,
-      excessUnits,
-      suspense: chart.suspense(row.rail, row.asset),
-    },
-  ];
-  // Before the transition that announces them: the event is built from these rows.
-  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-  for (const one of [...earlier, row]) {
-    const takenUnits = one === row ? one.units - excessUnits : one.units;
-    await depositStore.changeDeposit(tx, one.id, { state: 'applied', bookedTo, confirmedAt: now, takenUnits });
-  }
-  const advanced = await advance(context, tx, order, 'deposit_confirmed', {
+  const taken = [...wholly(earlier), { row, units: row.units - excessUnits, from: custodyOf(context, row) }];
+  const advanced = await applyDeposits(context, tx, order, taken, {
     now,
-    parts,
-    receivedUnits: earlierUnits + row.units - excessUnits,
+    confirmedAt: now,
     // The deposit's id: reconciliation uses it to find the outside transaction behind the entry.
     facts: { deposit: String(row.id), reference: fact.reference, units: String(row.units), ...fact.facts },
     depositReference: fact.reference,
@@ -99,23 +84,12 @@ export async function depositConfirmed(context: Context, tx: Tx, fact: DepositFa
         ? { exception: 'paid_in_parts' }
         : {}),
   });
-  assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it waits for`);
-  if (excessUnits === 0n) return;
-  await openCase(tx, {
-    kind: 'overpaid',
-    subject: `deposit:${row.id}`,
-    orderId: order.id,
-    partnerId: order.partnerId,
-    reason: 'more was deposited than asked; the rest is in suspense',
-    facts: { units: String(excessUnits), asset: row.asset },
-    now,
-  });
-  if (tooMuch === 'refund_excess')
+  if (excessUnits > 0n && tooMuch === 'refund_excess')
     await requestRefund(context, tx, {
       depositId: row.id,
       units: excessUnits,
       why: 'overpaid',
-      order: advanced.order,
+      order: advanced,
       now,
     });
 }
@@ -161,12 +135,6 @@ export async function clearDeposit(context: Context, tx: Tx, id: bigint): Promis
   if (row?.state !== 'seen') return undefined;
   await depositConfirmed(context, tx, { rail, externalId, asset, units, target, reference, facts });
   return undefined;
-}
-
-/** A part already booked to suspense that now moves to its order. */
-export function receivedFromSuspense(row: DepositRow, excessUnits: bigint): ReceivedPart {
-  const suspense = chart.suspense(row.rail, row.asset);
-  return { from: suspense, toOrderUnits: row.units, excessUnits, suspense };
 }
 
 const isChain = (context: Context, { rail }: { rail: string }): boolean => context.rails.get(rail)?.kind === 'chain';

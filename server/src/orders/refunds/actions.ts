@@ -4,14 +4,13 @@
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
-import { closeCases, openCase } from '../../compliance/index.ts';
-import { chart } from '../../ledger/index.ts';
+import { closeCases } from '../../compliance/index.ts';
 import type { Context } from '../actions.ts';
-import { advance, change } from '../advance.ts';
+import { change } from '../advance.ts';
 import type { Action, GateContext, RefundTo } from '../context.ts';
 import { placeDeposit } from '../decide.ts';
+import { applyDeposits, wholly } from '../deposits/apply.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
-import { receivedFromSuspense } from '../deposits/facts.ts';
 import { requireNotHeldDeposit } from '../deposits/held.ts';
 import { replaceLost, standingLoss, unfit } from '../deposits/replace.ts';
 import * as depositStore from '../deposits/store.ts';
@@ -239,31 +238,11 @@ export async function assignDeposit(
     return await change(tx, order, { exception: 'underpaid', depositReference: row.reference, now });
   }
   assert(placed.outcome === 'complete', `deposit ${row.id} fits order ${order.id}`);
-  const part = { ...receivedFromSuspense(row, 0n), toOrderUnits: row.units - placed.excessUnits };
-  const advanced = await advance(context, tx, order, 'deposit_confirmed', {
+  const taken = [...wholly(earlier), { row, units: row.units - placed.excessUnits }];
+  return await applyDeposits(context, tx, order, taken, {
     now,
-    parts: [...earlier.map((one) => receivedFromSuspense(one, 0n)), part],
-    receivedUnits: order.depositUnits,
     facts,
     depositReference: row.reference,
     ...(placed.excessUnits > 0n ? { exception: 'overpaid' } : {}),
   });
-  assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it waits for`);
-  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-  for (const one of [...earlier, row]) {
-    const takenUnits = one === row ? part.toOrderUnits : one.units;
-    await depositStore.changeDeposit(tx, one.id, { state: 'applied', bookedTo, takenUnits });
-  }
-  if (placed.excessUnits > 0n) {
-    await openCase(tx, {
-      kind: 'overpaid',
-      subject: `deposit:${row.id}`,
-      orderId: order.id,
-      partnerId: order.partnerId,
-      reason: 'more was deposited than asked; the rest is in suspense',
-      facts: { units: String(placed.excessUnits), asset: row.asset },
-      now,
-    });
-  }
-  return advanced.order;
 }

@@ -156,7 +156,7 @@ function openReader(account: ManualAccount, decimals: number) {
 
   function leaf(path: string, said: string, into: Statement): void {
     if (path === '') {
-      read.push(finish(into));
+      read.push(finish(into, read.length + 1, { account, decimals }));
       statement = undefined;
     } else if (path === '/Bal') {
       if (balance !== undefined) into.balances.push(balance);
@@ -179,49 +179,6 @@ function openReader(account: ManualAccount, decimals: number) {
     else STATEMENT_LEAVES[path]?.(into, said, currency);
   }
 
-  function finish(done: Statement): ReadStatement {
-    const which = `statement ${read.length + 1}`;
-    const ours = [account.iban, account.accountNumber].filter(Boolean).map(plainAccount);
-    if (!done.accounts.some((one) => ours.includes(plainAccount(one))))
-      throw refuseFile(`The account of ${which} is another one.`);
-    if (done.currency !== '' && done.currency !== account.currency)
-      throw refuseFile(`The account of ${which} is not in ${account.currency}.`);
-    const days = done.lines.map(({ bookedOn }) => bookedOn).toSorted();
-    const ends = done.balances
-      .map(({ day }) => day ?? '')
-      .filter(isDay)
-      .toSorted();
-    const [first, last] = [
-      [done.from, days[0], ends[0]].find(isADay),
-      [done.to, ends.at(-1), days.at(-1)].find(isADay),
-    ];
-    if (first === undefined || last === undefined) throw refuseFile(`There is no day in ${which}.`);
-    const result: ReadStatement = {
-      id: done.id.slice(0, LONGEST_TEXT),
-      sequence: /^\d{1,18}$/.test(done.sequence) ? BigInt(done.sequence) : null,
-      from: [first, days[0] ?? first].toSorted()[0] ?? first,
-      to: [last, days.at(-1) ?? last].toSorted().at(-1) ?? last,
-      opening: balanceOf(done.balances, ['OPBD', 'PRCD'], (all) => all[0], which),
-      closing: balanceOf(done.balances, ['CLBD'], (all) => all.at(-1), which),
-      lines: done.lines,
-    };
-    addsUp(result, which);
-    return result;
-  }
-
-  /** A page in the middle begins or ends with an interim balance (ITBD). */
-  function balanceOf(
-    all: readonly Balance[],
-    kinds: readonly string[],
-    interim: (all: readonly Balance[]) => Balance | undefined,
-    which: string,
-  ): bigint {
-    const found =
-      all.find(({ kind }) => kinds.includes(kind ?? '')) ?? interim(all.filter(({ kind }) => kind === 'ITBD'));
-    if (found === undefined) throw refuseFile(`An opening or closing balance is missing in ${which}.`);
-    return signed(found, { account, decimals, where: `A balance of ${which}` });
-  }
-
   return {
     open,
     text: addText,
@@ -240,6 +197,53 @@ interface Context {
   account: ManualAccount;
   decimals: number;
   where: string;
+}
+
+/** A statement that is read to its end. @param number of the statement in its file, from 1 */
+function finish(
+  done: Statement,
+  number: number,
+  { account, decimals }: Pick<Context, 'account' | 'decimals'>,
+): ReadStatement {
+  const which = `statement ${number}`;
+  const context = { account, decimals, where: `A balance of ${which}` };
+  const ours = [account.iban, account.accountNumber].filter(Boolean).map(plainAccount);
+  if (!done.accounts.some((one) => ours.includes(plainAccount(one))))
+    throw refuseFile(`The account of ${which} is another one.`);
+  if (done.currency !== '' && done.currency !== account.currency)
+    throw refuseFile(`The account of ${which} is not in ${account.currency}.`);
+  const days = done.lines.map(({ bookedOn }) => bookedOn).toSorted();
+  const ends = done.balances
+    .map(({ day }) => day ?? '')
+    .filter(isDay)
+    .toSorted();
+  const [first, last] = [[done.from, days[0], ends[0]].find(isADay), [done.to, ends.at(-1), days.at(-1)].find(isADay)];
+  if (first === undefined || last === undefined) throw refuseFile(`There is no day in ${which}.`);
+  const result: ReadStatement = {
+    id: done.id.slice(0, LONGEST_TEXT),
+    sequence: /^\d{1,18}$/.test(done.sequence) ? BigInt(done.sequence) : null,
+    from: [first, days[0] ?? first].toSorted()[0] ?? first,
+    to: [last, days.at(-1) ?? last].toSorted().at(-1) ?? last,
+    opening: balanceOf(done.balances, ['OPBD', 'PRCD'], (all) => all[0], which, context),
+    closing: balanceOf(done.balances, ['CLBD'], (all) => all.at(-1), which, context),
+    lines: done.lines,
+  };
+  addsUp(result, which);
+  return result;
+}
+
+/** A page in the middle begins or ends with an interim balance (ITBD). */
+function balanceOf(
+  all: readonly Balance[],
+  kinds: readonly string[],
+  interim: (all: readonly Balance[]) => Balance | undefined,
+  which: string,
+  context: Context,
+): bigint {
+  const found =
+    all.find(({ kind }) => kinds.includes(kind ?? '')) ?? interim(all.filter(({ kind }) => kind === 'ITBD'));
+  if (found === undefined) throw refuseFile(`An opening or closing balance is missing in ${which}.`);
+  return signed(found, context);
 }
 
 /** @throws Refusal when the amount is not exact in the asset, or in another currency */

@@ -13,26 +13,38 @@
  *
  * What these functions return contains no personal data, except `file`: its bytes go to authorised people and into no log.
  * The protocol in front authorises the caller, and records the caller in the same transaction.
+ *
+ * Here: the contract, and what statements are asked for. Files are in desk.files.ts.
  */
-import { createHash } from 'node:crypto';
 import type { Tx } from '../../base/db.ts';
-import { assert, Refusal } from '../../base/errors.ts';
-import { enqueue } from '../../base/jobs.ts';
 import type { AssetCode } from '../../base/money.ts';
-import { openTyped } from '../../base/typed.ts';
-import type { BankContext } from '../bank.ts';
-import { type Gate, payoutByKey } from '../payouts.ts';
 import { missing } from './continuity.ts';
 import { type Chunks, refuseFile } from './decode.ts';
-import { batchName, FILE_TYPES, writeFile } from './files.ts';
+import {
+  accountOf,
+  batch,
+  closeBatch,
+  confirmRestore,
+  type Desk,
+  type DeskContext,
+  file,
+  lookAgain,
+  MOST_PAYOUTS,
+  next,
+  requireMayLeave,
+  stillWaiting,
+  takeOff,
+  unconfirmed,
+  withdrawBatch,
+} from './desk.files.ts';
 import { type Imported, type NewLines, newLinesOf, readStatement, takenSoFar, takeStatement } from './import.ts';
 import { type ReadFile } from './lines.ts';
-import type { PayeeDetails } from './payee.ts';
 import type { StatementPreview } from './preview.ts';
-import type { FileFormat, ManualAccount, ManualBankSettings } from './settings.ts';
+import type { FileFormat, ManualBankSettings } from './settings.ts';
 import * as statementStore from './statements.store.ts';
 import * as store from './store.ts';
 
+export { type DeskContext, detailsPlace, unlist } from './desk.files.ts';
 export type { Imported } from './import.ts';
 export type { ReadFile } from './lines.ts';
 export type { ImportRow, StatementRow } from './statements.store.ts';
@@ -41,8 +53,6 @@ export type { BatchPayout, BatchRow, Listed } from './store.ts';
 const DAY_MS = 86_400_000;
 /** A weekend and a week of holidays: a bank dates a booking to its next business day. */
 const MOST_AHEAD_DAYS = 14;
-
-export type DeskContext = BankContext & { gate: Gate };
 
 export interface ManualDesk {
   /** The rail it belongs to. */
@@ -152,309 +162,43 @@ export interface ManualDesk {
   missing(tx: Tx, asset: AssetCode): Promise<bigint | null>;
 }
 
-const MOST_PAYOUTS = 1_000;
 const MOST_ROWS = 200;
-const SHORTEST_STATEMENT = 10;
-const LONGEST_STATEMENT = 500;
-
-/** Items named in an error sentence. */
-const MOST_NAMED = 20;
-const named = (stays: readonly { key: string; why: string }[]): string =>
-  stays
-    .slice(0, MOST_NAMED)
-    .map(({ key, why }) => `${key} (${why})`)
-    .concat(stays.length > MOST_NAMED ? [`and ${stays.length - MOST_NAMED} more`] : [])
-    .join(', ');
-
-const withWhy = (key: string, why: string | null | undefined): { key: string; why: string }[] =>
-  why === null || why === undefined ? [] : [{ key, why }];
-
-const sumOf = (payouts: readonly { key: string; units: bigint }[]): { keys: string[]; units: bigint } => ({
-  keys: payouts.map(({ key }) => key),
-  units: payouts.reduce((sum, { units }) => sum + units, 0n),
-});
-
-const nothingLeaves = (stays: readonly { key: string; why: string }[]): Refusal =>
-  refuse(
-    stays.length === 0
-      ? 'No payout waits for a file.'
-      : `None of the ${stays.length} payouts that wait may leave now: ${named(stays)}.`,
-  );
-
-/** @throws Refusal 'batch_refused' when the file would differ from the one that was reviewed */
-function requireAllOf(
-  shown: readonly string[],
-  chosen: readonly { key: string }[],
-  stays: readonly { key: string; why: string }[],
-): void {
-  const there = new Set(chosen.map(({ key }) => key));
-  const missing = [...new Set(shown)]
-    .filter((key) => !there.has(key))
-    .map((key) => ({ key, why: stays.find((one) => one.key === key)?.why ?? 'it does not wait for a file any more' }));
-  if (missing.length === 0) return;
-  const which = missing.length === 1 ? 'Payout' : 'Payouts';
-  throw refuse(
-    `${which} ${named(missing)} cannot be in this file any more. Nothing was closed: look at the list again.`,
-  );
-}
-
-const refuse = (why: string): Refusal => new Refusal('batch_refused', { why });
-const malformed = (field: string, rule: string): Refusal =>
-  new Refusal('malformed_field', { fields: { [field]: rule } });
-
-export const detailsPlace = (rail: string, key: string): string => `manual_payouts.details:${rail}:${key}`;
-const filePlace = (rail: string, id: bigint): string => `manual_batches.content:${rail}:${id}`;
 
 /** Without previews: index.ts adds them. */
 export function openDesk(
   settings: ManualBankSettings,
   context: DeskContext,
 ): Omit<ManualDesk, 'preview' | 'previewFile'> {
-  const { vault, clock, log } = context;
-  const rail = settings.code;
-
-  function accountOf(asset: AssetCode): ManualAccount {
-    const account = settings.accounts.find((one) => one.asset === asset);
-    if (account === undefined) throw malformed('asset', 'must be an asset that this bank has an account in');
-    return account;
-  }
-
-  /** The gate's answer for payouts now: null for one that may leave, else what holds it back, in words. */
-  async function kept(tx: Tx, keys: readonly string[]): Promise<Map<string, string | null>> {
-    const answers = new Map<string, string | null>();
-    for (const key of keys.toSorted()) {
-      const payout = await payoutByKey(tx, rail, key);
-      const answer = payout === undefined ? undefined : await context.gate(tx, payout);
-      answers.set(key, answer === undefined ? 'no such payout' : answer.outcome === 'pay' ? null : answer.why);
-    }
-    return answers;
-  }
-
-  async function there(tx: Tx, id: bigint): Promise<store.BatchRow> {
-    const batch = await store.readBatch(tx, rail, id);
-    if (batch === undefined) throw refuse('There is no such file.');
-    return batch;
-  }
-
-  const openOf = async (tx: Tx, id: bigint): Promise<string[]> =>
-    (await store.payoutsOfBatch(tx, id))
-      .filter(({ state }) => state === 'submitted' || state === 'unknown')
-      .map(({ key }) => key);
-
-  /** Handing a file out is our last moment of control, so each of its payouts passes the gate as if it were submitted now. */
-  async function mayLeave(tx: Tx, id: bigint): Promise<store.BatchRow> {
-    const batch = await there(tx, id);
-    if (batch.withdrawnAt !== null) throw refuse('The file was withdrawn: it must not be uploaded.');
-    const stays = [...(await kept(tx, await openOf(tx, id)))].flatMap(([key, why]) =>
-      why === null ? [] : [{ key, why }],
-    );
-    const held = stays.filter(({ why }) => why.startsWith('held: '));
-    const waits = stays.filter((one) => !held.includes(one));
-    if (stays.length > 0)
-      throw refuse(
-        [
-          held.length > 0 &&
-            `${held.length} of its payouts may not leave any more: ${named(held)}. Withdraw the file if it was not uploaded.`,
-          waits.length > 0 &&
-            `${waits.length} of its payouts may not leave yet: ${named(waits)}. Ask again when that is over.`,
-        ]
-          .filter((said) => said !== false)
-          .join(' '),
-      );
-    return batch;
-  }
-
-  /** A file closed after the backup may be at the bank, while its payouts wait here as if it had never existed. */
-  async function unlessRestored(tx: Tx): Promise<void> {
-    const at = await store.unconfirmedRestore(tx, rail);
-    if (at !== undefined)
-      throw refuse(
-        `The database was put back at ${at.toISOString()}. Two operators must first confirm that the statements taken in show every file uploaded before (bank confirm-restore).`,
-      );
-  }
-
+  const { code: rail } = settings;
+  const desk: Desk = { settings, context, rail };
   return {
     code: rail,
     accounts: () =>
       settings.accounts.map(({ asset, currency, bank, payoutFile, csv }) => ({
-        asset,
-        currency,
-        bank,
-        payoutFile,
+        ...{ asset, currency, bank, payoutFile },
         csvStatements: csv !== undefined,
       })),
 
     waiting: (tx, asset) => store.waiting(tx, rail, asset, MOST_PAYOUTS),
-
-    async takeOff(tx, key) {
-      const listed = await store.readListed(tx, rail, key);
-      if (listed === undefined) throw refuse('There is no such payout on the list.');
-      if (!(await unlist(tx, rail, key, { why: 'taken_off_list', now: clock.now() })))
-        throw refuse(`It is in file ${(await store.readListed(tx, rail, key))?.batchId}.`);
-      enqueue(tx, { kind: 'send_payout', subject: key, dueAt: clock.now() });
-    },
-
-    async next(tx, { asset, until }) {
-      accountOf(asset);
-      await store.lockRail(tx, rail);
-      await unlessRestored(tx);
-      const listed = (await store.waitingUntil(tx, rail, asset, { until, most: MOST_PAYOUTS })).filter(
-        ({ ended }) => !ended,
-      );
-      const answers = await kept(
-        tx,
-        listed.map(({ key }) => key),
-      );
-      const stays = listed.flatMap(({ key }) => withWhy(key, answers.get(key)));
-      if (stays.length === listed.length) throw nothingLeaves(stays);
-      return sumOf(listed.filter(({ key }) => answers.get(key) === null));
-    },
-
-    async stillWaiting(tx, { asset, keys }) {
-      accountOf(asset);
-      await store.lockRail(tx, rail);
-      const listed = await store.waitingOf(tx, rail, asset, keys);
-      return sumOf(listed.filter(({ ended }) => !ended));
-    },
-
-    async closeBatch(tx, { asset, by, keys: shown }) {
-      const account = accountOf(asset);
-      await store.lockRail(tx, rail);
-      await unlessRestored(tx);
-      const decimals = await store.decimalsOf(tx, asset);
-      assert(decimals !== undefined, `the asset ${asset} of ${rail} is known`);
-      const now = clock.now();
-      // The gate locks orders, and an order is locked before any row of its payout, including its row on this list.
-      const waits = (await store.waiting(tx, rail, asset, MOST_PAYOUTS)).map(({ key }) => key);
-      const leftOut = await kept(tx, [...new Set([...waits, ...(shown ?? [])])]);
-      const listed = await store.lockWaitingOf(tx, rail, asset, [...leftOut.keys()]);
-      // A payout that ended in another way must not be paid through this file.
-      const over = listed.filter(({ ended }) => ended).map(({ key }) => key);
-      if (over.length > 0) await store.markRejected(tx, rail, over, 'over_before_it_was_in_a_file', now);
-      const isAsked = (key: string) => shown?.includes(key) ?? true;
-      const chosen = listed.filter(({ key, ended }) => !ended && leftOut.get(key) === null && isAsked(key));
-      const stays = listed.flatMap(({ key, ended }) => (ended ? [] : withWhy(key, leftOut.get(key))));
-      if (chosen.length === 0 && shown === undefined) throw nothingLeaves(stays);
-      if (shown !== undefined) requireAllOf(shown, chosen, stays);
-      // The payout engine holds or releases what stays, in its own transaction.
-      for (const { key } of stays) enqueue(tx, { kind: 'send_payout', subject: key, dueAt: now });
-      const id = await store.nextBatchId(tx);
-      const text = writeFile(account.payoutFile, {
-        id,
-        closedAt: now,
-        account,
-        decimals,
-        payouts: chosen.map(({ key, endToEnd, units, details }) => ({
-          endToEnd,
-          units,
-          payee: JSON.parse(vault.decrypt(details, detailsPlace(rail, key))) as PayeeDetails,
-        })),
-      });
-      const batch = await store.insertBatch(tx, rail, {
-        id,
-        asset,
-        format: account.payoutFile,
-        keys: chosen.map(({ key }) => key),
-        units: chosen.reduce((sum, { units }) => sum + units, 0n),
-        content: vault.encrypt(text, filePlace(rail, id)),
-        sha256: createHash('sha256').update(text).digest(),
-        closedAt: now,
-        closedBy: by,
-      });
-      log.info({ rail, batch: batch.id, payouts: batch.payouts }, 'payout file closed');
-      return { ...batch, leftOut: stays };
-    },
-
+    takeOff: (tx, key) => takeOff(desk, tx, key),
+    next: (tx, given) => next(desk, tx, given),
+    stillWaiting: (tx, given) => stillWaiting(desk, tx, given),
+    closeBatch: (tx, given) => closeBatch(desk, tx, given),
     batches: (tx) => store.batches(tx, rail, MOST_ROWS),
+    batch: (tx, id) => batch(desk, tx, id),
+    file: (tx, id) => file(desk, tx, id),
+    requireMayLeave: (tx, id) => requireMayLeave(desk, tx, id),
+    lookAgain: (tx, of) => lookAgain(desk, tx, of),
+    withdrawBatch: (tx, id, given) => withdrawBatch(desk, tx, id, given),
 
-    async batch(tx, id) {
-      return { ...(await there(tx, id)), list: await store.payoutsOfBatch(tx, id) };
-    },
-
-    async file(tx, id) {
-      // Not while another operator withdraws it: the first one to commit wins.
-      await store.lockRail(tx, rail);
-      await unlessRestored(tx);
-      const batch = await mayLeave(tx, id);
-      const content = await store.batchContent(tx, id);
-      assert(content !== undefined, `file ${id} has content`);
-      const bytes = Buffer.from(vault.decrypt(content, filePlace(rail, id)), 'utf8');
-      assert(createHash('sha256').update(bytes).digest('hex') === batch.sha256, `file ${id} is what was closed`);
-      log.info({ rail, batch: id }, 'payout file downloaded');
-      const { type, ending } = FILE_TYPES[batch.format];
-      return { name: `${batchName(id)}.${ending}`, type, bytes, sha256: batch.sha256 };
-    },
-
-    async requireMayLeave(tx, id) {
-      await store.lockRail(tx, rail);
-      await unlessRestored(tx);
-      await mayLeave(tx, id);
-    },
-    async lookAgain(tx, of) {
-      const keys =
-        'file' in of
-          ? await openOf(tx, of.file)
-          : (await store.waiting(tx, rail, of.asset, MOST_PAYOUTS)).map(({ key }) => key);
-      for (const key of keys) enqueue(tx, { kind: 'send_payout', subject: key, dueAt: clock.now() });
-    },
-
-    async withdrawBatch(tx, id, { by, statement }) {
-      const why = statement.trim();
-      const { length } = openTyped(vault, why);
-      if (length < SHORTEST_STATEMENT || length > LONGEST_STATEMENT)
-        throw malformed(
-          'statement',
-          `must say in ${SHORTEST_STATEMENT} to ${LONGEST_STATEMENT} characters how you know that the file was not uploaded`,
-        );
-      await store.lockRail(tx, rail);
-      const batch = await there(tx, id);
-      if (batch.withdrawnAt !== null) return batch;
-      if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being read: ask again in a moment.');
-      if ((await store.shownOfBatch(tx, rail, id)) > 0)
-        throw refuse('A statement shows payouts of this file: it was uploaded.');
-      const now = clock.now();
-      await store.markWithdrawn(tx, id, { by, why, now });
-      const keys = (await store.payoutsOfBatch(tx, id)).map(({ key }) => key);
-      await store.markRejected(tx, rail, keys, 'file_withdrawn', now);
-      // The payout engine asks for the status of each, and learns of the rejection.
-      for (const key of keys) enqueue(tx, { kind: 'send_payout', subject: key, dueAt: now });
-      log.warn({ rail, batch: id }, 'payout file withdrawn');
-      return await there(tx, id);
-    },
-
-    async unconfirmed(tx) {
-      const restoredAt = await store.unconfirmedRestore(tx, rail);
-      return restoredAt && { restoredAt, doubtful: await store.doubtful(tx, rail, restoredAt) };
-    },
-    async confirmRestore(tx, { by, why }) {
-      await store.lockRail(tx, rail);
-      const restoredAt = await store.unconfirmedRestore(tx, rail);
-      if (restoredAt === undefined) throw refuse('No restore waits to be confirmed.');
-      if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being read: ask again in a moment.');
-      await store.confirmRestore(tx, rail, { restoredAt, by, why, now: clock.now() });
-      log.warn({ rail }, 'payout files are closed again after a restore');
-    },
+    unconfirmed: (tx) => unconfirmed(desk, tx),
+    confirmRestore: (tx, given) => confirmRestore(desk, tx, given),
 
     readStatement: async ({ asset, bytes }) =>
-      await readStatement(context, rail, accountOf(asset), bytes instanceof Uint8Array ? [bytes] : bytes),
-    newOf: (tx, file) => newLinesOf(context, tx, file),
-    requireDated(file, reason) {
-      const last = file.statements
-        .flatMap(({ to, lines }) => [to, ...lines.map(({ bookedOn }) => bookedOn)])
-        .toSorted()
-        .at(-1);
-      // Somewhere on earth it is tomorrow already.
-      const tomorrow = new Date(clock.now().getTime() + DAY_MS).toISOString().slice(0, 10);
-      if (last === undefined || last <= tomorrow) return;
-      if (reason === undefined)
-        throw refuseFile(`The statement goes to ${last}, which has not come: say why with a reason.`);
-      // A stated reason may cover a bank that dates by the month's end, but not a wrong year.
-      if (last > new Date(clock.now().getTime() + MOST_AHEAD_DAYS * DAY_MS).toISOString().slice(0, 10))
-        throw refuseFile(
-          `The statement goes to ${last}: no reason allows more than ${MOST_AHEAD_DAYS} days that have not come.`,
-        );
-    },
-    takeStatement: (tx, { file, by }) => takeStatement(context, tx, file, by),
+      await readStatement(context, rail, accountOf(desk, asset), bytes instanceof Uint8Array ? [bytes] : bytes),
+    newOf: (tx, read) => newLinesOf(context, tx, read),
+    requireDated: (read, reason) => requireDated(context, read, reason),
+    takeStatement: (tx, { file: read, by }) => takeStatement(context, tx, read, by),
 
     imports: (tx) => statementStore.imports(tx, rail, MOST_ROWS),
     statements: (tx, asset, span) => statementStore.statementsOf(tx, rail, asset, span),
@@ -464,17 +208,22 @@ export function openDesk(
   };
 }
 
-/** Removes a payout from the list, if it is in no file yet. @returns whether it is off the list, now or before */
-export async function unlist(
-  tx: Tx,
-  rail: string,
-  key: string,
-  { why, now }: { why: string; now: Date },
-): Promise<boolean> {
-  const listed = await store.lockListed(tx, rail, key);
-  if (listed === undefined || listed.batchId !== null) return false;
-  if (listed.rejectedAt === null) await store.markRejected(tx, rail, [key], why, now);
-  return true;
+/** See `ManualDesk.requireDated`. */
+function requireDated({ clock }: DeskContext, file: ReadFile, reason: string | undefined): void {
+  const last = file.statements
+    .flatMap(({ to, lines }) => [to, ...lines.map(({ bookedOn }) => bookedOn)])
+    .toSorted()
+    .at(-1);
+  // Somewhere on earth it is tomorrow already.
+  const tomorrow = new Date(clock.now().getTime() + DAY_MS).toISOString().slice(0, 10);
+  if (last === undefined || last <= tomorrow) return;
+  if (reason === undefined)
+    throw refuseFile(`The statement goes to ${last}, which has not come: say why with a reason.`);
+  // A stated reason may cover a bank that dates by the month's end, but not a wrong year.
+  if (last > new Date(clock.now().getTime() + MOST_AHEAD_DAYS * DAY_MS).toISOString().slice(0, 10))
+    throw refuseFile(
+      `The statement goes to ${last}: no reason allows more than ${MOST_AHEAD_DAYS} days that have not come.`,
+    );
 }
 
 /** See `ManualDesk.missing`. */

@@ -8,7 +8,8 @@
 import type { Database, Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { openLog } from '../../base/log.ts';
-import { type BankAdapter, type BankContext, readerOf, type StatementLine } from '../bank.ts';
+import type { BankAdapter, BankContext, StatementLine } from '../bank.adapter.ts';
+import { takeLine } from '../bank.lines.ts';
 import type { RailFact } from '../rail.ts';
 import { newLinesOf, takeStatement } from './import.ts';
 import { type ReadFile } from './lines.ts';
@@ -85,12 +86,11 @@ export function previewStatement(
     const last = await statementStore.lastLine(tx, rail);
     const taken = await takeStatement(quiet, tx, file, 'preview');
     const rows = await statementStore.linesAfter(tx, rail, last, MOST_SHOWN);
-    const reader = readerOf(adapter, quiet);
     const lines: PreviewedLine[] = [];
     for (const row of rows) {
       facts.length = 0;
       const line = lineOf(row);
-      await reader(tx, line);
+      await takeLine({ adapter, context: quiet }, tx, line);
       const { asset, units, chargeUnits, direction, bookedOn: day } = row;
       lines.push({ day, direction, asset, units, chargeUnits, reference: line.reference, ...meaningOf(facts) });
     }

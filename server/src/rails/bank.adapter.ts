@@ -1,0 +1,118 @@
+/**
+ * The contract of a bank adapter: the calls of one bank, in the form in which the engine (bank.ts) wants them. An adapter keeps
+ * no state and retries nothing.
+ *
+ * How to add one: docs/adding-a-rail.md.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Vault } from '../base/crypto.ts';
+import type { Database, Tx } from '../base/db.ts';
+import type { Log } from '../base/log.ts';
+import type { AssetCode } from '../base/money.ts';
+import type { Payee, PayoutStatus, Rail, Report, Sending, Sent } from './rail.ts';
+import { findReference, makeReference } from './reference.ts';
+
+export interface BankAdapter {
+  /** The rail's code, such as `bank.simulated`. */
+  readonly code: string;
+  /**
+   * For how long the bank promises that two payment orders under one key are one payment, in milliseconds; 0 without such a
+   * promise, or if it states no duration. Never more than it states, and never Infinity. See Rail.deduplicatesForMs.
+   */
+  readonly deduplicatesForMs: number;
+  /** The currencies of the account in the bank's spelling, and our assets for them: `{ INR: 'inr' }`. */
+  readonly currencies: Readonly<Record<string, AssetCode>>;
+  /** For a bank that does not allow our references: its own way to make and find them. */
+  readonly references?: { make(index: bigint): string; find(text: string): string };
+
+  /** Our account in this currency, as shown to customers. */
+  payee(asset: AssetCode): Payee | undefined;
+
+  /**
+   * A page of the statement after a cursor, oldest first as far as the bank manages.
+   * @param cursor '' for the beginning, else the cursor of the previous page
+   * @throws Unavailable
+   */
+  statement(cursor: string): Promise<StatementPage>;
+  /** See Rail.send. One try without retries underneath: a client that retries by itself pays twice. */
+  send(sending: Sending): Promise<Sent>;
+  /** See Rail.status: `absent` only if the bank's answer proves it. */
+  status(key: string): Promise<PayoutStatus>;
+  /** @throws Unavailable */
+  balance(asset: AssetCode): Promise<bigint>;
+  /**
+   * For a bank whose statements people upload: whether they have confirmed that these show everything paid before the last
+   * restore. If absent, the statement must be read up to that time.
+   */
+  isShown?(tx: Tx): Promise<boolean>;
+}
+
+export interface StatementPage {
+  lines: readonly StatementLine[];
+  cursor: string;
+  more: boolean;
+  /**
+   * Up to which time these lines and earlier ones are complete, per asset of ours. Absent if the statement is current for all
+   * assets at the time of the call.
+   */
+  readTo?: Readonly<Record<AssetCode, Date>>;
+}
+
+export interface StatementLine {
+  /** The bank's own id of the line; the same however often it is shown. */
+  externalId: string;
+  direction: 'credit' | 'debit';
+  /** In the bank's spelling. */
+  currency: string;
+  /** Smallest units; null when the adapter could not read the amount. */
+  units: bigint | null;
+  /** What the bank charged in addition to a debit. */
+  chargeUnits?: bigint;
+  /** The bank's reference for display: a UTR, an end-to-end id. No names. */
+  reference: string;
+  /** When the bank booked it. With `bookedOn`, the beginning of that day, or of the value date if there is no other. */
+  bookedAt: Date;
+  /** The bank gives a day without a time, or not even the day of booking. */
+  bookedOn?: 'day' | 'unknown';
+  /** Debit: the key of its payout, as the bank carried it. */
+  key?: string;
+  /** Credit: the key of the returned payout, and the bank's reason code. */
+  returnOf?: { key: string; why: string };
+  /** A debit that recalls an earlier credit: that line's id, and why. */
+  recallOf?: { externalId: string; why: string };
+  /** Credit: the operator's own money, recognised by the adapter. */
+  funding?: boolean;
+  /** All free text: remittance text, name and account of the other party. Encrypted on arrival here. */
+  free: { text?: string; name?: string; account?: string };
+}
+
+/** A bank as an installation configures it; opening it gives a rail. */
+export interface Bank {
+  /** The rail's code. */
+  readonly code: string;
+  /** Our assets there, and the bank's name of each currency. */
+  readonly accounts: readonly { readonly asset: AssetCode; readonly currency: string }[];
+  open(context: BankContext): BankRail;
+}
+
+export interface BankContext {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  report: Report;
+  vault: Vault;
+  /** How often to read the statement without a wake-up, in milliseconds. */
+  pollMs?: number;
+  unreadAtMostMs?: number;
+}
+
+/** A bank as a rail. `wake` is for a webhook: it makes the next read due now, and trusts none of the webhook's content. */
+export type BankRail = Rail & { wake(tx: Tx): void };
+
+/** What every function of the engine works on. */
+export interface OpenBank {
+  readonly adapter: BankAdapter;
+  readonly context: BankContext;
+}
+
+export const referencesOf = ({ references }: BankAdapter) => references ?? { make: makeReference, find: findReference };

@@ -1,0 +1,70 @@
+/**
+ * The time that a restore has lost, at a bank: whether it may have paid what the restored books have not sent, and what it is
+ * asked before anything is sent.
+ *
+ * Its statement may have shown a payment before the payout was created again; such a debit is unexplained until the payout is
+ * there (bank.match.ts) or people decide about it.
+ */
+import type { Tx } from '../base/db.ts';
+import { lastRestore, msSinceLost, wasRestored } from './ahead.store.ts';
+import type { BankAdapter, OpenBank } from './bank.adapter.ts';
+import { attemptsLike, explainByKey } from './bank.match.ts';
+import { doubtfulDebits, readToOf } from './bank.store.ts';
+import { countsForMs } from './payouts.repeat.ts';
+import type { PaidPerhaps, Rail, Sending, Sent } from './rail.ts';
+
+/** See Rail.mayHavePaid. */
+export async function mayHavePaid(
+  adapter: BankAdapter,
+  tx: Tx,
+  { id, payoutAsset: asset, payoutUnits: units, createdAt, follows }: PaidPerhaps,
+): Promise<'unread' | 'undecided' | undefined> {
+  const restoredAt = await lastRestore(tx);
+  if (restoredAt === undefined) return undefined;
+  const followOn = follows === null ? undefined : { madeAt: createdAt };
+  const debits = await doubtfulDebits(tx, adapter.code, { asset, units, keys: `pay_${id}_`, followOn });
+  if (debits.length > 0) return 'undecided';
+  // A payout created since the restore has not been paid; that of a follow-on order may have been, by an order that is
+  // lost.
+  if (createdAt > restoredAt && followOn === undefined) return undefined;
+  const isShown =
+    adapter.isShown === undefined
+      ? ((await readToOf(tx, adapter.code, asset)) ?? new Date(0)) >= restoredAt
+      : await adapter.isShown(tx);
+  return isShown ? undefined : 'unread';
+}
+
+/** See Rail.doubtful. */
+export async function doubtful(
+  { code }: BankAdapter,
+  tx: Tx,
+  { key, asset, units, followOn }: Parameters<NonNullable<Rail['doubtful']>>[1],
+): Promise<string | undefined> {
+  if (!(await wasRestored(tx))) return undefined;
+  // The bank may have paid by another attempt at the same, which is lost: people say so first.
+  const keys = attemptsLike(key);
+  const lines = await doubtfulDebits(tx, code, { asset, units, keys, own: key, followOn });
+  const fitting =
+    followOn === undefined ? lines.filter((line) => line.key?.startsWith(keys) || line.units === units) : lines;
+  // A debit with exactly this key and amount settles the payout when it is sent.
+  if (fitting.filter((line) => line.key === key && line.units === units).length === 1) return undefined;
+  return fitting[0]?.externalId;
+}
+
+/**
+ * Sends a payout, unless its line was shown before the payout was created again. A bank that may not recognise the keys of the
+ * lost time is asked first.
+ */
+export async function sendOnce({ adapter, context }: OpenBank, sending: Sending): Promise<Sent> {
+  const { key } = sending;
+  const { paid, isOlder } = await context.db.asSystem(async (tx) => ({
+    paid: await explainByKey(tx, adapter.code, key, context.report),
+    isOlder: ((await msSinceLost(tx)) ?? -1) >= countsForMs(adapter.deduplicatesForMs),
+  }));
+  if (paid) return { outcome: 'submitted' };
+  if (!isOlder) return await adapter.send(sending);
+  const there = await adapter.status(key);
+  if (there.outcome === 'known')
+    return { outcome: 'submitted', ...(there.reference === undefined ? {} : { reference: there.reference }) };
+  return there.outcome === 'absent' ? await adapter.send(sending) : there;
+}

@@ -1,0 +1,117 @@
+/**
+ * Debits and payouts matched after the line was taken: by the payout's key when the payout is created again after a restore, or
+ * by people, who also decide which debits paid none of ours.
+ */
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { isMadeSince } from './ahead.store.ts';
+import { explainLine, lockDebit, lockUnexplained, markForeign, type UnexplainedLine } from './bank.store.ts';
+import { findPayout, notePaidUnits, payoutByKey, requireOtherAmount } from './payouts.ts';
+import type { FollowOn, Report } from './rail.ts';
+
+/** If the one debit with this payout's key and amount was shown before the payout existed, it settles the payout. */
+export async function explainByKey(tx: Tx, rail: string, key: string, report: Report): Promise<boolean> {
+  const payout = await payoutByKey(tx, rail, key);
+  if (payout === undefined || payout.endedAt !== null) return false;
+  const lines = (await lockUnexplained(tx, rail, { key })).filter(
+    (line) => line.asset === payout.asset && line.units === payout.units,
+  );
+  const [line] = lines;
+  if (line === undefined || lines.length > 1) return false;
+  await settleByLine(tx, rail, line, key, report);
+  return true;
+}
+
+/**
+ * Matches a debit booked as unexplained with this payout: reverses that booking, and settles the payout by the debit.
+ *
+ * @param input.otherAmount the debit carries the payout's key, or that of a lost attempt at the same, and another amount than the books
+ *        order now
+ * @throws Refusal 'does_not_fit' where the line is not there, is explained, or is of another amount
+ */
+export async function settlePayoutByLine(
+  tx: Tx,
+  input: {
+    rail: string;
+    key: string;
+    line: string;
+    otherAmount?: boolean | undefined;
+    followOn?: FollowOn | undefined;
+  },
+  report: Report,
+): Promise<void> {
+  const payout = await payoutByKey(tx, input.rail, input.key);
+  const [line] = await lockUnexplained(tx, input.rail, { externalId: input.line });
+  if (payout === undefined || line === undefined || line.asset !== payout.asset)
+    throw new Refusal('does_not_fit', { why: 'no unexplained debit of this name has its asset' });
+  if (payout.state === 'settled' || payout.state === 'returned')
+    throw new Refusal('does_not_fit', { why: `the payout is ${payout.state} by another movement` });
+  if (line.units !== payout.units) {
+    // The bank states the recipient in free text only. So the match is certain only if the debit carries the payout's own
+    // key, or that of a lost payout whose deposit has become another order.
+    const isMeant = line.key === payout.id || (await isLostAttempt(tx, line, payout.id));
+    if (!isMeant && !(await isOfLost(tx, line, input.followOn)))
+      throw new Refusal('does_not_fit', {
+        why: 'the debit is of another amount and does not carry the key of the payout',
+      });
+    requireOtherAmount(payout, line.units, input.otherAmount);
+    await notePaidUnits(tx, payout.id, line.units);
+  }
+  await settleByLine(tx, input.rail, line, input.key, report);
+}
+
+/** How the keys of all attempts at the same payout or refund begin. */
+export const attemptsLike = (key: string): string => key.replace(/[0-9]+$/, '');
+
+/** Whether a debit carries the key of an attempt at the same that these books do not have. */
+const isLostAttempt = async (tx: Tx, { key }: UnexplainedLine, payoutId: string): Promise<boolean> =>
+  key !== null && attemptsLike(key) === attemptsLike(payoutId) && (await findPayout(tx, key)) === undefined;
+
+/** Whether a debit may have paid a lost order that was made from the same deposit. */
+async function isOfLost(tx: Tx, { key }: UnexplainedLine, followOn: FollowOn | undefined): Promise<boolean> {
+  if (followOn === undefined || !(await isMadeSince(tx, followOn.madeAt))) return false;
+  return key === null || (key.startsWith('pay_') && (await findPayout(tx, key)) === undefined);
+}
+
+/** An unexplained debit, locked. @throws Refusal 'does_not_fit' */
+export async function lookDebit(tx: Tx, rail: string, externalId: string) {
+  const { key: _, ...debit } = await requireDebit(tx, rail, externalId);
+  return debit;
+}
+
+async function requireDebit(tx: Tx, rail: string, externalId: string) {
+  const debit = await lockDebit(tx, rail, externalId);
+  if (debit === undefined) throw new Refusal('does_not_fit', { why: 'this rail has no debit of this name' });
+  return debit;
+}
+
+/**
+ * Records people's decision that an unexplained debit paid no payout of ours: it holds no payout back any more.
+ *
+ * @throws Refusal 'does_not_fit' when it is explained, or was decided before, or carries the key of a payout that has not ended
+ */
+export async function declareForeign(tx: Tx, rail: string, externalId: string): Promise<void> {
+  const { meaning, key } = await requireDebit(tx, rail, externalId);
+  const payout = key === null || meaning !== 'unexplained' ? undefined : await payoutByKey(tx, rail, key);
+  if (payout?.endedAt === null)
+    throw new Refusal('does_not_fit', {
+      why: `it carries the key of ${payout.id}, which the bank does not pay again: settle that by it (payout settle-by)`,
+    });
+  if ((await markForeign(tx, rail, externalId)) === 0)
+    throw new Refusal('does_not_fit', {
+      why: meaning === 'unexplained' ? 'it was declared foreign before' : 'a payout of ours explains the debit',
+    });
+}
+
+async function settleByLine(tx: Tx, rail: string, line: UnexplainedLine, key: string, report: Report): Promise<void> {
+  await explainLine(tx, rail, line.externalId, key);
+  const { asset, chargeUnits } = line;
+  await report(tx, {
+    type: 'payout_settled',
+    rail,
+    key,
+    reference: line.externalId,
+    undoes: line.externalId,
+    ...(chargeUnits === 0n ? {} : { cost: { asset, units: chargeUnits } }),
+  });
+}

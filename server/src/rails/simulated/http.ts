@@ -1,0 +1,174 @@
+/**
+ * What the simulated bank answers over HTTP: its counter. The paths are in the header of bank.ts.
+ *
+ * An order is carried out under the lock of the books, and its answer is lost, late or a rejection as faults and magic
+ * account numbers say.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Clock, later } from '../../base/clock.ts';
+import type { Tx } from '../../base/db.ts';
+import { randomHex } from '../../base/ids.ts';
+import {
+  fault,
+  insertPayment,
+  isFirstCall,
+  type openBooks,
+  readBalance,
+  readByKey,
+  readLines,
+  readPending,
+  readSettings,
+} from './books.store.ts';
+import { magicOf } from './magic.ts';
+import type { FaultKind } from './types.ts';
+
+export interface Counter {
+  readonly books: Awaited<ReturnType<typeof openBooks>>;
+  readonly clock: Clock;
+  /** What a caller must send. */
+  readonly token: string;
+  /** A payment was accepted: what is due is looked for again. */
+  accepted(): void;
+}
+
+const SLOW_MS = 60_000;
+const LONGEST_BODY = 64 * 1024;
+
+const struck = ({ books }: Counter, kind: FaultKind) => books.read((tx) => fault(tx, kind));
+
+export async function answer(counter: Counter, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { books, token } = counter;
+  if (request.headers.authorization !== `Bearer ${token}`) return reply(response, 401, { error: 'unauthorized' });
+  const url = new URL(request.url ?? '/', 'http://bank');
+  const [, first, second] = url.pathname.split('/').map(decodeURIComponent);
+  if (request.method === 'POST' && first === 'payments' && second === undefined)
+    return await pay(counter, request, response);
+  if (request.method !== 'GET') return reply(response, 405, { error: 'method' });
+  if (first === 'payments' && second !== undefined) return await showPayment(counter, response, second);
+  if (first === 'statement') return await showStatement(counter, response, url.searchParams);
+  if (first === 'balance')
+    return reply(response, 200, { units: String(await books.read((tx) => readBalance(tx, second ?? ''))) });
+  return reply(response, 404, { error: 'path' });
+}
+
+async function pay(counter: Counter, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { books, clock } = counter;
+  const order = readOrder(await readBody(request));
+  if (order === undefined) return reply(response, 400, { error: 'malformed' });
+  const magic = magicOf(order.account, order.name);
+
+  const lostOnTheWay =
+    (magic === 'answer_lost_before_effect' && (await books.read((tx) => isFirstCall(tx, order.key)))) ||
+    (await struck(counter, 'lose_answer_before_effect'));
+  if (lostOnTheWay) return void response.socket?.destroy();
+  if (order.notAfter !== undefined && Date.now() > order.notAfter) return reply(response, 409, { error: 'too_late' });
+
+  const taken = await books.locked(async (tx) => {
+    const settings = await readSettings(tx);
+    const [same] = settings.deduplicatesForMs > 0 ? await readByKey(tx, order.key) : [];
+    if (same !== undefined) {
+      const agrees = same.units === order.units && same.currency === order.currency && same.account === order.account;
+      return agrees ? same : 'conflict';
+    }
+    const why = await refusal(tx, order, magic);
+    const returns = magic === 'returned' || (why === null && (await fault(tx, 'return_next')) !== undefined);
+    const payment = {
+      key: order.key,
+      currency: order.currency,
+      units: order.units,
+      account: order.account,
+      name: order.name,
+      state: why === null ? ('accepted' as const) : ('rejected' as const),
+      why,
+      returns,
+      reference: `UTR${randomHex(8).toUpperCase()}`,
+      dueAt: later(clock.now(), settings.settleMs + (magic === 'slow' ? SLOW_MS : 0)),
+    };
+    await insertPayment(tx, payment);
+    return payment;
+  });
+  counter.accepted();
+
+  if (magic === 'answer_lost_after_effect' || (await struck(counter, 'lose_answer_after_effect')))
+    return void response.socket?.destroy();
+  const delay = await struck(counter, 'delay_answer');
+  if (delay) await new Promise((wake) => setTimeout(wake, delay.delayMs));
+  if (taken === 'conflict') return reply(response, 409, { error: 'key_used_for_another' });
+  if (taken.state === 'rejected') return reply(response, 422, { error: 'rejected', why: taken.why });
+  return reply(response, 202, { reference: taken.reference });
+}
+
+async function showPayment(counter: Counter, response: ServerResponse, key: string): Promise<void> {
+  const { books } = counter;
+  if (await struck(counter, 'status_unavailable')) return reply(response, 503, { error: 'unavailable' });
+  const payments = await books.read((tx) => readByKey(tx, key));
+  const payment = payments.find(({ state }) => state !== 'rejected') ?? payments[0];
+  if (payment === undefined) return reply(response, 404, { proved: (await books.read(readSettings)).provesAbsence });
+  return reply(response, 200, { state: payment.state, reference: payment.reference, why: payment.why });
+}
+
+async function showStatement(counter: Counter, response: ServerResponse, query: URLSearchParams): Promise<void> {
+  const { books } = counter;
+  const twice = await struck(counter, 'statement_twice');
+  const after = twice ? 0n : BigInt(/^\d{1,18}$/.exec(query.get('after') ?? '')?.[0] ?? 0);
+  const limit = Math.min(Number(query.get('limit') ?? 50) || 50, 500);
+  const found = await books.read((tx) => readLines(tx, after, limit + 1));
+  const page = found.slice(0, limit);
+  const cursor = String(page.at(-1)?.seq ?? after);
+  let lines = page.map(({ shown }) => shown);
+  if (twice) lines = lines.flatMap((line) => [line, line]);
+  if (await struck(counter, 'statement_reordered')) lines.reverse();
+  return reply(response, 200, { lines, cursor, more: found.length > limit });
+}
+
+interface Order {
+  key: string;
+  units: bigint;
+  currency: string;
+  account: string;
+  name: string;
+  notAfter: number | undefined;
+}
+
+async function refusal(tx: Tx, order: Order, magic: ReturnType<typeof magicOf>): Promise<string | null> {
+  if (magic === 'rejected') return 'account_closed';
+  if (await fault(tx, 'refuse_next')) return 'refused_by_bank';
+  const free = (await readBalance(tx, order.currency)) - (await readPending(tx, order.currency));
+  return order.units > free ? 'insufficient_funds' : null;
+}
+
+function readOrder(body: unknown): Order | undefined {
+  const { key, units, currency, account, name, notAfter } = (body ?? {}) as Record<string, unknown>;
+  const texts = [key, units, currency, account].every(
+    (text) => typeof text === 'string' && text.length > 0 && text.length <= 140,
+  );
+  if (!texts || !/^[1-9]\d{0,40}$/.test(units as string)) return undefined;
+  return {
+    key: key as string,
+    units: BigInt(units as string),
+    currency: currency as string,
+    account: account as string,
+    name: typeof name === 'string' ? name.slice(0, 140) : '',
+    notAfter: typeof notAfter === 'string' ? Date.parse(notAfter) : undefined,
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > LONGEST_BODY) return undefined;
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+export function reply(response: ServerResponse, status: number, body: unknown): void {
+  const text = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length }).end(text);
+}
