@@ -214,7 +214,9 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
       if (customer.blocked) throw new Refusal('customer_blocked');
       // Only a phone that the customer has proved once gets a code for a destination.
       if (customer.loggedInAt === null) throw new Refusal('login_required');
-      const from_ = phoneCountsFrom(customer, { coolingOffMs: deps.coolingOffMs, now });
+      const from_ = await phoneCountsFrom(tx, {
+        ...{ customerId: customer.id, coolingOffMs: deps.coolingOffMs, now },
+      });
       if (from_ !== undefined) throw new Refusal('destination_waits', { usableAt: from_ });
       const { id } = await destinationById(tx, { customerId: customer.id, id: values.destination });
       if (deps.codes === undefined) throw new Unavailable('code sender', 'there is none');
