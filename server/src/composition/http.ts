@@ -3,6 +3,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { defined } from '../base/defined.ts';
 import type { Environment } from '../environment.ts';
 import { type EgressPolicy, type Sender } from '../events/index.ts';
 import { opsRoutes, startMetrics } from '../ops/index.ts';
@@ -11,6 +12,7 @@ import type { Partners } from '../partners/index.ts';
 import { callbacks } from '../protocols/callbacks/index.ts';
 import { checkout } from '../protocols/checkout/index.ts';
 import { operator } from '../protocols/operator/index.ts';
+import { v1 } from '../protocols/v1/index.ts';
 import { createServer, verificationWords, whitelabel } from '../protocols/whitelabel/index.ts';
 import { chainCost, type PriceSource } from '../quotes/index.ts';
 import { clearHalt, whyOff } from '../rails/chain.ts';
@@ -76,20 +78,31 @@ async function mountForCustomers(
   const { world, orders, partners, sources, verifier, outside, send, publicUrl } = served;
   // A protocol's request may need a chain whose node has not been started yet.
   const front = world.front?.(db) ?? db;
+  const networkIds = new Map(world.connections.evmChains.map(({ chain, chainId }) => [chain, Number(chainId)]));
   await app.register(
     whitelabel({
       ...{ db: front, vault, clock, log, partners, orders, publicUrl, send },
       sandbox: world.controls?.({ ...context, chains, prices: sources }),
       egress: outside,
-      networkIds: new Map(world.connections.evmChains.map(({ chain, chainId }) => [chain, Number(chainId)])),
+      networkIds,
       withdrawalFee: (market) =>
         db.asSystem((tx) => chainCost(tx, market, world.gasAtRest?.(market.crypto.chain ?? ''))),
     }),
   );
+  const codes = registry.codeSender(config);
+  const coolingOffMs = config.destinationCoolingOffS * 1_000;
+  await app.register(
+    v1({
+      ...{ db: front, vault, clock, log, partners, orders, context, publicUrl, coolingOffMs, networkIds },
+      egress: outside,
+      profile: config.profile,
+      ...defined({ codes }),
+    }),
+  );
   await app.register(
     checkout({
-      ...{ db: front, vault, clock, log, publicUrl, orders, verifier },
-      sender: registry.codeSender(config),
+      ...{ db: front, vault, clock, log, publicUrl, orders, verifier, coolingOffMs },
+      sender: codes,
       statusWord: (customer, partner) => verificationWords(customer, partner).status,
     }),
   );

@@ -39,6 +39,18 @@ export {
   updateContact,
 } from './customers.ts';
 export {
+  addAddress,
+  confirmDestination,
+  type Destination,
+  destinationById,
+  destinationsOf,
+  isUsable,
+  noteApiAccount,
+  noteConfirmedAccount,
+  phoneCountsFrom,
+  waitsUntil,
+} from './destinations.ts';
+export {
   comparePayer,
   customerName,
   type GivenDetails,
@@ -71,6 +83,6 @@ export {
   RETURN_FOR_MS,
   type ReturnLink,
 } from './links.ts';
-export { type Asking, checkCode, codeUnderWay, type Issued, issueCode, sendingFailed } from './login.ts';
+export { type Asking, CODE_FOR_MS, checkCode, codeUnderWay, type Issued, issueCode, sendingFailed } from './login.ts';
 export { REQUIREMENTS, type Requirement } from './requirements.ts';
 export { forgetLogin, recordFinding, recordLogin, recordVerification, requireTrading } from './verification.ts';

@@ -95,7 +95,8 @@ export const sql = {
   byId: `select ${CUSTOMER} from customers where id = $1`,
   updateContact: `update customers set phone = coalesce($2, phone), phone_index = coalesce($3, phone_index),
       email = coalesce($4, email), updated_at = $5,
-      login_epoch = login_epoch + case when $3::bytea is not null and phone_index is distinct from $3 then 1 else 0 end
+      login_epoch = login_epoch + case when $3::bytea is not null and phone_index is distinct from $3 then 1 else 0 end,
+      phone_changed_at = case when $3::bytea is not null and phone_index is distinct from $3 then $5 else phone_changed_at end
     where id = $1`,
   contact: 'select phone, email from customers where id = $1',
   // The previous level is stored only when the level changes, and both are computed from the current row.

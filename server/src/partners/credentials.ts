@@ -10,6 +10,7 @@
  *
  * Not here: checking a signature, a scope or an address (done where requests are read).
  */
+import { createHmac } from 'node:crypto';
 import { type Clock, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -32,6 +33,10 @@ export interface Credential {
   readonly secrets: readonly string[];
   /** Networks it may be used from, as CIDR text; an empty list means any. */
   readonly addresses: readonly string[];
+  /** The dated version of the API that answers it; null until it is pinned. */
+  readonly apiVersion: string | null;
+  /** The operator lets it write in production without a signature. */
+  readonly unsignedWrites: boolean;
 }
 
 export interface Partners {
@@ -50,6 +55,8 @@ export interface Partners {
    * using it.
    */
   noteUse(apiKey: string): Promise<void>;
+  /** Stores the version that answers this key from now on, unless it has one. */
+  pinVersion(apiKey: string, version: string): Promise<void>;
 }
 
 /** How long a changed or revoked key may still be treated as before. */
@@ -105,6 +112,9 @@ export function openPartners({ db, vault, clock }: { db: Database; vault: Vault;
       if (noted.size > MOST_NOTED) noted.delete(noted.keys().next().value ?? apiKey);
       await db.asSystem((tx) => noteUse(tx, apiKey, now, later(now, -NOTE_USE_EVERY_MS)));
     },
+    async pinVersion(apiKey, version) {
+      await db.asSystem((tx) => tx.run(sql.pinVersion, [apiKey, version]));
+    },
   };
 }
 
@@ -112,7 +122,10 @@ function credentialAt({ row, partner, secret, nextSecret }: Known, now: Date): C
   if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return undefined;
   const rotating = row.next_until !== null && now < row.next_until;
   const secrets = nextSecret === undefined ? [secret] : rotating ? [secret, nextSecret] : [nextSecret];
-  return { key: row.key, partner, scopes: row.scopes as Scope[], secrets, addresses: row.addresses };
+  return {
+    ...{ key: row.key, partner, scopes: row.scopes as Scope[], secrets, addresses: row.addresses },
+    ...{ apiVersion: row.api_version, unsignedWrites: row.unsigned_writes },
+  };
 }
 
 /**
@@ -130,6 +143,17 @@ export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Dat
   return credentialAt({ row, partner: partnerOf(row), secret: open(row.secret), nextSecret }, now)?.secrets ?? [];
 }
 
+/**
+ * The bearer token of a key: derived from its secret, and not the secret, so that what a bearer sends does not suffice to sign. It ends
+ * with the secret.
+ */
+export const bearerToken = (apiKey: string, secret: string): string =>
+  `${apiKey}.${createHmac('sha256', secret).update(`cloverleaf bearer ${apiKey}`).digest('base64url')}`;
+
+/** Lets a key write in production without a signature, or no longer. */
+export const setUnsignedWrites = (tx: Tx, key: string, allowed: boolean): Promise<number> =>
+  tx.run(sql.setUnsignedWrites, [key, allowed]);
+
 /** How long a secret waits to be collected. */
 const COLLECTED_WITHIN_MS = 24 * 3_600_000;
 
@@ -138,7 +162,7 @@ const waiting = (name: string | undefined, now: Date) =>
   name === undefined ? [null, null] : [name, later(now, COLLECTED_WITHIN_MS)];
 
 /**
- * Creates a key. The secret is in the reply and, encrypted, in its row.
+ * Creates a key. The secret is in the reply and, encrypted, in its row; the bearer token is derived from it.
  *
  * @param k.secretFor     the operator who collects it, if the reply goes to another
  * @param k.key,k.secret  given only by seeds and tests; otherwise random
@@ -158,7 +182,7 @@ export async function createKey(
     expiresAt?: Date | undefined;
     secretFor?: string | undefined;
   },
-): Promise<{ apiKey: string; apiSecret: string }> {
+): Promise<{ apiKey: string; apiSecret: string; bearerToken: string }> {
   const apiKey = k.key ?? randomText(32);
   const apiSecret = k.secret ?? randomText(SECRET_CHARS);
   await tx.run(sql.insertKey, [
@@ -172,7 +196,7 @@ export async function createKey(
     k.now,
     ...waiting(k.secretFor, k.now),
   ]);
-  return { apiKey, apiSecret };
+  return { apiKey, apiSecret, bearerToken: bearerToken(apiKey, apiSecret) };
 }
 
 /**
@@ -183,7 +207,7 @@ export async function rotateKey(
   tx: Tx,
   vault: Vault,
   k: { key: string; now: Date; overlapMs?: number; secretFor?: string | undefined },
-): Promise<{ apiSecret: string }> {
+): Promise<{ apiSecret: string; bearerToken: string }> {
   const apiSecret = randomText(SECRET_CHARS);
   const until = later(k.now, k.overlapMs ?? ROTATION_MS);
   const changed = await tx.run(sql.rotateKey, [
@@ -193,7 +217,7 @@ export async function rotateKey(
     ...waiting(k.secretFor, k.now),
   ]);
   assert(changed === 1, 'a key that is rotated is there and not revoked');
-  return { apiSecret };
+  return { apiSecret, bearerToken: bearerToken(k.key, apiSecret) };
 }
 
 /**
@@ -235,6 +259,8 @@ export interface ShownKey {
   /** The operator who may collect its newest secret, and until when; null when none waits. */
   secretFor: string | null;
   secretUntil: Date | null;
+  /** It may write in production without a signature. */
+  unsignedWrites: boolean;
 }
 
 /** A partner's keys, oldest first. */
@@ -260,6 +286,7 @@ const shown = (row: ShownKeyRow): ShownKey => ({
   createdAt: row.created_at,
   secretFor: row.secret_for,
   secretUntil: row.secret_until,
+  unsignedWrites: row.unsigned_writes,
 });
 
 /** Both secrets of a key share it, so that the new one becomes the old one without being decrypted. */
