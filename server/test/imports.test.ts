@@ -58,20 +58,25 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   ],
   backup: ['sandbox', 'partners', 'operators', '(top)'],
   production: ['treasury', 'ops', 'compliance', 'partners', 'protocols', 'rails', 'signer', 'verifiers', '(top)'],
-  demo: ['sandbox', '(top)'],
+  // It plays a partner, with what partners use.
+  demo: ['sandbox', 'sdk', '(top)'],
   '(top)': ['*'],
 };
 
 /** Engines and contracts that stand beside a module's front and are meant for other modules. */
 const FRONTS: readonly RegExp[] = [
   /\/index\.ts$/,
+  /^\.\.\/\.\.\/sdk\/src\/index\.ts$/,
   /^rails\/(rail|payouts|chain|bank)\.ts$/,
   /^verifiers\/verifier\.ts$/,
   /^quotes\/sources\/[a-z]+\.ts$/,
 ];
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-const moduleOf = (file: string): string => (file.includes('/') ? (file.split('/')[0] ?? '') : '(top)');
+const moduleOf = (file: string): string => {
+  if (file.startsWith('../../sdk/')) return 'sdk';
+  return file.includes('/') ? (file.split('/')[0] ?? '') : '(top)';
+};
 
 const imports = files.flatMap((file) => {
   const text = readFileSync(join(SRC, file), 'utf8');
