@@ -250,3 +250,154 @@ export function successOf(api: OpenApi, { operation }: Endpoint): Json {
   const content = resolved(api, success).content as Record<string, { schema: Json }> | undefined;
   return content?.['application/json']?.schema ?? {};
 }
+
+/** An endpoint of /v1 by its own name: `orders.create` is `client.orders.create`. */
+interface Named extends Endpoint {
+  group: string;
+  verb: string;
+  inPath: string[];
+  /** Where fields go that are not in the path. */
+  input: 'query' | 'body' | 'none';
+  inputType: string;
+  needsInput: boolean;
+  gives: string;
+  isPaged: boolean;
+}
+
+function namedOf(api: OpenApi): Named[] {
+  return endpointsOf(api).map((endpoint) => {
+    const [group = '', verb = ''] = String((endpoint.operation as unknown as Json)['x-name']).split('.');
+    const { parameters, needsBody } = inputsOf(api, endpoint);
+    const inQuery = parameters.filter((one) => one.in === 'query');
+    const schema = endpoint.operation.requestBody?.content['application/json']?.schema;
+    const hasBody = Object.keys((schema?.properties ?? {}) as Json).length > 0;
+    const success = successOf(api, endpoint);
+    const rows = (success.properties as Record<string, Json> | undefined)?.data?.items;
+    const isPaged = inQuery.some(({ name }) => name === 'cursor');
+    const fields = inQuery.map((one) => ({
+      ...one,
+      schema: { ...(one.schema as Json), description: one.description },
+    }));
+    const query = {
+      type: 'object',
+      properties: Object.fromEntries(fields.map((one) => [String((one as Json).name), one.schema])),
+      required: inQuery.filter(({ required }) => required === true).map(({ name }) => name),
+    };
+    return {
+      ...{ ...endpoint, group, verb, isPaged },
+      inPath: [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name),
+      input: inQuery.length > 0 ? 'query' : hasBody ? 'body' : 'none',
+      inputType: inQuery.length > 0 ? typeOf(query, '    ') : hasBody ? typeOf(schema, '    ') : '',
+      needsInput: needsBody || query.required.length > 0,
+      gives: isPaged ? `Pages<${typeOf(rows, '    ')}>` : `Promise<${typeOf(success, '    ')}>`,
+    };
+  });
+}
+
+/** The native API: types, the methods of the client, and the table that they are made from. */
+export function v1File(api: OpenApi & { info: Json }): string {
+  const all = namedOf(api);
+  const groups = [...new Set(all.map(({ group }) => group))];
+  const method = (one: Named): string => {
+    const takes = [
+      ...one.inPath.map((name) => `${name}: string`),
+      ...(one.input === 'none' ? [] : [`${one.input}${one.needsInput ? '' : '?'}: ${one.inputType}`]),
+      'options?: CallOptions',
+    ];
+    return [...comment(one.operation.summary, '    '), `    ${key(one.verb)}(${takes.join(', ')}): ${one.gives};`].join(
+      '\n',
+    );
+  };
+  return `${HEADER('docs/openapi-v1.json')}
+import type { CallOptions } from '../http.ts';
+import type { Pages } from '../pages.ts';
+
+/** The version of the API that these types describe: every request names it. */
+export const API_VERSION = ${quoted(String(api.info['x-api-version']))};
+
+${schemaTypes(api)}
+
+/** The native API, by name. */
+export interface V1 {
+${groups
+  .map((group) => {
+    const own = all.filter((one) => one.group === group);
+    return `  readonly ${key(group)}: {\n${own.map(method).join('\n')}\n  };`;
+  })
+  .join('\n')}
+}
+
+export type Operation = readonly [method: string, path: string, input: 'query' | 'body' | 'none', paged: boolean];
+
+export const OPERATIONS: Readonly<Record<string, Operation>> = {
+${all.map((one) => `  ${quoted(`${one.group}.${one.verb}`)}: [${quoted(one.method)}, ${quoted(one.path)}, ${quoted(one.input)}, ${one.isPaged}],`).join('\n')}
+};
+`;
+}
+
+/** What the commands say of themselves: sentences, fields and words, from the same declarations. */
+export function commandsFile(api: OpenApi, controls: OpenApi): string {
+  const field = (name: string, schema: Json, description: unknown, required: boolean, place: string): Json => ({
+    name,
+    place,
+    says: oneLine(description ?? schema.description),
+    ...(required ? { required } : {}),
+    ...(Array.isArray(schema.enum) ? { words: schema.enum } : {}),
+    ...(schema.type === 'integer' || schema.type === 'boolean' || schema.type === 'array' ? { type: schema.type } : {}),
+    ...(Array.isArray(schema.examples) ? { example: String(schema.examples[0]) } : {}),
+  });
+  const fieldsOf = (of: OpenApi, endpoint: Endpoint): Json[] => {
+    const parameters = inputsOf(of, endpoint).parameters.map((one) =>
+      field(String(one.name), one.schema as Json, one.description, one.required === true, String(one.in)),
+    );
+    const declared = endpoint.operation.requestBody?.content['application/json']?.schema ?? {};
+    const schema = resolved(of, declared);
+    const required = (schema.required ?? []) as string[];
+    const inBody = Object.entries((schema.properties ?? {}) as Record<string, Json>).map(([name, one]) =>
+      field(name, one, undefined, required.includes(name), 'body'),
+    );
+    return [...parameters, ...inBody];
+  };
+  const rows = [
+    ...namedOf(api).map((one) => ({
+      name: `${one.group}.${one.verb}`,
+      says: oneLine(one.operation.summary),
+      fields: fieldsOf(api, one),
+      ...('secret' in ((resolved(api, successOf(api, one)).properties ?? {}) as Json) ? { givesSecret: true } : {}),
+    })),
+    ...endpointsOf(controls)
+      .filter(({ path }) => path.startsWith('/sandbox/v1/'))
+      .map((one) => ({
+        name: `sandbox.${one.path.split('/').at(-1)}`,
+        says: oneLine(one.operation.summary),
+        fields: fieldsOf(controls, one),
+      })),
+  ];
+  return `${HEADER('docs/openapi*.json')}
+export interface Field {
+  readonly name: string;
+  readonly place: 'path' | 'query' | 'body';
+  readonly says: string;
+  readonly required?: boolean;
+  readonly words?: readonly string[];
+  readonly type?: 'integer' | 'boolean' | 'array';
+  readonly example?: string;
+}
+
+export interface Declared {
+  /** \`orders.create\`. */
+  readonly name: string;
+  readonly says: string;
+  readonly fields: readonly Field[];
+  /** The answer contains a secret, once. */
+  readonly givesSecret?: boolean;
+}
+
+export const DECLARED: readonly Declared[] = ${JSON.stringify(rows, null, 2)};
+`;
+}
+
+const oneLine = (text: unknown): string =>
+  String(text ?? '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();

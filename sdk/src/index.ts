@@ -5,10 +5,14 @@
 export { type ClientOptions, Cloverleaf } from './client.ts';
 export * as decimal from './decimal.ts';
 export { ApiError, CloverleafError, hasReason, NoAnswerError, type Reason, UsageError } from './errors.ts';
+export type * from './generated/v1.ts';
+export type * as whitelabel from './generated/whitelabel.ts';
 export type { SandboxControls, WhitelabelEndpoints } from './generated/whitelabel.ts';
 export type { CallOptions, HttpOptions } from './http.ts';
-export { signWhitelabel, type WhitelabelKey } from './sign.ts';
+export { type Followed, type FollowOptions, type Page, Pages } from './pages.ts';
+export { signRequest, signWhitelabel, type WhitelabelKey } from './sign.ts';
 export {
+  signWebhook,
   type VerifiedWebhook,
   type VerifyOptions,
   verifyWebhook,

@@ -9,8 +9,8 @@
  *
  * A message in the format `flat` contains no signed time, so its age cannot be checked: process each `orderId` once.
  */
-import { type Bytes, fromBase64, fromHex, hmacMatches, textOf, utf8 } from './bytes.ts';
-import { CloverleafError } from './errors.ts';
+import { type Bytes, fromBase64, fromHex, hmac, hmacMatches, textOf, toBase64, utf8 } from './bytes.ts';
+import { CloverleafError, UsageError } from './errors.ts';
 import type { FlatWebhook, StandardWebhook, WhitelabelWebhook } from './generated/whitelabel.ts';
 
 export type WebhookFormat = 'standard' | 'whitelabel' | 'flat';
@@ -156,6 +156,24 @@ async function verifyWire(
     event.referenceId === undefined ? `customer:${String(metadata.customerId)}` : `order:${String(event.referenceId)}`;
   const about = { id: String(metadata.eventId), subject, sequence: Number(metadata.sequence) };
   return { format, event: event as unknown as WhitelabelWebhook, ...about };
+}
+
+/**
+ * Signs an event in the format `standard` as the server does: to test a receiver.
+ *
+ * @returns the headers and the body to post
+ */
+export async function signWebhook(
+  event: { readonly id: string },
+  options: { secret: string; nowMs?: number },
+): Promise<{ headers: Record<string, string>; body: string }> {
+  const key = fromBase64(options.secret.replace(/^whsec_/, ''));
+  if (key === undefined || key.length === 0) throw new UsageError('secret must be that of a webhook endpoint: whsec_…');
+  const body = JSON.stringify(event);
+  const timestamp = String(Math.floor((options.nowMs ?? Date.now()) / 1000));
+  const signature = toBase64(await hmac('SHA-256', key, utf8(`${event.id}.${timestamp}.${body}`)));
+  const headers = { 'webhook-id': event.id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+  return { headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
 type Get = (name: string) => string;

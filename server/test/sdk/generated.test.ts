@@ -7,10 +7,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type OpenApi, reasonsFile, whitelabelFile } from '../../../sdk/generate.ts';
+import { commandsFile, reasonsFile, v1File, whitelabelFile } from '../../../sdk/generate.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const api = (name: string): OpenApi => JSON.parse(readFileSync(join(ROOT, 'docs', name), 'utf8')) as OpenApi;
+type Described = Parameters<typeof v1File>[0];
+const api = (name: string): Described => JSON.parse(readFileSync(join(ROOT, 'docs', name), 'utf8')) as Described;
 
 /** Formatted as the rest, so that a diff shows what changed. */
 function formatted(name: string, text: string): string {
@@ -26,7 +27,9 @@ function formatted(name: string, text: string): string {
 }
 
 const FILES: Record<string, () => string> = {
-  'reasons.ts': () => reasonsFile([api('openapi.json')]),
+  'reasons.ts': () => reasonsFile([api('openapi.json'), api('openapi-v1.json')]),
+  'commands.ts': () => commandsFile(api('openapi-v1.json'), api('openapi.json')),
+  'v1.ts': () => v1File(api('openapi-v1.json')),
   'whitelabel.ts': () => whitelabelFile(api('openapi.json')),
 };
 
