@@ -33,11 +33,10 @@ export async function packSdk(into: string): Promise<Packed> {
   mkdirSync(folder, { recursive: true });
   for (const name of ['package.json', 'README.md']) copyFileSync(join(SDK, name), join(folder, name));
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
-  run(
-    process.execPath,
-    [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', SDK, '--outDir', join(folder, 'dist')],
-    ROOT,
-  );
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  // The command may use Node; what programs import may not, and compiles without its types.
+  for (const config of ['tsconfig.json', 'tsconfig.cli.json'])
+    run(process.execPath, [tsc, '-p', join(SDK, config), '--outDir', join(folder, 'dist')], ROOT);
   const said = run(
     'npm',
     ['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', into],

@@ -80,18 +80,36 @@ describe('the package', () => {
     assert.ok(reached.size > 5);
   });
 
+  test('its command runs with npx, on each Node', () => {
+    const npx = spawnSync('npx', ['--offline', 'cloverleaf-ramp', '--help'], { cwd: project, encoding: 'utf8' });
+    assert.equal(npx.status, 0, npx.stderr);
+    assert.match(npx.stdout, /^cloverleaf-ramp <command>/);
+    for (const { path } of NODES) {
+      const main = join(project, 'node_modules/cloverleaf-ramp/dist/cli/main.js');
+      const shown = spawnSync(path, [main, 'orders', 'list', '--help'], { encoding: 'utf8' });
+      assert.deepEqual([shown.status, shown.stderr], [0, '']);
+    }
+  });
+
   test('a strict TypeScript project compiles against it', () => {
     writeFileSync(
       join(project, 'typed.ts'),
-      `import { Cloverleaf, hasReason, verifyWebhook } from 'cloverleaf-ramp';
+      `import { Cloverleaf, hasReason, type Order, verifyWebhook, type whitelabel } from 'cloverleaf-ramp';
 const client = new Cloverleaf({ baseUrl: 'https://ramp.example', apiKey: 'k', apiSecret: 's' });
 export const rate: Promise<string | undefined> = client.whitelabel
   .post('offramp/quote', { fromCurrency: 'usdc', toCurrency: 'INR', fromAmount: '100', chain: 'matic20' })
   .then((quote) => ('rate' in quote ? quote.rate : undefined));
+export const sale: Promise<Order> = client.orders.create({ quoteId: '1', customerId: 'c', destinationId: '2' });
+export async function* ids(): AsyncGenerator<string> {
+  for await (const { id } of client.orders.list({ state: 'settled' })) yield id;
+}
+export type Shown = whitelabel.Sale;
 export const told = (headers: Headers, body: string) => verifyWebhook({ headers, body }, { secret: 'x' });
 export const moved = (error: unknown): boolean => hasReason(error, 'price_moved');
 // @ts-expect-error an amount is a text: a number loses digits
 void client.whitelabel.post('offramp/quote', { fromCurrency: 'usdc', toCurrency: 'INR', fromAmount: 100, chain: 'matic20' });
+// @ts-expect-error there is no such state
+void client.orders.list({ state: 'finished' });
 // @ts-expect-error there is no such path
 void client.whitelabel.post('offramp/quotes', {});
 `,
