@@ -1,7 +1,7 @@
 /**
  * The client: one object for one partner's key.
  *
- *     const client = new Cloverleaf({ baseUrl: 'https://ramp.example', token, apiKey, apiSecret });
+ *     const client = new Cloverleaf({ baseUrl: 'https://ramp.example', apiKey, apiSecret });
  *     const quote = await client.quotes.create({ payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '250.5' });
  *
  * It keeps no state between calls. Token and secret stay in this object: they are in no error, no log and no printed form of the client.
@@ -11,12 +11,12 @@ import type { Event, V1 } from './generated/v1.ts';
 import type { SandboxControls } from './generated/whitelabel.ts';
 import { type HttpOptions, openHttp } from './http.ts';
 import { type Followed, type FollowOptions, follow } from './pages.ts';
-import type { WhitelabelKey } from './sign.ts';
+import { bearerToken, type WhitelabelKey } from './sign.ts';
 import { v1Client } from './v1.ts';
 import { sandboxControls, type Whitelabel, whitelabelClient } from './whitelabel.ts';
 
 export interface ClientOptions extends HttpOptions {
-  /** The bearer token of your key: for /v1. */
+  /** The bearer token of your key, for programs that only read: it follows from key and secret where those are given. */
   readonly token?: string;
   readonly apiKey?: string;
   /** Signs writes under /v1, all of the white-label wire, and the sandbox's controls. */
@@ -46,9 +46,10 @@ export const Cloverleaf = class {
     };
     const access = {
       key: known,
-      token: () => {
-        if (token === undefined) throw new UsageError('token must be given: it is the bearer token of your key');
-        return token;
+      token: async () => {
+        if (token !== undefined) return token;
+        if (known === undefined) throw new UsageError('apiKey and apiSecret, or token, must be given');
+        return await bearerToken(known);
       },
     };
     const v1 = v1Client(http, access);

@@ -56,3 +56,9 @@ export async function signRequest(
     signature: `sig=:${signature}:`,
   };
 }
+
+/** The bearer token of a key. It follows from the secret, and who reads it cannot sign with it. */
+export async function bearerToken({ apiKey, apiSecret }: WhitelabelKey): Promise<string> {
+  const mac = toBase64(await hmac('SHA-256', utf8(apiSecret), utf8(`cloverleaf bearer ${apiKey}`)));
+  return `${apiKey}.${mac.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
+}

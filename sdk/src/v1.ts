@@ -14,7 +14,7 @@ const BASE = '/v1';
 
 export interface V1Access {
   /** @throws UsageError where there is none */
-  token(): string;
+  token(): Promise<string>;
   /** Signs writes; none where only a token is known. */
   readonly key: WhitelabelKey | undefined;
 }
@@ -57,7 +57,7 @@ export function v1Client(http: Http, access: V1Access): V1 {
     const isWrite = method !== 'GET';
     const body = isWrite && method !== 'DELETE' ? JSON.stringify(Object.fromEntries(given)) : undefined;
     const idempotencyKey = isWrite ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined;
-    const token = access.token();
+    const token = await access.token();
     const { json } = await http.send(
       {
         ...{ method, path: target, body, idempotencyKey },

@@ -44,7 +44,8 @@ interface SandboxPartner {
   apiSecret?: string;
 }
 
-function fromSandbox(file: string, name: string | true | undefined): Access {
+/** @throws Misuse */
+export function fromSandbox(file: string, name: string | true | undefined): Access {
   let sandbox: { baseUrl: string; partners: SandboxPartner[] };
   try {
     sandbox = JSON.parse(readFileSync(file, 'utf8'));

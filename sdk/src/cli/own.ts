@@ -1,6 +1,8 @@
 /**
  * Commands that are more than one request: logging in, timelines, watching, listening, doctor, completion.
  */
+
+import { certifyCommand } from './certify.ts';
 import type { Command } from './commands.ts';
 import { completion } from './completion.ts';
 import { removeAccess } from './config.ts';
@@ -103,6 +105,24 @@ export const OWN_COMMANDS: readonly Own[] = [
     says: 'Says what is wrong with address, clock, key and webhook endpoints, and why requests of today were declined.',
     examples: ['doctor'],
     run: doctor,
+  },
+  {
+    ...none,
+    words: 'certify',
+    says: 'Drives your own receiver, and your own program, through ten situations against a sandbox: pass or fail, with why.',
+    options: {
+      'webhook-url': 'your receiver of the format standard',
+      'secret-file': 'file with the secret that it knows; CLOVERLEAF_WEBHOOK_SECRET if nothing is said',
+      'state-url': 'what your system says of an order, with {orderId} in it: shows whether a message acted twice',
+      program: 'command that sells something with your code, at the address in CLOVERLEAF_URL',
+      sandbox: "a sandbox's sandbox.json, instead of the key that is kept",
+      partner: 'which partner of it',
+    },
+    examples: [
+      'certify --webhook-url http://127.0.0.1:3000/webhooks --secret-file endpoint.secret',
+      "certify --webhook-url http://127.0.0.1:3000/webhooks --secret-file endpoint.secret --program 'node sell.js'",
+    ],
+    run: certifyCommand,
   },
   {
     ...none,
