@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import { after, describe, test } from 'node:test';
-import { ApiError, Cloverleaf, hasReason, signRequest, UsageError } from '../../../sdk/src/index.ts';
+import { ApiError, bearerToken, Cloverleaf, hasReason, signRequest, UsageError } from '../../../sdk/src/index.ts';
 import { describedServer, type Instead, NAMES } from './described.ts';
 
 const KEY = { token: 'the-token', apiKey: 'clv_1', apiSecret: 'the-secret' };
@@ -60,6 +60,14 @@ describe('signatures of writes (RFC 9421)', () => {
     ].join('\n');
     const signature = createHmac('sha256', KEY.apiSecret).update(base).digest('base64');
     assert.equal((await signRequest(request, KEY, 1_795_600_000_123)).signature, `sig=:${signature}:`);
+  });
+
+  test('the bearer token of reads follows from key and secret', async () => {
+    const mac = createHmac('sha256', KEY.apiSecret).update('cloverleaf bearer clv_1').digest('base64url');
+    assert.equal(await bearerToken(KEY), `clv_1.${mac}`);
+    const { client, asked } = await served(undefined, { apiKey: KEY.apiKey, apiSecret: KEY.apiSecret });
+    await client.orders.get('17');
+    assert.equal(asked[0]?.headers.authorization, `Bearer clv_1.${mac}`);
   });
 
   test('with a token alone nothing is signed; without one nothing is sent', async () => {
