@@ -31,7 +31,8 @@ const STEPS = [
 const DOCS = [
   { file: 'docs/first-trade.md', says: 'a first trade by hand, in JavaScript or with curl' },
   { file: 'docs/sandbox.md', says: 'what the sandbox trades, its controls and magic values' },
-  { file: 'docs/api.md', says: 'every endpoint: fields, replies, reasons; docs/openapi.json for programs' },
+  { file: 'docs/api-v1.md', says: 'every endpoint of the partner API; docs/openapi-v1.json for programs' },
+  { file: 'docs/api.md', says: 'every endpoint of the white-label wire; docs/openapi.json for programs' },
   { file: 'docs/webhooks.md', says: 'events and webhooks, and how to check their signatures' },
 ] as const;
 
