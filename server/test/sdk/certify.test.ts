@@ -126,6 +126,28 @@ async function sellsCarelessly(fetch: typeof globalThis.fetch): Promise<void> {
   });
 }
 
+test('an order whose answer was lost, twice, is asked for again under its key and created once', async () => {
+  let lost = 0;
+  const losing: typeof globalThis.fetch = async (input, init) => {
+    const answer = await fetch(input, init);
+    if (!String(input).endsWith('/v1/orders') || init?.method !== 'POST' || lost === 2) return answer;
+    lost += 1;
+    throw new TypeError('the connection was closed');
+  };
+  const { client, customerId, destinationId } = await customerOf(losing);
+  const { id: quoteId } = await client.quotes.create({
+    payAsset: 'usdc.matic20',
+    receiveAsset: 'inr',
+    payAmount: '70',
+  });
+  const order = await client.orders.create({ quoteId, customerId, destinationId });
+  assert.equal(lost, 2);
+  assert.deepEqual(
+    (await client.orders.list({ customerId }).toArray()).map(({ id }) => id),
+    [order.id],
+  );
+});
+
 const outcomes = (results: readonly CertifyResult[]) =>
   Object.fromEntries(results.map(({ situation, outcome }) => [situation, outcome]));
 const whyOf = (results: readonly CertifyResult[], situation: string): string =>
