@@ -61,8 +61,8 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   ],
   backup: ['partners', 'operators'],
   production: ['treasury', 'ops', 'compliance', 'partners', 'protocols', 'rails', 'signer', 'verifiers', '(top)'],
-  // A program, as those in apps/.
-  demo: ['sandbox', '(top)', '(composition)'],
+  // A program, as those in apps/. It plays a partner, with what partners use.
+  demo: ['sandbox', 'sdk', '(top)', '(composition)'],
   '(top)': ['*'],
   '(composition)': ['*'],
   apps: ['*'],
@@ -71,6 +71,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
 /** Engines and contracts that stand beside a module's front and are meant for other modules. */
 const FRONTS: readonly RegExp[] = [
   /\/index\.ts$/,
+  /^\.\.\/\.\.\/sdk\/src\/index\.ts$/,
   /^rails\/(rail|payouts|chain|bank)\.ts$/,
   /^verifiers\/verifier\.ts$/,
   /^quotes\/sources\/[a-z]+\.ts$/,
@@ -78,6 +79,7 @@ const FRONTS: readonly RegExp[] = [
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 const moduleOf = (file: string): string => {
+  if (file.startsWith('../../sdk/')) return 'sdk';
   if (file === 'server.ts' || file.startsWith('composition/')) return '(composition)';
   return file.includes('/') ? (file.split('/')[0] ?? '') : '(top)';
 };
