@@ -4,6 +4,7 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { archiveSettings } from './backup/index.ts';
 import type { Clock } from './base/clock.ts';
 import { openVault, type Vault } from './base/crypto.ts';
@@ -83,6 +84,7 @@ import { enqueueRailJobs, enqueueRecurring, recurringHandlers } from './recurrin
 import * as registry from './registry.ts';
 import { sandboxProfile } from './sandbox/profile.ts';
 import type { SandboxFile } from './sandbox/seed.ts';
+import { site } from './site/index.ts';
 import { levelHandlers, levels, openMovements, sweepHandlers, sweepUndone, takeOwnTransfer } from './treasury/index.ts';
 
 export interface Running {
@@ -99,6 +101,8 @@ export interface Running {
 }
 
 const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
+
+const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url));
 
 export interface StartOptions {
   /** Replaces the database clock, for tests. */
@@ -357,6 +361,7 @@ async function compose(
       ...(bank && { bank }),
     }),
   );
+  if (config.docs === '1') await app.register(site({ docs: DOCS, publicUrl: () => config.publicUrl ?? baseUrl }));
   const welcome = world.welcome?.(() => ({ sandbox, baseUrl, metricsUrl }));
   if (welcome !== undefined) await app.register(welcome);
   await app.listen({ port: config.port, host: config.host });

@@ -19,7 +19,7 @@ import { malformedField } from './fields.ts';
 import { idempotencyRecords } from './store.ts';
 
 export const KEPT_FOR_MS = 24 * 3_600_000;
-const MAX_KEY_CHARS = 255;
+export const MAX_KEY_CHARS = 255;
 
 /** @throws Refusal 'malformed_field' for a header that is too long to be a key */
 export function idempotencyKey(header: string | undefined, payload: string): Buffer {

@@ -45,7 +45,7 @@ export { whitelabelFormat } from './webhooks.ts';
 
 /** All paths below these belong to this API, including unknown ones. */
 const PREFIXES = ['/onramp', '/onramp-bank', '/v1', '/sandbox'];
-const MAX_BODY_BYTES = 64 * 1024;
+export const MAX_BODY_BYTES = 64 * 1024;
 
 const served = (route: Route, deps: WhitelabelDeps): boolean =>
   (!route.sandbox || deps.sandbox !== undefined) &&
