@@ -19,7 +19,15 @@ describe('the examples of what an adapter takes', () => {
   const made: Record<string, string[]> = {};
   before(() => {
     copy = freshFolder('examples');
-    for (const name of ['server/src', 'server/test', 'server/package.json', 'scripts', 'package.json', 'tsconfig.json'])
+    for (const name of [
+      'server/src',
+      'server/test',
+      'server/package.json',
+      'sdk',
+      'scripts',
+      'package.json',
+      'tsconfig.json',
+    ])
       cpSync(join(root, name), join(copy, name), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     for (const name of ['adding-a-price-source', 'adding-a-verifier']) made[name] = applyDiffs(page(name), copy);

@@ -25,6 +25,8 @@ export type RefusalCode =
   // authentication
   | 'unauthenticated'
   | 'clock_ahead'
+  | 'signature_required'
+  | 'unknown_version'
   | 'partner_suspended'
   | 'partner_switched_off'
   | 'scope_missing'
@@ -33,6 +35,7 @@ export type RefusalCode =
   // idempotency
   | 'idempotency_conflict'
   | 'idempotency_in_flight'
+  | 'idempotency_key_missing'
   // not found, for this partner
   | 'unknown_customer'
   | 'unknown_order'
@@ -49,6 +52,9 @@ export type RefusalCode =
   | 'unknown_held_item'
   | 'unknown_submission'
   | 'unknown_endpoint'
+  | 'unknown_quote'
+  | 'unknown_destination'
+  | 'unknown_request'
   | 'unknown_event'
   | 'webhook_not_taken'
   | 'too_many_endpoints'
@@ -84,7 +90,13 @@ export type RefusalCode =
   | 'amount_below_fees'
   | 'exposure_exceeded'
   | 'price_moved'
+  | 'quote_over'
   | 'order_over'
+  | 'money_arrived'
+  | 'under_review'
+  | 'destination_waits'
+  | 'wrong_code'
+  | 'code_over'
   | 'payout_submitted'
   | 'destination_held'
   // files of a bank without an API

@@ -1,14 +1,19 @@
 /**
- * A minimal partner receiver for webhooks: one endpoint per format on this machine, with signatures checked as a partner
- * would. It imports nothing of the server.
+ * A minimal partner receiver for webhooks: one endpoint per format on this machine, with signatures checked as a partner would: by
+ * `verifyWebhook` of the SDK. It imports nothing of the server.
  *
  * Endpoints of receivers that died before removing them are removed by the next one.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Partner, partnerClient } from './client.ts';
+import { type Cloverleaf, hasReason, verifyWebhook, WebhookError } from '../../../sdk/src/index.ts';
+
+export interface Partner {
+  name: string;
+  apiKey: string;
+  apiSecret: string;
+}
 
 export interface Heard {
   format: (typeof FORMATS)[number];
@@ -25,18 +30,9 @@ export interface Heard {
 const FORMATS = ['whitelabel', 'flat', 'standard'] as const;
 const PATH = '/cloverleaf-receiver';
 const MAX_BYTES = 256 * 1024;
-/** How old a signature may be. */
-const TOLERANCE_MS = 300_000;
-
-interface Endpoint {
-  id: string;
-  url: string;
-  failures: number;
-  secret?: string;
-}
 
 export async function openReceiver(
-  call: ReturnType<typeof partnerClient>,
+  { whitelabel }: Cloverleaf,
   partner: Partner,
   told: (heard: Heard) => void,
 ): Promise<{ url: string; close(): Promise<void> }> {
@@ -47,10 +43,11 @@ export async function openReceiver(
         const format = FORMATS.find((one) => request.url === `${PATH}/${one}`) ?? 'whitelabel';
         // Earlier than the reply that contains its secret: it will be delivered again.
         if (format === 'standard' && secret === '') return void response.writeHead(503).end();
-        const heard =
-          format === 'standard' ? readStandard(request, text, secret) : READERS[format](request, text, partner);
-        response.writeHead(heard.isGenuine ? 200 : 401).end();
-        told(heard);
+        const secrets = format === 'standard' ? secret : partner.apiSecret;
+        void read(format, { headers: request.headers, body: text }, secrets).then((heard) => {
+          response.writeHead(heard.isGenuine ? 200 : 401).end();
+          told(heard);
+        });
       },
       () => response.writeHead(400).end(),
     );
@@ -59,22 +56,31 @@ export async function openReceiver(
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
 
-  for (const { id, url: other, failures } of await call<Endpoint[]>('/v1/webhooks', {}, 'GET'))
-    if (other.includes(PATH) && failures > 0) await call(`/v1/webhooks/${id}`, {}, 'DELETE');
+  for (const { id, url: other, failures } of await whitelabel.get('v1/webhooks'))
+    if (other.includes(PATH) && failures > 0) await remove(id);
   const made: string[] = [];
   for (const format of FORMATS) {
-    const endpoint = await call<Endpoint>('/v1/webhooks', { url: `${url}/${format}`, format });
+    const endpoint = await whitelabel.post('v1/webhooks', { url: `${url}/${format}`, format }, { repeat: true });
     made.push(endpoint.id);
     if (format === 'standard') secret = endpoint.secret ?? '';
   }
   return {
     url,
     async close() {
-      for (const id of made) await call(`/v1/webhooks/${id}`, {}, 'DELETE');
+      for (const id of made) await remove(id);
       server.close();
       server.closeAllConnections();
     },
   };
+
+  async function remove(id: string): Promise<void> {
+    try {
+      await whitelabel.delete('v1/webhooks/{id}', { id });
+    } catch (error) {
+      // An attempt whose answer was lost may have removed it.
+      if (!hasReason(error, 'unknown_endpoint')) throw error;
+    }
+  }
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {
@@ -88,72 +94,53 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-const header = (request: IncomingMessage, name: string): string => String(request.headers[name] ?? '');
+type Format = Heard['format'];
 
-function same(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
+/** What a message says: of a forged one too, because the person who watches wants to know what it pretended. */
+async function read(
+  format: Format,
+  message: { headers: IncomingMessage['headers']; body: string },
+  secret: string,
+): Promise<Heard> {
+  let isGenuine = true;
+  try {
+    await verifyWebhook(message, { secret, formats: [format] });
+  } catch (error) {
+    if (!(error instanceof WebhookError)) throw error;
+    isGenuine = false;
+  }
+  return { format, ...WORDS[format](objectIn(message.body), message), isGenuine, text: message.body };
 }
 
-const isFresh = (atMs: number): boolean => Math.abs(Date.now() - atMs) <= TOLERANCE_MS;
+type Words = Pick<Heard, 'what' | 'subject' | 'sequence' | 'eventId'>;
+type Said = Record<string, unknown> & { metadata?: Record<string, unknown> };
 
-/** The signature covers the header's text, which is base64 of the exact body. */
-function isSigned(request: IncomingMessage, text: string, { apiSecret }: Partner): boolean {
-  const payload = header(request, 'x-onramp-payload');
-  const expected = createHmac('sha512', apiSecret).update(payload).digest('hex');
-  return same(header(request, 'x-onramp-signature'), expected) && same(payload, Buffer.from(text).toString('base64'));
-}
-
-function readWire(request: IncomingMessage, text: string, partner: Partner): Heard {
-  const body = JSON.parse(text) as {
-    referenceId?: number;
-    eventType: string;
-    status: string;
-    metadata: { eventId: number; sequence: number; timestamp: number; customerId?: string };
-  };
-  return {
-    format: 'whitelabel',
-    what: `${body.eventType} ${body.status}`,
-    subject: String(body.referenceId ?? body.metadata.customerId ?? ''),
-    sequence: body.metadata.sequence,
-    eventId: String(body.metadata.eventId),
-    isGenuine: isSigned(request, text, partner) && isFresh(body.metadata.timestamp),
-    text,
-  };
-}
-
-/** It contains no signed time: what prevents replays is that an order is completed once. */
-function readFlat(request: IncomingMessage, text: string, partner: Partner): Heard {
-  const body = JSON.parse(text) as { orderId: number; eventType: string; status: number };
-  return {
-    format: 'flat',
-    what: `${body.eventType} ${body.status}`,
-    subject: String(body.orderId),
+const WORDS: Record<Format, (said: Said, message: { headers: IncomingMessage['headers'] }) => Words> = {
+  whitelabel: ({ eventType, status, referenceId, metadata = {} }) => ({
+    what: `${eventType} ${status}`,
+    subject: String(referenceId ?? metadata.customerId ?? ''),
+    sequence: Number(metadata.sequence),
+    eventId: String(metadata.eventId),
+  }),
+  flat: ({ eventType, status, orderId }) => ({
+    what: `${eventType} ${status}`,
+    subject: String(orderId),
     sequence: 1,
-    eventId: `order ${body.orderId}`,
-    isGenuine: isSigned(request, text, partner),
-    text,
-  };
-}
+    eventId: `order ${orderId}`,
+  }),
+  standard: ({ type, subject, sequence }, { headers }) => ({
+    what: String(type),
+    subject: String(subject),
+    sequence: Number(sequence),
+    eventId: String(headers['webhook-id']),
+  }),
+};
 
-const READERS = { whitelabel: readWire, flat: readFlat } as const;
-
-/** Any of the signatures may match our secret: there are two during a rotation. */
-function readStandard(request: IncomingMessage, text: string, secret: string): Heard {
-  const [id, timestamp] = [header(request, 'webhook-id'), header(request, 'webhook-timestamp')];
-  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  const expected = `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${text}`).digest('base64')}`;
-  const body = JSON.parse(text) as { type: string; subject: string; sequence: number };
-  return {
-    format: 'standard',
-    what: body.type,
-    subject: body.subject,
-    sequence: body.sequence,
-    eventId: id,
-    isGenuine:
-      header(request, 'webhook-signature')
-        .split(' ')
-        .some((one) => same(one, expected)) && isFresh(Number(timestamp) * 1000),
-    text,
-  };
+function objectIn(text: string): Said {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Said) : {};
+  } catch {
+    return {};
+  }
 }

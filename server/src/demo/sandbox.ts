@@ -9,10 +9,10 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ApiError, Cloverleaf, type SandboxControls } from '../../../sdk/src/index.ts';
 import { findControl, help, helpOf, readArguments } from '../sandbox/commands.ts';
 import { DOCTOR, doctor } from '../sandbox/doctor.ts';
-import { type Partner, partnerClient } from './client.ts';
-import { type Heard, openReceiver } from './receiver.ts';
+import { type Heard, openReceiver, type Partner } from './receiver.ts';
 
 function sandboxFile(): { baseUrl: string; partners: Partner[] } {
   const file = join(resolve(process.env.DATA_DIR ?? 'data'), 'sandbox.json');
@@ -45,7 +45,7 @@ async function listen(args: string[]): Promise<void> {
     options: { partner: { type: 'string' }, bodies: { type: 'boolean', default: false } },
   });
   const { baseUrl, partner } = partnerNamed(values.partner);
-  const receiver = await openReceiver(partnerClient(baseUrl, partner), partner, print(values.bodies));
+  const receiver = await openReceiver(new Cloverleaf({ baseUrl, ...partner }), partner, print(values.bodies));
   process.stdout.write(`Listening for ${partner.name} at ${receiver.url}. Ctrl-C ends it.\n`);
   await new Promise<void>((ended) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended());
@@ -91,14 +91,17 @@ async function main([command = '--help', ...args]: readonly string[]): Promise<n
   const { partner: name, rest } = takePartner(args);
   const body = readArguments(control, rest);
   const { baseUrl, partner } = partnerNamed(name);
-  const answer = await partnerClient(baseUrl, partner)<Record<string, unknown>>(`/sandbox/v1/${command}`, body);
+  const { sandbox } = new Cloverleaf({ baseUrl, ...partner });
+  const call = sandbox[control.name as keyof SandboxControls] as (takes: object) => Promise<unknown>;
+  const answer = await call(body);
   return say(JSON.stringify(answer, null, 2));
 }
 
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    const said = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`${error instanceof ApiError ? `The server answered ${error.status}: ` : ''}${said}\n`);
     process.exit(process.argv[2] === 'doctor' ? 2 : 1);
   },
 );

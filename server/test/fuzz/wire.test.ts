@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { Refusal } from '../../src/base/errors.ts';
 import { formatUnits } from '../../src/base/money.ts';
-import * as operators from '../../src/protocols/operator/fields.ts';
+import * as operators from '../../src/protocols/declaration/fields.ts';
 import { authenticate, CLOCK_WINDOW, readPayload } from '../../src/protocols/whitelabel/auth.ts';
 import {
   type Body,

@@ -39,9 +39,9 @@ import {
   type Wanted,
 } from '../../operators/index.ts';
 import type { OrdersContext } from '../../orders/index.ts';
+import { encryptFields, type Fields, readFields, type Values } from '../declaration/fields.ts';
 import type { BankDesk } from './bank.ts';
-import type { DeclaredAction } from './declare.ts';
-import { encryptFields, type Fields, readFields, reason, type Values } from './fields.ts';
+import { type DeclaredAction, reason } from './declare.ts';
 
 export interface OperatorDeps {
   db: Database;

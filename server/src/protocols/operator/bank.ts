@@ -21,11 +21,11 @@ import { openTyped } from '../../base/typed.ts';
 import { openProposal } from '../../operators/index.ts';
 import { lookUp } from '../../orders/index.ts';
 import { assets } from '../../partners/index.ts';
+import { type Fields, givenBy, optional, readFields, type Values } from '../declaration/fields.ts';
 import { type Caller, closeExpired, confirm, type OperatorDeps, perform } from './action.ts';
 import { takeStatement, unlessStopped } from './actions/bank.ts';
-import type { Declared } from './declare.ts';
+import { type Declared, reason } from './declare.ts';
 import { BANK } from './declared/bank.ts';
-import { type Fields, givenBy, optional, readFields, reason, type Values } from './fields.ts';
 
 /** The part of rails/manual that is used here: protocols import no rail. */
 export interface BankDesk<File extends StatementFile = StatementFile> {

@@ -2,9 +2,10 @@
  * The commands of `npm run operator`, from the declarations. The program is a thin client and loads none of the server, so they are
  * written to a file that it reads (cli/commands.json); a test compares that file with what this function answers.
  */
+
+import type { Field } from '../declaration/fields.ts';
 import type { CommandOf, Declared, DeclaredAction, DeclaredRead } from './declare.ts';
 import { ENDPOINTS } from './declared/index.ts';
-import type { Field } from './fields.ts';
 import { meaningOf, peopleSentence } from './meaning.ts';
 
 /** A command as cli/commands.ts has it. */

@@ -7,7 +7,7 @@
 import type { TSchema } from 'typebox';
 import type { RefusalCode } from '../../base/errors.ts';
 import type { Right } from '../../operators/index.ts';
-import { type Fields, id, oneOf, optional, text, time, whole } from './fields.ts';
+import { type Fields, id, oneOf, optional, text, time, typed, whole } from '../declaration/fields.ts';
 import { pages } from './replies.ts';
 
 /**
@@ -91,6 +91,9 @@ export interface DeclaredRead<F extends Fields = Fields> extends Declared<F> {
   /** Of what may be asked for as CSV, too: with `format=csv` the answer is exactly the rows that JSON has. */
   readonly table?: Table;
 }
+
+/** Why an action is done: every action takes it beside its own fields. */
+export const reason = typed(500, /\S{2}/, 'a reason of 3 to 500 characters');
 
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 

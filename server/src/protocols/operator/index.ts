@@ -16,6 +16,7 @@ import { formatUnits } from '../../base/money.ts';
 import { openTyped } from '../../base/typed.ts';
 import { operatorOf } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
+import { givenBy, readFields } from '../declaration/fields.ts';
 import type { Protocol } from '../protocol.ts';
 import {
   type Action,
@@ -50,7 +51,6 @@ import { bankRoutes, fileIn, handOut } from './bank.ts';
 import { csvOf } from './csv.ts';
 import { PROPOSALS } from './declared/people.ts';
 import { failureOf } from './errors.ts';
-import { givenBy, readFields } from './fields.ts';
 import { READS } from './reads.ts';
 
 export type { OperatorDeps } from './action.ts';

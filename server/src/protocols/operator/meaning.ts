@@ -1,34 +1,10 @@
 /** What a declaration says in words: of a field, and of how many people an action takes. */
-import type { Declared, DeclaredAction, People } from './declare.ts';
-import type { Field } from './fields.ts';
+import { meaningsOf } from '../declaration/names.ts';
+import type { DeclaredAction, People } from './declare.ts';
 import { NAMES } from './names.ts';
 
-const EXAMPLES: Readonly<Record<string, unknown>> = {
-  boolean: true,
-  'date-time': '2027-01-31T00:00:00Z',
-  date: '2027-01-31',
-};
-
-/** @throws Error where a field has no meaning: it has to be said in names.ts, or with the field */
-export function meaningOf({ path, fields }: Pick<Declared, 'path' | 'fields'>, name: string): string {
-  const says = fields[name]?.says ?? (Object.hasOwn(NAMES, name) ? NAMES[name]?.says : undefined);
-  if (says === undefined) throw new Error(`${path}: the field ${name} has no meaning`);
-  return says;
-}
-
-/** A value that the field takes; undefined where nobody has named one. */
-export function exampleOf(name: string, field: Field<unknown>): unknown {
-  const {
-    enum: words,
-    type,
-    format,
-    minimum,
-  } = field.schema as Partial<Record<'enum' | 'type' | 'format' | 'minimum', unknown>>;
-  const known = field.example ?? (Object.hasOwn(NAMES, name) ? NAMES[name]?.example : undefined);
-  if (known !== undefined && (!Array.isArray(words) || words.includes(known))) return known;
-  if (Array.isArray(words)) return words[0];
-  return EXAMPLES[String(format ?? type)] ?? minimum;
-}
+export const MEANINGS = meaningsOf(NAMES);
+export const { meaningOf, exampleOf } = MEANINGS;
 
 const PEOPLE: Readonly<Record<People, string>> = {
   one: 'Takes one person.',

@@ -1,13 +1,8 @@
 /**
- * Names of fields on the operator's wire. A name means the same wherever it stands, so its meaning is said once; a declaration says
- * its own only where it differs (`about` in fields.ts).
+ * Names of fields on the operator's wire: their meaning, said once (declaration/names.ts).
  */
-export interface Name {
-  readonly says: string;
-  readonly example?: unknown;
-}
+import { type Name, name } from '../declaration/names.ts';
 
-const name = (says: string, example?: unknown): Name => (example === undefined ? { says } : { says, example });
 const AT = '2027-01-31T00:00:00Z';
 
 export const NAMES: Readonly<Record<string, Name>> = {

@@ -2,18 +2,26 @@
  * The description of this wire as OpenAPI 3.1, made from the declarations and from nothing else. docs/operator-openapi.json is what
  * this function returns; a test compares them. The same for people: reference.ts.
  */
-import { isDeepStrictEqual } from 'node:util';
+import { type Fields } from '../declaration/fields.ts';
+import {
+  bodySchemaOf,
+  type Components,
+  isInPath,
+  type Json,
+  openComponents,
+  operationIdOf,
+  parametersOf,
+  plain,
+  templateOf,
+} from '../declaration/openapi.ts';
 import { adviceOf, reasonsOf } from './advice.ts';
-import type { Declared, DeclaredAction, DeclaredRead } from './declare.ts';
+import { type Declared, type DeclaredAction, type DeclaredRead, reason } from './declare.ts';
 import { GROUPS } from './declared/index.ts';
 import { PROPOSALS } from './declared/people.ts';
 import { type Reason, statusOf } from './errors.ts';
-import { type Field, type Fields, reason } from './fields.ts';
-import { exampleOf, meaningOf, peopleSentence } from './meaning.ts';
+import { MEANINGS, peopleSentence } from './meaning.ts';
 import { PARTS } from './parts.ts';
 import { FAILURE, PROPOSED } from './replies.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** All that it takes: an action takes a reason besides. */
 export function takenBy(declared: Declared): Fields {
@@ -24,40 +32,19 @@ export function takenBy(declared: Declared): Fields {
   return { ...declared.fields, reason: reasonIsOptional === true ? { ...reason, optional: true } : reason };
 }
 
-export const isInPath = ({ path }: Pick<Declared, 'path'>, name: string): boolean =>
-  path.split('/').includes(`:${name}`);
-
 /** Whether it may be answered by a proposal instead. */
 export const proposes = (declared: Declared): boolean =>
   declared === PROPOSALS.confirm || !['one', undefined].includes((declared as DeclaredAction).people);
 
 const operationId = (declared: Declared): string => {
   const { name } = declared as DeclaredAction;
-  const words = (name ?? `${declared.method.toLowerCase()}${declared.path}`).split(/[^A-Za-z0-9]+/);
-  return words
-    .filter((word) => word !== '')
-    .map((word, at) => (at === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
-    .join('');
+  return operationIdOf(name ?? `${declared.method.toLowerCase()}${declared.path}`);
 };
-
-function schemaOf(name: string, field: Field<unknown>, description: string): Json {
-  const example = exampleOf(name, field);
-  return { ...field.schema, description, ...(example === undefined ? {} : { examples: [example] }) };
-}
 
 function parameters(declared: Declared): Json {
   const { takesFile } = declared as DeclaredAction;
   const isQuery = declared.method === 'GET' || takesFile === true;
-  const all = Object.entries(takenBy(declared)).flatMap(([name, field]) => {
-    const inPath = isInPath(declared, name);
-    if (!inPath && !isQuery) return [];
-    const { description, ...schema } = schemaOf(
-      name,
-      field,
-      meaningOf({ ...declared, fields: takenBy(declared) }, name),
-    );
-    return [{ name, in: inPath ? 'path' : 'query', required: inPath || field.optional !== true, description, schema }];
-  });
+  const all = parametersOf(MEANINGS, { ...declared, fields: takenBy(declared) }, isQuery);
   return all.length === 0 ? {} : { parameters: all };
 }
 
@@ -68,54 +55,17 @@ function requestBody(declared: Declared): Json {
     const schema = { type: 'string', format: 'binary', description: 'The statement as the bank wrote it' };
     return { requestBody: { required: true, content: { 'application/octet-stream': { schema } } } };
   }
-  const own = Object.entries(takenBy(declared)).filter(([name]) => !isInPath(declared, name));
-  const fields = Object.fromEntries(own);
-  const schema = {
-    type: 'object',
-    properties: Object.fromEntries(
-      own.map(([name, field]) => [name, schemaOf(name, field, meaningOf({ path: declared.path, fields }, name))]),
-    ),
-    required: own.filter(([, field]) => field.optional !== true).map(([name]) => name),
-    additionalProperties: false,
-  };
+  const schema = bodySchemaOf(MEANINGS, { path: declared.path, fields: takenBy(declared) });
   return { requestBody: { required: true, content: { 'application/json': { schema } } } };
 }
 
-type Failures = (status: number, reasons: readonly Reason[]) => Json;
+const failure = (reasons: readonly Reason[]): Json => ({
+  description: reasons.map((one) => `\`${one}\`: ${adviceOf(one)?.means}`).join(' '),
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+  'x-reasons': reasons,
+});
 
-/** Most endpoints decline for the same reasons with the same status: each such answer stands among the components once. */
-function failuresOf(answers: Map<string, unknown>): Failures {
-  return (status, reasons) => {
-    const answer = {
-      description: reasons.map((one) => `\`${one}\`: ${adviceOf(one)?.means}`).join(' '),
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
-      'x-reasons': reasons,
-    };
-    const alike = [...answers].find(([, known]) => isDeepStrictEqual(known, answer))?.[0];
-    const beside = [...answers.keys()].filter((name) => name.startsWith(`Failure${status}`)).length;
-    const name = alike ?? `Failure${status}${beside === 0 ? '' : `_${beside + 1}`}`;
-    answers.set(name, answer);
-    return { $ref: `#/components/responses/${name}` };
-  };
-}
-
-/** As JSON has it: what a schema carries for the compiler is left out. */
-const plain = (schema: unknown): unknown => JSON.parse(JSON.stringify(schema));
-const NAMED = new Map(Object.entries(PARTS).map(([name, part]) => [JSON.stringify(part), name]));
-
-/** The same with a reference wherever a part stands that has a name. */
-function referring(schema: unknown, used: Set<string>): unknown {
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const name = NAMED.get(JSON.stringify(schema));
-  if (name !== undefined) {
-    used.add(name);
-    return { $ref: `#/components/schemas/${name}` };
-  }
-  if (Array.isArray(schema)) return schema.map((one) => referring(one, used));
-  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, referring(value, used)]));
-}
-
-function responses(declared: Declared, failures: Failures, used: Set<string>): Json {
+function responses(declared: Declared, components: Components): Json {
   const byStatus = new Map<number, Reason[]>();
   for (const one of reasonsOf(declared)) {
     const status = statusOf(one);
@@ -129,7 +79,7 @@ function responses(declared: Declared, failures: Failures, used: Set<string>): J
       200: {
         description: 'Done',
         content: {
-          [isFile ? '*/*' : 'application/json']: { schema: referring(gives, used) },
+          [isFile ? '*/*' : 'application/json']: { schema: components.referring(gives) },
           ...(table === undefined
             ? {}
             : { 'text/csv': { schema: { type: 'string', description: `Columns: ${table.columns.join(', ')}` } } }),
@@ -143,21 +93,21 @@ function responses(declared: Declared, failures: Failures, used: Set<string>): J
             },
           }
         : {}),
-      ...Object.fromEntries([...byStatus].map(([status, reasons]) => [status, failures(status, reasons)])),
+      ...Object.fromEntries(
+        [...byStatus].map(([status, reasons]) => [status, components.failure(status, failure(reasons))]),
+      ),
     },
   };
 }
 
 /** @param version of this software */
 export function openapi(version: string): Json {
-  const answers = new Map<string, unknown>();
-  const failures = failuresOf(answers);
-  const used = new Set<string>();
+  const components = openComponents(PARTS);
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { name, endpoints } of GROUPS)
     for (const declared of endpoints) {
       const { people } = declared as DeclaredAction;
-      const at = (paths[declared.path.replaceAll(/:(\w+)/g, '{$1}')] ??= {});
+      const at = (paths[templateOf(declared.path)] ??= {});
       at[declared.method.toLowerCase()] = {
         operationId: operationId(declared),
         tags: [name],
@@ -169,7 +119,7 @@ export function openapi(version: string): Json {
         security: [{ token: [] }],
         ...parameters(declared),
         ...requestBody(declared),
-        ...responses(declared, failures, used),
+        ...responses(declared, components),
       };
     }
   return {
@@ -189,11 +139,11 @@ export function openapi(version: string): Json {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'The token of a named operator' },
       },
-      responses: Object.fromEntries([...answers].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))),
+      responses: components.responses(),
       schemas: {
         Failure: plain(FAILURE),
         Proposed: plain(PROPOSED),
-        ...Object.fromEntries([...used].toSorted().map((name) => [name, plain(PARTS[name])])),
+        ...components.schemas(),
       },
     },
   };

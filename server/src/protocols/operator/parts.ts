@@ -1,23 +1,6 @@
 /** Names in replies of the operator's wire: the form of each, and what it means. */
-import { type TSchema, Type } from 'typebox';
-
-const TIME = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$';
-const text = (description: string): TSchema => Type.String({ description });
-const id = (description: string): TSchema => Type.String({ description, pattern: '^[0-9]+$' });
-const whole = (description: string): TSchema => Type.Integer({ description });
-const yes = (description: string): TSchema => Type.Boolean({ description });
-const amount = (description: string): TSchema =>
-  Type.String({ description: `${description}: a plain decimal`, pattern: '^-?[0-9]+(\\.[0-9]+)?$' });
-const time = (description: string): TSchema =>
-  Type.String({ description: `${description}: ISO 8601 in UTC`, pattern: TIME });
-const object = (description: string): TSchema => Type.Object({}, { description, additionalProperties: true });
-const list = (description: string): TSchema => Type.Array(Type.Unknown(), { description });
-const texts = (description: string): TSchema => Type.Array(Type.String(), { description });
-/** Or null: there is none, or it is not known yet. */
-export const maybe = (schema: TSchema): TSchema => {
-  const { description, ...rest } = schema as TSchema & { description?: string };
-  return Type.Union([rest as TSchema, Type.Null()], description === undefined ? {} : { description });
-};
+import type { TSchema } from 'typebox';
+import { amount, id, list, maybe, object, text, texts, time, whole, yes } from '../declaration/parts.ts';
 
 export const PARTS: Readonly<Record<string, TSchema>> = {
   // An action

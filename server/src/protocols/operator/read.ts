@@ -6,10 +6,10 @@ import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
 import { findCustomer } from '../../customers/index.ts';
 import { assets, findPartner } from '../../partners/index.ts';
+import type { Fields, Values } from '../declaration/fields.ts';
 import type { Caller, OperatorDeps } from './action.ts';
 import { marketOf } from './actions/terms.ts';
 import type { DeclaredRead } from './declare.ts';
-import type { Fields, Values } from './fields.ts';
 
 export interface Read<F extends Fields = Fields> extends DeclaredRead<F> {
   answer(deps: OperatorDeps, tx: Tx, input: Values<F>, caller: Caller): Promise<unknown>;

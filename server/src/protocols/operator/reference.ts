@@ -1,15 +1,13 @@
 /** The reference of this wire as a page for people, made from the declarations: docs/operator-api.md. */
 import { RIGHTS, ROLES } from '../../operators/index.ts';
+import { isInPath, type Json } from '../declaration/openapi.ts';
+import { cell, fieldRows, replyLines as linesOf } from '../declaration/page.ts';
 import { adviceOf, COMMON_REASONS, reasonsOf } from './advice.ts';
 import type { CommandOf, Declared, DeclaredAction, DeclaredRead } from './declare.ts';
 import { ENDPOINTS, GROUPS } from './declared/index.ts';
 import { type Reason, statusOf } from './errors.ts';
-import { exampleOf, meaningOf, peopleSentence } from './meaning.ts';
-import { isInPath, proposes, takenBy } from './openapi.ts';
-
-type Json = Readonly<Record<string, unknown>>;
-
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+import { exampleOf, MEANINGS, peopleSentence } from './meaning.ts';
+import { proposes, takenBy } from './openapi.ts';
 
 const commandsOf = ({ command }: Declared): readonly CommandOf[] => [command ?? []].flat() as readonly CommandOf[];
 
@@ -42,13 +40,9 @@ function section(declared: Declared): string[] {
     ...(fields.length === 0
       ? []
       : [
-          '| Field | Where | Required | Form | Meaning |',
-          '|---|---|---|---|---|',
-          ...fields.map(([name, field]) => {
-            const where = isInPath(declared, name) ? 'path' : method === 'GET' || takesFile === true ? 'query' : 'body';
-            const isRequired = field.optional === true ? '' : 'yes';
-            return `| \`${name}\` | ${where} | ${isRequired} | ${cell(field.rule)} | ${cell(meaningOf(whole, name))} |`;
-          }),
+          ...fieldRows(MEANINGS, whole, (name) =>
+            isInPath(declared, name) ? 'path' : method === 'GET' || takesFile === true ? 'query' : 'body',
+          ),
           '',
         ]),
     ...(takesFile === true ? ['The body is the file itself.', ''] : []),
@@ -68,34 +62,11 @@ function section(declared: Declared): string[] {
 const ENVELOPE = new Set(['action', 'subject', 'outcome']);
 
 /** What is answered, two levels deep. */
-function replyLines(schema: Json): string[] {
-  const lines: string[] = [];
-  const walk = (one: Json, indent: string, depth: number): void => {
-    const { properties, items, anyOf } = one as { properties?: Record<string, Json>; items?: Json; anyOf?: Json[] };
-    if (items !== undefined) return walk(items, indent, depth);
-    const forms = anyOf?.filter((form) => 'properties' in form || 'items' in form) ?? [];
-    if (forms.length > 0) {
-      for (const [at, form] of forms.entries()) {
-        if (forms.length > 1) lines.push(`${indent}- form ${at + 1}:`);
-        walk(form, forms.length > 1 ? `${indent}  ` : indent, depth);
-      }
-      return;
-    }
-    for (const [name, property] of Object.entries(properties ?? {})) {
-      if (depth === 0 && ENVELOPE.has(name) && 'after' in (properties ?? {})) continue;
-      const says = typeof property.description === 'string' ? `: ${property.description}` : '';
-      lines.push(
-        `${indent}- \`${name}\`${says === '' && name === 'after' ? ': what it is about, as it stands now' : says}`,
-      );
-      if (depth < 2) walk(property, `${indent}  `, depth + 1);
-    }
-    if (properties === undefined && depth === 0) lines.push(`- ${String(one.description ?? one.type)}`);
-    else if (depth === 0 && Object.keys(properties ?? {}).length === 0 && typeof one.description === 'string')
-      lines.push(`- ${one.description}`);
-  };
-  walk(schema, '', 0);
-  return lines.length === 0 ? [] : ['Answers:', '', ...lines, ''];
-}
+const replyLines = (schema: Json): string[] =>
+  linesOf(schema, {
+    skipped: (name, properties) => ENVELOPE.has(name) && 'after' in properties,
+    says: { after: 'what it is about, as it stands now' },
+  });
 
 function rightsTable(): string[] {
   return [

@@ -5,37 +5,12 @@
  * Amounts are exact decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC.
  */
 import { type TSchema, Type } from 'typebox';
-import { maybe, PARTS } from './parts.ts';
+import { maybe, type Names, shapesOf } from '../declaration/parts.ts';
+import { PARTS } from './parts.ts';
 
-export { maybe } from './parts.ts';
+export { maybe } from '../declaration/parts.ts';
 
-/** A name of PARTS, or names with schemas of their own. A name that ends with `?` may be left out of the reply. */
-export type Names = readonly (string | Readonly<Record<string, TSchema>>)[];
-
-/** An object of these and no others. */
-export function thing(names: Names, description?: string): TSchema {
-  const properties: Record<string, TSchema> = {};
-  for (const name of names) {
-    if (typeof name !== 'string') {
-      for (const [own, schema] of Object.entries(name)) set(properties, own, schema);
-      continue;
-    }
-    const known = PARTS[name.replace(/\?$/, '')];
-    if (known === undefined) throw new Error(`${name} has no meaning in parts.ts`);
-    set(properties, name, known);
-  }
-  return Type.Object(properties, {
-    additionalProperties: false,
-    ...(description === undefined ? {} : { description }),
-  });
-}
-
-function set(properties: Record<string, TSchema>, name: string, schema: TSchema): void {
-  if (name.endsWith('?')) properties[name.slice(0, -1)] = Type.Optional(schema);
-  else properties[name] = schema;
-}
-
-export const many = (names: Names, description: string): TSchema => Type.Array(thing(names), { description });
+export const { thing, many } = shapesOf(PARTS);
 
 const next = Type.Union([Type.String(), Type.Null()], {
   description: 'Where the next page begins; null where there is none',

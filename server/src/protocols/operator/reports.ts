@@ -6,10 +6,10 @@ import { type AccountAt, balancesAt, trialBalance } from '../../ledger/index.ts'
 import { feeRow, findChange, type Market, partnersWithOwnFee } from '../../partners/index.ts';
 import { type PricedFee } from '../../quotes/index.ts';
 import { affectedOrders, customerStatement, type OtherTerms, revenue } from '../../reports/index.ts';
+import { type Values } from '../declaration/fields.ts';
 import { marketOf } from './actions/terms.ts';
 import type { TERMS } from './declared/forms.ts';
 import { REPORTS_OF } from './declared/reports.ts';
-import { type Values } from './fields.ts';
 import { amountsIn, narrowed, type Read, read } from './read.ts';
 
 const MAX_ROWS = 500;

@@ -33,7 +33,7 @@ const supportedBeside = (facts: Facts): string => {
   return all.length === 0 ? '' : ` Supported: ${all.join(', ')}.`;
 };
 
-/** Sent to operators only; here for completeness of the table. */
+/** Sent by other wires only; here for completeness of the table. */
 const elsewhere: Word = { code: 500, say: () => 'Something went wrong on our side.' };
 const NOT_OF_THIS_WIRE = {
   unknown_case: elsewhere,
@@ -64,6 +64,20 @@ const NOT_OF_THIS_WIRE = {
   unknown_break: elsewhere,
   break_over: elsewhere,
   does_not_fit: elsewhere,
+
+  // Partners, through the other wire.
+  idempotency_key_missing: elsewhere,
+  signature_required: elsewhere,
+  unknown_version: elsewhere,
+  unknown_quote: elsewhere,
+  unknown_destination: elsewhere,
+  unknown_request: elsewhere,
+  quote_over: elsewhere,
+  money_arrived: elsewhere,
+  under_review: elsewhere,
+  destination_waits: elsewhere,
+  wrong_code: elsewhere,
+  code_over: elsewhere,
 } as const satisfies Partial<Record<RefusalCode, Word>>;
 
 const WORDS: Record<RefusalCode, Word> = {

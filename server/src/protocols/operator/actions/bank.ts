@@ -13,10 +13,10 @@ import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import type { Need } from '../../../operators/index.ts';
 import { isSubmittingOff } from '../../../partners/index.ts';
+import { text } from '../../declaration/fields.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
 import type { BankDesk, StatementFile } from '../bank.ts';
 import { BANK } from '../declared/bank.ts';
-import { text } from '../fields.ts';
 
 export function bankActions(desk: BankDesk): readonly Action[] {
   const subjectOfFile = (input: { id: bigint }): string => `${desk.code}:${input.id}`;

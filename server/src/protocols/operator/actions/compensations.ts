@@ -17,9 +17,9 @@ import {
 import { assets } from '../../../partners/index.ts';
 import { type PricedFee } from '../../../quotes/index.ts';
 import { affectedOrders } from '../../../reports/index.ts';
+import { type Values } from '../../declaration/fields.ts';
 import { type Action, action } from '../action.ts';
 import { BULK, ORDERS } from '../declared/orders.ts';
-import { type Values } from '../fields.ts';
 import { amountsIn } from '../read.ts';
 import { termsOf } from '../reports.ts';
 import { marketOf, requirePartner } from './terms.ts';

@@ -1,7 +1,7 @@
 /** The desk of a bank without an API: files of payouts out, statements in. Served where there is such a bank. */
 import { Type } from 'typebox';
+import { about, day, id, listOf, optional, text, time } from '../../declaration/fields.ts';
 import { act, look, PROPOSES } from '../declare.ts';
-import { about, day, id, listOf, optional, text, time } from '../fields.ts';
 import { done, many, maybe, rows, thing } from '../replies.ts';
 
 const asset = about(text(60), 'Code of the asset of the account', 'eur');

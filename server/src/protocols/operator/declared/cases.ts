@@ -3,8 +3,8 @@ import { Type } from 'typebox';
 import { MAX_CASES } from '../../../compliance/index.ts';
 import { HIGHEST_LEVEL } from '../../../customers/index.ts';
 import { CASE_CORRECTIONS } from '../../../orders/index.ts';
+import { about, amount, flag, id, oneOf, optional, orNone, text, typed, whole } from '../../declaration/fields.ts';
 import { act, limit, look, PROPOSES } from '../declare.ts';
-import { about, amount, flag, id, oneOf, optional, orNone, text, typed, whole } from '../fields.ts';
 import { done, maybe, pages, thing } from '../replies.ts';
 import { customerId, operatorName } from './forms.ts';
 

@@ -1,8 +1,8 @@
 /** Deposits, what lies in suspense, who paid, and money that nobody claims. */
 import { Type } from 'typebox';
 import { MAX_DORMANT, MAX_DUST, MAX_LISTED } from '../../../orders/index.ts';
+import { about, amount, flag, id, oneOf, optional, orNone, text, time, whole } from '../../declaration/fields.ts';
 import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
-import { about, amount, flag, id, oneOf, optional, orNone, text, time, whole } from '../fields.ts';
 import { done, many, maybe, pages, thing } from '../replies.ts';
 import { address, assetCode } from './forms.ts';
 

@@ -1,7 +1,7 @@
 /** Fields that more than one declaration takes. */
 import { POLICY_QUESTIONS } from '../../../partners/index.ts';
 import { PRICED_FEES } from '../../../quotes/index.ts';
-import { about, amount, type Field, id, listOf, oneOf, optional, text, whole } from '../fields.ts';
+import { about, amount, type Field, id, listOf, oneOf, optional, text, whole } from '../../declaration/fields.ts';
 
 export const address = text(128, /^[\x21-\x7e]+$/, 'an address of at most 128 characters without spaces');
 export const customerId = text(40, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, "a customer's id");

@@ -2,8 +2,8 @@
 import { Type } from 'typebox';
 import { MAX_LISTED, MAX_UNPAID, STATES } from '../../../orders/index.ts';
 import { PRICED_FEES } from '../../../quotes/index.ts';
+import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../../declaration/fields.ts';
 import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
-import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../fields.ts';
 import { done, maybe, thing } from '../replies.ts';
 import { address, TERMS } from './forms.ts';
 

@@ -2,8 +2,20 @@
 import { Type } from 'typebox';
 import { MAX_ENDPOINTS } from '../../../events/index.ts';
 import { ACTIVITIES, HELD_KINDS, HELD_STATES, MAX_ACTIVITY, MAX_HELD, SCOPES } from '../../../partners/index.ts';
+import {
+  about,
+  flag,
+  id,
+  listOf,
+  network,
+  oneOf,
+  optional,
+  text,
+  time,
+  typed,
+  whole,
+} from '../../declaration/fields.ts';
 import { act, FILTERS, limit, look, PROPOSES } from '../declare.ts';
-import { about, flag, id, listOf, network, oneOf, optional, text, time, typed, whole } from '../fields.ts';
 import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 import { itemsOf, keyName } from './forms.ts';
 

@@ -1,9 +1,9 @@
 /** Payouts and refunds, and what a restore from an older backup left to be matched: movements, debits, breaks. */
 import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
+import { about, amount, flag, id, oneOf, optional, text } from '../../declaration/fields.ts';
 import { CORRECTIONS } from '../action.ts';
 import { act, FILTERS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
-import { about, amount, flag, id, oneOf, optional, text } from '../fields.ts';
 import { done, maybe, rows, thing } from '../replies.ts';
 
 const PAYOUT_STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;

@@ -1,8 +1,8 @@
 /** Operators: proposals, rules of how many people an action takes, the audit, and the operators themselves. */
 import { Type } from 'typebox';
 import { MAX_AUDIT, MAX_PEOPLE, MAX_PROPOSALS, PROPOSAL_STATES, RIGHTS, ROLES } from '../../../operators/index.ts';
+import { about, amount, id, oneOf, optional, orNone, text, time, typed, whole } from '../../declaration/fields.ts';
 import { act, limit, look, PROPOSES } from '../declare.ts';
-import { about, amount, id, oneOf, optional, orNone, text, time, typed, whole } from '../fields.ts';
 import { done, maybe, pages, rows, thing } from '../replies.ts';
 import { operatorName } from './forms.ts';
 

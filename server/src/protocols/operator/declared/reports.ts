@@ -1,7 +1,7 @@
 /** Reports: the trial balance, statements, revenue, and orders affected by a wrong fee or price. */
 import { Type } from 'typebox';
+import { about, day, id, oneOf, optional, text, time } from '../../declaration/fields.ts';
 import { FILTERS, limit, look, NARROWED } from '../declare.ts';
-import { about, day, id, oneOf, optional, text, time } from '../fields.ts';
 import { many, maybe, pages } from '../replies.ts';
 import { TERMS } from './forms.ts';
 

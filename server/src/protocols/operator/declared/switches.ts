@@ -1,7 +1,7 @@
 /** Kill switches, halted chains, screening that is down, and orders that wait for the same funds. */
 import { Type } from 'typebox';
+import { about, flag, oneOf, optional, text, whole } from '../../declaration/fields.ts';
 import { act, look, PROPOSES } from '../declare.ts';
-import { about, flag, oneOf, optional, text, whole } from '../fields.ts';
 import { done, maybe, rows } from '../replies.ts';
 
 /** A provider that is down for longer than this is replaced, not waited for. */

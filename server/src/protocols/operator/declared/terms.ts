@@ -1,8 +1,21 @@
 /** Terms of trade: markets, prices, fees, limits, caps, policies, and what changed of them. */
 import { Type } from 'typebox';
 import { HIGHEST_LEVEL } from '../../../customers/index.ts';
+import {
+  about,
+  amount,
+  flag,
+  id,
+  listOf,
+  object,
+  oneOf,
+  optional,
+  orNone,
+  text,
+  time,
+  whole,
+} from '../../declaration/fields.ts';
 import { act, limit, look, PROPOSES } from '../declare.ts';
-import { about, amount, flag, id, listOf, object, oneOf, optional, orNone, text, time, whole } from '../fields.ts';
 import { done, many, maybe, rows, thing } from '../replies.ts';
 import { coinCode, fiatCode, policyQuestion } from './forms.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Fields: parses an operator's input by a table of names and rules.
+ * Fields: parses a request's input by a table of names and rules. Shared by the protocols whose endpoints are declared.
  *
  * All errors are reported at once, each field with its rule. Unknown names are errors, too: a misspelt name must not look
  * like an omitted one. Numbers, flags and lists may be text, as from a command line.
@@ -23,6 +23,8 @@ export interface Field<T> {
   /** The value, or undefined when it violates the rule. */
   read(given: unknown): T | undefined;
   readonly optional?: true;
+  /** Names or reaches a person: kept out of logs. */
+  readonly personal?: true;
   /** Typed by a person, and encrypted from here on (base/typed.ts). `looked up`: equal texts stay equal. */
   readonly typed?: 'kept' | 'looked up';
 }
@@ -144,13 +146,14 @@ export const about = <T>(field: Field<T>, says: string, example?: unknown): Fiel
   ...(example === undefined ? {} : { example }),
 });
 
+/** Kept out of logs. */
+export const personal = <T>(field: Field<T>): Field<T> => ({ ...field, personal: true });
+
 /** A person's free text, which may contain a name. */
 export const typed = (max: number, form?: RegExp, rule?: string): Field<string> => ({
   ...text(max, form, rule),
   typed: 'kept',
 });
-
-export const reason = typed(500, /\S{2}/, 'a reason of 3 to 500 characters');
 
 /**
  * A request's fields, from its body or query and from its path; a name in both is an error.

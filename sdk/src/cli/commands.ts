@@ -1,0 +1,99 @@
+/**
+ * The commands that the API's declarations make: a command per endpoint and per sandbox control, with their fields as arguments and
+ * options. `orders.changePayoutDestination` is `orders change-payout-destination <order> <destinationId>`.
+ *
+ * Values of the path and required fields may be given without their names, in the order of the declaration.
+ */
+
+import type { Cloverleaf } from '../client.ts';
+import { DECLARED, type Declared, type Field } from '../generated/commands.ts';
+import { OPERATIONS } from '../generated/v1.ts';
+import { Pages } from '../pages.ts';
+import { Misuse } from './misuse.ts';
+
+export interface Command {
+  /** As it is typed. */
+  readonly words: string;
+  readonly says: string;
+  readonly fields: readonly Field[];
+  readonly examples?: readonly string[];
+  /** Options of the command itself. */
+  readonly options?: Readonly<Record<string, string>>;
+  readonly declared?: Declared;
+}
+
+const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+export const isPaged = ({ name }: Declared): boolean => OPERATIONS[name]?.[3] === true;
+
+export const DECLARED_COMMANDS: readonly Command[] = DECLARED.map((declared) => ({
+  words: declared.name.split('.').map(kebab).join(' '),
+  says: declared.says,
+  fields: declared.fields,
+  declared,
+  options: {
+    ...(isPaged(declared) ? { all: 'every page' } : {}),
+    ...(declared.givesSecret === true
+      ? { 'secret-file': 'new file for the secret, with mode 600', 'show-secret': 'print the secret' }
+      : {}),
+  },
+  examples: [exampleOf(declared)],
+}));
+
+function exampleOf({ name, fields }: Declared): string {
+  const needed = fields
+    .filter(({ required }) => required === true)
+    .map(({ example, words }) => example ?? words?.[0] ?? '…');
+  return [
+    ...name.split('.').map(kebab),
+    ...needed.map((value) => (/[^\w.:/-]/.test(value) ? `'${value}'` : value)),
+  ].join(' ');
+}
+
+/** Fields that may stand without their name. */
+export const positional = ({ fields }: Pick<Command, 'fields'>): readonly Field[] =>
+  fields.filter(({ required, place }) => required === true || place === 'path');
+
+/** @throws Misuse */
+export function valueOf({ name, type, words }: Field, text: string): unknown {
+  if (words !== undefined) {
+    const known = words.find((one) => one.toLowerCase() === text.toLowerCase());
+    if (known === undefined) throw new Misuse(`--${name} must be ${words.map((one) => one.toLowerCase()).join(', ')}`);
+    return known;
+  }
+  if (type === 'integer') {
+    if (!/^-?[0-9]{1,15}$/.test(text)) throw new Misuse(`--${name} must be a whole number`);
+    return Number(text);
+  }
+  if (type === 'boolean') {
+    if (text !== 'true' && text !== 'false') throw new Misuse(`--${name} must be true or false`);
+    return text === 'true';
+  }
+  return type === 'array' ? text.split(',').filter((one) => one !== '') : text;
+}
+
+/** Calls the endpoint of a command. @returns the server's answer */
+export async function call(
+  client: Cloverleaf,
+  declared: Declared,
+  values: Readonly<Record<string, unknown>>,
+  how: { all?: boolean; idempotencyKey?: string | undefined } = {},
+): Promise<unknown> {
+  const [group = '', verb = ''] = declared.name.split('.');
+  const method = (client as unknown as Record<string, Record<string, (...given: unknown[]) => unknown>>)[group]?.[verb];
+  if (method === undefined) throw new Misuse(`there is no ${declared.name}`);
+  const inPath = declared.fields.filter(({ place }) => place === 'path');
+  const others = Object.entries(values).filter(([name]) => !inPath.some((field) => field.name === name));
+  const takesFields = group === 'sandbox' || OPERATIONS[declared.name]?.[2] !== 'none';
+  const options = how.idempotencyKey === undefined ? {} : { idempotencyKey: how.idempotencyKey };
+  const given = [
+    ...inPath.map(({ name }) => values[name]),
+    ...(takesFields ? [Object.fromEntries(others)] : []),
+    options,
+  ];
+  const got = method(...given);
+  if (!(got instanceof Pages)) return await got;
+  return how.all === true ? { data: await got.toArray(MOST_ROWS), nextCursor: null } : await got.first();
+}
+
+const MOST_ROWS = 100_000;

@@ -1,0 +1,93 @@
+/**
+ * `login`: asks for a key, tries it, and keeps it. A key never comes from the command line, which everybody on the machine can read.
+ */
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { Cloverleaf } from '../client.ts';
+import { hasReason } from '../errors.ts';
+import { type Access, storeAccess } from './config.ts';
+import type { Given } from './given.ts';
+import { Misuse } from './misuse.ts';
+
+const PROMPTS = ['bearer token', 'API key (empty if you only have a token)', 'API secret'] as const;
+
+export async function login(given: Given): Promise<number> {
+  const { sandbox, partner, url } = given.options;
+  const access =
+    typeof sandbox === 'string'
+      ? fromSandbox(sandbox, partner)
+      : await typed(typeof url === 'string' ? url : undefined);
+  const client = new Cloverleaf({ ...access, patienceMs: 5_000 });
+  let name: string;
+  if (access.token === undefined) {
+    await client.whitelabel.get('v1/webhooks');
+    name = access.apiKey ?? '';
+  } else {
+    try {
+      name = (await client.key.get()).key;
+    } catch (error) {
+      if (hasReason(error, 'unauthenticated'))
+        throw new Misuse(`${access.baseUrl} does not know this token: nothing was kept`);
+      throw error;
+    }
+  }
+  const file = storeAccess(access, given.env);
+  given.say(`logged in at ${access.baseUrl} with the key ${name}; it is kept in ${file}`);
+  return 0;
+}
+
+interface SandboxPartner {
+  name: string;
+  token?: string;
+  apiKey?: string;
+  apiSecret?: string;
+}
+
+/** @throws Misuse */
+export function fromSandbox(file: string, name: string | true | undefined): Access {
+  let sandbox: { baseUrl: string; partners: SandboxPartner[] };
+  try {
+    sandbox = JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    throw new Misuse(`${file} cannot be read: is the sandbox running?`);
+  }
+  const partner = typeof name === 'string' ? sandbox.partners.find((one) => one.name === name) : sandbox.partners[0];
+  if (partner === undefined)
+    throw new Misuse(`--partner must be ${sandbox.partners.map((one) => one.name).join(', ')}`);
+  const { token, apiKey, apiSecret } = partner;
+  return {
+    baseUrl: sandbox.baseUrl,
+    ...(token === undefined ? {} : { token }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(apiSecret === undefined ? {} : { apiSecret }),
+  };
+}
+
+/** At a terminal what is typed is not shown; a program writes three lines. */
+async function typed(url: string | undefined): Promise<Access> {
+  if (url === undefined) throw new Misuse('name the address: login --url https://ramp.example');
+  const isTerminal = process.stdin.isTTY === true;
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: isTerminal });
+  const answers: string[] = [];
+  const ask = (): void => {
+    if (isTerminal) process.stderr.write(`${answers.length === 0 ? '' : '\n'}${PROMPTS[answers.length]}: `);
+  };
+  ask();
+  for await (const line of lines) {
+    answers.push(line.trim());
+    if (answers.length === PROMPTS.length) break;
+    ask();
+  }
+  lines.close();
+  if (isTerminal) process.stderr.write('\n');
+  const [token = '', apiKey = '', apiSecret = ''] = answers;
+  if (token === '' && apiSecret === '') throw new Misuse('a token is needed, or a key with its secret');
+  return {
+    baseUrl: url,
+    ...(token === '' ? {} : { token }),
+    ...(apiKey === '' ? {} : { apiKey }),
+    ...(apiSecret === '' ? {} : { apiSecret }),
+  };
+}

@@ -1,0 +1,240 @@
+#!/usr/bin/env node
+/**
+ * `npx cloverleaf-ramp …`: the partner API at a terminal.
+ *
+ * Commands come from the API's declarations (commands.ts), beside a few of its own (own.ts). Exit codes: 0 done, 1 declined or found
+ * wrong, 2 misused, 4 not answered.
+ */
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { Cloverleaf } from '../client.ts';
+import { ApiError, NoAnswerError, UsageError } from '../errors.ts';
+import { type Command, call, DECLARED_COMMANDS, positional, valueOf } from './commands.ts';
+import { suggestions } from './completion.ts';
+import { readAccess } from './config.ts';
+import { Misuse } from './misuse.ts';
+import { answer } from './output.ts';
+import { OWN_COMMANDS, type Own } from './own.ts';
+
+const EXIT = { done: 0, declined: 1, misused: 2, unanswered: 4 } as const;
+const NAME = 'cloverleaf-ramp';
+
+/** Other words for a command. */
+const ALIASES: Readonly<Record<string, string>> = {
+  quote: 'quotes create',
+  whoami: 'key get',
+  markets: 'markets list',
+};
+
+const COMMANDS: readonly (Command & { run?: Own['run'] })[] = [
+  ...OWN_COMMANDS,
+  ...DECLARED_COMMANDS.filter(({ words }) => !OWN_COMMANDS.some((own) => own.words === words)),
+];
+
+interface Asked {
+  command: (typeof COMMANDS)[number];
+  values: Record<string, unknown>;
+  options: Record<string, string | true>;
+  rest: string[];
+  json: boolean;
+}
+
+const GLOBAL_FLAGS = new Set(['json', 'help']);
+
+function read(argv: readonly string[]): Asked | { help: string } {
+  const words: string[] = [];
+  const named: [string, string | undefined][] = [];
+  for (let at = 0; at < argv.length; at += 1) {
+    const word = argv[at] ?? '';
+    const [, name, inline] = /^--([A-Za-z][\w-]*)(?:=(.*))?$/s.exec(word) ?? [];
+    if (word === '-h') named.push(['help', undefined]);
+    else if (name === undefined) words.push(word);
+    else if (inline !== undefined) named.push([name, inline]);
+    else {
+      const next = argv[at + 1];
+      const takesValue = !isFlag(name) && next !== undefined && !/^--[A-Za-z]/.test(next);
+      named.push([name, takesValue ? next : undefined]);
+      if (takesValue) at += 1;
+    }
+  }
+  const [first = ''] = words;
+  const aliased = [...(ALIASES[first] ?? first).split(' '), ...words.slice(1)];
+  const said = find(words) === undefined ? aliased : words;
+  const command = find(said);
+  const isGroup = words.length === 1 && COMMANDS.some(({ words: own }) => own.startsWith(`${first} `));
+  const wantsHelp =
+    argv.length === 0 ||
+    (command === undefined && isGroup) ||
+    first === 'help' ||
+    named.some(([name]) => name === 'help');
+  if (wantsHelp)
+    return { help: command === undefined ? overview(words.filter((one) => one !== 'help')) : helpOf(command) };
+  if (command === undefined) throw new Misuse(`there is no command "${words.join(' ')}"\n\n${overview([first])}`);
+  return { command, ...values(command, said.slice(command.words.split(' ').length), named) };
+}
+
+/** The most words win: `orders show 5` is not `orders` with two values. */
+function find(words: readonly string[]): (typeof COMMANDS)[number] | undefined {
+  const typed = `${words.join(' ')} `;
+  return COMMANDS.filter(({ words: own }) => typed.startsWith(`${own} `)).toSorted(
+    (a, b) => b.words.length - a.words.length,
+  )[0];
+}
+
+const isFlag = (name: string): boolean =>
+  GLOBAL_FLAGS.has(name) || ['all', 'show-secret', 'poll', 'follow', 'bodies'].includes(name);
+
+function values(
+  command: Command,
+  given: readonly string[],
+  named: readonly [string, string | undefined][],
+): Omit<Asked, 'command'> {
+  const found: Record<string, unknown> = {};
+  const options: Record<string, string | true> = {};
+  for (const [name, value] of named) {
+    if (GLOBAL_FLAGS.has(name)) continue;
+    const field = command.fields.find((one) => one.name === camel(name));
+    if (field !== undefined) {
+      if (value === undefined) throw new Misuse(`--${name} needs a value: ${field.says}`);
+      found[field.name] = valueOf(field, value);
+    } else if (name in (command.options ?? {}) || name === 'idempotency-key') options[name] = value ?? true;
+    else throw new Misuse(`--${name} is not an option of this\n\n${helpOf(command)}`);
+  }
+  const open = [
+    ...positional(command),
+    ...command.fields.filter((one) => one.required !== true && one.place === 'body'),
+  ];
+  const rest: string[] = [];
+  for (const text of given) {
+    const field = open.find((one) => !(one.name in found));
+    if (field === undefined || command.declared === undefined) rest.push(text);
+    else found[field.name] = valueOf(field, text);
+  }
+  if (command.declared !== undefined) {
+    if (rest.length > 0) throw new Misuse(`${rest[0]} is one value too many\n\n${helpOf(command)}`);
+    const missing = positional(command).filter((one) => !(one.name in found));
+    if (missing.length > 0)
+      throw new Misuse(`${missing.map(({ name }) => name).join(', ')} missing\n\n${helpOf(command)}`);
+  }
+  return { values: found, options, rest, json: named.some(([name]) => name === 'json') };
+}
+
+const camel = (name: string): string => name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+function overview(words: readonly string[]): string {
+  const shown = COMMANDS.filter(({ words: own }) => words.length === 0 || own.split(' ')[0] === words[0]);
+  const lines = (shown.length === 0 ? COMMANDS : shown).map((one): [string, string] => [usage(one), one.says]);
+  const width = Math.min(46, Math.max(...lines.map(([left]) => left.length))) + 2;
+  return [
+    `${NAME} <command> [--json]`,
+    '',
+    ...lines.map(
+      ([left, says]) => `  ${left.length < width ? left.padEnd(width) : `${left}\n  ${' '.repeat(width)}`}${says}`,
+    ),
+    '',
+    `${NAME} <command> --help shows fields and examples. --json prints the server's answer. Times are UTC.`,
+    'Key: `login` keeps one; CLOVERLEAF_URL, CLOVERLEAF_TOKEN, CLOVERLEAF_API_KEY and CLOVERLEAF_API_SECRET go before it.',
+    'Ends: 0 done, 1 declined or found wrong, 2 misused, 4 not answered',
+  ].join('\n');
+}
+
+function usage(command: Command): string {
+  return [command.words, ...positional(command).map(({ name }) => `<${name}>`)].join(' ');
+}
+
+function helpOf(command: Command): string {
+  const names = positional(command).map(({ name }) => name);
+  const rows: [string, string][] = [
+    ...command.fields.map(({ name, says, words }): [string, string] => [
+      names.includes(name) ? `<${name}>` : `--${name}`,
+      `${says.replaceAll('`', '')}${words === undefined ? '' : ` (${words.map((one) => one.toLowerCase()).join(', ')})`}`,
+    ]),
+    ...Object.entries(command.options ?? {}).map(([name, says]): [string, string] => [`--${name}`, says]),
+  ];
+  const width = Math.max(0, ...rows.map(([left]) => left.length)) + 2;
+  const optional = rows.some(([left]) => left.startsWith('--')) ? ' [options]' : '';
+  return [
+    `${NAME} ${usage(command)}${optional}`,
+    `  ${command.says.replaceAll('`', '')}`,
+    ...(rows.length === 0 ? [] : ['', ...rows.map(([left, says]) => `  ${left.padEnd(width)}${says}`)]),
+    ...(command.examples === undefined ? [] : ['', ...command.examples.map((one) => `  for example: ${NAME} ${one}`)]),
+  ].join('\n');
+}
+
+async function run(argv: readonly string[]): Promise<number> {
+  // What is typed so far may be anything, options without their values too.
+  if (argv[0] === '__complete') return say(suggestions(COMMANDS, argv.slice(2)).join('\n'));
+  const asked = read(argv);
+  if ('help' in asked) return say(asked.help);
+  const { command, options, json } = asked;
+  const width = process.stdout.columns ?? 120;
+  if (command.run !== undefined)
+    return await command.run({ ...asked, env: process.env, width, say: (text) => void say(text) });
+  const { declared } = command;
+  if (declared === undefined) throw new Misuse(`there is no command "${command.words}"`);
+  if (declared.givesSecret === true && options['secret-file'] === undefined && options['show-secret'] === undefined)
+    throw new Misuse('the answer contains a secret, once: name --secret-file <new file>, or --show-secret');
+  const idempotencyKey = typeof options['idempotency-key'] === 'string' ? options['idempotency-key'] : randomUUID();
+  const access = readAccess(process.env);
+  const file = secretFile(options);
+  try {
+    const how = { all: options.all === true, idempotencyKey };
+    const got = await call(new Cloverleaf(access), declared, asked.values, how);
+    const shown = file === undefined ? got : file.keep(got as Record<string, unknown>);
+    return say(json ? JSON.stringify(shown, null, 2) : answer(shown, width));
+  } finally {
+    file?.close();
+  }
+}
+
+/** Opened before the request: a secret that is shown once must not be lost because its file cannot be written. */
+function secretFile({ 'secret-file': path }: Asked['options']) {
+  if (typeof path !== 'string') return undefined;
+  let opened: number;
+  try {
+    opened = openSync(path, 'wx', 0o600);
+  } catch {
+    throw new Misuse(`${path} cannot be written, or is there already`);
+  }
+  let isKept = false;
+  return {
+    keep({ secret, ...others }: Record<string, unknown>): Record<string, unknown> {
+      writeFileSync(opened, `${String(secret)}\n`);
+      isKept = true;
+      return { ...others, secretFile: path };
+    },
+    close(): void {
+      closeSync(opened);
+      if (!isKept) rmSync(path);
+    },
+  };
+}
+
+function say(text: string): number {
+  process.stdout.write(`${text}\n`);
+  return EXIT.done;
+}
+
+function complain(error: unknown): number {
+  const lines = (code: number, ...text: string[]): number => {
+    process.stderr.write(`${text.filter((one) => one !== '').join('\n')}\n`);
+    return code;
+  };
+  if (error instanceof Misuse || error instanceof UsageError) return lines(EXIT.misused, error.message);
+  if (error instanceof ApiError)
+    return lines(
+      EXIT.declined,
+      `${error.status} ${error.reason}: ${error.message}`,
+      ...Object.entries(error.fields).map(([name, why]) => `  ${name}: ${why}`),
+      error.requestId === undefined ? '' : `  request ${error.requestId}`,
+    );
+  if (error instanceof NoAnswerError)
+    return lines(
+      EXIT.unanswered,
+      error.message,
+      error.idempotencyKey === undefined ? '' : `  To repeat it as the same: --idempotency-key ${error.idempotencyKey}`,
+    );
+  return lines(EXIT.declined, error instanceof Error ? error.message : String(error));
+}
+
+process.exitCode = await run(process.argv.slice(2)).catch(complain);

@@ -1,0 +1,69 @@
+/**
+ * The client: one object for one partner's key.
+ *
+ *     const client = new Cloverleaf({ baseUrl: 'https://ramp.example', apiKey, apiSecret });
+ *     const quote = await client.quotes.create({ payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '250.5' });
+ *
+ * It keeps no state between calls. Token and secret stay in this object: they are in no error, no log and no printed form of the client.
+ */
+import { UsageError } from './errors.ts';
+import type { Event, V1 } from './generated/v1.ts';
+import type { SandboxControls } from './generated/whitelabel.ts';
+import { type HttpOptions, openHttp } from './http.ts';
+import { type Followed, type FollowOptions, follow } from './pages.ts';
+import { bearerToken, type WhitelabelKey } from './sign.ts';
+import { v1Client } from './v1.ts';
+import { sandboxControls, type Whitelabel, whitelabelClient } from './whitelabel.ts';
+
+export interface ClientOptions extends HttpOptions {
+  /** The bearer token of your key, for programs that only read: it follows from key and secret where those are given. */
+  readonly token?: string;
+  readonly apiKey?: string;
+  /** Signs writes under /v1, all of the white-label wire, and the sandbox's controls. */
+  readonly apiSecret?: string;
+}
+
+export interface Cloverleaf extends Omit<V1, 'events'> {
+  readonly baseUrl: string;
+  readonly events: V1['events'] & {
+    /** Events as they happen, from a cursor on: the feed, asked again and again. */
+    follow(options?: FollowOptions): AsyncGenerator<Followed<Event>, void, undefined>;
+  };
+  /** The white-label wire. */
+  readonly whitelabel: Whitelabel;
+  /** Makes customers pay, banks fail and time pass; in a sandbox only. */
+  readonly sandbox: SandboxControls;
+}
+
+export const Cloverleaf = class {
+  constructor(options: ClientOptions) {
+    const { token, apiKey, apiSecret } = options;
+    const http = openHttp(options);
+    const known = apiKey === undefined || apiSecret === undefined ? undefined : { apiKey, apiSecret };
+    const key = (): WhitelabelKey => {
+      if (known === undefined) throw new UsageError('apiKey and apiSecret must be given: this request is signed');
+      return known;
+    };
+    const access = {
+      key: known,
+      token: async () => {
+        if (token !== undefined) return token;
+        if (known === undefined) throw new UsageError('apiKey and apiSecret, or token, must be given');
+        return await bearerToken(known);
+      },
+    };
+    const v1 = v1Client(http, access);
+    const { events } = v1;
+    Object.assign(this, v1, {
+      baseUrl: http.baseUrl,
+      events: {
+        ...events,
+        follow: (how?: FollowOptions) => follow((query, call) => events.list(query, call).first(), how),
+      },
+      whitelabel: whitelabelClient(http, key),
+      sandbox: sandboxControls(http, key),
+    });
+  }
+} as unknown as new (
+  options: ClientOptions,
+) => Cloverleaf;

@@ -1,0 +1,1302 @@
+/**
+ * Generated from docs/openapi*.json by sdk/generate.ts. Do not edit: change the declarations of the API.
+ */
+
+export interface Field {
+  readonly name: string;
+  readonly place: 'path' | 'query' | 'body';
+  readonly says: string;
+  readonly required?: boolean;
+  readonly words?: readonly string[];
+  readonly type?: 'integer' | 'boolean' | 'array';
+  readonly example?: string;
+}
+
+export interface Declared {
+  /** `orders.create`. */
+  readonly name: string;
+  readonly says: string;
+  readonly fields: readonly Field[];
+  /** The answer contains a secret, once. */
+  readonly givesSecret?: boolean;
+}
+
+export const DECLARED: readonly Declared[] = [
+  {
+    name: 'markets.list',
+    says: 'Lists the pairs that are traded, each with its limits and terms.',
+    fields: [],
+  },
+  {
+    name: 'assets.list',
+    says: 'Lists the assets of the markets.',
+    fields: [],
+  },
+  {
+    name: 'chains.list',
+    says: 'Lists the chains of the markets.',
+    fields: [],
+  },
+  {
+    name: 'methods.list',
+    says: 'Lists the payment methods of the markets.',
+    fields: [],
+  },
+  {
+    name: 'quotes.create',
+    says: 'Quotes a sale or a purchase at a price that holds until the quote expires, for an amount paid or an amount received.',
+    fields: [
+      {
+        name: 'payAsset',
+        place: 'body',
+        says: 'Code of the asset that the customer pays',
+        required: true,
+        example: 'usdc.matic20',
+      },
+      {
+        name: 'receiveAsset',
+        place: 'body',
+        says: 'Code of the asset that the customer receives',
+        required: true,
+        example: 'inr',
+      },
+      {
+        name: 'payAmount',
+        place: 'body',
+        says: 'Amount that the customer pays; either this or receiveAmount',
+        example: '250.50',
+      },
+      {
+        name: 'receiveAmount',
+        place: 'body',
+        says: 'Amount that the customer receives, after all fees; either this or payAmount',
+        example: '20000.00',
+      },
+    ],
+  },
+  {
+    name: 'quotes.get',
+    says: 'Answers a quote as it was made, and whether an order may still take it.',
+    fields: [
+      {
+        name: 'quote',
+        place: 'path',
+        says: 'Id of the quote',
+        required: true,
+        example: '747983292881815',
+      },
+    ],
+  },
+  {
+    name: 'orders.list',
+    says: 'Lists orders, the newest first.',
+    fields: [
+      {
+        name: 'state',
+        place: 'query',
+        says: 'Only those in this state',
+        words: [
+          'created',
+          'deposit_seen',
+          'deposit_confirmed',
+          'awaiting_liquidity',
+          'on_hold',
+          'paying_out',
+          'payout_held',
+          'refunding',
+          'refund_held',
+          'settled',
+          'refunded',
+          'expired',
+          'cancelled',
+        ],
+        example: 'settled',
+      },
+      {
+        name: 'market',
+        place: 'query',
+        says: 'Only those of this market',
+        example: '3',
+      },
+      {
+        name: 'customerId',
+        place: 'query',
+        says: 'Id of the customer',
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'reference',
+        place: 'query',
+        says: 'Your own reference',
+        example: 'order-17',
+      },
+      {
+        name: 'from',
+        place: 'query',
+        says: 'Only what is not earlier',
+        example: '2026-11-01T00:00:00Z',
+      },
+      {
+        name: 'until',
+        place: 'query',
+        says: 'Only what is earlier',
+        example: '2026-12-01T00:00:00Z',
+      },
+      {
+        name: 'cursor',
+        place: 'query',
+        says: 'The page that begins after this: `nextCursor` of the page before',
+        example: 'MTcwMA',
+      },
+      {
+        name: 'limit',
+        place: 'query',
+        says: 'Most rows of the page',
+        type: 'integer',
+        example: '50',
+      },
+    ],
+  },
+  {
+    name: 'orders.create',
+    says: 'Creates an order from an open quote, and answers how the customer pays.',
+    fields: [
+      {
+        name: 'quoteId',
+        place: 'body',
+        says: 'Quote that the order takes',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'customerId',
+        place: 'body',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'destinationId',
+        place: 'body',
+        says: 'Destination of the customer that is paid',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'refundDestinationId',
+        place: 'body',
+        says: 'Destination of the customer that money goes back to, should it have to',
+        example: '747983292881815',
+      },
+      {
+        name: 'method',
+        place: 'body',
+        says: 'Payment method, as methods.list names it',
+        example: 'IMPS',
+      },
+      {
+        name: 'reference',
+        place: 'body',
+        says: 'Your own reference',
+        example: 'order-17',
+      },
+    ],
+  },
+  {
+    name: 'orders.get',
+    says: 'Answers one order.',
+    fields: [
+      {
+        name: 'order',
+        place: 'path',
+        says: 'Id of the order',
+        required: true,
+        example: '747983292881815',
+      },
+    ],
+  },
+  {
+    name: 'orders.trace',
+    says: 'Answers where the money of an order is: who holds it, since when, on what evidence, what is next and by when.',
+    fields: [
+      {
+        name: 'order',
+        place: 'path',
+        says: 'Id of the order',
+        required: true,
+        example: '747983292881815',
+      },
+    ],
+  },
+  {
+    name: 'orders.deposits',
+    says: 'Lists what came for an order, the oldest first.',
+    fields: [
+      {
+        name: 'order',
+        place: 'path',
+        says: 'Id of the order',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'cursor',
+        place: 'query',
+        says: 'The page that begins after this: `nextCursor` of the page before',
+        example: 'MTcwMA',
+      },
+      {
+        name: 'limit',
+        place: 'query',
+        says: 'Most rows of the page',
+        type: 'integer',
+        example: '50',
+      },
+    ],
+  },
+  {
+    name: 'orders.payouts',
+    says: 'Lists the attempts to pay an order out, the oldest first.',
+    fields: [
+      {
+        name: 'order',
+        place: 'path',
+        says: 'Id of the order',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'cursor',
+        place: 'query',
+        says: 'The page that begins after this: `nextCursor` of the page before',
+        example: 'MTcwMA',
+      },
+      {
+        name: 'limit',
+        place: 'query',
+        says: 'Most rows of the page',
+        type: 'integer',
+        example: '50',
+      },
+    ],
+  },
+  {
+    name: 'orders.refunds',
+    says: 'Lists what goes back of an order, and what of it is paid again; the oldest first.',
+    fields: [
+      {
+        name: 'order',
+        place: 'path',
+        says: 'Id of the order',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'cursor',
+        place: 'query',
+        says: 'The page that begins after this: `nextCursor` of the page before',
+        example: 'MTcwMA',
+      },
+      {
+        name: 'limit',
+        place: 'query',
+        says: 'Most rows of the page',
+        type: 'integer',
+        example: '50',
+      },
+    ],
+  },
+  {
+    name: 'orders.cancel',
+    says: 'Cancels an order while nothing has come for it.',
+    fields: [
+      {
+        name: 'order',
+        place: 'path',
+        says: 'Id of the order',
+        required: true,
+        example: '747983292881815',
+      },
+    ],
+  },
+  {
+    name: 'orders.refund',
+    says: 'Asks that what is held of an order, or one of its deposits in suspense, goes back to a destination of the customer.',
+    fields: [
+      {
+        name: 'order',
+        place: 'path',
+        says: 'Id of the order',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'destinationId',
+        place: 'body',
+        says: 'Destination of the customer that is paid',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'depositId',
+        place: 'body',
+        says: 'A deposit in suspense; without it, all that the order holds',
+        example: '42',
+      },
+    ],
+  },
+  {
+    name: 'orders.changePayoutDestination',
+    says: 'Pays an order whose payout was rejected or came back to another destination of the same customer.',
+    fields: [
+      {
+        name: 'order',
+        place: 'path',
+        says: 'Id of the order',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'destinationId',
+        place: 'body',
+        says: 'Destination of the customer that is paid',
+        required: true,
+        example: '747983292881815',
+      },
+    ],
+  },
+  {
+    name: 'orders.namePayerReference',
+    says: 'Notes the bank reference that the customer claims to have paid with.',
+    fields: [
+      {
+        name: 'order',
+        place: 'path',
+        says: 'Id of the order',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'payerReference',
+        place: 'body',
+        says: 'Reference that the customer’s bank gave the transfer',
+        required: true,
+        example: 'UTR123456',
+      },
+    ],
+  },
+  {
+    name: 'customers.find',
+    says: 'Finds a customer by your own name for it.',
+    fields: [
+      {
+        name: 'reference',
+        place: 'query',
+        says: 'Your own name for the customer',
+        required: true,
+        example: 'customer-1',
+      },
+    ],
+  },
+  {
+    name: 'customers.create',
+    says: 'Adds a customer.',
+    fields: [
+      {
+        name: 'reference',
+        place: 'body',
+        says: 'Your own name for the customer',
+        required: true,
+        example: 'customer-1',
+      },
+      {
+        name: 'kind',
+        place: 'body',
+        says: 'A person or a business',
+        required: true,
+        words: ['individual', 'business'],
+        example: 'individual',
+      },
+      {
+        name: 'phone',
+        place: 'body',
+        says: 'Phone number with its country code, such as +91-9876543210',
+        required: true,
+        example: '+91-9876543210',
+      },
+      {
+        name: 'email',
+        place: 'body',
+        says: 'E-mail address',
+        example: 'customer@example.org',
+      },
+    ],
+  },
+  {
+    name: 'customers.get',
+    says: 'Answers one customer.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+    ],
+  },
+  {
+    name: 'customers.update',
+    says: 'Changes phone or e-mail address of a customer.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'phone',
+        place: 'body',
+        says: 'Phone number with its country code, such as +91-9876543210',
+        example: '+91-9876543210',
+      },
+      {
+        name: 'email',
+        place: 'body',
+        says: 'E-mail address',
+        example: 'customer@example.org',
+      },
+    ],
+  },
+  {
+    name: 'customers.verificationLink',
+    says: 'Makes a link to a page on which the customer logs in and is verified.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'redirectUrl',
+        place: 'body',
+        says: 'Page that the customer goes back to afterwards',
+        example: 'https://wallet.example/back',
+      },
+    ],
+  },
+  {
+    name: 'customers.accountLink',
+    says: 'Makes a link to a page on which the customer logs in and adds a bank account, which is confirmed thereby.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'asset',
+        place: 'body',
+        says: 'Code of the asset',
+        example: 'inr',
+      },
+      {
+        name: 'redirectUrl',
+        place: 'body',
+        says: 'Page that the customer goes back to afterwards',
+        example: 'https://wallet.example/back',
+      },
+    ],
+  },
+  {
+    name: 'customers.limits',
+    says: 'Answers what a customer may pay at once on each market.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+    ],
+  },
+  {
+    name: 'requirements.get',
+    says: 'Answers what bank accounts and verification need.',
+    fields: [],
+  },
+  {
+    name: 'destinations.list',
+    says: 'Lists the destinations of a customer, the oldest first.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'cursor',
+        place: 'query',
+        says: 'The page that begins after this: `nextCursor` of the page before',
+        example: 'MTcwMA',
+      },
+      {
+        name: 'limit',
+        place: 'query',
+        says: 'Most rows of the page',
+        type: 'integer',
+        example: '50',
+      },
+    ],
+  },
+  {
+    name: 'destinations.create',
+    says: 'Adds a bank account or an address to which a customer is paid.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'kind',
+        place: 'body',
+        says: 'A bank account, or an address on a chain',
+        required: true,
+        words: ['account', 'address'],
+        example: 'account',
+      },
+      {
+        name: 'asset',
+        place: 'body',
+        says: 'Code of the asset',
+        example: 'inr',
+      },
+      {
+        name: 'accountNumber',
+        place: 'body',
+        says: 'Number of the account',
+        example: '000111222333',
+      },
+      {
+        name: 'ifsc',
+        place: 'body',
+        says: 'Bank code of an Indian account',
+        example: 'HDFC0000001',
+      },
+      {
+        name: 'iban',
+        place: 'body',
+        says: 'IBAN',
+        example: 'DE89370400440532013000',
+      },
+      {
+        name: 'bic',
+        place: 'body',
+        says: 'BIC of the bank',
+        example: 'COBADEFFXXX',
+      },
+      {
+        name: 'sortCode',
+        place: 'body',
+        says: 'Sort code of a British account',
+        example: '200000',
+      },
+      {
+        name: 'routingNumber',
+        place: 'body',
+        says: 'Routing number of an American account',
+        example: '021000021',
+      },
+      {
+        name: 'bankCode',
+        place: 'body',
+        says: 'Code of the bank, where the country has another',
+        example: '001',
+      },
+      {
+        name: 'bankName',
+        place: 'body',
+        says: 'Name of the bank',
+        example: 'A Bank',
+      },
+      {
+        name: 'accountHolder',
+        place: 'body',
+        says: 'Holder of the account',
+        example: 'A Customer',
+      },
+      {
+        name: 'chain',
+        place: 'body',
+        says: 'Code of the chain',
+        example: 'matic20',
+      },
+      {
+        name: 'address',
+        place: 'body',
+        says: 'Address on the chain',
+        example: '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
+      },
+    ],
+  },
+  {
+    name: 'destinations.get',
+    says: 'Answers one destination of a customer.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'destination',
+        place: 'path',
+        says: 'Id of the destination',
+        required: true,
+        example: '747983292881815',
+      },
+    ],
+  },
+  {
+    name: 'destinations.sendCode',
+    says: 'Sends the customer a code to the phone, with which the destination is confirmed.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'destination',
+        place: 'path',
+        says: 'Id of the destination',
+        required: true,
+        example: '747983292881815',
+      },
+    ],
+  },
+  {
+    name: 'destinations.confirm',
+    says: 'Confirms a destination with the code that was sent to the customer.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'destination',
+        place: 'path',
+        says: 'Id of the destination',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'code',
+        place: 'body',
+        says: 'Code that was sent to the phone of the customer',
+        required: true,
+        example: '123456',
+      },
+    ],
+  },
+  {
+    name: 'events.list',
+    says: 'Lists your events, the oldest first, in an order that never changes.',
+    fields: [
+      {
+        name: 'cursor',
+        place: 'query',
+        says: 'The page that begins after this: `nextCursor` of the page before',
+        example: 'MTcwMA',
+      },
+      {
+        name: 'limit',
+        place: 'query',
+        says: 'Most rows of the page',
+        type: 'integer',
+        example: '50',
+      },
+    ],
+  },
+  {
+    name: 'webhooks.list',
+    says: 'Lists webhook endpoints, the oldest first.',
+    fields: [],
+  },
+  {
+    name: 'webhooks.create',
+    says: 'Adds a webhook endpoint, and answers its secret.',
+    fields: [
+      {
+        name: 'url',
+        place: 'body',
+        says: 'Address that events are posted to',
+        required: true,
+        example: 'https://wallet.example/hooks',
+      },
+      {
+        name: 'events',
+        place: 'body',
+        says: 'Types of events, such as order.settled or order.*; none: all',
+        type: 'array',
+        example: 'order.*',
+      },
+    ],
+    givesSecret: true,
+  },
+  {
+    name: 'webhooks.get',
+    says: 'Answers one webhook endpoint.',
+    fields: [
+      {
+        name: 'endpoint',
+        place: 'path',
+        says: 'Id of the webhook endpoint',
+        required: true,
+        example: 'whe_4pQ9aXbT7mK2vN8c',
+      },
+    ],
+  },
+  {
+    name: 'webhooks.update',
+    says: 'Changes a webhook endpoint.',
+    fields: [
+      {
+        name: 'endpoint',
+        place: 'path',
+        says: 'Id of the webhook endpoint',
+        required: true,
+        example: 'whe_4pQ9aXbT7mK2vN8c',
+      },
+      {
+        name: 'url',
+        place: 'body',
+        says: 'Address that events are posted to',
+        example: 'https://wallet.example/hooks',
+      },
+      {
+        name: 'events',
+        place: 'body',
+        says: 'Types of events, such as order.settled or order.*; none: all',
+        type: 'array',
+        example: 'order.*',
+      },
+      {
+        name: 'enabled',
+        place: 'body',
+        says: 'Whether events are sent',
+        type: 'boolean',
+        example: 'true',
+      },
+    ],
+  },
+  {
+    name: 'webhooks.remove',
+    says: 'Removes a webhook endpoint. What still waits for it is dropped.',
+    fields: [
+      {
+        name: 'endpoint',
+        place: 'path',
+        says: 'Id of the webhook endpoint',
+        required: true,
+        example: 'whe_4pQ9aXbT7mK2vN8c',
+      },
+    ],
+  },
+  {
+    name: 'webhooks.rotateSecret',
+    says: 'Gives a webhook endpoint a new secret; the previous one signs as well for a while.',
+    fields: [
+      {
+        name: 'endpoint',
+        place: 'path',
+        says: 'Id of the webhook endpoint',
+        required: true,
+        example: 'whe_4pQ9aXbT7mK2vN8c',
+      },
+      {
+        name: 'overlapSeconds',
+        place: 'body',
+        says: 'For how many seconds the previous secret signs as well',
+        type: 'integer',
+        example: '86400',
+      },
+    ],
+    givesSecret: true,
+  },
+  {
+    name: 'webhooks.resume',
+    says: 'Sends to a held webhook endpoint again, from the first event that it missed.',
+    fields: [
+      {
+        name: 'endpoint',
+        place: 'path',
+        says: 'Id of the webhook endpoint',
+        required: true,
+        example: 'whe_4pQ9aXbT7mK2vN8c',
+      },
+    ],
+  },
+  {
+    name: 'webhooks.test',
+    says: 'Sends a test event to a webhook endpoint.',
+    fields: [
+      {
+        name: 'endpoint',
+        place: 'path',
+        says: 'Id of the webhook endpoint',
+        required: true,
+        example: 'whe_4pQ9aXbT7mK2vN8c',
+      },
+    ],
+  },
+  {
+    name: 'webhooks.replay',
+    says: 'Sends events again: one, those of an order, or those of a span of time.',
+    fields: [
+      {
+        name: 'endpoint',
+        place: 'path',
+        says: 'Id of the webhook endpoint',
+        required: true,
+        example: 'whe_4pQ9aXbT7mK2vN8c',
+      },
+      {
+        name: 'eventId',
+        place: 'body',
+        says: 'Id of an event',
+        example: 'evt_1_17',
+      },
+      {
+        name: 'orderId',
+        place: 'body',
+        says: 'Id of an order',
+        example: '747983292881815',
+      },
+      {
+        name: 'from',
+        place: 'body',
+        says: 'Only what is not earlier',
+        example: '2026-11-01T00:00:00Z',
+      },
+      {
+        name: 'until',
+        place: 'body',
+        says: 'Only what is earlier',
+        example: '2026-12-01T00:00:00Z',
+      },
+    ],
+  },
+  {
+    name: 'webhooks.deliveries',
+    says: 'Lists what was and is to be delivered to an endpoint, the newest first.',
+    fields: [
+      {
+        name: 'endpoint',
+        place: 'path',
+        says: 'Id of the webhook endpoint',
+        required: true,
+        example: 'whe_4pQ9aXbT7mK2vN8c',
+      },
+      {
+        name: 'cursor',
+        place: 'query',
+        says: 'The page that begins after this: `nextCursor` of the page before',
+        example: 'MTcwMA',
+      },
+      {
+        name: 'limit',
+        place: 'query',
+        says: 'Most rows of the page',
+        type: 'integer',
+        example: '50',
+      },
+    ],
+  },
+  {
+    name: 'webhooks.attempts',
+    says: 'Lists the attempts to deliver one event to an endpoint.',
+    fields: [
+      {
+        name: 'endpoint',
+        place: 'path',
+        says: 'Id of the webhook endpoint',
+        required: true,
+        example: 'whe_4pQ9aXbT7mK2vN8c',
+      },
+      {
+        name: 'event',
+        place: 'path',
+        says: 'Id of the event',
+        required: true,
+        example: 'evt_1_17',
+      },
+    ],
+  },
+  {
+    name: 'key.get',
+    says: 'Answers what the key that asks may do, and which version answers it.',
+    fields: [],
+  },
+  {
+    name: 'limits.get',
+    says: 'Answers your limits: what is used and what is left.',
+    fields: [],
+  },
+  {
+    name: 'requests.list',
+    says: 'Lists your requests of the last 30 days, the newest first.',
+    fields: [
+      {
+        name: 'operation',
+        place: 'query',
+        says: 'Only requests of this endpoint',
+        example: 'orders.create',
+      },
+      {
+        name: 'status',
+        place: 'query',
+        says: 'Only requests that were answered with this HTTP status',
+        type: 'integer',
+        example: '409',
+      },
+      {
+        name: 'reason',
+        place: 'query',
+        says: 'Only requests that were declined for this reason',
+        example: 'quote_over',
+      },
+      {
+        name: 'from',
+        place: 'query',
+        says: 'Only what is not earlier',
+        example: '2026-11-01T00:00:00Z',
+      },
+      {
+        name: 'until',
+        place: 'query',
+        says: 'Only what is earlier',
+        example: '2026-12-01T00:00:00Z',
+      },
+      {
+        name: 'cursor',
+        place: 'query',
+        says: 'The page that begins after this: `nextCursor` of the page before',
+        example: 'MTcwMA',
+      },
+      {
+        name: 'limit',
+        place: 'query',
+        says: 'Most rows of the page',
+        type: 'integer',
+        example: '50',
+      },
+    ],
+  },
+  {
+    name: 'requests.get',
+    says: 'Answers one of your requests of the last 30 days: what was sent, what was answered and why.',
+    fields: [
+      {
+        name: 'request',
+        place: 'path',
+        says: 'Id of the request, or what you sent as X-Client-Request-Id',
+        required: true,
+        example: '4f1c2a9d0e00001a',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.pay',
+    says: 'Sandbox: the customer pays an order, on its chain or by bank. The same Idempotency-Key pays once.',
+    fields: [
+      {
+        name: 'transactionId',
+        place: 'body',
+        says: 'number of one of your orders',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'how',
+        place: 'body',
+        says: '`exact` (if nothing is said), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin)',
+        words: ['EXACT', 'UNDER', 'OVER', 'LATE', 'TWICE', 'ANOTHER_TOKEN', 'ANOTHER_CHAIN'],
+        example: 'EXACT',
+      },
+      {
+        name: 'amount',
+        place: 'body',
+        says: 'instead of the amount asked for',
+        example: '10',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.credit',
+    says: 'Sandbox: money comes to our bank for an order, as its payer wrote it. The same Idempotency-Key pays once.',
+    fields: [
+      {
+        name: 'transactionId',
+        place: 'body',
+        says: 'number of one of your orders, a purchase',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'amount',
+        place: 'body',
+        says: 'instead of the amount asked for',
+        example: '10',
+      },
+      {
+        name: 'reference',
+        place: 'body',
+        says: '`right` (if nothing is said), `none`, `wrong` (one letter mistyped)',
+        words: ['RIGHT', 'NONE', 'WRONG'],
+        example: 'RIGHT',
+      },
+      {
+        name: 'name',
+        place: 'body',
+        says: "payer's name: `right` (the customer's, if nothing is said), `wrong`, `none`",
+        words: ['RIGHT', 'WRONG', 'NONE'],
+        example: 'RIGHT',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.recall',
+    says: "Sandbox: the payer's bank takes a credit back.",
+    fields: [
+      {
+        name: 'transactionId',
+        place: 'body',
+        says: 'number of one of your orders: its last credit',
+        example: '747983292881815',
+      },
+      {
+        name: 'line',
+        place: 'body',
+        says: 'or the line that `credit` answered',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.bounce',
+    says: 'Sandbox: what was paid to an account comes back, before or after it arrived.',
+    fields: [
+      {
+        name: 'transactionId',
+        place: 'body',
+        says: 'number of one of your orders, with a payout or refund at the bank',
+        required: true,
+        example: '747983292881815',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.status',
+    says: 'Sandbox: drives an order to a status by causing the facts that lead there; it runs on by itself.',
+    fields: [
+      {
+        name: 'transactionId',
+        place: 'body',
+        says: 'number of one of your orders',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'status',
+        place: 'body',
+        says: 'the number, as in webhooks',
+        required: true,
+        example: '-4',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.screening',
+    says: 'Sandbox: screening holds the order as if its destination were denied, until a person releases it; or no longer.',
+    fields: [
+      {
+        name: 'transactionId',
+        place: 'body',
+        says: 'number of one of your orders',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'outcome',
+        place: 'body',
+        says: '`fail`, `pass`',
+        required: true,
+        words: ['FAIL', 'PASS'],
+        example: 'FAIL',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.clock',
+    says: 'Sandbox: your due times come nearer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks.',
+    fields: [
+      {
+        name: 'advance',
+        place: 'body',
+        says: '`90s`, `15m`, `2h`, `3d`; at most 30 days',
+        required: true,
+        example: '3d',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.reorg',
+    says: 'Sandbox: the newest blocks of a chain are replaced by empty ones; transfers of ours and of simulated customers are sent again.',
+    fields: [
+      {
+        name: 'chain',
+        place: 'body',
+        says: '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`',
+        required: true,
+        example: 'matic20',
+      },
+      {
+        name: 'blocks',
+        place: 'body',
+        says: '1 to 12; more would be deeper than final and halt the chain',
+        required: true,
+        type: 'integer',
+        example: '1',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.bank',
+    says: "Sandbox: the bank's next calls go wrong.",
+    fields: [
+      {
+        name: 'fault',
+        place: 'body',
+        says: '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, and comes back), `no_status`, `statement_twice`, `statement_reordered`; `none` ends what is left',
+        required: true,
+        words: [
+          'NONE',
+          'LOSE_REQUEST',
+          'LOSE_ANSWER',
+          'DELAY_ANSWER',
+          'REFUSE',
+          'RETURN',
+          'NO_STATUS',
+          'STATEMENT_TWICE',
+          'STATEMENT_REORDERED',
+        ],
+        example: 'NONE',
+      },
+      {
+        name: 'times',
+        place: 'body',
+        says: 'how often; 1 if nothing is said',
+        type: 'integer',
+        example: '1',
+      },
+      {
+        name: 'delayMs',
+        place: 'body',
+        says: 'of `delay_answer`: 8000 if nothing is said, which is longer than we wait',
+        type: 'integer',
+        example: '1',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.prices',
+    says: 'Sandbox: the price of a coin is what you say, until you say otherwise or the server restarts.',
+    fields: [
+      {
+        name: 'coin',
+        place: 'body',
+        says: '`usdc`',
+        required: true,
+        example: 'usdc',
+      },
+      {
+        name: 'fiat',
+        place: 'body',
+        says: '`inr`',
+        required: true,
+        example: 'inr',
+      },
+      {
+        name: 'price',
+        place: 'body',
+        says: "fiat for one coin; without it, the table's again",
+      },
+    ],
+  },
+  {
+    name: 'sandbox.treasury',
+    says: "Sandbox: the operator's money of a currency runs dry (it is set aside in the books), or is brought anew.",
+    fields: [
+      {
+        name: 'currency',
+        place: 'body',
+        says: 'a fiat such as `inr`, or a coin with its `chain`',
+        required: true,
+        example: 'inr',
+      },
+      {
+        name: 'state',
+        place: 'body',
+        says: '`dry`, `filled`',
+        required: true,
+        words: ['DRY', 'FILLED'],
+        example: 'DRY',
+      },
+      {
+        name: 'chain',
+        place: 'body',
+        says: 'of a coin',
+        example: 'matic20',
+      },
+      {
+        name: 'amount',
+        place: 'body',
+        says: 'how much is brought; as much as at the beginning if nothing is said',
+        example: '10',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.webhooks',
+    says: 'Sandbox: deliveries fail as if every receiver were down, until you say otherwise or the server restarts.',
+    fields: [
+      {
+        name: 'deliveries',
+        place: 'body',
+        says: '`drop`, `deliver`',
+        required: true,
+        words: ['DROP', 'DELIVER'],
+        example: 'DROP',
+      },
+    ],
+  },
+];

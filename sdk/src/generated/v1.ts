@@ -1,0 +1,1427 @@
+/**
+ * Generated from docs/openapi-v1.json by sdk/generate.ts. Do not edit: change the declarations of the API.
+ */
+
+import type { CallOptions } from '../http.ts';
+import type { Pages } from '../pages.ts';
+
+/** The version of the API that these types describe: every request names it. */
+export const API_VERSION = '2026-11-23';
+
+/** What can be paid or received */
+export interface Asset {
+  /** Code of the asset */
+  readonly code: string;
+  /** A coin on a chain, or a currency */
+  readonly kind: 'crypto' | 'fiat';
+  /** Symbol of coin or currency */
+  readonly symbol: string;
+  /** Code of its chain; null of a fiat */
+  readonly chain: string | null;
+  /** Contract of the token; null of a native coin and of a fiat */
+  readonly contract: string | null;
+  /** Decimal places */
+  readonly decimals: number;
+}
+
+/** An attempt to deliver an event */
+export interface Attempt {
+  /** When */
+  readonly at: string;
+  /** How long it took, in milliseconds */
+  readonly tookMs: number;
+  /** HTTP status of the answer */
+  readonly status: number | null;
+  /** Why it failed */
+  readonly error: string | null;
+  /** Beginning of what your server answered */
+  readonly answer: string;
+}
+
+/** A chain */
+export interface Chain {
+  /** Code of the chain */
+  readonly code: string;
+  /** EIP-155 chain id */
+  readonly networkId: number | null;
+  /** Assets on it */
+  readonly assets: readonly string[];
+}
+
+/** A code was sent */
+export interface CodeSent {
+  /** When the code was sent to the phone of the customer */
+  readonly sentAt: string;
+  /** Until when it is valid */
+  readonly expiresAt: string;
+}
+
+/** A customer of yours */
+export interface Customer {
+  /** Id of the customer */
+  readonly id: string;
+  /** Your own name for the customer */
+  readonly reference: string | null;
+  /** A person or a business */
+  readonly kind: 'individual' | 'business';
+  /** Level of verification, 0 to 5 */
+  readonly level: number;
+  /** How far the verification is */
+  readonly verification: 'none' | 'in_review' | 'verified' | 'failed' | 'refused';
+  /** Whether the customer has proved the phone number */
+  readonly hasLoggedIn: boolean;
+  /** Whether the customer may trade */
+  readonly mayTrade: {
+    /** Whether orders may be created for the customer */
+    readonly allowed: boolean;
+    /** Why not */
+    readonly reason: 'login_required' | 'verification_required' | 'customer_blocked' | null;
+  };
+  /** Country, two letters */
+  readonly country: string;
+  /** When the customer was created */
+  readonly createdAt: string;
+  /** When the customer last changed */
+  readonly updatedAt: string;
+}
+
+/** What a customer may pay at once */
+export interface CustomerLimits {
+  /** Id of the customer */
+  readonly customerId: string;
+  /** Level of verification */
+  readonly level: number;
+  /** Of each market, at this level */
+  readonly markets: readonly {
+    /** Id of the market */
+    readonly market: string;
+    /** Asset of the amounts: what the customer pays */
+    readonly asset: string;
+    /** Least amount of one order */
+    readonly min: string;
+    /** Largest amount of one order */
+    readonly max: string;
+  }[];
+}
+
+/** An event on its way to an endpoint */
+export interface Delivery {
+  /** Id of the event */
+  readonly eventId: string;
+  /** What happened */
+  readonly type: string;
+  /** What it is about */
+  readonly subject: string;
+  /** Position among the events of its subject */
+  readonly sequence: number;
+  /** How far the delivery is */
+  readonly state: 'waiting' | 'delivered' | 'dead' | 'dropped';
+  /** How many attempts were made */
+  readonly attempts: number;
+  /** Why the last attempt failed */
+  readonly lastError: string | null;
+  /** When it ended */
+  readonly endedAt: string | null;
+}
+
+/** Money that came for an order */
+export interface Deposit {
+  /** Id of the deposit */
+  readonly id: string;
+  /** Id of the order */
+  readonly orderId: string;
+  /** `seen`: not final yet. `confirmed`: booked. `applied`: the order took it. `suspense`: it waits for a decision. `reversed`, `lost`: chain or bank took it back */
+  readonly state: 'seen' | 'confirmed' | 'applied' | 'suspense' | 'refunded' | 'reversed' | 'lost' | 'written_off';
+  /** What came */
+  readonly amount: Money;
+  /** Hash of the transaction on the chain */
+  readonly hash: string | null;
+  /** Reference of the bank */
+  readonly bankReference: string | null;
+  /** Why something about it is unusual */
+  readonly reason:
+    | 'underpaid'
+    | 'overpaid'
+    | 'paid_in_parts'
+    | 'late'
+    | 'second_payment'
+    | 'wrong_currency'
+    | 'wrong_network'
+    | 'payment_reversed'
+    | 'payment_replaced'
+    | 'payer_name'
+    | 'price_moved'
+    | 'fee_compensated'
+    | 'timed_out'
+    | 'payout_rejected'
+    | 'payout_returned'
+    | 'paid_other_amount'
+    | 'refund_rejected'
+    | 'refund_returned'
+    | 'wrong_account'
+    | 'account_closed'
+    | 'name_and_account_differ'
+    | 'wrong_amount'
+    | 'returned_by_bank'
+    | 'rejected_by_bank'
+    | 'rejected_by_network'
+    | 'under_review'
+    | null;
+  /** Whether it came after its order’s deadline */
+  readonly late: boolean;
+  /** When it came, by the time of chain or bank */
+  readonly cameAt: string | null;
+  /** When we saw it */
+  readonly seenAt: string;
+  /** When it was final */
+  readonly confirmedAt: string | null;
+}
+
+/** Where a customer is paid */
+export interface Destination {
+  /** Id of the destination */
+  readonly id: string;
+  /** Id of the customer */
+  readonly customerId: string;
+  /** A bank account, or an address on a chain */
+  readonly kind: 'account' | 'address';
+  /** Currency of the account; null of an address */
+  readonly asset: string | null;
+  /** Chain of the address; null of an account */
+  readonly chain: string | null;
+  /** The address; null of an account */
+  readonly address: string | null;
+  /** Last characters of number or address, for people */
+  readonly hint: string;
+  /** Whether money may leave to it */
+  readonly usable: boolean;
+  /** From when on money may leave to it without a code of the customer; null where it already may */
+  readonly usableAt: string | null;
+  /** When the customer confirmed it with a code, or on a hosted page */
+  readonly confirmedAt: string | null;
+  /** When it was added */
+  readonly createdAt: string;
+}
+
+/** Where money goes */
+export interface DestinationRef {
+  /** A bank account, or an address on a chain */
+  readonly kind: 'account' | 'address';
+  /** Id of the destination, where it is one of the customer’s */
+  readonly id: string | null;
+  /** The address on the chain; null of an account */
+  readonly address: string | null;
+}
+
+/** Something that happened */
+export interface Event {
+  /** Id of the event: the same in every delivery */
+  readonly id: string;
+  /** What happened */
+  readonly type: string;
+  /** When it happened */
+  readonly timestamp: string;
+  /** What it is about */
+  readonly subject: string;
+  /** Position among the events of its subject, from 1 without gaps */
+  readonly sequence: number;
+  /** The resource as it was then: see the page on webhooks */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** A part of what is taken */
+export interface Fee {
+  /** Whose fee it is: the operator’s, yours, the payment rail’s, the chain’s, or tax withheld */
+  readonly kind: 'operator' | 'partner' | 'rail' | 'chain' | 'tax';
+  /** What is taken */
+  readonly amount: Money;
+}
+
+/** The key that asks */
+export interface Key {
+  /** The key that asks */
+  readonly key: string;
+  /** Whose key it is */
+  readonly partner: {
+    /** Number of the partner */
+    readonly id: string;
+    /** Name of the partner */
+    readonly name: string;
+  };
+  /** What the key may do */
+  readonly scopes: readonly ('read' | 'trade' | 'customers' | 'admin')[];
+  /** Version that answers this key where it names none */
+  readonly version: string;
+  /** Versions there are, oldest first */
+  readonly versions: readonly string[];
+  /** Requests a minute */
+  readonly requestsPerMinute: number;
+  /** `signed`: a write must be signed; `bearer`: it may carry the token */
+  readonly writes: 'bearer' | 'signed';
+  /** Where you are */
+  readonly environment: 'sandbox' | 'production';
+  /** Time of the server: signatures are checked against it */
+  readonly time: string;
+}
+
+/** Your limits: what is used and what is left */
+export interface Limits {
+  /** Requests a minute of one key */
+  readonly requestsPerMinute: number;
+  /** Of each fiat */
+  readonly exposure: readonly {
+    /** Code of the fiat */
+    readonly asset: string;
+    /** Most that live quotes and unpaid orders may be worth together; null: no cap */
+    readonly cap: string | null;
+    /** What they are worth now */
+    readonly used: string;
+    /** What is left of the cap */
+    readonly left: string | null;
+  }[];
+}
+
+/** A link to a hosted page */
+export interface Link {
+  /** Page on which the customer goes on: send the customer there, and nobody else */
+  readonly url: string;
+  /** Until when it opens */
+  readonly expiresAt: string;
+}
+
+/** A pair of assets in one direction, and its terms */
+export interface Market {
+  /** Id of the market */
+  readonly id: string;
+  /** `sell`: crypto is paid, fiat received. `buy`: the reverse */
+  readonly direction: 'sell' | 'buy';
+  /** Asset that the customer pays */
+  readonly payAsset: string;
+  /** Asset that the customer receives */
+  readonly receiveAsset: string;
+  /** Least amount that the customer pays */
+  readonly min: string;
+  /** Largest amount that the customer pays */
+  readonly max: string;
+  /** Decimal places of what is received */
+  readonly receiveDecimals: number;
+  /** Usual payment method */
+  readonly method: string;
+  /** For how many seconds a quote holds */
+  readonly quoteSeconds: number;
+  /** For how many seconds an order waits for its payment */
+  readonly paySeconds: number;
+}
+
+/** An amount of an asset */
+export interface Money {
+  /** Plain decimal, as text */
+  readonly amount: string;
+  /** Code of the asset: `inr`, or a coin on a chain such as `usdc.matic20` */
+  readonly asset: string;
+}
+
+/** An order: a quote with money coming in and money going out */
+export interface Order {
+  /** Id of the order */
+  readonly id: string;
+  /** State of the order */
+  readonly state:
+    | 'created'
+    | 'deposit_seen'
+    | 'deposit_confirmed'
+    | 'awaiting_liquidity'
+    | 'on_hold'
+    | 'paying_out'
+    | 'payout_held'
+    | 'refunding'
+    | 'refund_held'
+    | 'settled'
+    | 'refunded'
+    | 'expired'
+    | 'cancelled';
+  /** Grows with every change of the order: of two, the larger is the newer */
+  readonly version: number;
+  /** `sell`: crypto is paid, fiat received. `buy`: the reverse */
+  readonly direction: 'sell' | 'buy';
+  /** Id of the market */
+  readonly market: string;
+  /** Id of the customer */
+  readonly customerId: string;
+  /** Your own reference */
+  readonly reference: string | null;
+  /** The quote that it was created with */
+  readonly quoteId: string | null;
+  /** What the customer is to pay */
+  readonly pay: Money;
+  /** What the customer is to receive, after all fees */
+  readonly receive: Money;
+  /** What came for it and was not reversed */
+  readonly received: Money;
+  /** What of it was sent back */
+  readonly refunded: Money;
+  /** Fiat for one whole coin */
+  readonly rate: string;
+  /** What is taken, in the fiat of the market; parts of zero are left out */
+  readonly fees: readonly Fee[];
+  /** Payment method */
+  readonly method: string;
+  /** How the customer pays */
+  readonly payment: Payment | null;
+  readonly destination: DestinationRef;
+  /** Where money goes */
+  readonly refundDestination: DestinationRef | null;
+  /** Why something about it is unusual */
+  readonly reason:
+    | 'underpaid'
+    | 'overpaid'
+    | 'paid_in_parts'
+    | 'late'
+    | 'second_payment'
+    | 'wrong_currency'
+    | 'wrong_network'
+    | 'payment_reversed'
+    | 'payment_replaced'
+    | 'payer_name'
+    | 'price_moved'
+    | 'fee_compensated'
+    | 'timed_out'
+    | 'payout_rejected'
+    | 'payout_returned'
+    | 'paid_other_amount'
+    | 'refund_rejected'
+    | 'refund_returned'
+    | 'wrong_account'
+    | 'account_closed'
+    | 'name_and_account_differ'
+    | 'wrong_amount'
+    | 'returned_by_bank'
+    | 'rejected_by_bank'
+    | 'rejected_by_network'
+    | 'under_review'
+    | null;
+  /** Money waits for a destination: see `orders.refund` and `orders.changePayoutDestination` */
+  readonly needsDestination: boolean;
+  /** Bank reference that the customer claims to have paid with */
+  readonly payerReference: string | null;
+  /** When it was created */
+  readonly createdAt: string;
+  /** When it last changed */
+  readonly updatedAt: string;
+  /** Until when the customer may pay */
+  readonly expiresAt: string;
+}
+
+/** How the customer pays */
+export type Payment =
+  | {
+      /** A transfer on a chain */
+      readonly kind: 'chain';
+      /** Code of the chain */
+      readonly chain: string;
+      /** Address to pay to: of this order alone */
+      readonly address: string;
+    }
+  | {
+      /** A bank transfer */
+      readonly kind: 'bank';
+      /** Holder of the account */
+      readonly holder: string;
+      /** Name of the bank */
+      readonly bank: string;
+      /** Branch of the bank; may be empty */
+      readonly branch: string;
+      /** Number of the account; may be empty */
+      readonly accountNumber: string;
+      /** Bank code of an Indian account; may be empty */
+      readonly ifsc: string;
+      /** IBAN; may be empty */
+      readonly iban: string;
+      /** BIC; may be empty */
+      readonly bic: string;
+      /** Text that the transfer must carry: of this order alone */
+      readonly reference: string;
+    };
+
+/** How fiat is paid */
+export interface PaymentMethod {
+  /** Name of the method */
+  readonly code: string;
+  /** Code of the fiat */
+  readonly asset: string;
+  /** Where it is used */
+  readonly directions: readonly ('sell' | 'buy')[];
+}
+
+/** Money that leaves for an order: one attempt */
+export interface Payout {
+  /** Id of the payout */
+  readonly id: string;
+  /** Id of the order */
+  readonly orderId: string;
+  /** Which attempt it is */
+  readonly attempt: number;
+  /** `submitted`: handed to bank or chain. `unknown`: whether it left is being found out. `settled`: bank or chain shows it */
+  readonly state: 'created' | 'submitted' | 'unknown' | 'settled' | 'returned' | 'rejected' | 'cancelled';
+  /** What is paid */
+  readonly amount: Money;
+  readonly destination: DestinationRef;
+  /** Hash of the transaction on the chain */
+  readonly hash: string | null;
+  /** Reference of the bank */
+  readonly bankReference: string | null;
+  /** Why something about it is unusual */
+  readonly reason:
+    | 'underpaid'
+    | 'overpaid'
+    | 'paid_in_parts'
+    | 'late'
+    | 'second_payment'
+    | 'wrong_currency'
+    | 'wrong_network'
+    | 'payment_reversed'
+    | 'payment_replaced'
+    | 'payer_name'
+    | 'price_moved'
+    | 'fee_compensated'
+    | 'timed_out'
+    | 'payout_rejected'
+    | 'payout_returned'
+    | 'paid_other_amount'
+    | 'refund_rejected'
+    | 'refund_returned'
+    | 'wrong_account'
+    | 'account_closed'
+    | 'name_and_account_differ'
+    | 'wrong_amount'
+    | 'returned_by_bank'
+    | 'rejected_by_bank'
+    | 'rejected_by_network'
+    | 'under_review'
+    | null;
+  /** When it was written */
+  readonly createdAt: string;
+  /** When it was submitted */
+  readonly submittedAt: string | null;
+  /** When its outcome was known */
+  readonly endedAt: string | null;
+}
+
+/** A price that the rate was made of */
+export interface PriceUsed {
+  /** Coin that is priced */
+  readonly base: string;
+  /** Currency that it is priced in */
+  readonly quote: string;
+  /** Where the price comes from */
+  readonly source: string;
+  /** Quote currency for one whole coin */
+  readonly rate: string;
+  /** When the price was valid, according to its source */
+  readonly at: string;
+  /** The pairs it was computed through, in order; null where the source quotes the pair */
+  readonly cross: readonly string[] | null;
+}
+
+/** Why a request was declined: RFC 9457 */
+export interface Problem {
+  /** Page that explains the reason */
+  readonly type: string;
+  /** The reason in a few words */
+  readonly title: string;
+  /** HTTP status */
+  readonly status: number;
+  /** What is wrong with this request */
+  readonly detail: string;
+  /** The word to branch on */
+  readonly reason: string;
+  /** Id of the request */
+  readonly requestId: string;
+  /** Which field is wrong, and the rule it breaks */
+  readonly fields?: Readonly<Record<string, string>> | undefined;
+  /** What is allowed */
+  readonly limits?:
+    | {
+        /** Code of the asset */
+        readonly asset: string;
+        /** Least amount */
+        readonly min: string;
+        /** Largest amount */
+        readonly max: string;
+      }
+    | undefined;
+  /** What there is instead */
+  readonly supported?: readonly string[] | undefined;
+  /** State that does not allow it */
+  readonly state?: string | undefined;
+  /** The customer that exists */
+  readonly customerId?: string | undefined;
+  /** From when on the destination may be paid */
+  readonly usableAt?: string | undefined;
+}
+
+/** An offer at a price, valid until it expires, and taken once */
+export interface Quote {
+  /** Id of the quote */
+  readonly id: string;
+  /** `open`: an order may take it until `expiresAt` */
+  readonly state: 'open' | 'taken' | 'expired';
+  /** Id of the market */
+  readonly market: string;
+  /** `sell`: crypto is paid, fiat received. `buy`: the reverse */
+  readonly direction: 'sell' | 'buy';
+  /** Which side the request named */
+  readonly fixed: 'pay' | 'receive';
+  /** What the customer pays */
+  readonly pay: Money;
+  /** What the customer receives, after all fees */
+  readonly receive: Money;
+  /** Fiat for one whole coin */
+  readonly rate: string;
+  /** What is taken, in the fiat of the market; parts of zero are left out */
+  readonly fees: readonly Fee[];
+  /** The prices it was made of */
+  readonly prices: readonly PriceUsed[];
+  /** Order that has taken it */
+  readonly orderId: string | null;
+  /** When it was made */
+  readonly createdAt: string;
+  /** Until when an order may take it */
+  readonly expiresAt: string;
+  /** Proof of what was offered, for your own records */
+  readonly signature: {
+    /** Under the secret of your key */
+    readonly algorithm: 'hmac-sha256';
+    /** The key whose secret signs */
+    readonly keyId: string;
+    /** What is signed: `cloverleaf-quote`, id, market, amount and asset paid, amount and asset received, rate, expiry; one space between */
+    readonly text: string;
+    /** The signature in hex */
+    readonly value: string;
+  };
+}
+
+/** Money that goes back */
+export interface Refund {
+  /** Id of the refund */
+  readonly id: string;
+  /** Id of the order */
+  readonly orderId: string;
+  /** `payout`: a payout that came back, paid again */
+  readonly kind: 'refund' | 'payout';
+  /** How far it is */
+  readonly state: 'needs_destination' | 'created' | 'under_review' | 'submitted' | 'settled' | 'rejected' | 'returned';
+  /** What goes back */
+  readonly amount: Money;
+  /** Where money goes */
+  readonly destination: DestinationRef | null;
+  /** Hash of the transaction on the chain */
+  readonly hash: string | null;
+  /** Reference of the bank */
+  readonly bankReference: string | null;
+  /** Why something about it is unusual */
+  readonly reason:
+    | 'underpaid'
+    | 'overpaid'
+    | 'paid_in_parts'
+    | 'late'
+    | 'second_payment'
+    | 'wrong_currency'
+    | 'wrong_network'
+    | 'payment_reversed'
+    | 'payment_replaced'
+    | 'payer_name'
+    | 'price_moved'
+    | 'fee_compensated'
+    | 'timed_out'
+    | 'payout_rejected'
+    | 'payout_returned'
+    | 'paid_other_amount'
+    | 'refund_rejected'
+    | 'refund_returned'
+    | 'wrong_account'
+    | 'account_closed'
+    | 'name_and_account_differ'
+    | 'wrong_amount'
+    | 'returned_by_bank'
+    | 'rejected_by_bank'
+    | 'rejected_by_network'
+    | 'under_review';
+  /** When it was decided on */
+  readonly createdAt: string;
+  /** When it last changed */
+  readonly updatedAt: string;
+}
+
+/** Removed */
+export interface Removed {
+  /** Id of what was removed */
+  readonly id: string;
+  /** It is gone */
+  readonly removed: true;
+}
+
+/** What is sent again */
+export interface Replayed {
+  /** How many events are sent again */
+  readonly replayed: number;
+  /** Whether there are more: ask for a shorter span */
+  readonly hasMore: boolean;
+}
+
+/** A request of yours with what was sent and answered */
+export interface RequestDetail {
+  /** Id of the request: `X-Request-Id` of its answer */
+  readonly id: string;
+  /** What you sent as `X-Client-Request-Id` */
+  readonly clientRequestId: string | null;
+  /** When it came */
+  readonly at: string;
+  /** The key that asked */
+  readonly key: string;
+  /** Name of the endpoint */
+  readonly operation: string;
+  /** HTTP method */
+  readonly method: string;
+  /** Path as asked, without its query */
+  readonly path: string;
+  /** HTTP status that was answered */
+  readonly status: number;
+  /** Why it was declined */
+  readonly reason: string | null;
+  /** How long it took, in milliseconds */
+  readonly tookMs: number;
+  /** Whether an earlier answer was given again */
+  readonly replayed: boolean;
+  /** Version that answered */
+  readonly version: string;
+  /** Idempotency-Key that was sent */
+  readonly idempotencyKey: string | null;
+  /** Fields that were sent, without what is personal */
+  readonly request: Readonly<Record<string, unknown>> | null;
+  /** What was answered, without what is personal */
+  readonly reply: Readonly<Record<string, unknown>> | null;
+}
+
+/** A request of yours */
+export interface RequestLine {
+  /** Id of the request: `X-Request-Id` of its answer */
+  readonly id: string;
+  /** What you sent as `X-Client-Request-Id` */
+  readonly clientRequestId: string | null;
+  /** When it came */
+  readonly at: string;
+  /** The key that asked */
+  readonly key: string;
+  /** Name of the endpoint */
+  readonly operation: string;
+  /** HTTP method */
+  readonly method: string;
+  /** Path as asked, without its query */
+  readonly path: string;
+  /** HTTP status that was answered */
+  readonly status: number;
+  /** Why it was declined */
+  readonly reason: string | null;
+  /** How long it took, in milliseconds */
+  readonly tookMs: number;
+  /** Whether an earlier answer was given again */
+  readonly replayed: boolean;
+  /** Version that answered */
+  readonly version: string;
+}
+
+/** What accounts and verification need */
+export interface Requirements {
+  /** What a bank account needs, by currency */
+  readonly accounts: readonly {
+    /** Code of the fiat */
+    readonly asset: string;
+    /** Fields that an account in it needs */
+    readonly fields: readonly string[];
+  }[];
+  /** What a person supplies on the hosted page to be verified */
+  readonly verification: readonly {
+    /** Name of the field */
+    readonly field: string;
+    /** Its label, for people */
+    readonly label: string;
+    /** Whether it is needed */
+    readonly required: boolean;
+    /** Regular expression that it must match */
+    readonly pattern: string | null;
+  }[];
+  /** Documents that are taken there */
+  readonly documents: readonly string[];
+}
+
+/** Sent */
+export interface TestSent {
+  /** A test event is on its way */
+  readonly sent: true;
+}
+
+/** Where the money of an order is: who holds it, since when, on what evidence, and what is next */
+export interface Trace {
+  /** Id of the order */
+  readonly orderId: string;
+  /** State of the order */
+  readonly state:
+    | 'created'
+    | 'deposit_seen'
+    | 'deposit_confirmed'
+    | 'awaiting_liquidity'
+    | 'on_hold'
+    | 'paying_out'
+    | 'payout_held'
+    | 'refunding'
+    | 'refund_held'
+    | 'settled'
+    | 'refunded'
+    | 'expired'
+    | 'cancelled';
+  /** Who has the money: the customer who pays, chain or bank on the way to us, the operator, or who was to receive it */
+  readonly heldBy: 'customer' | 'in_transit' | 'operator' | 'recipient';
+  /** How much it is */
+  readonly amount: Money;
+  /** Since when */
+  readonly since: string;
+  /** What shows it, oldest first */
+  readonly evidence: readonly {
+    /** What happened */
+    readonly what:
+      | 'order_created'
+      | 'deposit_seen'
+      | 'deposit_confirmed'
+      | 'deposit_reversed'
+      | 'payout_submitted'
+      | 'payout_settled'
+      | 'payout_returned'
+      | 'payout_rejected'
+      | 'refund_submitted'
+      | 'refund_settled'
+      | 'refund_returned';
+    /** Id of the deposit, payout or refund */
+    readonly id: string;
+    /** An amount of an asset */
+    readonly amount: Money | null;
+    /** Hash of the transaction on the chain */
+    readonly hash: string | null;
+    /** Reference of the bank */
+    readonly bankReference: string | null;
+    /** When */
+    readonly at: string;
+  }[];
+  /** What happens next, by whom and by when */
+  readonly next: {
+    /** What happens next */
+    readonly step:
+      | 'customer_pays'
+      | 'deposit_confirms'
+      | 'screening'
+      | 'operator_funds'
+      | 'review'
+      | 'payout_submits'
+      | 'destination_confirms'
+      | 'payout_arrives'
+      | 'destination_is_named'
+      | 'refund_submits'
+      | 'refund_arrives'
+      | 'nothing';
+    /** Who has to do it */
+    readonly by: 'customer' | 'partner' | 'operator' | 'rail' | 'nobody';
+    /** By when */
+    readonly until: string | null;
+    /** What happens if it does not */
+    readonly otherwise: string | null;
+    /** The same as a sentence */
+    readonly says: string;
+  };
+  /** Money of the order that is apart from it: late, too much, of another asset, or returned */
+  readonly otherMoney: readonly {
+    /** Id of the deposit */
+    readonly depositId: string;
+    readonly amount: Money;
+    /** Why something about it is unusual */
+    readonly reason:
+      | 'underpaid'
+      | 'overpaid'
+      | 'paid_in_parts'
+      | 'late'
+      | 'second_payment'
+      | 'wrong_currency'
+      | 'wrong_network'
+      | 'payment_reversed'
+      | 'payment_replaced'
+      | 'payer_name'
+      | 'price_moved'
+      | 'fee_compensated'
+      | 'timed_out'
+      | 'payout_rejected'
+      | 'payout_returned'
+      | 'paid_other_amount'
+      | 'refund_rejected'
+      | 'refund_returned'
+      | 'wrong_account'
+      | 'account_closed'
+      | 'name_and_account_differ'
+      | 'wrong_amount'
+      | 'returned_by_bank'
+      | 'rejected_by_bank'
+      | 'rejected_by_network'
+      | 'under_review';
+    /** What happens next */
+    readonly next:
+      | 'customer_pays'
+      | 'deposit_confirms'
+      | 'screening'
+      | 'operator_funds'
+      | 'review'
+      | 'payout_submits'
+      | 'destination_confirms'
+      | 'payout_arrives'
+      | 'destination_is_named'
+      | 'refund_submits'
+      | 'refund_arrives'
+      | 'nothing';
+  }[];
+}
+
+/** Where events are posted to */
+export interface WebhookEndpoint {
+  /** Id of the endpoint */
+  readonly id: string;
+  /** Address that events are posted to */
+  readonly url: string;
+  /** Form of the body; `standard` is this API’s */
+  readonly format: 'standard' | 'whitelabel' | 'flat';
+  /** Types of events; none: all */
+  readonly events: readonly string[];
+  /** Whether events are sent */
+  readonly enabled: boolean;
+  /** How many attempts have failed in a row */
+  readonly failures: number;
+  /** Until when no attempt is made, after failures */
+  readonly pausedUntil: string | null;
+  /** Since when every attempt has failed */
+  readonly failingSince: string | null;
+  /** When it was switched off, because every attempt had failed for five days */
+  readonly switchedOffAt: string | null;
+  /** Since when it is held, because a key of yours may have leaked */
+  readonly heldAt: string | null;
+  /** Until when the previous secret signs as well */
+  readonly oldSecretUntil: string | null;
+  /** When it was added */
+  readonly createdAt: string;
+  /** When it last changed */
+  readonly updatedAt: string;
+}
+
+/** A webhook endpoint with its secret */
+export interface WebhookEndpointWithSecret {
+  /** Id of the endpoint */
+  readonly id: string;
+  /** Address that events are posted to */
+  readonly url: string;
+  /** Form of the body; `standard` is this API’s */
+  readonly format: 'standard' | 'whitelabel' | 'flat';
+  /** Types of events; none: all */
+  readonly events: readonly string[];
+  /** Whether events are sent */
+  readonly enabled: boolean;
+  /** How many attempts have failed in a row */
+  readonly failures: number;
+  /** Until when no attempt is made, after failures */
+  readonly pausedUntil: string | null;
+  /** Since when every attempt has failed */
+  readonly failingSince: string | null;
+  /** When it was switched off, because every attempt had failed for five days */
+  readonly switchedOffAt: string | null;
+  /** Since when it is held, because a key of yours may have leaked */
+  readonly heldAt: string | null;
+  /** Until when the previous secret signs as well */
+  readonly oldSecretUntil: string | null;
+  /** When it was added */
+  readonly createdAt: string;
+  /** When it last changed */
+  readonly updatedAt: string;
+  /** Secret that signs the webhooks: shown here and never again */
+  readonly secret: string;
+}
+
+/** The native API, by name. */
+export interface V1 {
+  readonly markets: {
+    /** Lists the pairs that are traded, each with its limits and terms. */
+    list(options?: CallOptions): Promise<{
+      /** All of them */
+      readonly data: readonly Market[];
+    }>;
+  };
+  readonly assets: {
+    /** Lists the assets of the markets. */
+    list(options?: CallOptions): Promise<{
+      /** All of them */
+      readonly data: readonly Asset[];
+    }>;
+  };
+  readonly chains: {
+    /** Lists the chains of the markets. */
+    list(options?: CallOptions): Promise<{
+      /** All of them */
+      readonly data: readonly Chain[];
+    }>;
+  };
+  readonly methods: {
+    /** Lists the payment methods of the markets. */
+    list(options?: CallOptions): Promise<{
+      /** All of them */
+      readonly data: readonly PaymentMethod[];
+    }>;
+  };
+  readonly quotes: {
+    /** Quotes a sale or a purchase at a price that holds until the quote expires, for an amount paid or an amount received. */
+    create(
+      body: {
+        /** Code of the asset that the customer pays */
+        readonly payAsset: string;
+        /** Code of the asset that the customer receives */
+        readonly receiveAsset: string;
+        /** Amount that the customer pays; either this or receiveAmount */
+        readonly payAmount?: string | undefined;
+        /** Amount that the customer receives, after all fees; either this or payAmount */
+        readonly receiveAmount?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Quote>;
+    /** Answers a quote as it was made, and whether an order may still take it. */
+    get(quote: string, options?: CallOptions): Promise<Quote>;
+  };
+  readonly orders: {
+    /** Lists orders, the newest first. */
+    list(
+      query?: {
+        /** Only those in this state */
+        readonly state?:
+          | 'created'
+          | 'deposit_seen'
+          | 'deposit_confirmed'
+          | 'awaiting_liquidity'
+          | 'on_hold'
+          | 'paying_out'
+          | 'payout_held'
+          | 'refunding'
+          | 'refund_held'
+          | 'settled'
+          | 'refunded'
+          | 'expired'
+          | 'cancelled'
+          | undefined;
+        /** Only those of this market */
+        readonly market?: string | undefined;
+        /** Id of the customer */
+        readonly customerId?: string | undefined;
+        /** Your own reference */
+        readonly reference?: string | undefined;
+        /** Only what is not earlier */
+        readonly from?: string | undefined;
+        /** Only what is earlier */
+        readonly until?: string | undefined;
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Pages<Order>;
+    /** Creates an order from an open quote, and answers how the customer pays. */
+    create(
+      body: {
+        /** Quote that the order takes */
+        readonly quoteId: string;
+        /** Id of the customer */
+        readonly customerId: string;
+        /** Destination of the customer that is paid */
+        readonly destinationId: string;
+        /** Destination of the customer that money goes back to, should it have to */
+        readonly refundDestinationId?: string | undefined;
+        /** Payment method, as methods.list names it */
+        readonly method?: string | undefined;
+        /** Your own reference */
+        readonly reference?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Order>;
+    /** Answers one order. */
+    get(order: string, options?: CallOptions): Promise<Order>;
+    /** Answers where the money of an order is: who holds it, since when, on what evidence, what is next and by when. */
+    trace(order: string, options?: CallOptions): Promise<Trace>;
+    /** Lists what came for an order, the oldest first. */
+    deposits(
+      order: string,
+      query?: {
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Pages<Deposit>;
+    /** Lists the attempts to pay an order out, the oldest first. */
+    payouts(
+      order: string,
+      query?: {
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Pages<Payout>;
+    /** Lists what goes back of an order, and what of it is paid again; the oldest first. */
+    refunds(
+      order: string,
+      query?: {
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Pages<Refund>;
+    /** Cancels an order while nothing has come for it. */
+    cancel(order: string, options?: CallOptions): Promise<Order>;
+    /** Asks that what is held of an order, or one of its deposits in suspense, goes back to a destination of the customer. */
+    refund(
+      order: string,
+      body: {
+        /** Destination of the customer that is paid */
+        readonly destinationId: string;
+        /** A deposit in suspense; without it, all that the order holds */
+        readonly depositId?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Order>;
+    /** Pays an order whose payout was rejected or came back to another destination of the same customer. */
+    changePayoutDestination(
+      order: string,
+      body: {
+        /** Destination of the customer that is paid */
+        readonly destinationId: string;
+      },
+      options?: CallOptions,
+    ): Promise<Order>;
+    /** Notes the bank reference that the customer claims to have paid with. */
+    namePayerReference(
+      order: string,
+      body: {
+        /** Reference that the customer’s bank gave the transfer */
+        readonly payerReference: string;
+      },
+      options?: CallOptions,
+    ): Promise<Order>;
+  };
+  readonly customers: {
+    /** Finds a customer by your own name for it. */
+    find(
+      query: {
+        /** Your own name for the customer */
+        readonly reference: string;
+      },
+      options?: CallOptions,
+    ): Promise<{
+      /** All of them */
+      readonly data: readonly Customer[];
+    }>;
+    /** Adds a customer. */
+    create(
+      body: {
+        /** Your own name for the customer */
+        readonly reference: string;
+        /** A person or a business */
+        readonly kind: 'individual' | 'business';
+        /** Phone number with its country code, such as +91-9876543210 */
+        readonly phone: string;
+        /** E-mail address */
+        readonly email?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Customer>;
+    /** Answers one customer. */
+    get(customer: string, options?: CallOptions): Promise<Customer>;
+    /** Changes phone or e-mail address of a customer. */
+    update(
+      customer: string,
+      body?: {
+        /** Phone number with its country code, such as +91-9876543210 */
+        readonly phone?: string | undefined;
+        /** E-mail address */
+        readonly email?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Customer>;
+    /** Makes a link to a page on which the customer logs in and is verified. */
+    verificationLink(
+      customer: string,
+      body?: {
+        /** Page that the customer goes back to afterwards */
+        readonly redirectUrl?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Link>;
+    /** Makes a link to a page on which the customer logs in and adds a bank account, which is confirmed thereby. */
+    accountLink(
+      customer: string,
+      body?: {
+        /** Code of the asset */
+        readonly asset?: string | undefined;
+        /** Page that the customer goes back to afterwards */
+        readonly redirectUrl?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Link>;
+    /** Answers what a customer may pay at once on each market. */
+    limits(customer: string, options?: CallOptions): Promise<CustomerLimits>;
+  };
+  readonly requirements: {
+    /** Answers what bank accounts and verification need. */
+    get(options?: CallOptions): Promise<Requirements>;
+  };
+  readonly destinations: {
+    /** Lists the destinations of a customer, the oldest first. */
+    list(
+      customer: string,
+      query?: {
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Pages<Destination>;
+    /** Adds a bank account or an address to which a customer is paid. */
+    create(
+      customer: string,
+      body: {
+        /** A bank account, or an address on a chain */
+        readonly kind: 'account' | 'address';
+        /** Code of the asset */
+        readonly asset?: string | undefined;
+        /** Number of the account */
+        readonly accountNumber?: string | undefined;
+        /** Bank code of an Indian account */
+        readonly ifsc?: string | undefined;
+        /** IBAN */
+        readonly iban?: string | undefined;
+        /** BIC of the bank */
+        readonly bic?: string | undefined;
+        /** Sort code of a British account */
+        readonly sortCode?: string | undefined;
+        /** Routing number of an American account */
+        readonly routingNumber?: string | undefined;
+        /** Code of the bank, where the country has another */
+        readonly bankCode?: string | undefined;
+        /** Name of the bank */
+        readonly bankName?: string | undefined;
+        /** Holder of the account */
+        readonly accountHolder?: string | undefined;
+        /** Code of the chain */
+        readonly chain?: string | undefined;
+        /** Address on the chain */
+        readonly address?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Destination>;
+    /** Answers one destination of a customer. */
+    get(customer: string, destination: string, options?: CallOptions): Promise<Destination>;
+    /** Sends the customer a code to the phone, with which the destination is confirmed. */
+    sendCode(customer: string, destination: string, options?: CallOptions): Promise<CodeSent>;
+    /** Confirms a destination with the code that was sent to the customer. */
+    confirm(
+      customer: string,
+      destination: string,
+      body: {
+        /** Code that was sent to the phone of the customer */
+        readonly code: string;
+      },
+      options?: CallOptions,
+    ): Promise<Destination>;
+  };
+  readonly events: {
+    /** Lists your events, the oldest first, in an order that never changes. */
+    list(
+      query?: {
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Pages<Event>;
+  };
+  readonly webhooks: {
+    /** Lists webhook endpoints, the oldest first. */
+    list(options?: CallOptions): Promise<{
+      /** All of them */
+      readonly data: readonly WebhookEndpoint[];
+    }>;
+    /** Adds a webhook endpoint, and answers its secret. */
+    create(
+      body: {
+        /** Address that events are posted to */
+        readonly url: string;
+        /** Types of events, such as order.settled or order.*; none: all */
+        readonly events?: readonly string[] | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<WebhookEndpointWithSecret>;
+    /** Answers one webhook endpoint. */
+    get(endpoint: string, options?: CallOptions): Promise<WebhookEndpoint>;
+    /** Changes a webhook endpoint. */
+    update(
+      endpoint: string,
+      body?: {
+        /** Address that events are posted to */
+        readonly url?: string | undefined;
+        /** Types of events, such as order.settled or order.*; none: all */
+        readonly events?: readonly string[] | undefined;
+        /** Whether events are sent */
+        readonly enabled?: boolean | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<WebhookEndpoint>;
+    /** Removes a webhook endpoint. What still waits for it is dropped. */
+    remove(endpoint: string, options?: CallOptions): Promise<Removed>;
+    /** Gives a webhook endpoint a new secret; the previous one signs as well for a while. */
+    rotateSecret(
+      endpoint: string,
+      body?: {
+        /** For how many seconds the previous secret signs as well */
+        readonly overlapSeconds?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<WebhookEndpointWithSecret>;
+    /** Sends to a held webhook endpoint again, from the first event that it missed. */
+    resume(endpoint: string, options?: CallOptions): Promise<WebhookEndpoint>;
+    /** Sends a test event to a webhook endpoint. */
+    test(endpoint: string, options?: CallOptions): Promise<TestSent>;
+    /** Sends events again: one, those of an order, or those of a span of time. */
+    replay(
+      endpoint: string,
+      body?: {
+        /** Id of an event */
+        readonly eventId?: string | undefined;
+        /** Id of an order */
+        readonly orderId?: string | undefined;
+        /** Only what is not earlier */
+        readonly from?: string | undefined;
+        /** Only what is earlier */
+        readonly until?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Replayed>;
+    /** Lists what was and is to be delivered to an endpoint, the newest first. */
+    deliveries(
+      endpoint: string,
+      query?: {
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Pages<Delivery>;
+    /** Lists the attempts to deliver one event to an endpoint. */
+    attempts(
+      endpoint: string,
+      event: string,
+      options?: CallOptions,
+    ): Promise<{
+      /** All of them */
+      readonly data: readonly Attempt[];
+    }>;
+  };
+  readonly key: {
+    /** Answers what the key that asks may do, and which version answers it. */
+    get(options?: CallOptions): Promise<Key>;
+  };
+  readonly limits: {
+    /** Answers your limits: what is used and what is left. */
+    get(options?: CallOptions): Promise<Limits>;
+  };
+  readonly requests: {
+    /** Lists your requests of the last 30 days, the newest first. */
+    list(
+      query?: {
+        /** Only requests of this endpoint */
+        readonly operation?: string | undefined;
+        /** Only requests that were answered with this HTTP status */
+        readonly status?: number | undefined;
+        /** Only requests that were declined for this reason */
+        readonly reason?: string | undefined;
+        /** Only what is not earlier */
+        readonly from?: string | undefined;
+        /** Only what is earlier */
+        readonly until?: string | undefined;
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Pages<RequestLine>;
+    /** Answers one of your requests of the last 30 days: what was sent, what was answered and why. */
+    get(request: string, options?: CallOptions): Promise<RequestDetail>;
+  };
+}
+
+export type Operation = readonly [method: string, path: string, input: 'query' | 'body' | 'none', paged: boolean];
+
+export const OPERATIONS: Readonly<Record<string, Operation>> = {
+  'markets.list': ['GET', '/markets', 'none', false],
+  'assets.list': ['GET', '/assets', 'none', false],
+  'chains.list': ['GET', '/chains', 'none', false],
+  'methods.list': ['GET', '/methods', 'none', false],
+  'quotes.create': ['POST', '/quotes', 'body', false],
+  'quotes.get': ['GET', '/quotes/{quote}', 'none', false],
+  'orders.list': ['GET', '/orders', 'query', true],
+  'orders.create': ['POST', '/orders', 'body', false],
+  'orders.get': ['GET', '/orders/{order}', 'none', false],
+  'orders.trace': ['GET', '/orders/{order}/trace', 'none', false],
+  'orders.deposits': ['GET', '/orders/{order}/deposits', 'query', true],
+  'orders.payouts': ['GET', '/orders/{order}/payouts', 'query', true],
+  'orders.refunds': ['GET', '/orders/{order}/refunds', 'query', true],
+  'orders.cancel': ['POST', '/orders/{order}/cancel', 'none', false],
+  'orders.refund': ['POST', '/orders/{order}/refund', 'body', false],
+  'orders.changePayoutDestination': ['POST', '/orders/{order}/payout-destination', 'body', false],
+  'orders.namePayerReference': ['POST', '/orders/{order}/payer-reference', 'body', false],
+  'customers.find': ['GET', '/customers', 'query', false],
+  'customers.create': ['POST', '/customers', 'body', false],
+  'customers.get': ['GET', '/customers/{customer}', 'none', false],
+  'customers.update': ['PATCH', '/customers/{customer}', 'body', false],
+  'customers.verificationLink': ['POST', '/customers/{customer}/verification-link', 'body', false],
+  'customers.accountLink': ['POST', '/customers/{customer}/account-link', 'body', false],
+  'customers.limits': ['GET', '/customers/{customer}/limits', 'none', false],
+  'requirements.get': ['GET', '/requirements', 'none', false],
+  'destinations.list': ['GET', '/customers/{customer}/destinations', 'query', true],
+  'destinations.create': ['POST', '/customers/{customer}/destinations', 'body', false],
+  'destinations.get': ['GET', '/customers/{customer}/destinations/{destination}', 'none', false],
+  'destinations.sendCode': ['POST', '/customers/{customer}/destinations/{destination}/code', 'none', false],
+  'destinations.confirm': ['POST', '/customers/{customer}/destinations/{destination}/confirm', 'body', false],
+  'events.list': ['GET', '/event-feed', 'query', true],
+  'webhooks.list': ['GET', '/webhook-endpoints', 'none', false],
+  'webhooks.create': ['POST', '/webhook-endpoints', 'body', false],
+  'webhooks.get': ['GET', '/webhook-endpoints/{endpoint}', 'none', false],
+  'webhooks.update': ['PATCH', '/webhook-endpoints/{endpoint}', 'body', false],
+  'webhooks.remove': ['DELETE', '/webhook-endpoints/{endpoint}', 'none', false],
+  'webhooks.rotateSecret': ['POST', '/webhook-endpoints/{endpoint}/rotate-secret', 'body', false],
+  'webhooks.resume': ['POST', '/webhook-endpoints/{endpoint}/resume', 'none', false],
+  'webhooks.test': ['POST', '/webhook-endpoints/{endpoint}/test', 'none', false],
+  'webhooks.replay': ['POST', '/webhook-endpoints/{endpoint}/replay', 'body', false],
+  'webhooks.deliveries': ['GET', '/webhook-endpoints/{endpoint}/deliveries', 'query', true],
+  'webhooks.attempts': ['GET', '/webhook-endpoints/{endpoint}/deliveries/{event}', 'none', false],
+  'key.get': ['GET', '/key', 'none', false],
+  'limits.get': ['GET', '/limits', 'none', false],
+  'requests.list': ['GET', '/request-log', 'query', true],
+  'requests.get': ['GET', '/request-log/{request}', 'none', false],
+};

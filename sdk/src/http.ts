@@ -1,0 +1,215 @@
+/**
+ * One request, made until it is answered: deadline, retries, and errors as classes.
+ *
+ * A lost answer is not a failure: the request may have taken effect. So a request is repeated only where a repetition is harmless: it
+ * reads, or it replaces, or the server knows it by its Idempotency-Key, which is one for all attempts. Another request whose answer is
+ * lost ends in NoAnswerError. Where the server says that it did nothing (429), every request is repeated.
+ *
+ * Each attempt is signed anew, because signatures grow old. The wait doubles, with chance in it, and is never shorter than the
+ * server's Retry-After.
+ *
+ * Not here: what is signed (sign.ts), which requests exist (generated/).
+ */
+import { ApiError, NoAnswerError, UsageError } from './errors.ts';
+
+export interface HttpOptions {
+  /** Such as `https://ramp.example`, without a path. */
+  readonly baseUrl: string;
+  /** For runtimes with a fetch of their own, and for tests. */
+  readonly fetch?: typeof fetch;
+  /** Of one attempt. 15 seconds if nothing is said. */
+  readonly timeoutMs?: number;
+  /** For all attempts together. A minute if nothing is said; 0 makes one attempt. */
+  readonly patienceMs?: number;
+}
+
+/** Of one call. */
+export interface CallOptions {
+  /** Yours, to repeat a call after a restart of your program; otherwise a random one. */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+  readonly patienceMs?: number;
+  /** Repeat it after a lost answer although the server has no key for it: when doing it twice is harmless to you. */
+  readonly repeat?: boolean;
+}
+
+export interface Outgoing {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  /** The exact text. */
+  readonly body: string | undefined;
+  readonly repeatable: boolean;
+  readonly idempotencyKey: string | undefined;
+  /** Made anew for each attempt. */
+  headers(): Promise<Record<string, string>>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly json: unknown;
+}
+
+export interface Http {
+  readonly baseUrl: string;
+  /** @throws ApiError | NoAnswerError */
+  send(outgoing: Outgoing, options?: CallOptions): Promise<Answer>;
+}
+
+const TIMEOUT_MS = 15_000;
+const PATIENCE_MS = 60_000;
+const FIRST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 5_000;
+/** An answer beyond this is none of ours. */
+const LONGEST_ANSWER_CHARS = 32 * 1024 * 1024;
+const NOTHING_DONE = new Set([429]);
+/** The first three may come from whatever stands before the server. */
+const MAY_PASS = new Set([502, 503, 504, 500, 408]);
+
+export function openHttp(options: HttpOptions): Http {
+  const baseUrl = readBaseUrl(options.baseUrl);
+  // Called without an owner: some runtimes refuse a fetch that is called as a method.
+  const request = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args));
+
+  return {
+    baseUrl,
+    async send(outgoing, call = {}) {
+      const giveUpAt = Date.now() + (call.patienceMs ?? options.patienceMs ?? PATIENCE_MS);
+      const timeoutMs = call.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS;
+      const repeatable = outgoing.repeatable || call.repeat === true;
+      for (let attempts = 1; ; attempts += 1) {
+        call.signal?.throwIfAborted();
+        const { answer, cause } = await attempt(outgoing, timeoutMs, call.signal);
+        const wait = waitBefore(attempts, answer);
+        const inTime = Date.now() + wait <= giveUpAt;
+        if (answer === undefined) {
+          if (repeatable && inTime) await sleep(wait, call.signal);
+          else throw noAnswer(outgoing, attempts, cause);
+        } else if (answer.status < 300) {
+          return answer;
+        } else {
+          const error = declined(answer, outgoing.idempotencyKey);
+          const again =
+            NOTHING_DONE.has(answer.status) ||
+            error.reason === 'idempotency_in_flight' ||
+            (repeatable && MAY_PASS.has(answer.status));
+          if (!again || !inTime) throw error;
+          await sleep(wait, call.signal);
+        }
+      }
+    },
+  };
+
+  async function attempt(
+    outgoing: Outgoing,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<{ answer?: Answer; cause?: unknown }> {
+    const headers = await outgoing.headers();
+    const deadline = AbortSignal.timeout(timeoutMs);
+    try {
+      const response = await request(`${baseUrl}${outgoing.path}`, {
+        method: outgoing.method,
+        headers,
+        ...(outgoing.body === undefined ? {} : { body: outgoing.body }),
+        // A redirect would carry the signed request somewhere else.
+        redirect: 'manual',
+        signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+      });
+      const text = await response.text();
+      if (text.length > LONGEST_ANSWER_CHARS) return { cause: new Error('the answer is too long') };
+      return { answer: { status: response.status, headers: response.headers, json: parsed(text) } };
+    } catch (cause) {
+      if (signal?.aborted === true) throw signal.reason;
+      return { cause };
+    }
+  }
+}
+
+function readBaseUrl(text: string): string {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw new UsageError('baseUrl must be a URL such as https://ramp.example');
+  }
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal))
+    throw new UsageError('baseUrl must begin with https://, or with http:// on this machine');
+  if (url.username !== '' || url.search !== '' || url.hash !== '')
+    throw new UsageError('baseUrl must have no user name, query or fragment');
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads both forms of a failure: the white-label envelope, and problem details (RFC 9457). */
+function declined({ status, headers, json }: Answer, idempotencyKey: string | undefined): ApiError {
+  const body = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
+  const said = [body.detail, body.error, body.message, body.title].find((one) => typeof one === 'string');
+  return new ApiError({
+    status,
+    reason: typeof body.reason === 'string' ? body.reason : status >= 500 ? 'unavailable' : 'unknown',
+    message: typeof said === 'string' ? said : `The server answered ${status}.`,
+    fields: fieldsIn(body),
+    requestId: headers.get('x-request-id') ?? undefined,
+    retryAfterMs: retryAfter(headers),
+    idempotencyKey,
+    body: json,
+  });
+}
+
+function fieldsIn({ fields, errors }: Record<string, unknown>): Record<string, string> {
+  if (typeof fields === 'object' && fields !== null && !Array.isArray(fields))
+    return Object.fromEntries(Object.entries(fields).map(([name, why]) => [name, String(why)]));
+  if (!Array.isArray(errors)) return {};
+  return Object.fromEntries(
+    (errors as Record<string, unknown>[]).map((one) => [
+      String(one.field ?? one.pointer ?? ''),
+      String(one.detail ?? ''),
+    ]),
+  );
+}
+
+function retryAfter(headers: Headers): number | undefined {
+  const text = headers.get('retry-after');
+  if (text === null) return undefined;
+  const ms = /^[0-9]+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}
+
+function waitBefore(attempts: number, answer: Answer | undefined): number {
+  const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempts - 1, 10));
+  const asked = answer === undefined ? 0 : (retryAfter(answer.headers) ?? 0);
+  return Math.max(asked, most / 2 + (Math.random() * most) / 2);
+}
+
+function noAnswer({ method, path, idempotencyKey }: Outgoing, attempts: number, cause: unknown): NoAnswerError {
+  const times = attempts === 1 ? 'one attempt' : `${attempts} attempts`;
+  return new NoAnswerError(
+    `${method} ${path.split('?')[0]} was not answered in ${times}; whether it took effect is unknown.`,
+    { attempts, idempotencyKey, cause },
+  );
+}
+
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((done, stop) => {
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', ended);
+      done();
+    }, ms);
+    const ended = (): void => {
+      clearTimeout(timer);
+      stop(signal?.reason);
+    };
+    signal?.addEventListener('abort', ended, { once: true });
+  });
+}

@@ -1,0 +1,92 @@
+/**
+ * Lists and the feed of events, row by row: the pages behind them are fetched as they are needed.
+ *
+ *     for await (const order of client.orders.list({ state: 'on_hold' })) …
+ *     const { data, nextCursor } = await client.orders.list({ limit: 20 }).first();
+ */
+import type { CallOptions } from './http.ts';
+import { sleep } from './http.ts';
+
+export interface Page<T> {
+  readonly data: readonly T[];
+  /** Give it as `cursor` to read on. Null where there is nothing more. */
+  readonly nextCursor: string | null;
+}
+
+export class Pages<T> implements AsyncIterable<T> {
+  readonly #fetch: (cursor: string | undefined) => Promise<Page<T>>;
+  readonly #from: string | undefined;
+
+  constructor(fetch: (cursor: string | undefined) => Promise<Page<T>>, from: string | undefined) {
+    this.#fetch = fetch;
+    this.#from = from;
+  }
+
+  /** The one page that was asked for. */
+  first(): Promise<Page<T>> {
+    return this.#fetch(this.#from);
+  }
+
+  /** Page after page, each when it is asked for. */
+  async *pages(): AsyncGenerator<Page<T>, void, undefined> {
+    for (let cursor = this.#from; ; ) {
+      const page = await this.#fetch(cursor);
+      // A feed has a cursor at its end too: an empty page, or the same cursor again, is the end for now.
+      if (page.data.length === 0) return;
+      yield page;
+      if (page.nextCursor === null || page.nextCursor === cursor) return;
+      cursor = page.nextCursor;
+    }
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    for await (const page of this.pages()) yield* page.data;
+  }
+
+  /** All rows, or as many as you say. */
+  async toArray(most = Number.POSITIVE_INFINITY): Promise<T[]> {
+    const rows: T[] = [];
+    if (most <= 0) return rows;
+    for await (const row of this) if (rows.push(row) >= most) break;
+    return rows;
+  }
+}
+
+export interface FollowOptions extends CallOptions {
+  /** Where to begin: what you have stored, or nothing for the first event of all. */
+  readonly cursor?: string | undefined;
+  /** How long to wait where nothing is new. A second if nothing is said. */
+  readonly intervalMs?: number;
+  /** Ends the loop, without an error. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Followed<T> {
+  readonly event: T;
+  /** Store it when the event is processed. After a restart, events behind it may come a second time; none is left out. */
+  readonly cursor: string | undefined;
+}
+
+/** Events as they happen, from a cursor on, until the signal is aborted. */
+export async function* follow<T>(
+  page: (query: { cursor?: string; limit: number }, options: CallOptions) => Promise<Page<T>>,
+  options: FollowOptions = {},
+): AsyncGenerator<Followed<T>, void, undefined> {
+  const { cursor: from, intervalMs = 1_000, ...call } = options;
+  const { signal } = call;
+  const isOver = (): boolean => signal?.aborted === true;
+  let cursor = from;
+  while (!isOver()) {
+    let got: Page<T>;
+    try {
+      got = await page({ ...(cursor === undefined ? {} : { cursor }), limit: 100 }, call);
+    } catch (error) {
+      if (isOver()) return;
+      throw error;
+    }
+    const next = got.nextCursor ?? cursor;
+    for (const [at, event] of got.data.entries()) yield { event, cursor: at === got.data.length - 1 ? next : cursor };
+    if (got.data.length === 0) await sleep(intervalMs, signal).catch(() => {});
+    cursor = next;
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * The native API under /v1, made from the table of its endpoints: `client.orders.create(…)` sends `POST /v1/orders`.
+ *
+ * Values of the path come first, then the fields as one object, then options. A write carries an Idempotency-Key, one for all of its
+ * attempts, and is signed where the client has a secret.
+ */
+import { UsageError } from './errors.ts';
+import { API_VERSION, OPERATIONS, type Operation, type V1 } from './generated/v1.ts';
+import type { CallOptions, Http } from './http.ts';
+import { type Page, Pages } from './pages.ts';
+import { signRequest, type WhitelabelKey } from './sign.ts';
+
+const BASE = '/v1';
+
+export interface V1Access {
+  /** @throws UsageError where there is none */
+  token(): Promise<string>;
+  /** Signs writes; none where only a token is known. */
+  readonly key: WhitelabelKey | undefined;
+}
+
+export function v1Client(http: Http, access: V1Access): V1 {
+  const groups: Record<string, Record<string, unknown>> = {};
+  for (const [name, operation] of Object.entries(OPERATIONS)) {
+    const [group = '', verb = ''] = name.split('.');
+    (groups[group] ??= {})[verb] = methodOf(name, operation);
+  }
+  return groups as unknown as V1;
+
+  function methodOf(name: string, [method, template, input, paged]: Operation) {
+    const inPath = [...template.matchAll(/\{(\w+)\}/g)].map(([, field = '']) => field);
+    return (...given: unknown[]): unknown => {
+      const path = `${BASE}${template.replace(/\{(\w+)\}/g, (_, field: string) => {
+        const value = given[inPath.indexOf(field)];
+        if (typeof value !== 'string' || value === '') throw new UsageError(`${name}: ${field} must be a text`);
+        return encodeURIComponent(value);
+      })}`;
+      const fields = (input === 'none' ? {} : (given[inPath.length] ?? {})) as Record<string, unknown>;
+      const options = (given[inPath.length + (input === 'none' ? 0 : 1)] ?? {}) as CallOptions;
+      if (!paged) return send(method, path, input, fields, options);
+      const page = async (cursor: string | undefined): Promise<Page<unknown>> =>
+        (await send(method, path, input, { ...fields, cursor }, options)) as Page<unknown>;
+      return new Pages(page, fields.cursor as string | undefined);
+    };
+  }
+
+  async function send(
+    method: string,
+    path: string,
+    input: Operation[2],
+    fields: Record<string, unknown>,
+    options: CallOptions,
+  ): Promise<unknown> {
+    const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+    const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
+    const target = input === 'query' && given.length > 0 ? `${path}?${query}` : path;
+    const isWrite = method !== 'GET';
+    const body = isWrite && method !== 'DELETE' ? JSON.stringify(Object.fromEntries(given)) : undefined;
+    const idempotencyKey = isWrite ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined;
+    const token = await access.token();
+    const { json } = await http.send(
+      {
+        ...{ method, path: target, body, idempotencyKey },
+        // The server knows every write by its key.
+        repeatable: true,
+        async headers() {
+          const headers: Record<string, string> = {
+            accept: 'application/json',
+            authorization: `Bearer ${token}`,
+            'cloverleaf-version': API_VERSION,
+          };
+          if (body !== undefined) headers['content-type'] = 'application/json';
+          if (idempotencyKey === undefined) return headers;
+          headers['idempotency-key'] = idempotencyKey;
+          if (access.key === undefined) return headers;
+          return { ...headers, ...(await signRequest({ method, path: target, body, idempotencyKey }, access.key)) };
+        },
+      },
+      options,
+    );
+    return json;
+  }
+}

@@ -1,0 +1,113 @@
+/** What there is to trade, your limits, your key and your requests. */
+import { about, optional, text, time, whole } from '../../declaration/fields.ts';
+import { declare, PAGED } from '../declare.ts';
+import { isReason } from '../reasons.ts';
+import {
+  Asset,
+  Chain,
+  Key,
+  Limits,
+  listOf,
+  Market,
+  PaymentMethod,
+  pageOf,
+  RequestDetail,
+  RequestLine,
+} from '../schemas.ts';
+
+export const CATALOGUE = {
+  markets: declare({
+    name: 'markets.list',
+    method: 'GET',
+    path: '/markets',
+    scope: 'read',
+    says: 'Lists the pairs that are traded, each with its limits and terms.',
+    fields: {},
+    gives: listOf(Market),
+  }),
+  assets: declare({
+    name: 'assets.list',
+    method: 'GET',
+    path: '/assets',
+    scope: 'read',
+    says: 'Lists the assets of the markets.',
+    fields: {},
+    gives: listOf(Asset),
+  }),
+  chains: declare({
+    name: 'chains.list',
+    method: 'GET',
+    path: '/chains',
+    scope: 'read',
+    says: 'Lists the chains of the markets.',
+    fields: {},
+    gives: listOf(Chain),
+  }),
+  methods: declare({
+    name: 'methods.list',
+    method: 'GET',
+    path: '/methods',
+    scope: 'read',
+    says: 'Lists the payment methods of the markets.',
+    fields: {},
+    gives: listOf(PaymentMethod),
+  }),
+} as const;
+
+export const ACCOUNT = {
+  key: declare({
+    name: 'key.get',
+    method: 'GET',
+    path: '/key',
+    scope: 'read',
+    says: 'Answers what the key that asks may do, and which version answers it.',
+    fields: {},
+    gives: Key,
+  }),
+  limits: declare({
+    name: 'limits.get',
+    method: 'GET',
+    path: '/limits',
+    scope: 'read',
+    says: 'Answers your limits: what is used and what is left.',
+    fields: {},
+    gives: Limits,
+  }),
+} as const;
+
+const requestId = text(64, /^[\w.-]+$/, 'an id of a request');
+
+export const REQUESTS = {
+  list: declare({
+    name: 'requests.list',
+    method: 'GET',
+    path: '/request-log',
+    scope: 'read',
+    says: 'Lists your requests of the last 30 days, the newest first.',
+    fields: {
+      operation: optional(text(64, /^[a-zA-Z]+\.[a-zA-Z]+$/, 'a name of an endpoint, such as orders.create')),
+      status: optional(whole(200, 599)),
+      reason: optional({
+        ...text(64, /^[a-z_]+$/, 'a reason of this API'),
+        read: (given) => (typeof given === 'string' && isReason(given) ? given : undefined),
+      }),
+      from: optional(time),
+      until: optional(time),
+      ...PAGED,
+    },
+    gives: pageOf(RequestLine),
+  }),
+  get: declare({
+    name: 'requests.get',
+    method: 'GET',
+    path: '/request-log/:request',
+    scope: 'read',
+    says: 'Answers one of your requests of the last 30 days: what was sent, what was answered and why.',
+    more: 'What is personal is left out of both. A request is in the log a moment after its answer.',
+    fields: {
+      request: about(requestId, 'Id of the request, or what you sent as X-Client-Request-Id', '4f1c2a9d0e00001a'),
+    },
+    gives: RequestDetail,
+    refuses: ['unknown_request'],
+  }),
+} as const;

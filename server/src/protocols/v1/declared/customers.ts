@@ -1,0 +1,198 @@
+/** Customers, and the destinations they are paid to. */
+import { accountForms } from '../../../customers/index.ts';
+import { about, type Field, id, oneOf, optional, personal, text } from '../../declaration/fields.ts';
+import { declare, PAGED } from '../declare.ts';
+import { CodeSent, Customer, CustomerLimits, Destination, Link, listOf, pageOf, Requirements } from '../schemas.ts';
+import { customerId } from './orders.ts';
+import { assetCode } from './quotes.ts';
+
+const customer = { customer: customerId };
+const phone = personal(
+  text(32, /^\+[0-9]{1,4}-?[0-9]{4,14}$/, 'a phone number with its country code, such as +91-9876543210'),
+);
+const email = personal(text(254, /^[^\s@]+@[^\s@]+\.[^\s@]+$/, 'an e-mail address'));
+const redirectUrl = text(1_000, /^https?:\/\/[^\s]+$/, 'a web address');
+
+/** As our own pages read them. */
+const formed = (form: keyof typeof accountForms, rule: string): Field<string> =>
+  personal({
+    ...text(64),
+    rule,
+    read(given) {
+      const known = text(64).read(given);
+      const read = known === undefined ? undefined : accountForms[form](known);
+      return read === undefined || 'why' in read ? undefined : read.value;
+    },
+  });
+const routing = formed('routing', 'a bank code of letters and digits');
+
+export const KINDS = ['individual', 'business'] as const;
+
+export const CUSTOMERS = {
+  create: declare({
+    name: 'customers.create',
+    method: 'POST',
+    path: '/customers',
+    scope: 'customers',
+    says: 'Adds a customer.',
+    fields: {
+      reference: personal(about(text(255), 'Your own name for the customer', 'customer-1')),
+      kind: about(oneOf(KINDS), 'A person or a business', 'individual'),
+      phone,
+      email: optional(email),
+    },
+    gives: Customer,
+    status: 201,
+    refuses: ['customer_exists'],
+  }),
+  get: declare({
+    name: 'customers.get',
+    method: 'GET',
+    path: '/customers/:customer',
+    scope: 'read',
+    says: 'Answers one customer.',
+    fields: customer,
+    gives: Customer,
+    refuses: ['unknown_customer'],
+  }),
+  find: declare({
+    name: 'customers.find',
+    method: 'GET',
+    path: '/customers',
+    scope: 'read',
+    says: 'Finds a customer by your own name for it.',
+    fields: { reference: personal(about(text(255), 'Your own name for the customer', 'customer-1')) },
+    gives: listOf(Customer),
+  }),
+  update: declare({
+    name: 'customers.update',
+    method: 'PATCH',
+    path: '/customers/:customer',
+    scope: 'customers',
+    says: 'Changes phone or e-mail address of a customer.',
+    fields: { ...customer, phone: optional(phone), email: optional(email) },
+    gives: Customer,
+    refuses: ['unknown_customer', 'customer_exists'],
+    example: { customer: '8tvxR5aVmM_1', email: 'customer@example.org' },
+  }),
+  verificationLink: declare({
+    name: 'customers.verificationLink',
+    method: 'POST',
+    path: '/customers/:customer/verification-link',
+    scope: 'customers',
+    says: 'Makes a link to a page on which the customer logs in and is verified.',
+    fields: { ...customer, redirectUrl: optional(redirectUrl) },
+    gives: Link,
+    status: 201,
+    refuses: ['unknown_customer'],
+  }),
+  accountLink: declare({
+    name: 'customers.accountLink',
+    method: 'POST',
+    path: '/customers/:customer/account-link',
+    scope: 'customers',
+    says: 'Makes a link to a page on which the customer logs in and adds a bank account, which is confirmed thereby.',
+    fields: { ...customer, asset: optional(assetCode), redirectUrl: optional(redirectUrl) },
+    gives: Link,
+    status: 201,
+    refuses: ['unknown_customer', 'unsupported_pair'],
+  }),
+  limits: declare({
+    name: 'customers.limits',
+    method: 'GET',
+    path: '/customers/:customer/limits',
+    scope: 'read',
+    says: 'Answers what a customer may pay at once on each market.',
+    fields: customer,
+    gives: CustomerLimits,
+    refuses: ['unknown_customer'],
+  }),
+  requirements: declare({
+    name: 'requirements.get',
+    method: 'GET',
+    path: '/requirements',
+    scope: 'read',
+    says: 'Answers what bank accounts and verification need.',
+    fields: {},
+    gives: Requirements,
+  }),
+} as const;
+
+const destination = { ...customer, destination: id };
+
+export const DESTINATIONS = {
+  create: declare({
+    name: 'destinations.create',
+    method: 'POST',
+    path: '/customers/:customer/destinations',
+    scope: 'customers',
+    says: 'Adds a bank account or an address to which a customer is paid.',
+    more: 'Money leaves to it once the customer has confirmed it with a code, or its cooling-off time has passed. The same details again are the same destination. An account takes `asset` and the fields that `requirements.get` lists for it; an address takes `chain` and `address`.',
+    fields: {
+      ...customer,
+      kind: about(oneOf(['account', 'address'] as const), 'A bank account, or an address on a chain', 'account'),
+      asset: optional(assetCode),
+      accountNumber: optional(formed('account', 'an account number of 3 to 34 digits and letters')),
+      ifsc: optional(formed('ifsc', 'four letters and seven digits or letters')),
+      iban: optional(formed('iban', 'an IBAN with right check digits')),
+      bic: optional(routing),
+      sortCode: optional(routing),
+      routingNumber: optional(routing),
+      bankCode: optional(routing),
+      bankName: optional(personal(text(100))),
+      accountHolder: optional(personal(text(100))),
+      chain: optional(text(64, /^[a-z0-9_-]+$/, 'a code of a chain')),
+      address: optional(text(128, /^[\x21-\x7e]+$/, 'an address on the chain')),
+    },
+    gives: Destination,
+    status: 201,
+    refuses: ['unknown_customer', 'login_required', 'customer_blocked'],
+    example: {
+      customer: '8tvxR5aVmM_1',
+      kind: 'account',
+      asset: 'inr',
+      accountNumber: '000111222333',
+      ifsc: 'HDFC0000001',
+    },
+  }),
+  get: declare({
+    name: 'destinations.get',
+    method: 'GET',
+    path: '/customers/:customer/destinations/:destination',
+    scope: 'read',
+    says: 'Answers one destination of a customer.',
+    fields: destination,
+    gives: Destination,
+    refuses: ['unknown_customer', 'unknown_destination'],
+  }),
+  list: declare({
+    name: 'destinations.list',
+    method: 'GET',
+    path: '/customers/:customer/destinations',
+    scope: 'read',
+    says: 'Lists the destinations of a customer, the oldest first.',
+    fields: { ...customer, ...PAGED },
+    gives: pageOf(Destination),
+    refuses: ['unknown_customer'],
+  }),
+  sendCode: declare({
+    name: 'destinations.sendCode',
+    method: 'POST',
+    path: '/customers/:customer/destinations/:destination/code',
+    scope: 'customers',
+    says: 'Sends the customer a code to the phone, with which the destination is confirmed.',
+    fields: destination,
+    gives: CodeSent,
+    refuses: ['unknown_customer', 'unknown_destination', 'login_required', 'customer_blocked'],
+  }),
+  confirm: declare({
+    name: 'destinations.confirm',
+    method: 'POST',
+    path: '/customers/:customer/destinations/:destination/confirm',
+    scope: 'customers',
+    says: 'Confirms a destination with the code that was sent to the customer.',
+    fields: { ...destination, code: personal(text(6, /^[0-9]{6}$/, 'six digits')) },
+    gives: Destination,
+    refuses: ['unknown_customer', 'unknown_destination', 'wrong_code', 'code_over', 'customer_blocked'],
+  }),
+} as const;

@@ -1,0 +1,36 @@
+/**
+ * All endpoints of this wire, in the order of the description. Everything that is said of one stands in its declaration;
+ * docs/openapi-v1.json and docs/api-v1.md are made from this table, and the routes are mounted from it.
+ */
+import type { Declared } from '../declare.ts';
+import { ACCOUNT, CATALOGUE, REQUESTS } from './catalogue.ts';
+import { CUSTOMERS, DESTINATIONS } from './customers.ts';
+import { ORDERS } from './orders.ts';
+import { QUOTES } from './quotes.ts';
+import { EVENTS, WEBHOOKS } from './webhooks.ts';
+
+interface Group {
+  readonly name: string;
+  readonly says: string;
+  readonly endpoints: readonly Declared[];
+}
+
+const group = (name: string, says: string, part: Readonly<Record<string, unknown>>): Group => ({
+  name,
+  says,
+  endpoints: Object.values(part) as Declared[],
+});
+
+export const GROUPS: readonly Group[] = [
+  group('Catalogue', 'What there is to trade.', CATALOGUE),
+  group('Quotes', 'An amount at a price that holds for a while.', QUOTES),
+  group('Orders', 'Money that comes in and goes out, and where it is.', ORDERS),
+  group('Customers', 'Who trades.', CUSTOMERS),
+  group('Destinations', 'Bank accounts and addresses to which customers are paid.', DESTINATIONS),
+  group('Events', 'What happened, to be read in order.', EVENTS),
+  group('Webhooks', 'Where events are posted to.', WEBHOOKS),
+  group('Key and limits', 'What your key may do, and how much.', ACCOUNT),
+  group('Request log', 'What you asked, what was answered, and why.', REQUESTS),
+];
+
+export const ENDPOINTS: readonly Declared[] = GROUPS.flatMap(({ endpoints }) => endpoints);

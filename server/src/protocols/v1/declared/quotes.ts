@@ -1,0 +1,50 @@
+/** Quotes. */
+import { about, amount, id, optional, text } from '../../declaration/fields.ts';
+import { declare } from '../declare.ts';
+import type { Reason } from '../reasons.ts';
+import { Quote } from '../schemas.ts';
+
+export const assetCode = text(64, /^[a-z0-9]+(\.[a-z0-9_-]+)?$/, 'a code of an asset, such as usdc.matic20 or inr');
+
+/** Why no price is promised. */
+export const PRICED: readonly Reason[] = [
+  'unsupported_pair',
+  'amount_outside_limits',
+  'amount_below_fees',
+  'exposure_exceeded',
+  'market_switched_off',
+  'partner_switched_off',
+  'price_halted',
+];
+
+export const QUOTES = {
+  create: declare({
+    name: 'quotes.create',
+    method: 'POST',
+    path: '/quotes',
+    scope: 'trade',
+    says: 'Quotes a sale or a purchase at a price that holds until the quote expires, for an amount paid or an amount received.',
+    more: 'With `receiveAmount`, the answer names the least amount to pay for which at least that much is received: because amounts are rounded to the places of their asset, `receive` may be a little more than was asked for.',
+    fields: {
+      payAsset: assetCode,
+      receiveAsset: assetCode,
+      payAmount: optional(amount),
+      receiveAmount: optional(amount),
+    },
+    gives: Quote,
+    status: 201,
+    refuses: PRICED,
+    example: { payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '250.50' },
+  }),
+  get: declare({
+    name: 'quotes.get',
+    method: 'GET',
+    path: '/quotes/:quote',
+    scope: 'read',
+    says: 'Answers a quote as it was made, and whether an order may still take it.',
+    more: 'A quote that no order took is deleted some time after it has expired.',
+    fields: { quote: about(id, 'Id of the quote') },
+    gives: Quote,
+    refuses: ['unknown_quote'],
+  }),
+} as const;

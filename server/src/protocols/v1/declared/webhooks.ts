@@ -1,0 +1,156 @@
+/** Events, and the endpoints they are posted to. */
+import { about, listOf as fieldList, flag, id, optional, text, time, whole } from '../../declaration/fields.ts';
+import { declare, PAGED } from '../declare.ts';
+import {
+  Attempt,
+  Delivery,
+  Event,
+  listOf,
+  pageOf,
+  Removed,
+  Replayed,
+  TestSent,
+  WebhookEndpoint,
+  WebhookEndpointWithSecret,
+} from '../schemas.ts';
+
+const endpoint = { endpoint: text(64, /^whe_[0-9A-Za-z]{1,40}$/, 'an id of a webhook endpoint') };
+const eventId = text(64, /^evt_[0-9]{1,18}_[0-9]{1,15}$/, 'an id of an event');
+const url = text(1_000, /^https?:\/\/[^\s]+$/, 'a web address');
+const events = fieldList(text(64, /^[a-z_]+\.(\*|[a-z_]+)$/, 'a type of events such as order.settled or order.*'), 32);
+const MAX_OVERLAP_S = 7 * 24 * 3_600;
+
+export const EVENTS = {
+  list: declare({
+    name: 'events.list',
+    method: 'GET',
+    path: '/event-feed',
+    scope: 'read',
+    says: 'Lists your events, the oldest first, in an order that never changes.',
+    more: 'New events are appended: keep the last `nextCursor`, and read on from it. It is null only before your first event.',
+    fields: PAGED,
+    gives: pageOf(Event),
+  }),
+} as const;
+
+export const WEBHOOKS = {
+  list: declare({
+    name: 'webhooks.list',
+    method: 'GET',
+    path: '/webhook-endpoints',
+    scope: 'read',
+    says: 'Lists webhook endpoints, the oldest first.',
+    fields: {},
+    gives: listOf(WebhookEndpoint),
+  }),
+  create: declare({
+    name: 'webhooks.create',
+    method: 'POST',
+    path: '/webhook-endpoints',
+    scope: 'admin',
+    says: 'Adds a webhook endpoint, and answers its secret.',
+    more: 'Events come in the form of Standard Webhooks.',
+    fields: { url, events: optional(events) },
+    gives: WebhookEndpointWithSecret,
+    status: 201,
+    refuses: ['too_many_endpoints'],
+  }),
+  get: declare({
+    name: 'webhooks.get',
+    method: 'GET',
+    path: '/webhook-endpoints/:endpoint',
+    scope: 'read',
+    says: 'Answers one webhook endpoint.',
+    fields: endpoint,
+    gives: WebhookEndpoint,
+    refuses: ['unknown_endpoint'],
+  }),
+  update: declare({
+    name: 'webhooks.update',
+    method: 'PATCH',
+    path: '/webhook-endpoints/:endpoint',
+    scope: 'admin',
+    says: 'Changes a webhook endpoint.',
+    fields: { ...endpoint, url: optional(url), events: optional(events), enabled: optional(flag) },
+    gives: WebhookEndpoint,
+    refuses: ['unknown_endpoint'],
+    example: { endpoint: 'whe_4pQ9aXbT7mK2vN8c', enabled: true },
+  }),
+  remove: declare({
+    name: 'webhooks.remove',
+    method: 'DELETE',
+    path: '/webhook-endpoints/:endpoint',
+    scope: 'admin',
+    says: 'Removes a webhook endpoint. What still waits for it is dropped.',
+    fields: endpoint,
+    gives: Removed,
+    refuses: ['unknown_endpoint'],
+  }),
+  rotateSecret: declare({
+    name: 'webhooks.rotateSecret',
+    method: 'POST',
+    path: '/webhook-endpoints/:endpoint/rotate-secret',
+    scope: 'admin',
+    says: 'Gives a webhook endpoint a new secret; the previous one signs as well for a while.',
+    fields: { ...endpoint, overlapSeconds: optional(whole(0, MAX_OVERLAP_S)) },
+    gives: WebhookEndpointWithSecret,
+    refuses: ['unknown_endpoint'],
+  }),
+  resume: declare({
+    name: 'webhooks.resume',
+    method: 'POST',
+    path: '/webhook-endpoints/:endpoint/resume',
+    scope: 'admin',
+    says: 'Sends to a held webhook endpoint again, from the first event that it missed.',
+    fields: endpoint,
+    gives: WebhookEndpoint,
+    refuses: ['unknown_endpoint', 'unknown_held_item'],
+  }),
+  test: declare({
+    name: 'webhooks.test',
+    method: 'POST',
+    path: '/webhook-endpoints/:endpoint/test',
+    scope: 'admin',
+    says: 'Sends a test event to a webhook endpoint.',
+    fields: endpoint,
+    gives: TestSent,
+    refuses: ['unknown_endpoint'],
+  }),
+  replay: declare({
+    name: 'webhooks.replay',
+    method: 'POST',
+    path: '/webhook-endpoints/:endpoint/replay',
+    scope: 'admin',
+    says: 'Sends events again: one, those of an order, or those of a span of time.',
+    fields: {
+      ...endpoint,
+      eventId: optional(eventId),
+      orderId: optional(id),
+      from: optional(time),
+      until: optional(time),
+    },
+    gives: Replayed,
+    refuses: ['unknown_endpoint', 'unknown_event', 'unknown_order'],
+    example: { endpoint: 'whe_4pQ9aXbT7mK2vN8c', eventId: 'evt_1_17' },
+  }),
+  deliveries: declare({
+    name: 'webhooks.deliveries',
+    method: 'GET',
+    path: '/webhook-endpoints/:endpoint/deliveries',
+    scope: 'read',
+    says: 'Lists what was and is to be delivered to an endpoint, the newest first.',
+    fields: { ...endpoint, ...PAGED },
+    gives: pageOf(Delivery),
+    refuses: ['unknown_endpoint'],
+  }),
+  attempts: declare({
+    name: 'webhooks.attempts',
+    method: 'GET',
+    path: '/webhook-endpoints/:endpoint/deliveries/:event',
+    scope: 'read',
+    says: 'Lists the attempts to deliver one event to an endpoint.',
+    fields: { ...endpoint, event: about(eventId, 'Id of the event', 'evt_1_17') },
+    gives: listOf(Attempt),
+    refuses: ['unknown_endpoint', 'unknown_event'],
+  }),
+} as const;

@@ -1,0 +1,190 @@
+/**
+ * Certify passes an integration that does what the documentation says, and names what another one does wrong.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type CertifyResult, certify } from '../../../sdk/src/certify.ts';
+import { Cloverleaf, hasReason, verifyWebhook } from '../../../sdk/src/index.ts';
+import { freshFolder } from '../support/folder.ts';
+import { collect, run, type ServerProcess, startProcess } from '../support/process.ts';
+
+const SECRET = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
+const folder = freshFolder('certify');
+let server: ServerProcess;
+before(async () => {
+  server = await startProcess({ dataDir: folder, port: 0 });
+});
+after(async () => {
+  await server.interrupt();
+});
+
+interface Message {
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+}
+/** A partner's receiver: what it answers, and what it then says of an order. */
+async function receiver(take: (message: Message) => Promise<number>, says: (orderId: string) => unknown) {
+  const http = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    if (request.method === 'GET') return void response.end(JSON.stringify(says((request.url ?? '').slice(1)) ?? null));
+    response.writeHead(await take({ headers: request.headers, body })).end();
+  }).listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    close(): void {
+      http.close();
+      http.closeAllConnections();
+    },
+  };
+}
+
+/** As docs/webhooks.md wants it. */
+function carefulReceiver() {
+  const done = new Set<string>();
+  const orders = new Map<string, { sequence: number; state: unknown; times: number }>();
+  return receiver(
+    async (message) => {
+      const verified = await verifyWebhook(message, { secret: SECRET }).catch(() => undefined);
+      if (verified?.format !== 'standard') return 401;
+      const { id, subject, sequence, event } = verified;
+      const known = orders.get(subject);
+      if (!done.has(id) && (known === undefined || known.sequence < sequence))
+        orders.set(subject, {
+          sequence,
+          state: (event.data as { state?: unknown }).state,
+          times: (known?.times ?? 0) + 1,
+        });
+      done.add(id);
+      return 204;
+    },
+    (orderId) => orders.get(`order:${orderId}`),
+  );
+}
+
+const partner = () => {
+  const { baseUrl, partners } = server.sandbox();
+  const { apiKey = '', apiSecret = '' } = partners[0] ?? {};
+  return { baseUrl, apiKey, apiSecret };
+};
+
+/** A program that sells, with the SDK: asks for a new quote where the old one is over. */
+async function sells(fetch: typeof globalThis.fetch, how: { careful: boolean }): Promise<void> {
+  const client = new Cloverleaf({ ...partner(), fetch, patienceMs: how.careful ? 20_000 : 0 });
+  const { post } = client.whitelabel;
+  const { customerId } = await post('kyc/url', {
+    clientCustomerId: crypto.randomUUID(),
+    phoneNumber: `+91-8${String(Date.now()).slice(-9)}`,
+    type: 'INDIVIDUAL',
+  });
+  await post('test/changeKycStatus', { customerId, status: 'ADVANCE_KYC_COMPLETED' });
+  const account = { customerId, fiatAccount: '000111222333', ifsc: 'HDFC0000001' };
+  const { fiatAccountId } = await post('bank/addFiatAccount', account);
+  const sell = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
+  for (;;) {
+    const quote = await post('offramp/quote', sell);
+    assert.ok('rate' in quote);
+    const { rate, toAmount } = quote;
+    try {
+      await post('offramp/createTransaction', { ...sell, rate, toAmount, customerId, fiatAccountId });
+      return;
+    } catch (error) {
+      if (how.careful && hasReason(error, 'price_moved')) continue;
+      // Careless: after a failure it simply tries anew, under a new key.
+      if (!how.careful && hasReason(error, 'unavailable')) continue;
+      throw error;
+    }
+  }
+}
+
+const outcomes = (results: readonly CertifyResult[]) =>
+  Object.fromEntries(results.map(({ situation, outcome }) => [situation, outcome]));
+const whyOf = (results: readonly CertifyResult[], situation: string): string =>
+  results.find((one) => one.situation === situation)?.why.join('\n') ?? '';
+
+test('an integration that does what the documentation says passes all ten', { timeout: 300_000 }, async () => {
+  const mine = await carefulReceiver();
+  const results = await certify({
+    client: new Cloverleaf(partner()),
+    webhookUrl: mine.url,
+    secret: SECRET,
+    observe: async (orderId) => await (await fetch(`${mine.url}/${orderId}`)).text(),
+    program: (through) => sells(through, { careful: true }),
+  });
+  mine.close();
+  assert.equal(results.length, 10);
+  assert.deepEqual(
+    results.flatMap(({ situation, why }) => why.map((one) => `${situation}: ${one}`)),
+    [],
+  );
+  const did = results.flatMap((one) => one.did).join('\n');
+  for (const word of ['order.settled', 'order.refunded', 'order.expired', 'instead of the answer'])
+    assert.ok(did.includes(word), word);
+  assert.match(results.find(({ situation }) => situation === 'bounced payout')?.did.join('\n') ?? '', /order\.changed/);
+});
+
+test('what is wrong with another one is named', { timeout: 300_000 }, async () => {
+  // Believes everything, and the last word wins.
+  const orders = new Map<string, unknown>();
+  let taken = 0;
+  const mine = await receiver(
+    async ({ body }) => {
+      const event = JSON.parse(body) as { subject: string; data: { state: unknown } };
+      taken += 1;
+      orders.set(event.subject, { state: event.data.state, taken });
+      return 200;
+    },
+    (orderId) => orders.get(`order:${orderId}`),
+  );
+  const results = await certify({
+    client: new Cloverleaf(partner()),
+    webhookUrl: mine.url,
+    secret: SECRET,
+    observe: async (orderId) => await (await fetch(`${mine.url}/${orderId}`)).text(),
+    program: (through) => sells(through, { careful: false }),
+  });
+  mine.close();
+  const expected = {
+    ...{ 'duplicate webhook': 'failed', 'late webhook': 'failed', 'out-of-order webhook': 'failed' },
+    ...{
+      'wrong signature': 'failed',
+      underpayment: 'passed',
+      requote: 'failed',
+      'bounced payout': 'passed',
+      refund: 'passed',
+    },
+    ...{ '503': 'failed' },
+  };
+  const { 'expired quote': _, ...others } = outcomes(results);
+  assert.deepEqual(others, expected);
+  assert.match(whyOf(results, 'duplicate webhook'), /process each id once/);
+  assert.match(whyOf(results, 'late webhook'), /whose signature is an hour old/);
+  assert.match(whyOf(results, 'out-of-order webhook'), /skip a lower sequence/);
+  assert.match(whyOf(results, 'wrong signature'), /another secret.*\n.*changed message.*\n.*without a signature/);
+  assert.match(whyOf(results, 'requote'), /asked for no new quote/);
+  assert.match(whyOf(results, '503'), /another Idempotency-Key: the customer now has two orders/);
+});
+
+test('the command says pass or fail with why, and that what it could not see was not tested', {
+  timeout: 300_000,
+}, async () => {
+  const mine = await carefulReceiver();
+  const file = join(folder, 'endpoint.secret');
+  writeFileSync(file, SECRET, { mode: 0o600 });
+  const options = ['--webhook-url', mine.url, '--secret-file', file, '--sandbox', join(folder, 'sandbox.json')];
+  const child = run(['sdk/src/cli/main.ts', 'certify', ...options], {});
+  const output = collect(child);
+  const [code] = await once(child, 'close');
+  mine.close();
+  assert.equal(code, 3, output());
+  assert.match(output(), /PASSED +duplicate webhook\n +order\.created #1: 204 in \d+ ms/);
+  assert.match(output(), /NOT TESTED +503\n +→ what your program does about it/);
+  assert.match(output(), /\n7 passed, 0 failed, 3 not tested\n$/);
+  assert.ok(!output().includes(SECRET));
+});

@@ -1,0 +1,275 @@
+/**
+ * The command of the SDK, as a process, against a server that answers what the API's description says. What people see is kept in
+ * cli.snapshot.txt: `UPDATE_DOCS=1` writes it.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { verifyWebhook } from '../../../sdk/src/index.ts';
+import { freshFolder } from '../support/folder.ts';
+import { collect, run } from '../support/process.ts';
+import { until } from '../support/until.ts';
+import { describedServer, type Instead } from './described.ts';
+
+const SNAPSHOT = fileURLToPath(new URL('./cli.snapshot.txt', import.meta.url));
+const TOKEN = 'token-that-nobody-may-see';
+const SECRET = 'secret-that-nobody-may-see';
+const folder = freshFolder('cli');
+
+let instead: Instead = () => undefined;
+let server: Awaited<ReturnType<typeof describedServer>>;
+before(async () => {
+  server = await describedServer((asked, times) => instead(asked, times));
+});
+after(() => server.close());
+
+const start = (args: string[], env: NodeJS.ProcessEnv = {}, stdin?: string) =>
+  run(
+    ['sdk/src/cli/main.ts', ...args],
+    {
+      ...{ CLOVERLEAF_URL: server.baseUrl, CLOVERLEAF_TOKEN: TOKEN, CLOVERLEAF_CONFIG: join(folder, 'none.json') },
+      ...{ CLOVERLEAF_API_KEY: 'clv_1', CLOVERLEAF_API_SECRET: SECRET, ...env },
+    },
+    stdin,
+  );
+
+async function cli(args: string[], env?: NodeJS.ProcessEnv, stdin?: string) {
+  const child = start(args, env, stdin);
+  let out = '';
+  let err = '';
+  child.stdout?.on('data', (text) => (out += text));
+  child.stderr?.on('data', (text) => (err += text));
+  const [code] = await once(child, 'close');
+  assert.ok(!`${out}${err}`.includes(TOKEN) && !`${out}${err}`.includes(SECRET), 'no secret is printed');
+  return { code: code as number, out, err };
+}
+const NO_KEY = { CLOVERLEAF_TOKEN: undefined, CLOVERLEAF_API_KEY: undefined, CLOVERLEAF_API_SECRET: undefined };
+
+test('what people see', { timeout: 300_000 }, async () => {
+  const shown: string[] = [];
+  for (const line of [
+    '',
+    'orders refund --help',
+    'quote usdc.matic20 inr --pay-amount 250.5',
+    'orders list --state settled',
+    'orders show 747983292881815',
+    'customers get 8tvxR5aVmM_1',
+    'destinations list 8tvxR5aVmM_1',
+    'webhooks list',
+    'webhooks deliveries whe_4pQ9aXbT7mK2vN8c',
+    'logs --limit 5',
+    'logs 4f1c2a9d0e00001a',
+    'completion bash',
+    '__complete -- orders',
+    '__complete -- orders list --state',
+    'orders list --state nonsense',
+    'orders refund 17',
+    'orders fly',
+  ]) {
+    const { code, out, err } = await cli(line.split(' ').filter((word) => word !== ''));
+    shown.push(`$ cloverleaf-ramp ${line}\n${out}${err}(${code})\n`);
+  }
+  const text = shown.join('\n');
+  if (process.env.UPDATE_DOCS === '1') writeFileSync(SNAPSHOT, text);
+  assert.equal(
+    text,
+    readFileSync(SNAPSHOT, 'utf8'),
+    'UPDATE_DOCS=1 npm test -- server/test/sdk/cli.test.ts writes it anew',
+  );
+});
+
+describe('programs', () => {
+  test('--json is the answer as it came, and fields reach the request in their types', async () => {
+    const { out, code } = await cli(['orders', 'list', '--state', 'SETTLED', '--limit', '5', '--json']);
+    assert.equal(code, 0);
+    assert.equal((JSON.parse(out) as { data: { state: string }[] }).data[0]?.state, 'created');
+    assert.deepEqual(server.asked.at(-1)?.query, { state: 'settled', limit: '5' });
+    await cli(['webhooks', 'update', 'whe_1', '--events', 'order.*,customer.login', '--enabled', 'false']);
+    assert.deepEqual(JSON.parse(server.asked.at(-1)?.body ?? ''), {
+      events: ['order.*', 'customer.login'],
+      enabled: false,
+    });
+  });
+
+  test('exit codes: 1 declined with reason and fields, 2 misused, 4 not answered', async () => {
+    instead = () => ({
+      status: 422,
+      body: { reason: 'malformed_field', detail: 'No.', fields: { quoteId: 'is over' } },
+    });
+    const declined = await cli(['orders', 'create', '1', 'c_1', '2']);
+    instead = () => undefined;
+    assert.deepEqual([declined.code, declined.out], [1, '']);
+    assert.match(declined.err, /^422 malformed_field: No\.\n {2}quoteId: is over\n {2}request 4f1c2a9d0e00001a\n$/);
+    assert.equal((await cli(['orders', 'get'])).code, 2);
+    assert.equal((await cli(['orders', 'get', '1', '--colour', 'red'])).code, 2);
+    const gone = await cli(['doctor'], { CLOVERLEAF_URL: 'http://127.0.0.1:1' });
+    assert.equal(gone.code, 1);
+    assert.match(gone.out, /WRONG {2}address/);
+  });
+
+  test('an idempotency key of your own is the one that is sent', async () => {
+    await cli(['orders', 'cancel', '17', '--idempotency-key', 'mine']);
+    assert.equal(server.asked.at(-1)?.headers['idempotency-key'], 'mine');
+    assert.equal(server.asked.at(-1)?.headers.signature !== undefined, true);
+  });
+});
+
+describe('keys', () => {
+  test('login tries the key, keeps it with mode 600, and prints nothing of it; logout removes it', async () => {
+    const file = join(folder, 'home', 'config.json');
+    const env = { ...NO_KEY, CLOVERLEAF_URL: undefined, CLOVERLEAF_CONFIG: file };
+    const stdin = `${TOKEN}\nclv_1\n${SECRET}\n`;
+    const { code, out, err } = await cli(['login', '--url', server.baseUrl], env, stdin);
+    assert.equal(code, 0, err);
+    assert.match(out, /^logged in at http/);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.equal(server.asked.at(-1)?.headers.authorization, `Bearer ${TOKEN}`);
+    assert.equal((await cli(['whoami'], env)).code, 0);
+
+    chmodSync(file, 0o644);
+    const open = await cli(['whoami'], env);
+    assert.deepEqual([open.code, /can be read by others/.test(open.err)], [2, true]);
+    chmodSync(file, 0o600);
+    assert.equal((await cli(['logout'], env)).code, 0);
+    assert.ok(!existsSync(file));
+    assert.match((await cli(['whoami'], env)).err, /no key: run `cloverleaf-ramp login`/);
+  });
+
+  test('a key that the server does not know is not kept', async () => {
+    instead = () => ({ status: 401, body: { reason: 'unauthenticated', detail: 'Unknown token.' } });
+    const file = join(folder, 'unknown.json');
+    const env = { ...NO_KEY, CLOVERLEAF_CONFIG: file };
+    const { code } = await cli(['login', '--url', server.baseUrl], env, `${TOKEN}\n\n\n`);
+    instead = () => undefined;
+    assert.deepEqual([code, existsSync(file)], [2, false]);
+  });
+
+  test('the secret of an endpoint goes to a new file of its owner, or to the screen where that is said', async () => {
+    const file = join(folder, 'endpoint.secret');
+    const before = server.asked.length;
+    assert.equal((await cli(['webhooks', 'create', 'https://a.example/'])).code, 2);
+    assert.equal(server.asked.length, before, 'nothing was asked for before it was known where the secret goes');
+    const made = await cli(['webhooks', 'create', 'https://a.example/', '--secret-file', file]);
+    assert.equal(made.code, 0, made.err);
+    assert.ok(!made.out.includes('whsec_'));
+    assert.deepEqual([readFileSync(file, 'utf8').slice(0, 6), statSync(file).mode & 0o777], ['whsec_', 0o600]);
+    const again = await cli(['webhooks', 'rotate-secret', 'whe_1', '--secret-file', file]);
+    assert.deepEqual([again.code, /is there already/.test(again.err)], [2, true]);
+    assert.match((await cli(['webhooks', 'rotate-secret', 'whe_1', '--show-secret'])).out, /whsec_/);
+  });
+});
+
+test('doctor says what is wrong with key and endpoints, and ends with 1', async () => {
+  instead = ({ name }) => {
+    if (name === 'key.get') return { status: 200, body: { key: 'clv_1', scopes: ['read'], writes: 'signed' } };
+    if (name !== 'webhooks.list') return undefined;
+    const times = { failingSince: '2026-11-23T09:30:00.000Z', switchedOffAt: null, heldAt: null };
+    return {
+      status: 200,
+      body: { data: [{ id: 'whe_1', url: 'https://a.example/', enabled: true, failures: 7, ...times }] },
+    };
+  };
+  const { code, out } = await cli(['doctor'], { CLOVERLEAF_API_SECRET: undefined });
+  instead = () => undefined;
+  assert.equal(code, 1);
+  assert.match(out, /WRONG {2}writes +must be signed, and there is no secret/);
+  assert.match(out, /WRONG {2}webhooks +whe_1 https:\/\/a.example\/ fails since 2026-11-23 09:30:00, 7 times/);
+  assert.match(out, /ok {5}clock/);
+});
+
+test('orders watch shows what becomes of an order, and ends when nothing is next', async () => {
+  const states = ['created', 'created', 'settled'];
+  let looked = 0;
+  instead = ({ name }) => {
+    if (name === 'orders.get') {
+      const state = states[Math.min(looked, 2)];
+      looked += 1;
+      const money = { amount: '1', asset: 'inr' };
+      const order = {
+        id: '17',
+        direction: 'sell',
+        pay: money,
+        receive: money,
+        customerId: 'c',
+        reference: null,
+        reason: null,
+      };
+      return { status: 200, body: { ...order, state, version: state === 'settled' ? 2 : 1 } };
+    }
+    if (name !== 'orders.trace') return undefined;
+    const at = '2026-11-23T09:30:00.000Z';
+    const isOver = looked > 2;
+    const what = isOver ? ['order_created', 'payout_settled'] : ['order_created'];
+    const evidence = what.map((one) => ({ what: one, id: '1', amount: null, hash: null, bankReference: null, at }));
+    const next = {
+      step: isOver ? 'nothing' : 'customer_pays',
+      by: 'customer',
+      until: null,
+      otherwise: null,
+      says: 'The customer pays.',
+    };
+    const held = { heldBy: isOver ? 'recipient' : 'customer', amount: { amount: '1', asset: 'inr' }, since: at };
+    return { status: 200, body: { orderId: '17', state: 'x', ...held, evidence, next, otherMoney: [] } };
+  };
+  const { code, out, err } = await cli(['orders', 'watch', '17', '--interval', '100']);
+  instead = () => undefined;
+  assert.equal(code, 0, err);
+  assert.deepEqual(
+    out.split('\n').filter((line) => line !== ''),
+    [
+      'order 17, a sale: 1 inr for 1 inr',
+      'customer c',
+      '2026-11-23 09:30:00  order_created',
+      '  now: created; 1 inr with customer since 2026-11-23 09:30:00',
+      '  next: The customer pays.',
+      '2026-11-23 09:30:00  payout_settled',
+      '  now: settled; 1 inr with recipient since 2026-11-23 09:30:00',
+    ],
+  );
+});
+
+test('webhooks listen says of pulled events that they are pulled, and forwards them signed', async () => {
+  const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
+  const file = join(folder, 'receiver.secret');
+  writeFileSync(file, secret, { mode: 0o600 });
+  const taken: string[] = [];
+  const receiver = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    taken.push((await verifyWebhook({ headers: request.headers, body }, { secret })).id);
+    response.writeHead(204).end();
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const forward = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
+  const event = { id: 'evt_1_2', type: 'order.settled', timestamp: '', subject: 'order:17', sequence: 2, data: {} };
+  let looked = 0;
+  instead = ({ name, query: { cursor } }) => {
+    if (name !== 'events.list') return undefined;
+    const page = (nextCursor: string, ...data: unknown[]) => ({ status: 200, body: { data, nextCursor } });
+    // What happened before is not shown.
+    if (cursor === undefined) return page('c1', { ...event, id: 'evt_1_1' });
+    looked += 1;
+    return cursor === 'c1' && looked > 2 ? page('c2', event) : page(cursor);
+  };
+  const child = start(['webhooks', 'listen', '--poll', '--forward', forward, '--secret-file', file]);
+  const output = collect(child);
+  const ended = once(child, 'close');
+  try {
+    await until('the event is shown', async () => output().includes('evt_1_2'));
+  } finally {
+    child.kill('SIGINT');
+  }
+  const [code] = await ended;
+  instead = () => undefined;
+  receiver.close();
+  assert.equal(code, 0, output());
+  assert.match(output(), /^Pulling the events of .* These are no deliveries\./);
+  assert.match(output(), /order\.settled +order:17 #2 {2}evt_1_2 {2}pulled; your receiver answered 204/);
+  assert.ok(!output().includes('evt_1_1'));
+  assert.deepEqual(taken, ['evt_1_2']);
+});

@@ -1,0 +1,173 @@
+/**
+ * The SDK as partners get it: the packed tarball, installed without a network into an empty folder, sells crypto through a sandbox, on each
+ * Node that it supports.
+ */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Packed, packSdk } from '../../../sdk/pack.ts';
+import { freshFolder } from '../support/folder.ts';
+import { collect, type Sandbox, type ServerProcess, startProcess } from '../support/process.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** The one that runs the tests, and the oldest that package.json of the SDK allows, where npm has it for this machine. */
+const NODES = [
+  { name: '24', path: process.execPath },
+  ...readdirSync(join(ROOT, 'server'))
+    .filter((name) => name === 'node_modules')
+    .flatMap((name) => readdirSync(join(ROOT, 'server', name)))
+    .filter((name) => name === `node-${process.platform}-${process.arch}`)
+    .map((name) => ({ name: '22', path: join(ROOT, 'server/node_modules', name, 'bin/node') })),
+];
+
+let packed: Packed;
+let project: string;
+let server: ServerProcess;
+let sandbox: Sandbox;
+before(async () => {
+  packed = await packSdk(freshFolder('packed'));
+  project = freshFolder('project');
+  writeFileSync(join(project, 'package.json'), '{ "name": "shop", "private": true, "type": "module" }');
+  const args = ['install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', packed.file];
+  const installed = spawnSync('npm', args, { cwd: project, encoding: 'utf8' });
+  assert.equal(installed.status, 0, installed.stderr);
+  const dataDir = join(project, 'sandbox');
+  mkdirSync(dataDir);
+  server = await startProcess({ dataDir, port: 0 });
+  sandbox = server.sandbox();
+});
+after(async () => {
+  await server?.interrupt();
+});
+
+describe('the package', () => {
+  test('publint and are-the-types-wrong find nothing, and it is small', (t) => {
+    assert.deepEqual(packed.problems, []);
+    t.diagnostic(`${packed.bytes} bytes packed, ${packed.unpackedBytes} unpacked, ${packed.files.length} files`);
+    assert.ok(packed.bytes < 100_000, `${packed.bytes} bytes`);
+  });
+
+  test('it contains what it needs and nothing else, and depends on nothing', () => {
+    const manifest = JSON.parse(readFileSync(join(project, 'node_modules/cloverleaf-ramp/package.json'), 'utf8'));
+    assert.deepEqual([manifest.dependencies, manifest.peerDependencies], [undefined, undefined]);
+    assert.deepEqual(
+      readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.')),
+      ['cloverleaf-ramp'],
+    );
+    const strange = packed.files.filter(
+      (path) => !/^(?:dist\/.+\.(?:js|d\.ts)|package\.json|README\.md|LICENSE)$/.test(path),
+    );
+    assert.deepEqual(strange, []);
+  });
+
+  test('what programs import uses nothing of Node, so that it runs on edge runtimes', () => {
+    const folder = join(project, 'node_modules/cloverleaf-ramp/dist');
+    const reached = new Set<string>();
+    const follow = (file: string): void => {
+      if (reached.has(file)) return;
+      reached.add(file);
+      const text = readFileSync(file, 'utf8');
+      assert.doesNotMatch(text, /\b(?:Buffer|process|require)\b[.(]/, file);
+      for (const [, target = ''] of text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
+        assert.match(target, /^\.{1,2}\//, `${file} imports ${target}`);
+        follow(join(file, '..', target));
+      }
+    };
+    follow(join(folder, 'index.js'));
+    assert.ok(reached.size > 5);
+  });
+
+  test('its command runs with npx, on each Node', () => {
+    const npx = spawnSync('npx', ['--offline', 'cloverleaf-ramp', '--help'], { cwd: project, encoding: 'utf8' });
+    assert.equal(npx.status, 0, npx.stderr);
+    assert.match(npx.stdout, /^cloverleaf-ramp <command>/);
+    for (const { path } of NODES) {
+      const main = join(project, 'node_modules/cloverleaf-ramp/dist/cli/main.js');
+      const shown = spawnSync(path, [main, 'orders', 'list', '--help'], { encoding: 'utf8' });
+      assert.deepEqual([shown.status, shown.stderr], [0, '']);
+    }
+  });
+
+  test('a strict TypeScript project compiles against it', () => {
+    writeFileSync(
+      join(project, 'typed.ts'),
+      `import { Cloverleaf, hasReason, type Order, verifyWebhook, type whitelabel } from 'cloverleaf-ramp';
+const client = new Cloverleaf({ baseUrl: 'https://ramp.example', apiKey: 'k', apiSecret: 's' });
+export const rate: Promise<string | undefined> = client.whitelabel
+  .post('offramp/quote', { fromCurrency: 'usdc', toCurrency: 'INR', fromAmount: '100', chain: 'matic20' })
+  .then((quote) => ('rate' in quote ? quote.rate : undefined));
+export const sale: Promise<Order> = client.orders.create({ quoteId: '1', customerId: 'c', destinationId: '2' });
+export async function* ids(): AsyncGenerator<string> {
+  for await (const { id } of client.orders.list({ state: 'settled' })) yield id;
+}
+export type Shown = whitelabel.Sale;
+export const told = (headers: Headers, body: string) => verifyWebhook({ headers, body }, { secret: 'x' });
+export const moved = (error: unknown): boolean => hasReason(error, 'price_moved');
+// @ts-expect-error an amount is a text: a number loses digits
+void client.whitelabel.post('offramp/quote', { fromCurrency: 'usdc', toCurrency: 'INR', fromAmount: 100, chain: 'matic20' });
+// @ts-expect-error there is no such state
+void client.orders.list({ state: 'finished' });
+// @ts-expect-error there is no such path
+void client.whitelabel.post('offramp/quotes', {});
+`,
+    );
+    const compilerOptions = {
+      ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true, types: [] },
+      ...{ module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'] },
+    };
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['typed.ts'] }));
+    // Ours, and the older one that are-the-types-wrong brings.
+    for (const home of ['typescript', '@arethetypeswrong/core/node_modules/typescript']) {
+      const tsc = join(ROOT, 'node_modules', home, 'bin/tsc');
+      const compiled = spawnSync(process.execPath, [tsc, '-p', project], { encoding: 'utf8' });
+      assert.equal(compiled.status, 0, `${home}: ${compiled.stdout}`);
+    }
+  });
+});
+
+const SALE = `
+import { Cloverleaf, decimal } from 'cloverleaf-ramp';
+const client = new Cloverleaf({ baseUrl: process.env.BASE_URL, apiKey: process.env.API_KEY, apiSecret: process.env.API_SECRET });
+const { post } = client.whitelabel;
+const { customerId } = await post('kyc/url', { clientCustomerId: crypto.randomUUID(), phoneNumber: process.env.PHONE, type: 'INDIVIDUAL' });
+await post('test/changeKycStatus', { customerId, status: 'ADVANCE_KYC_COMPLETED' });
+const { fiatAccountId } = await post('bank/addFiatAccount', { customerId, fiatAccount: '000111222333', ifsc: 'HDFC0000001' });
+const sell = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
+const { rate, toAmount } = await post('offramp/quote', sell);
+const { transactionId } = await post('offramp/createTransaction', { ...sell, rate, toAmount, customerId, fiatAccountId });
+await client.sandbox.pay({ transactionId });
+for (;;) {
+  const sale = await post('offramp/transaction', { customerId, transactionId });
+  if (sale.status === '6') {
+    if (!decimal.equal(sale.toAmount, toAmount)) throw new Error('another amount');
+    console.log(\`\${process.versions.node} sold for \${sale.toAmount}\`);
+    break;
+  }
+  await new Promise((wake) => setTimeout(wake, 100));
+}
+`;
+
+describe('a sale with the installed package', () => {
+  test('both Nodes are there where npm has them', () => {
+    const wanted = process.platform === 'linux' && process.arch === 'x64' ? ['24', '22'] : ['24'];
+    assert.deepEqual(
+      NODES.map(({ name }) => name),
+      wanted,
+    );
+  });
+
+  for (const [at, { name, path }] of NODES.entries())
+    test(`runs on Node ${name}`, { timeout: 120_000 }, async () => {
+      writeFileSync(join(project, 'sale.js'), SALE);
+      const { apiKey = '', apiSecret = '' } = sandbox.partners[0] ?? {};
+      const env = { BASE_URL: sandbox.baseUrl, API_KEY: apiKey, API_SECRET: apiSecret, PHONE: `+91-900000000${at}` };
+      const child = spawn(path, ['sale.js'], { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
+      const output = collect(child);
+      const code = await new Promise((ended) => child.once('exit', ended));
+      assert.equal(code, 0, output());
+      assert.match(output(), new RegExp(`^${name}\\.\\d+\\.\\d+ sold for 8[0-9]{3}`));
+    });
+});
