@@ -77,6 +77,12 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => 
     undefined,
     { min: 0, max: 2_592_000 },
   ),
+  destinationCoolingOffS: integer(
+    'DESTINATION_COOLING_OFF_S',
+    'how many seconds a destination waits that a partner’s program adds and its customer does not confirm; unset is 0 in the sandbox, else 86400',
+    undefined,
+    { min: 0, max: 2_592_000 },
+  ),
   priceSources: someOf(
     'PRICE_SOURCES',
     'where prices come from, with commas; unset is fixed in the sandbox, all the others in production. Each market names those it hears',
@@ -103,9 +109,10 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => 
 const codeOf = ({ code }: { code: string }): string => code;
 
 type Own = Read<ReturnType<typeof settingsFor>>;
-export type Config = Readonly<Omit<Own, 'operators' | 'operatorDelayS'>> & {
+export type Config = Readonly<Omit<Own, 'operators' | 'operatorDelayS' | 'destinationCoolingOffS'>> & {
   readonly operators: 'one' | 'two';
   readonly operatorDelayS: number;
+  readonly destinationCoolingOffS: number;
   /** The registered adapters. */
   readonly lists: Lists;
   /** The settings of a registered adapter. */
@@ -118,6 +125,8 @@ type Declaring = Adapter<unknown, never>;
  * How long a two-person action waits if one operator is declared, in seconds: long enough to be noticed, and to be declined.
  */
 const DELAY_S = { sandbox: 0, production: 86_400 };
+/** The same for a destination that a program has added: long enough for customer and partner to notice. */
+const COOLING_OFF_S = { sandbox: 0, production: 86_400 };
 
 /**
  * @param lists registered adapters; tests pass their own
@@ -129,12 +138,14 @@ export function readConfig(env: NodeJS.ProcessEnv, lists: Lists = LISTS): Config
   if (config.databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
     throw new SettingError('DATABASE_URL must begin with postgres:// or postgresql://');
   const { profile, operators = profile === 'sandbox' ? 'one' : 'two', operatorDelayS = DELAY_S[profile] } = config;
+  const { destinationCoolingOffS = COOLING_OFF_S[profile] } = config;
   if (profile === 'sandbox' && config.banks !== undefined)
     throw new SettingError('BANKS must not be set in the sandbox: it brings a bank of its own along');
   return Object.freeze({
     ...config,
     operators,
     operatorDelayS,
+    destinationCoolingOffS,
     dataDir: resolve(config.dataDir),
     lists,
     valuesOf: (adapter: Declaring) => values.get(adapter) ?? {},

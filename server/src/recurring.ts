@@ -10,6 +10,8 @@ import { closeCases, openCase } from './compliance/index.ts';
 import { seal } from './ledger/index.ts';
 import { sealAudit } from './operators/index.ts';
 import { DORMANCY, OVERDUE } from './orders/index.ts';
+
+import { purgeRequestLog } from './protocols/v1/index.ts';
 import { purgeIdempotencyRecords } from './protocols/whitelabel/index.ts';
 import type { ChainRail } from './rails/chain.ts';
 import { OBSERVE, type Rail } from './rails/rail.ts';
@@ -89,6 +91,7 @@ export function recurringHandlers(deps: {
     },
     async purge_idempotency_records() {
       await purgeIdempotencyRecords(db, clock.now());
+      await purgeRequestLog(db, clock.now());
       return { againInMs: 600_000 };
     },
   };

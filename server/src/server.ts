@@ -68,6 +68,7 @@ import {
 import { productionProfile } from './production/index.ts';
 import { checkout } from './protocols/checkout/index.ts';
 import { operator } from './protocols/operator/index.ts';
+import { v1 } from './protocols/v1/index.ts';
 import {
   createServer,
   flatFormat,
@@ -322,6 +323,20 @@ async function compose(
         db.asSystem((tx) => chainCost(tx, market, world.gasAtRest?.(market.crypto.chain ?? ''))),
     }),
   );
+  const codeSender = registry.codeSender(config);
+  const coolingOffMs = config.destinationCoolingOffS * 1_000;
+  await app.register(
+    v1({
+      db: front,
+      ...{ vault, clock, log, partners, orders, context },
+      publicUrl: () => config.publicUrl ?? baseUrl,
+      egress: outside,
+      profile: config.profile,
+      coolingOffMs,
+      networkIds: new Map(world.connections.evmChains.map(({ chain, chainId }) => [chain, Number(chainId)])),
+      ...(codeSender === undefined ? {} : { codes: codeSender }),
+    }),
+  );
   await app.register(
     checkout({
       db: front,
@@ -336,7 +351,8 @@ async function compose(
           found: (asked) => db.asSystem((tx) => reviewed(tx, asked.customerId)),
         },
       }),
-      sender: registry.codeSender(config),
+      sender: codeSender,
+      coolingOffMs,
       statusWord: (customer, partner) => verificationWords(customer, partner).status,
     }),
   );

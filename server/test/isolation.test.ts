@@ -42,6 +42,10 @@ const ROWS: Record<string, string> = {
     values ('customer_' || $2, $1, '', now())`,
   fiat_accounts: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
     values ($1, $1, 'customer_' || $2, 'inr', '', '', '', now())`,
+  customer_destinations: `insert into customer_destinations (id, partner_id, customer_id, chain, address, created_at, usable_at)
+    values ($1, $1, 'customer_' || $2, 'test', $2, now(), now())`,
+  request_log: `insert into request_log (partner_id, request_id, api_key, operation, method, path, status, took_ms, replayed, version, at)
+    values ($1, $2, '', '', '', '', 200, 0, false, '', now())`,
   quotes: `insert into quotes (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den,
       fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at)
     select $1::bigint, $1::bigint, id, 1, 1, 1, 1, 1, 0, 0, 0, 0, '[]', now(), now() from markets where $2 <> ''`,

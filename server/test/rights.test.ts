@@ -18,13 +18,18 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     'insert (id, partner_id, begun_at); update (phones, quote_id, order_id, customer_id, phones_named)',
     'a checkout link is begun, shows a price, and ends in one order',
   ],
+  customer_destinations: [
+    `insert (id, partner_id, customer_id, fiat_account_id, chain, address, created_at, usable_at, confirmed_at);
+     update (confirmed_at)`,
+    'a program adds a destination, and its customer confirms it; from when on it is usable does not change',
+  ],
   customer_details: [
     'insert (customer_id, partner_id, details, given_at); update (details, version, outcome, given_at)',
     'a customer fills in the verification form, and the verifier answers',
   ],
   customers: [
     `insert (id, partner_id, client_customer_id, kind, phone, phone_index, email, created_at, updated_at);
-     update (phone, phone_index, email, level, verification, previous_level, failed_reason, logged_in_at, updated_at, login_epoch)`,
+     update (phone, phone_index, email, level, verification, previous_level, failed_reason, logged_in_at, updated_at, login_epoch, phone_changed_at)`,
     'customers are enrolled, change their contact, log in, and are verified on the hosted page; blocking is not a request',
   ],
   deposit_addresses: [
@@ -75,9 +80,14 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
   ],
   quotes: [
     `insert (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den, fee_operator, fee_partner,
-       fee_rail, fee_chain, prices, created_at, expires_at, order_id, fiat_asset, fiat_units, fee_tax);
+       fee_rail, fee_chain, prices, created_at, expires_at, order_id, fiat_asset, fiat_units, fee_tax, fixed_side);
      update (order_id)`,
     'quotes are made, and taken by an order',
+  ],
+  request_log: [
+    `insert (partner_id, request_id, client_request_id, api_key, operation, method, path, status, reason, took_ms, replayed,
+       version, idempotency_key, request, reply, at)`,
+    'what a partner asked is noted for it',
   ],
   verifications: [
     'insert (partner_id, customer_id, verifier, outcome, level, at)',
@@ -195,6 +205,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   reconcile_rails: ['insert, update', OUTSIDE],
   reconcile_sums: ['insert, update', OUTSIDE],
   refunds: ['insert, update', 'what goes back'],
+  request_log: ['delete', 'lines older than thirty days are deleted'],
   return_links: ['insert, update', 'an operator asks a customer where coins go back to, and the customer confirms'],
   released_nonces: ['insert, update', 'nonces of reservations that were given up, until a send takes them'],
   screening_extensions: ['insert', ONCE],

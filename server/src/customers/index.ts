@@ -39,6 +39,18 @@ export {
   hasAccountShape,
 } from './accounts.ts';
 export {
+  addAddress,
+  confirmDestination,
+  type Destination,
+  destinationById,
+  destinationsOf,
+  isUsable,
+  noteApiAccount,
+  noteConfirmedAccount,
+  phoneCountsFrom,
+  waitsUntil,
+} from './destinations.ts';
+export {
   comparePayer,
   customerName,
   type GivenDetails,
@@ -60,7 +72,7 @@ export {
   RETURN_FOR_MS,
   type ReturnLink,
 } from './links.ts';
-export { type Asking, checkCode, codeUnderWay, type Issued, issueCode, sendingFailed } from './login.ts';
+export { type Asking, CODE_FOR_MS, checkCode, codeUnderWay, type Issued, issueCode, sendingFailed } from './login.ts';
 export { REQUIREMENTS, type Requirement } from './requirements.ts';
 
 export interface Customer {
@@ -82,6 +94,8 @@ export interface Customer {
   readonly blocked: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+  /** When its partner last gave it another phone; null for the phone that it began with. */
+  readonly phoneChangedAt: Date | null;
 }
 
 export interface FiatAccount {
@@ -514,6 +528,7 @@ function customerOf(row: CustomerRow): Customer {
     blocked: row.blocked_at !== null,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    phoneChangedAt: row.phone_changed_at,
   };
 }
 

@@ -28,7 +28,8 @@ import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { type LoginSendRow, type SendCounts, sql } from './store.ts';
 
-const CODE_FOR_MS = 5 * 60_000;
+/** How long a code is valid. */
+export const CODE_FOR_MS = 5 * 60_000;
 const TRIES = 5;
 const RESEND_AFTER_MS = 30_000;
 const WINDOW_MS = 3_600_000;

@@ -19,6 +19,7 @@ export interface CustomerRow {
   blocked_at: Date | null;
   created_at: Date;
   updated_at: Date;
+  phone_changed_at: Date | null;
 }
 
 export interface FiatAccountRow {
@@ -70,7 +71,7 @@ export interface CustomerDetailsRow {
 
 const LOGIN_SEND = 'id, customer_id, session, code, sent_at, tries, used_at, failed_at';
 const CUSTOMER = `id, partner_id, client_customer_id, kind, level, verification, previous_level, failed_reason, country,
-  logged_in_at, login_epoch, blocked_at, created_at, updated_at`;
+  logged_in_at, login_epoch, blocked_at, created_at, updated_at, phone_changed_at`;
 const ACCOUNT = 'id, customer_id, sender_of, fiat, hint, created_at';
 
 export const sql = {
@@ -88,7 +89,8 @@ export const sql = {
   byId: `select ${CUSTOMER} from customers where id = $1`,
   updateContact: `update customers set phone = coalesce($2, phone), phone_index = coalesce($3, phone_index),
       email = coalesce($4, email), updated_at = $5,
-      login_epoch = login_epoch + case when $3::bytea is not null and phone_index is distinct from $3 then 1 else 0 end
+      login_epoch = login_epoch + case when $3::bytea is not null and phone_index is distinct from $3 then 1 else 0 end,
+      phone_changed_at = case when $3::bytea is not null and phone_index is distinct from $3 then $5 else phone_changed_at end
     where id = $1`,
   contact: 'select phone, email from customers where id = $1',
   // The previous level is stored only when the level changes, and both are computed from the current row.

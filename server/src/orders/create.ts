@@ -29,6 +29,7 @@ import {
   requireWithinLevel,
   requote,
   takeQuote,
+  takeQuoteById,
 } from '../quotes/index.ts';
 import { watchAddress } from '../rails/chain.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -46,6 +47,8 @@ export interface CreateInput {
   /** The rate the partner was quoted; with neither quote nor rate the fresh price is used. */
   rate?: Rate;
   payoutUnits?: bigint;
+  /** The very quote that is taken; then its amounts and rate count. */
+  quoteId?: bigint;
   /**
    * Payout destination: an account of the customer's, or an address. With an address, the account is where the deposit would
    * be refunded to.
@@ -66,7 +69,7 @@ export interface CreateInput {
 
 /**
  * @throws Refusal 'unknown_account' | 'destination_held' | 'verification_required' | 'amount_outside_limits' |
- *   'amount_below_fees' | 'price_moved'; Unavailable without a price, when quoting is halted, or when the node of its chain
+ *   'amount_below_fees' | 'price_moved' | 'quote_over'; Unavailable without a price, when quoting is halted, or when the node of its chain
  *   has not been started yet
  */
 export async function create(
@@ -208,6 +211,11 @@ function lockedUntil(now: Date, market: Market, { priceMoved: { lockS } }: Polic
 async function priceFor(tx: Tx, input: CreateInput, orderId: bigint): Promise<Quote> {
   const { partner, market, depositUnits, rate, payoutUnits, now } = input;
   if (input.follows !== undefined) return await requote(tx, { partner, market, depositUnits, orderId, now });
+  if (input.quoteId !== undefined) {
+    const taken = await takeQuoteById(tx, { partnerId: partner.id, id: input.quoteId, market, orderId, now });
+    if (taken === undefined || taken.depositUnits !== depositUnits) throw new Refusal('quote_over', {});
+    return taken;
+  }
   if (rate !== undefined && payoutUnits !== undefined) {
     const live = await takeQuote(tx, { partner, market, depositUnits, rate, payoutUnits, orderId, now });
     if (live !== undefined) return live;

@@ -12,6 +12,7 @@ import type { Vault } from '../base/crypto.ts';
 import { awaitAll, type Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { shiftDueTimes } from '../base/jobs.ts';
+import { scan } from '../base/scan.ts';
 import { encryptText, openTextOrNull } from '../base/texts.ts';
 import { assets, type Market } from '../partners/index.ts';
 import { waitingPayouts } from '../rails/payouts.ts';
@@ -29,12 +30,16 @@ import {
 } from './deposits/returns.ts';
 import type { DepositRow } from './deposits/store.ts';
 import * as depositStore from './deposits/store.ts';
-import { isFinal } from './machine.ts';
+import * as historyStore from './history.store.ts';
+import { isFinal, type OrderState } from './machine.ts';
+import { ordersBelow } from './read/lists.store.ts';
+import { listOrders } from './read/lists.ts';
 import * as pageStore from './read/pages.store.ts';
 import {
   isNewMoney,
   isUnnamed,
   isUnreleased,
+  type Known,
   readKnown,
   type Told,
   type ToldPage,
@@ -97,6 +102,7 @@ export {
   requireInSuspense,
   returnLinksOf,
 } from './deposits/returns.ts';
+export { type DepositRow } from './deposits/store.ts';
 export {
   checkDormant,
   DORMANCY,
@@ -131,7 +137,7 @@ export {
 } from './read/lists.ts';
 export { type FoundDeposit, type FoundOrder, findDeposit, lookUp } from './read/lookup.ts';
 export { hasPublicReason, PUBLIC_REASONS, type PublicReason, publicReason } from './read/reasons.ts';
-export { MOST_ASKED, type Told, type ToldMoney, type ToldRefund, type ToldReturn } from './read/told.ts';
+export { MOST_ASKED, type Told, type ToldMoney, type ToldRefund, type ToldReturn, toldState } from './read/told.ts';
 export { type MoneyTrace, trace } from './read/trace.ts';
 export {
   assignDeposit,
@@ -142,6 +148,13 @@ export {
   standsForLoss,
 } from './refunds/actions.ts';
 export { releaseBlocked } from './refunds/blocked.ts';
+export {
+  cancelUnpaid,
+  changePayoutFor,
+  type PartnerAsks,
+  refundHeldFor,
+  refundSuspenseFor,
+} from './refunds/by-partner.ts';
 export {
   type Compensable,
   type Compensation,
@@ -162,7 +175,7 @@ export { requestRefund } from './refunds/request.ts';
 export { retryRefund } from './refunds/retry.ts';
 export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds/store.ts';
 export { goesToSender, senderOfOrder } from './refunds/to-sender.ts';
-export { type Direction, type ListedOrder, type Order } from './store.ts';
+export { type Direction, type ListedOrder, type Order, unpaidUnits } from './store.ts';
 
 /**
  * Moves every due time of a partner's orders earlier: deadlines, locked rates, waits, clearing times. It decides nothing; the
@@ -229,6 +242,10 @@ export interface Orders {
   confirmReturnAddress(tx: Tx, asked: LinkAsked & { address: string; loggedInAt: Date; now: Date }): Promise<void>;
   /** What the partner is told of its order's money. @see told.ts */
   told(tx: Tx, order: Order, page?: ToldPage): Promise<Told>;
+  /** What has come in, what left, what goes back: the rows behind `told`. */
+  parts(tx: Tx, order: Order): Promise<OrderParts>;
+  /** Orders of the role's partner that filters accept, newest first. @param input.below the `next` of the page before */
+  page(tx: Tx, input: OrderPage): Promise<{ orders: Order[]; next: bigint | null }>;
   /** The same with what the customer's page shows in addition. */
   money(tx: Tx, order: Order): Promise<OrderMoney>;
   /**
@@ -262,6 +279,26 @@ export interface OrderMoney {
   goesBack: boolean;
   /** Money that needs a destination: how much of what, and whether it goes to an account or an address. */
   destinations: readonly { purpose: 'refund' | 'payout'; asset: string; units: bigint; kind: 'bank' | 'chain' }[];
+}
+
+/** @see Orders.parts */
+export interface OrderParts extends Known {
+  /** Since when the order is in its state. */
+  since: Date;
+}
+
+/** @see Orders.page */
+export interface OrderPage {
+  partnerId: bigint;
+  customerId?: string | undefined;
+  marketId?: bigint | undefined;
+  state?: OrderState | undefined;
+  /** The partner's own reference, as it was given. */
+  reference?: string | undefined;
+  from?: Date | undefined;
+  until?: Date | undefined;
+  below?: bigint | undefined;
+  limit: number;
 }
 
 export interface ListAll {
@@ -334,6 +371,41 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
     forgetReturnAddress,
     confirmReturnAddress: (tx, asked) => confirmReturnAddress(context, tx, asked),
     told: (tx, order, page) => told(tx, order, page),
+
+    async parts(tx, order) {
+      const [known, history] = await awaitAll(readKnown(tx, order.id), historyStore.history(tx, order.id));
+      return { ...known, since: history.at(-1)?.at ?? order.createdAt };
+    },
+
+    async page(tx, { reference, ...input }) {
+      if (reference !== undefined) {
+        const named = await store.ofReference(tx, encryptText(vault, input.partnerId, reference));
+        const fitting = named.filter(
+          (order) =>
+            (input.customerId === undefined || order.customerId === input.customerId) &&
+            (input.marketId === undefined || order.marketId === input.marketId) &&
+            (input.state === undefined || toldState(order.state) === input.state) &&
+            (input.from === undefined || order.createdAt >= input.from) &&
+            (input.until === undefined || order.createdAt < input.until) &&
+            (input.below === undefined || order.id < input.below),
+        );
+        const shown = fitting.slice(0, input.limit).map((order) => opened(vault, order));
+        return { orders: shown, next: fitting.length > input.limit ? (shown.at(-1)?.id ?? null) : null };
+      }
+      // What the law has stopped is shown as held, in lists as well.
+      const { rows, next } =
+        input.state === 'on_hold'
+          ? await scan({ after: input.below, limit: input.limit, isFiltered: true }, async (below, count) =>
+              (await ordersBelow(tx, { ...input, state: undefined }, below, count)).map(({ row, fits }) => ({
+                row,
+                fits: fits && toldState(row.state) === 'on_hold',
+              })),
+            )
+          : await listOrders(tx, input);
+      const ids = rows.map(({ id }) => id);
+      const found = new Map((await store.named(tx, ids)).map((order) => [order.id, order]));
+      return { orders: ids.flatMap((id) => found.get(id) ?? []).map((order) => opened(vault, order)), next };
+    },
 
     async money(tx, order) {
       const known = await readKnown(tx, order.id);

@@ -274,6 +274,24 @@ export const orderSql = {
   byTarget: `select ${ALL} from orders where deposit_rail = $1 and deposit_target = $2 for update`,
 };
 
+/** These orders, in no order. */
+export const named = async (tx: Tx, ids: readonly bigint[]): Promise<Order[]> =>
+  ids.length === 0
+    ? []
+    : (await tx.rows<OneRow>(`select ${ALL} from orders where id = any($1::bigint[])`, [ids])).map(toOrder);
+
+/** Most orders that are shown of one reference: it should name one. */
+const MOST_OF_REFERENCE = 1_000;
+
+/** Orders with this reference of the partner's (as stored), newest first. */
+export const ofReference = async (tx: Tx, reference: string): Promise<Order[]> =>
+  (
+    await tx.rows<OneRow>(
+      `select ${ALL} from orders where merchant_reference = $1 order by id desc limit ${MOST_OF_REFERENCE}`,
+      [reference],
+    )
+  ).map(toOrder);
+
 const OVER = (Object.keys(STATES) as OrderState[]).filter(isFinal);
 
 export async function nextSeq(

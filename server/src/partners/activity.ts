@@ -27,9 +27,14 @@ export const ACTIVITIES = [
   'customer.enrolled',
   'customer.contact_changed',
   'account.added',
+  'destination.added',
+  'destination.confirmed',
   'order.created',
   'order.payer_reference_named',
+  'order.cancelled',
+  'order.refund_requested',
   'refund_destination.named',
+  'payout_destination.named',
 ] as const;
 export type ActivityKind = (typeof ACTIVITIES)[number];
 

@@ -10,6 +10,7 @@
  *
  * Not here: checking a signature, a scope or an address (done where requests are read).
  */
+import { createHmac } from 'node:crypto';
 import { type Clock, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -32,6 +33,10 @@ export interface Credential {
   readonly secrets: readonly string[];
   /** Networks it may be used from, as CIDR text; an empty list means any. */
   readonly addresses: readonly string[];
+  /** The dated version of the API that answers it; null until it is pinned. */
+  readonly apiVersion: string | null;
+  /** The operator lets it write in production without a signature. */
+  readonly unsignedWrites: boolean;
 }
 
 export interface Partners {
@@ -50,6 +55,8 @@ export interface Partners {
    * using it.
    */
   noteUse(apiKey: string): Promise<void>;
+  /** Stores the version that answers this key from now on, unless it has one. */
+  pinVersion(apiKey: string, version: string): Promise<void>;
 }
 
 /** How long a changed or revoked key may still be treated as before. */
@@ -105,6 +112,9 @@ export function openPartners({ db, vault, clock }: { db: Database; vault: Vault;
       if (noted.size > MOST_NOTED) noted.delete(noted.keys().next().value ?? apiKey);
       await db.asSystem((tx) => noteUse(tx, apiKey, now, later(now, -NOTE_USE_EVERY_MS)));
     },
+    async pinVersion(apiKey, version) {
+      await db.asSystem((tx) => tx.run(sql.pinVersion, [apiKey, version]));
+    },
   };
 }
 
@@ -112,7 +122,10 @@ function credentialAt({ row, partner, secret, nextSecret }: Known, now: Date): C
   if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return undefined;
   const rotating = row.next_until !== null && now < row.next_until;
   const secrets = nextSecret === undefined ? [secret] : rotating ? [secret, nextSecret] : [nextSecret];
-  return { key: row.key, partner, scopes: row.scopes as Scope[], secrets, addresses: row.addresses };
+  return {
+    ...{ key: row.key, partner, scopes: row.scopes as Scope[], secrets, addresses: row.addresses },
+    ...{ apiVersion: row.api_version, unsignedWrites: row.unsigned_writes },
+  };
 }
 
 /**
@@ -129,6 +142,17 @@ export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Dat
   const nextSecret = row.next_secret === null ? undefined : open(row.next_secret);
   return credentialAt({ row, partner: partnerOf(row), secret: open(row.secret), nextSecret }, now)?.secrets ?? [];
 }
+
+/**
+ * The bearer token of a key: derived from its secret, and not the secret, so that what a bearer sends does not suffice to sign. It ends
+ * with the secret.
+ */
+export const bearerToken = (apiKey: string, secret: string): string =>
+  `${apiKey}.${createHmac('sha256', secret).update(`cloverleaf bearer ${apiKey}`).digest('base64url')}`;
+
+/** Lets a key write in production without a signature, or no longer. */
+export const setUnsignedWrites = (tx: Tx, key: string, allowed: boolean): Promise<number> =>
+  tx.run(sql.setUnsignedWrites, [key, allowed]);
 
 /** How long a secret waits to be collected. */
 const COLLECTED_WITHIN_MS = 24 * 3_600_000;

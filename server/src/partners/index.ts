@@ -55,6 +55,7 @@ export {
   requireNotHeld,
 } from './containment.ts';
 export {
+  bearerToken,
   type Credential,
   collectSecret,
   createKey,
@@ -66,6 +67,7 @@ export {
   rotateKey,
   SCOPES,
   type Scope,
+  setUnsignedWrites,
   signingSecrets,
 } from './credentials.ts';
 export {
@@ -91,7 +93,7 @@ export {
   requireOpen,
   setKillSwitch,
 } from './kill-switches.ts';
-export { levelMaxUnits, lockExposure, maxUnitsFor, setExposureCap, setLimit } from './limits.ts';
+export { exposureCaps, levelMaxUnits, lockExposure, maxUnitsFor, setExposureCap, setLimit } from './limits.ts';
 export {
   type Asset,
   addMarkets,

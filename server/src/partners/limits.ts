@@ -9,7 +9,7 @@ import type { AssetCode } from '../base/money.ts';
 import { jsonOf, type Reason, recordChange, UNSAID } from './changes.ts';
 import type { Market } from './markets.ts';
 import { remember } from './remember.ts';
-import { capOf, type LimitRow, limitRows, sql } from './store.ts';
+import { capOf, capsOf, type LimitRow, limitRows, sql } from './store.ts';
 
 const limits = remember<readonly LimitRow[]>({ forMs: 2_000, most: 1 });
 const caps = remember<bigint | null>({ forMs: 2_000, most: 10_000 });
@@ -28,6 +28,10 @@ export async function levelMaxUnits(tx: Tx, market: Market, level: number): Prom
   const rows = await limits.get('', () => limitRows(tx));
   return rows.find((one) => one.market_id === market.id && one.level >= level)?.max_units;
 }
+
+/** A partner's caps by fiat. */
+export const exposureCaps = async (tx: Tx, partnerId: bigint): Promise<ReadonlyMap<AssetCode, bigint>> =>
+  new Map((await capsOf(tx, partnerId)).map((row) => [row.fiat_asset, row.max_units]));
 
 /** Sets the limit of a market for customers up to a level, or (null) removes it. */
 export async function setLimit(

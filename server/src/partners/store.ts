@@ -29,6 +29,8 @@ export interface KeyRow extends PartnerRow {
   revoked_at: Date | null;
   held_at: Date | null;
   last_used_at: Date | null;
+  api_version: string | null;
+  unsigned_writes: boolean;
 }
 
 export interface ShownKeyRow {
@@ -111,8 +113,10 @@ export const sql = {
   // Installations have dozens.
   partnerIds: 'select id from partners order by id limit 10000',
   keysByName: `select k.key, k.scopes, k.secret, k.next_secret, k.next_until, k.addresses::text[] as addresses, k.expires_at,
-      k.revoked_at, k.held_at, k.last_used_at, ${PARTNER}
+      k.revoked_at, k.held_at, k.last_used_at, k.api_version, k.unsigned_writes, ${PARTNER}
     from api_keys k join partners p on p.id = k.partner_id where k.key = any($1::text[])`,
+  pinVersion: 'update api_keys set api_version = $2 where key = $1 and api_version is null',
+  setUnsignedWrites: 'update api_keys set unsigned_writes = $2 where key = $1',
   noteUse: 'update api_keys set last_used_at = $2 where key = $1 and (last_used_at is null or last_used_at <= $3)',
   insertKey: `insert into api_keys (key, partner_id, label, scopes, secret, addresses, expires_at, created_at, secret_for, secret_until)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
@@ -197,6 +201,7 @@ export const sql = {
   removePolicy: `delete from policies where market_id = $1 and partner_id is not distinct from $2 and question = $3`,
   policyJson: `select to_jsonb(p)::text as json from policies p
     where market_id = $1 and partner_id is not distinct from $2 and question = $3`,
+  capsOf: 'select fiat_asset, max_units from exposure_caps where partner_id = $1',
   cap: 'select max_units from exposure_caps where partner_id = $1 and fiat_asset = $2',
   upsertCap: `insert into exposure_caps (partner_id, fiat_asset, max_units) values ($1, $2, $3)
     on conflict (partner_id, fiat_asset) do update set max_units = excluded.max_units`,
@@ -236,5 +241,7 @@ export const feeRows = (tx: Tx, marketId: bigint, partnerId: bigint) =>
 export const policyRows = (tx: Tx, marketId: bigint, partnerId: bigint) =>
   tx.rows<{ question: string; answer: unknown }>(sql.policies, [marketId, partnerId]);
 export const limitRows = (tx: Tx) => tx.rows<LimitRow>(sql.limits);
+export const capsOf = (tx: Tx, partnerId: bigint) =>
+  tx.rows<{ fiat_asset: string; max_units: bigint }>(sql.capsOf, [partnerId]);
 export const capOf = (tx: Tx, partnerId: bigint, fiat: string) =>
   tx.row<{ max_units: bigint }>(sql.cap, [partnerId, fiat]);

@@ -4,6 +4,8 @@
  *
  * Counted in this process's memory: with several API processes behind a balancer a key gets the limit of each.
  */
+import { Refusal } from '../base/errors.ts';
+
 export interface Allowance {
   allowed: boolean;
   /** RateLimit headers, and Retry-After on a refusal. */
@@ -49,6 +51,26 @@ export function openLimiter(now: () => number = () => performance.now()) {
           'ratelimit-reset': String(untilFullS),
         },
       };
+    },
+  };
+}
+
+/** Unknown keys that a network may present per minute. A partner has a handful of keys. */
+const UNKNOWN_KEYS_PER_MINUTE = 60;
+
+export interface Strangers {
+  /** @throws Refusal 'too_many_requests' */
+  mayLookUp(address: string): void;
+}
+
+/** Nothing is verified yet, so requests are counted by network. In the sandbox there is no limit. */
+export function openStrangers({ isLimited }: { isLimited: boolean }): Strangers {
+  const limiter = openLimiter();
+  return {
+    mayLookUp(address) {
+      if (!isLimited) return;
+      const { allowed, retryAfterMs } = limiter.take(networkOf(address), UNKNOWN_KEYS_PER_MINUTE);
+      if (!allowed) throw new Refusal('too_many_requests', { retryAfterMs });
     },
   };
 }

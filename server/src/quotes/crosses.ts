@@ -64,9 +64,15 @@ export function compose(
 
   return pairs.flatMap(({ base, quote }): FetchedPrice[] => {
     if (said.some((price) => price.base === base && price.quote === quote)) return [];
-    const inDollars = of(base, 'usd') ?? product(of(base, 'usdt'), usdt);
+    const direct = of(base, 'usd');
+    const inDollars = direct ?? product(of(base, 'usdt'), usdt);
     const composed = quote === 'usd' ? inDollars : product(inDollars, newestCross(kept, quote, now));
-    return composed === undefined ? [] : [{ base, quote, rate: composed.rate, pricedAt: composed.pricedAt }];
+    if (composed === undefined) return [];
+    const composedOf = [
+      ...(direct === undefined ? [`${base}/usdt`, 'usdt/usd'] : [`${base}/usd`]),
+      ...(quote === 'usd' ? [] : [`usd/${quote}`]),
+    ];
+    return [{ base, quote, rate: composed.rate, pricedAt: composed.pricedAt, composedOf }];
   });
 }
 

@@ -15,6 +15,7 @@ import {
   feesFor,
   lockExposure,
   type Market,
+  marketById,
   maxUnitsFor,
   type Partner,
   requireOpen,
@@ -22,6 +23,7 @@ import {
 import { isNear } from './breaker.ts';
 import {
   aggregate,
+  depositFor,
   FEE_KINDS,
   type Fees,
   gasCost,
@@ -61,6 +63,36 @@ export interface Quote {
   expiresAt: Date;
 }
 
+/** Which side of a quote its request named. */
+export type FixedSide = 'pay' | 'receive';
+
+/** A price that a quote is made of, as stored. */
+export interface UsedPrice {
+  base: string;
+  source: string;
+  rate: string;
+  at: string;
+  /** The pairs it was computed through; absent where the source quotes the pair. */
+  composedOf?: readonly string[];
+}
+
+/** A quote with what became of it and what it was made of. */
+export interface KeptQuote extends Quote {
+  orderId: bigint | null;
+  prices: readonly UsedPrice[];
+  fixedSide: FixedSide;
+}
+
+/** A quote by its id, for its partner's role. `undefined` when there is none, or it is deleted. */
+export const findQuote = (tx: Tx, id: bigint): Promise<KeptQuote | undefined> =>
+  store.byId(tx, id, (marketId) => marketById(tx, marketId));
+
+/** Takes this very quote for an order. `undefined` when it has expired, is taken, or a price it is based on is halted. */
+export const takeQuoteById = (
+  tx: Tx,
+  input: { partnerId: bigint; id: bigint; market: Market; orderId: bigint; now: Date },
+): Promise<Quote | undefined> => store.takeOne(tx, input);
+
 /** Moves the expiry of a partner's quotes earlier. @returns how many there were */
 export const bringQuotesForward = (tx: Tx, input: { partnerId: bigint; ms: number }): Promise<number> =>
   store.shiftDueTimes(tx, input);
@@ -79,10 +111,36 @@ export async function createQuote(
 ): Promise<Quote> {
   const { partner, market } = input;
   if (input.forOrder !== true) await requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: false });
-  const offer = await offerNow(tx, input);
+  return (await promise(tx, await offerNow(tx, input), 'pay')).quote;
+}
+
+/** Stores an offer as a promise, if the partner's cap has room for it. */
+async function promise(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, fixedSide: FixedSide) {
   await requireRoom(tx, offer.quote, offer.fiatUnits);
-  store.insert(tx, offer.quote, { ...offer, orderId: null });
-  return offer.quote;
+  store.insert(tx, offer.quote, { ...offer, orderId: null, fixedSide });
+  return offer;
+}
+
+/**
+ * The same for either side, with the prices that were used: for an amount that the customer pays, or for one that the customer is to
+ * receive. The latter finds a deposit for which at least that much is paid out (price.ts).
+ *
+ * @param input.units above zero, in the units of the deposit's asset or of the payout's, as `side` says
+ * @throws what `createQuote` throws
+ */
+export async function quoteFor(
+  tx: Tx,
+  input: { partner: Partner; market: Market; side: FixedSide; units: bigint; now: Date },
+): Promise<KeptQuote> {
+  const { partner, market, side, units, now } = input;
+  await requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: false });
+  const known = await termsNow(tx, partner, market);
+  const limits = { minUnits: market.minUnits, maxUnits: market.maxUnits, asset: depositAsset(market).code };
+  const depositUnits =
+    side === 'pay' ? units : belowFeesWith(limits, () => depositFor(units, known.terms, market.maxUnits));
+  if (depositUnits === undefined) throw new Refusal('amount_outside_limits', limits);
+  const { quote, prices } = await promise(tx, await offerNow(tx, { partner, market, depositUnits, now }, known), side);
+  return { ...quote, orderId: null, prices: prices as UsedPrice[], fixedSide: side };
 }
 
 /**
@@ -145,10 +203,11 @@ export const previewQuote = async (
 async function offerNow(
   tx: Tx,
   input: { partner: { id: bigint }; market: Market; depositUnits: bigint; now: Date },
+  known?: Awaited<ReturnType<typeof termsNow>>,
 ): Promise<{ quote: Quote; prices: unknown[]; fiatUnits: bigint }> {
   const { partner, market, depositUnits, now } = input;
   const limits = withinLimits(market, depositUnits);
-  const { terms, used } = await termsNow(tx, partner, market);
+  const { terms, used } = known ?? (await termsNow(tx, partner, market));
   const priced = belowFeesWith(limits, () => price(depositUnits, terms));
   const quote: Quote = {
     id: numericId(now),
@@ -322,7 +381,12 @@ const NO_GAS = { num: 0n, den: 1n };
 const MAX_GAS_AGE_MS = 60_000;
 
 const described = (base: string, used: readonly SourcedPrice[]) =>
-  used.map((one) => ({ base, source: one.source, rate: formatRate(one.rate), at: one.pricedAt.toISOString() }));
+  used.map(
+    (one): UsedPrice => ({
+      ...{ base, source: one.source, rate: formatRate(one.rate), at: one.pricedAt.toISOString() },
+      ...(one.composedOf === undefined ? {} : { composedOf: one.composedOf }),
+    }),
+  );
 
 async function nativeOf(tx: Tx, market: Market) {
   for (const asset of (await assets(tx)).values()) {

@@ -90,6 +90,36 @@ export function price(depositUnits: bigint, terms: Terms): Priced {
   return { payoutUnits, grossUnits, fees };
 }
 
+/**
+ * A deposit for which at least this much is paid out, and less for one unit less.
+ *
+ * Found by halving, with `price` itself deciding: whatever rounds or has a minimum is what it would be for that deposit. The payout
+ * grows with the deposit but for single units, where several fees round up at once; so a smaller deposit may pay as much in rare
+ * cases, by as many units as there are fees.
+ *
+ * @param receiveUnits above zero, in the payout's units
+ * @param mostUnits    the largest deposit that is considered
+ * @returns `undefined` when even the largest deposit pays less
+ */
+export function depositFor(receiveUnits: bigint, terms: Terms, mostUnits: bigint): bigint | undefined {
+  const pays = (depositUnits: bigint): boolean => {
+    try {
+      return price(depositUnits, terms).payoutUnits >= receiveUnits;
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'amount_below_fees') return false;
+      throw error;
+    }
+  };
+  if (!pays(mostUnits)) return undefined;
+  let [least, most] = [1n, mostUnits];
+  while (least < most) {
+    const middle = (least + most) / 2n;
+    if (pays(middle)) most = middle;
+    else least = middle + 1n;
+  }
+  return least;
+}
+
 export const total = (fees: Fees): bigint => FEE_KINDS.reduce((sum, kind) => sum + fees[kind], 0n);
 
 function feesOn(fiatUnits: bigint, terms: Terms): Fees {
@@ -122,6 +152,8 @@ export interface SourcedPrice {
   rate: Rate;
   /** When it was valid, according to the source. */
   pricedAt: Date;
+  /** The pairs it was computed through; absent where the source quotes the pair. */
+  composedOf?: readonly string[];
 }
 
 export interface PriceRules {

@@ -139,4 +139,6 @@ export interface Pair {
 export interface FetchedPrice extends Pair {
   rate: Rate;
   pricedAt: Date;
+  /** The pairs it was computed through, in order; absent where the source quotes the pair. */
+  composedOf?: readonly string[];
 }

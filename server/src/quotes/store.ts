@@ -3,7 +3,7 @@ import type { Tx } from '../base/db.ts';
 import type { Rate } from '../base/money.ts';
 import type { Market } from '../partners/index.ts';
 import type { KeptPrice } from './crosses.ts';
-import type { Quote, TakeInput } from './index.ts';
+import type { FixedSide, Quote, TakeInput, UsedPrice } from './index.ts';
 import type { SourcedPrice } from './price.ts';
 import type { FetchedPrice, SourceHealth } from './refresh.ts';
 
@@ -15,16 +15,16 @@ export const quoteSql = {
   // A source silent for a minute does not count, however old a market lets prices be: it may have to allow days, for a
   // currency's daily rate.
   prices: `select base, source, num, den, priced_at, null::numeric as units, null::timestamptz as fetched_at
-                , null::timestamptz as halted_at, null::timestamptz as seen_since, clock_timestamp() as now
+                , null::timestamptz as halted_at, null::timestamptz as seen_since, clock_timestamp() as now, composed_of
              from prices where base = any($1) and quote = $2 and fetched_at > now() - interval '1 minute'
            union all
-           select null, null, null, null, null, units, fetched_at, null, null, clock_timestamp() from gas_prices where chain = $3
+           select null, null, null, null, null, units, fetched_at, null, null, clock_timestamp(), null from gas_prices where chain = $3
            union all
-           select coin, null, level_num, level_den, null, null, null, halted_at, seen_since, clock_timestamp()
+           select coin, null, level_num, level_den, null, null, null, halted_at, seen_since, clock_timestamp(), null
              from price_levels where market_id = $4`,
   insert: `insert into quotes (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den,
-             fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at, fiat_asset, fiat_units, order_id, fee_tax)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+             fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at, fiat_asset, fiat_units, order_id, fee_tax, fixed_side)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
   liveUnits: `select coalesce(sum(fiat_units), 0) as units from quotes
                where partner_id = $1 and fiat_asset = $2 and order_id is null and expires_at > $3`,
   // Not while a price that the quote is based on is halted; the gas asset's price matters only where gas is charged.
@@ -36,6 +36,15 @@ export const quoteSql = {
                          and expires_at > $4 and payout_units = $5 and rate_num * $7::numeric = $6::numeric * rate_den
                        order by expires_at desc limit 1 for update skip locked)
          returning ${QUOTE}`,
+  // The same for one quote, by its id.
+  takeOne: `update quotes set order_id = $4
+          where id = (select id from quotes q
+                       where id = $2 and partner_id = $1 and order_id is null and expires_at > $3
+                         and not exists (select from price_levels l where l.market_id = q.market_id and l.halted_at is not null
+                           and q.prices @> jsonb_build_array(jsonb_build_object('base', l.coin)))
+                       for update)
+         returning ${QUOTE}`,
+  byId: `select partner_id, market_id, order_id, prices, fixed_side, ${QUOTE} from quotes where id = $1`,
   live: `select partner_id, ${QUOTE} from quotes
           where id = $1 and market_id = $2 and deposit_units = $3 and order_id is null and expires_at > $4`,
   shown: `select partner_id, ${QUOTE} from quotes where id = $1 and market_id = $2 and deposit_units = $3`,
@@ -52,6 +61,7 @@ interface PriceRow {
   halted_at: Date | null;
   seen_since: Date | null;
   now: Date;
+  composed_of: string[] | null;
 }
 
 /** What a quote needs to know about the judgement of its market's prices. */
@@ -120,6 +130,7 @@ export const store = {
           source: row.source,
           rate: { num: row.num, den: row.den },
           pricedAt: row.priced_at,
+          ...(row.composed_of === null ? {} : { composedOf: row.composed_of }),
         });
       } else if (row.units !== null && row.fetched_at !== null) {
         gasUnits = row.units;
@@ -133,7 +144,12 @@ export const store = {
   insert(
     tx: Tx,
     quote: Quote,
-    { prices, fiatUnits, orderId }: { prices: unknown[]; fiatUnits: bigint; orderId: bigint | null },
+    {
+      prices,
+      fiatUnits,
+      orderId,
+      fixedSide = 'pay',
+    }: { prices: unknown[]; fiatUnits: bigint; orderId: bigint | null; fixedSide?: FixedSide },
   ): void {
     tx.defer(quoteSql.insert, [
       quote.id,
@@ -155,6 +171,7 @@ export const store = {
       fiatUnits,
       orderId,
       quote.fees.tax,
+      fixedSide,
     ]);
   },
 
@@ -178,6 +195,30 @@ export const store = {
     return row === undefined ? undefined : quoteOf(row, input.partner.id, input.market);
   },
 
+  async takeOne(
+    tx: Tx,
+    input: { partnerId: bigint; id: bigint; market: Market; orderId: bigint; now: Date },
+  ): Promise<Quote | undefined> {
+    const row = await tx.row<QuoteRow>(quoteSql.takeOne, [input.partnerId, input.id, input.now, input.orderId]);
+    return row === undefined ? undefined : quoteOf(row, input.partnerId, input.market);
+  },
+
+  /** @param marketOf reads a market by its id */
+  async byId(tx: Tx, id: bigint, marketOf: (id: bigint) => Promise<Market>) {
+    const row = await tx.row<
+      QuoteRow & {
+        partner_id: bigint;
+        market_id: bigint;
+        order_id: bigint | null;
+        prices: UsedPrice[];
+        fixed_side: FixedSide;
+      }
+    >(quoteSql.byId, [id]);
+    if (row === undefined) return undefined;
+    const quote = quoteOf(row, row.partner_id, await marketOf(row.market_id));
+    return { ...quote, orderId: row.order_id, prices: row.prices, fixedSide: row.fixed_side };
+  },
+
   async live(
     tx: Tx,
     input: { id: bigint; market: Market; depositUnits: bigint; now: Date },
@@ -196,12 +237,12 @@ export const store = {
   async savePrices(tx: Tx, source: string, prices: readonly FetchedPrice[]): Promise<void> {
     for (const price of prices) {
       tx.defer(
-        `insert into prices (source, base, quote, num, den, priced_at, fetched_at)
-         values ($1, $2, $3, $4, $5, least($6, clock_timestamp()), clock_timestamp())
+        `insert into prices (source, base, quote, num, den, priced_at, fetched_at, composed_of)
+         values ($1, $2, $3, $4, $5, least($6, clock_timestamp()), clock_timestamp(), $7)
          on conflict (base, quote, source) do update
-           set num = excluded.num, den = excluded.den, priced_at = excluded.priced_at, fetched_at = excluded.fetched_at
+           set num = excluded.num, den = excluded.den, priced_at = excluded.priced_at, fetched_at = excluded.fetched_at, composed_of = excluded.composed_of
          where prices.priced_at <= excluded.priced_at or prices.priced_at > clock_timestamp()`,
-        [source, price.base, price.quote, price.rate.num, price.rate.den, price.pricedAt],
+        [source, price.base, price.quote, price.rate.num, price.rate.den, price.pricedAt, price.composedOf ?? null],
       );
     }
   },

@@ -18,7 +18,7 @@ import type { Http } from '../../src/base/http.ts';
 import { printConfig, readConfig } from '../../src/config.ts';
 import { addressesOf, egressPolicyFor, hostOf, isPublic, readUrl } from '../../src/events/address.ts';
 import { readChains } from '../../src/production/chains.ts';
-import { addressAllowed } from '../../src/protocols/whitelabel/auth.ts';
+import { addressAllowed } from '../../src/protocols/authorize.ts';
 import type { PriceSource } from '../../src/quotes/index.ts';
 import { NotSigned } from '../../src/rails/chain.ts';
 import { readManualBank } from '../../src/rails/manual/settings.ts';

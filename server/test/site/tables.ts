@@ -14,7 +14,7 @@ import { HOLDER } from '../../src/orders/read/whereabouts.ts';
 import { messagesFor } from '../../src/protocols/checkout/messages.ts';
 import { CLOCK_WINDOW } from '../../src/protocols/whitelabel/auth.ts';
 import { EXPOSED } from '../../src/protocols/whitelabel/cors.ts';
-import { KEPT_FOR_MS, MAX_KEY_CHARS } from '../../src/protocols/whitelabel/idempotency.ts';
+import { KEPT_FOR_MS, MAX_KEY_CHARS } from '../../src/protocols/idempotency.ts';
 import { MAX_BODY_BYTES } from '../../src/protocols/whitelabel/index.ts';
 import { MAX_HEADER_BYTES, REQUEST_TIMEOUT_MS } from '../../src/protocols/whitelabel/server.ts';
 import { type Shown, STATUS_WORDS, statusNumber } from '../../src/protocols/whitelabel/status.ts';

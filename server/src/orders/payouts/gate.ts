@@ -34,7 +34,7 @@ import {
   useApprovals,
   type Verdict,
 } from '../../compliance/index.ts';
-import { findCustomer } from '../../customers/index.ts';
+import { findCustomer, waitsUntil } from '../../customers/index.ts';
 import { isRailOff, levelMaxUnits, marketById } from '../../partners/index.ts';
 import type { SendAnswer } from '../../rails/chain.ts';
 import { findPayout, type GateAnswer, type Payout, payoutsOf } from '../../rails/payouts.ts';
@@ -97,16 +97,18 @@ export interface Finding {
 const SWITCH_EVERY_MS = 5_000;
 const DEPTH_EVERY_MS = 2_000;
 const SCREENING_EVERY_MS = 30_000;
+const UNCONFIRMED_EVERY_MS = 30_000;
 /** Asks the gate about one payout, in the transaction that would submit it. Locks its order first. */
 export async function askGate(context: GateContext, tx: Tx, payout: Payout): Promise<GateAnswer> {
   const now = context.clock.now();
   const leaving = await leavingOf(tx, payout);
-  const [kept, { left, used }, switchedOff, unready, maxAgeMs] = await awaitAll(
+  const [kept, { left, used }, switchedOff, unready, maxAgeMs, unconfirmedUntil] = await awaitAll(
     keptScreening(tx, screeningSubject(leaving)),
     weigh(context, tx, leaving, { now, payoutId: payout.id }),
     context.gate.isSwitchedOff(tx, payout.rail),
     notReady(context, tx, leaving.deposits, now),
     screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),
+    unconfirmed(tx, leaving, now),
   );
   const screenedAt = kept?.at;
   const { id: key, rail, asset, units } = payout;
@@ -115,7 +117,10 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
   const doubtful = await context.rails.get(rail)?.doubtful?.(tx, { key, asset, units, followOn });
   if (doubtful !== undefined) await tellOfDebit(tx, payout, doubtful, now);
   const unread = order !== undefined && followOn !== undefined && (await mayHavePaid(context, tx, order)) === 'unread';
-  const facts = { findings: left, switchedOff, doubtful, unread, notReady: unready, screenedAt, maxAgeMs, now };
+  const facts = {
+    ...{ findings: left, switchedOff, doubtful, unread, notReady: unready, unconfirmedUntil },
+    ...{ screenedAt, maxAgeMs, now },
+  };
   const judgement = judge(facts);
   switch (judgement.outcome) {
     case 'pay':
@@ -126,10 +131,18 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
     case 'wait': {
       const { cause, why, until } = judgement;
       if (cause === 'screening') enqueue(tx, { kind: 'rescreen_payout', subject: payout.id, dueAt: now });
-      const leftMs = until === undefined ? PAUSE_MS[cause] : Math.max(until.getTime() - now.getTime(), 100);
+      const fixedMs = until === undefined ? PAUSE_MS[cause] : Math.max(until.getTime() - now.getTime(), 100);
+      // A customer may confirm it at any time.
+      const leftMs = cause === 'unconfirmed' ? Math.min(fixedMs, UNCONFIRMED_EVERY_MS) : fixedMs;
       return { outcome: 'wait', why, againInMs: leftMs };
     }
   }
+}
+
+/** Until when the destination waits for its customer's confirmation. What goes back to where it came from does not. */
+async function unconfirmed(tx: Tx, { order, address, fiatAccountId }: Leaving, now: Date): Promise<Date | undefined> {
+  if (order === undefined) return undefined;
+  return await waitsUntil(tx, { customerId: order.customerId, fiatAccountId, address, now });
 }
 
 /** One case per debit, however many payouts wait for it; reopened when a person closed it without a decision. */
@@ -163,6 +176,7 @@ const PAUSE_MS = {
   clearing: SWITCH_EVERY_MS,
   confirmations: DEPTH_EVERY_MS,
   screening: SCREENING_EVERY_MS,
+  unconfirmed: UNCONFIRMED_EVERY_MS,
 } as const;
 
 /** Stores a screener's result for the gate to read. */

@@ -12,6 +12,8 @@ export interface GateFacts {
   doubtful?: string | undefined;
   /** After a restore: what its rail paid in the lost time is not read yet, and it may have paid this under another key. */
   unread?: boolean;
+  /** Until when the destination waits for its customer's confirmation. */
+  unconfirmedUntil?: Date | undefined;
   /** Undefined when the destination was never screened. */
   screenedAt: Date | undefined;
   maxAgeMs: number;
@@ -22,7 +24,7 @@ export type Judgement =
   | { outcome: 'pay' }
   | {
       outcome: 'wait';
-      cause: 'switched_off' | 'restore' | 'clearing' | 'confirmations' | 'screening';
+      cause: 'switched_off' | 'restore' | 'clearing' | 'confirmations' | 'unconfirmed' | 'screening';
       why: string;
       until?: Date;
     }
@@ -44,6 +46,13 @@ export function judge(facts: GateFacts): Judgement {
     const { cause, why, until } = facts.notReady;
     return { outcome: 'wait', cause, why, ...(until === null ? {} : { until }) };
   }
+  if (facts.unconfirmedUntil !== undefined)
+    return {
+      outcome: 'wait',
+      cause: 'unconfirmed',
+      why: 'its customer has not confirmed the destination, whose cooling-off time has not passed',
+      until: facts.unconfirmedUntil,
+    };
   if (facts.unread === true)
     return {
       outcome: 'wait',

@@ -9,6 +9,8 @@ import {
   addFiatAccount,
   type FiatAccount,
   fiatAccounts,
+  noteConfirmedAccount,
+  phoneCountsFrom,
 } from '../../customers/index.ts';
 import { type Asset, markets, recordActivity } from '../../partners/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
@@ -126,6 +128,9 @@ export async function keepAccount(
   const details = accountDetails(values);
   const account = await inTx(async (tx) => {
     const added = await addFiatAccount(tx, deps.vault, { customer, fiat: fiat.code, details, now });
+    // Named by the customer, logged in: nothing waits for a confirmation of it.
+    if (phoneCountsFrom(customer, { coolingOffMs: deps.coolingOffMs ?? 0, now }) === undefined)
+      await noteConfirmedAccount(tx, { customer, accountId: added.id, now });
     const facts = { customer: customer.id, fiat: fiat.code, ending: added.hint };
     recordActivity(tx, through, { action: 'account.added', subject: `account:${added.id}`, facts, now });
     return added;

@@ -46,6 +46,8 @@ export interface CheckoutDeps {
   readonly sender: CodeSender | undefined;
   /** The customer's status in the return URL: the partner's own word. */
   readonly statusWord: (customer: Customer, partner: Partner) => string;
+  /** How long a phone that the partner has changed confirms no destination, in milliseconds; 0 by default. */
+  readonly coolingOffMs?: number | undefined;
   /** Per network address; 120 by default. */
   readonly requestsPerMinute?: number | undefined;
 }

@@ -6,7 +6,7 @@
  */
 import type { Static, TSchema } from 'typebox';
 import type { Scope } from '../../partners/index.ts';
-import { type Field, type Fields, oneOf, optional, text, whole } from '../declaration/fields.ts';
+import { type Fields, optional, text, whole } from '../declaration/fields.ts';
 import type { Reason } from './reasons.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -52,6 +52,3 @@ export const PAGED = {
   cursor: optional(text(200, /^[\w.-]+$/, 'a cursor that a page answered as nextCursor')),
   limit: optional(whole(1, MAX_PAGE)),
 };
-
-/** The word `true` or `false`, as a query has it. */
-export const wordOf = <const T extends string>(words: readonly T[]): Field<T | undefined> => optional(oneOf(words));

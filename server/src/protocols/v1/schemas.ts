@@ -143,7 +143,7 @@ export const Quote = Type.Object(
 export const DestinationRef = Type.Object(
   {
     kind: word(['account', 'address'] as const, 'A bank account, or an address on a chain'),
-    id: maybe(id('Id of the destination, where it is one of the customer’s')),
+    id: maybe(id('Id of the bank account; null of an address')),
     address: maybe(text('The address on the chain; null of an account', ADDRESS)),
   },
   { ...closed, description: 'Where money goes' },
@@ -240,15 +240,7 @@ export const Deposit = Type.Object(
   { ...closed, description: 'Money that came for an order' },
 );
 
-export const PAYOUT_STATES = [
-  'created',
-  'submitted',
-  'unknown',
-  'settled',
-  'returned',
-  'rejected',
-  'cancelled',
-] as const;
+export const PAYOUT_STATES = ['created', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;
 export const Payout = Type.Object(
   {
     id: text('Id of the payout', 'pay_17_1'),
@@ -324,10 +316,8 @@ export const Trace = Type.Object(
         {
           what: word(
             [
-              'order_created',
               'deposit_seen',
               'deposit_confirmed',
-              'deposit_reversed',
               'payout_submitted',
               'payout_settled',
               'payout_returned',

@@ -7,6 +7,7 @@
  * A bug is a 500 without details. An outside system that did not answer is a 503 that says when to retry.
  */
 import { type Facts, Refusal, type RefusalCode, Unavailable } from '../../base/errors.ts';
+import { isOutage } from '../outage.ts';
 import type { Reply } from '../protocol.ts';
 
 interface Word {
@@ -244,13 +245,4 @@ function unavailable(
   return failure(503, reason, said, {
     headers: { 'retry-after': String(seconds) },
   });
-}
-
-/** PostgreSQL or its network is unreachable, full or too slow: not the caller's fault, and worth a retry. */
-const OUTAGES = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|08...|25006|53...|57...|55P03|40001|40P01)$/;
-
-function isOutage(error: unknown): boolean {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  if (typeof code === 'string' && OUTAGES.test(code)) return true;
-  return typeof message === 'string' && /timeout exceeded when trying to connect|Connection terminated/.test(message);
 }

@@ -13,9 +13,10 @@ import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
 import { cutOff } from '../../partners/index.ts';
-import { networkOf, openLimiter } from '../limit.ts';
+import { authorize } from '../authorize.ts';
+import { openLimiter, openStrangers, type Strangers } from '../limit.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
-import { authenticate, authorize, CLOCK_WINDOW, isSigned, signingHeader } from './auth.ts';
+import { authenticate, CLOCK_WINDOW, isSigned, signingHeader } from './auth.ts';
 import { type Body, bodyKind, readBody, sameMeaning } from './body.ts';
 import { allowedOrigin, originAllowed, preflightHeaders } from './cors.ts';
 import { withLoginLink } from './endpoints/customers.ts';
@@ -26,11 +27,11 @@ import { nearestPath } from './nearest.ts';
 import type { Route, WhitelabelDeps } from './route.ts';
 import { ROUTES } from './table.ts';
 
+export { purgeIdempotencyRecords } from '../idempotency.ts';
 export { CLOCK_WINDOW } from './auth.ts';
 export { diagnose, type Finding, type KnownKey } from './diagnose.ts';
 export { CONTROLS, type Control } from './endpoints/controls.ts';
 export { flatFormat } from './flat.ts';
-export { purgeIdempotencyRecords } from './idempotency.ts';
 export {
   type BankFault,
   type PayHow,
@@ -43,34 +44,14 @@ export { ROUTES } from './table.ts';
 export { verificationWords } from './verification.ts';
 export { whitelabelFormat } from './webhooks.ts';
 
-/** All paths below these belong to this API, including unknown ones. */
-const PREFIXES = ['/onramp', '/onramp-bank', '/v1', '/sandbox'];
+/** These paths and all below them belong to this API, including unknown ones. */
+const PREFIXES = ['/onramp', '/onramp-bank', '/v1/events', '/v1/webhooks', '/sandbox'];
 export const MAX_BODY_BYTES = 64 * 1024;
 
 const served = (route: Route, deps: WhitelabelDeps): boolean =>
   (!route.sandbox || deps.sandbox !== undefined) &&
   (!route.control || deps.sandbox?.controls !== undefined) &&
   (route.answer !== gasFees || deps.withdrawalFee !== undefined);
-
-/** Unknown keys that a network may present per minute. A partner has a handful of keys. */
-const UNKNOWN_KEYS_PER_MINUTE = 60;
-
-interface Strangers {
-  /** @throws Refusal 'too_many_requests' */
-  mayLookUp(address: string): void;
-}
-
-/** Nothing is verified yet, so requests are counted by network. In the sandbox there is no limit. */
-function strangersOf(deps: WhitelabelDeps): Strangers {
-  const limiter = openLimiter();
-  return {
-    mayLookUp(address) {
-      if (deps.sandbox !== undefined) return;
-      const { allowed, retryAfterMs } = limiter.take(networkOf(address), UNKNOWN_KEYS_PER_MINUTE);
-      if (!allowed) throw new Refusal('too_many_requests', { retryAfterMs });
-    },
-  };
-}
 
 /** Handles a request, from its signature on. Throws refusals. */
 function answerer(deps: WhitelabelDeps, strangers: Strangers) {
@@ -128,7 +109,7 @@ async function bodyOf({ body, headers }: Call): Promise<Body> {
 }
 
 export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
-  const strangers = strangersOf(deps);
+  const strangers = openStrangers({ isLimited: deps.sandbox === undefined });
   const answer = answerer(deps, strangers);
   const routes = ROUTES.filter((route) => served(route, deps));
   const maxBytes = deps.maxBodyBytes ?? MAX_BODY_BYTES;
@@ -261,7 +242,9 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[], isSandbox: 
   };
   for (const prefix of PREFIXES) {
     for (const url of [prefix, `${prefix}/*`]) {
-      app.route({ method: app.supportedMethods, url, onRequest: refuse, handler: refuse });
+      const taken = methods.get(url) ?? [];
+      const method = app.supportedMethods.filter((one) => !taken.includes(one));
+      app.route({ method, url, onRequest: refuse, handler: refuse });
     }
   }
 }

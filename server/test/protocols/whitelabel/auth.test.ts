@@ -3,14 +3,8 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type RefusalCode } from '../../../src/base/errors.ts';
 import type { Credential } from '../../../src/partners/index.ts';
-import {
-  addressAllowed,
-  authenticate,
-  authorize,
-  CLOCK_WINDOW,
-  readPayload,
-  signatureMatches,
-} from '../../../src/protocols/whitelabel/auth.ts';
+import { addressAllowed, authorize } from '../../../src/protocols/authorize.ts';
+import { authenticate, CLOCK_WINDOW, readPayload, signatureMatches } from '../../../src/protocols/whitelabel/auth.ts';
 import { hmac, type Signing, sign } from '../../support/client.ts';
 
 const keys = { apiKey: 'key-1', apiSecret: 'sécret' };

@@ -181,9 +181,10 @@ export const DESTINATIONS = {
     path: '/customers/:customer/destinations/:destination/code',
     scope: 'customers',
     says: 'Sends the customer a code to the phone, with which the destination is confirmed.',
+    more: 'A phone that you have changed counts once the cooling-off time has passed.',
     fields: destination,
     gives: CodeSent,
-    refuses: ['unknown_customer', 'unknown_destination', 'login_required', 'customer_blocked'],
+    refuses: ['unknown_customer', 'unknown_destination', 'destination_waits', 'login_required', 'customer_blocked'],
   }),
   confirm: declare({
     name: 'destinations.confirm',

@@ -24,7 +24,7 @@ export const QUOTES = {
     path: '/quotes',
     scope: 'trade',
     says: 'Quotes a sale or a purchase at a price that holds until the quote expires, for an amount paid or an amount received.',
-    more: 'With `receiveAmount`, the answer names the least amount to pay for which at least that much is received: because amounts are rounded to the places of their asset, `receive` may be a little more than was asked for.',
+    more: 'With `receiveAmount`, the answer names an amount to pay for which at least that much is received, and less for one unit less. Amounts are rounded to the places of their asset, so `receive` may be a little more than was asked for.',
     fields: {
       payAsset: assetCode,
       receiveAsset: assetCode,

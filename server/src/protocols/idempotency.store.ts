@@ -1,7 +1,7 @@
 /**
- * SQL of the stored replies for idempotency: the only table a protocol has.
+ * SQL of the stored replies for idempotency.
  */
-import type { Tx } from '../../base/db.ts';
+import type { Tx } from '../base/db.ts';
 
 export interface IdempotencyRecord {
   body: Buffer;
@@ -26,6 +26,14 @@ export const idempotencyRecords = {
       'insert into idempotency_records (partner_id, path, key, body, reply, kept_at) values ($1, $2, $3, $4, to_jsonb($5::text), $6)',
       [k.partnerId, k.path, k.key, k.body, k.reply, k.now],
     ),
+
+  /** As the system role. */
+  drop: (tx: Tx, k: { partnerId: bigint; path: string; key: Buffer }) =>
+    tx.run('delete from idempotency_records where partner_id = $1 and path = $2 and key = $3', [
+      k.partnerId,
+      k.path,
+      k.key,
+    ]),
 
   /** As the system role: a partner may add replies and read its own, and delete none. */
   forget: (tx: Tx, before: Date) => tx.run('delete from idempotency_records where kept_at <= $1', [before]),

@@ -1,0 +1,33 @@
+/** SQL of the destinations of customers. */
+
+export interface DestinationRow {
+  id: bigint;
+  customer_id: string;
+  fiat: string | null;
+  hint: string | null;
+  chain: string | null;
+  address: string | null;
+  created_at: Date;
+  usable_at: Date | null;
+  confirmed_at: Date | null;
+}
+
+// Accounts with what is known of them beside, and addresses. Each half walks its customer's rows.
+const ALL = `select a.id, a.customer_id, a.fiat, a.hint, null::text as chain, null::text as address, a.created_at, d.usable_at, d.confirmed_at
+    from fiat_accounts a left join customer_destinations d on d.fiat_account_id = a.id where a.customer_id = $1
+  union all
+  select id, customer_id, null, null, chain, address, created_at, usable_at, confirmed_at
+    from customer_destinations where customer_id = $1 and address is not null`;
+
+export const destinationSql = {
+  page: `select * from (${ALL}) as found where id > $2 order by id limit $3`,
+  byId: `select * from (${ALL}) as found where id = $2`,
+  byAddress: `select id, customer_id, null as fiat, null as hint, chain, address, created_at, usable_at, confirmed_at
+    from customer_destinations where customer_id = $1 and chain = $2 and address = $3`,
+  insert: `insert into customer_destinations (id, partner_id, customer_id, fiat_account_id, chain, address, created_at, usable_at, confirmed_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
+  confirm: `update customer_destinations set confirmed_at = coalesce(confirmed_at, $3) where customer_id = $1 and id = $2`,
+  waits: `select max(usable_at) as usable_at from customer_destinations
+    where customer_id = $1 and (fiat_account_id = $2 or address = $3) and confirmed_at is null and usable_at > $4
+    having max(usable_at) is not null`,
+};

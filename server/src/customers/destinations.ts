@@ -1,0 +1,159 @@
+/**
+ * Destinations: bank accounts and addresses on chains to which a customer is paid, and whether the customer has confirmed them.
+ *
+ * What a partner's program adds is not payable at once: a stolen key could otherwise name the thief's account and have money sent
+ * there. It becomes payable when the customer confirms it with a code to the phone, or on a hosted page, or when its cooling-off time
+ * has passed: long enough for customer and partner to notice. The gate reads this in the transaction that submits money
+ * (`waitsUntil`); a partner that sends money elsewhere than its order says needs more (`isUsable`).
+ *
+ * An account that was added otherwise (through the older wire) has no row here. It does not wait at the gate, and counts as confirmed
+ * once it is as old as the cooling-off time.
+ *
+ * Not here: bank details (index.ts, encryption.ts), the code itself (login.ts), whether money may go there at all (compliance).
+ */
+import { later } from '../base/clock.ts';
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { numericId } from '../base/ids.ts';
+import { type DestinationRow, destinationSql as sql } from './destinations.store.ts';
+
+export interface Destination {
+  readonly id: bigint;
+  readonly customerId: string;
+  readonly kind: 'account' | 'address';
+  /** Currency of an account. */
+  readonly fiat: string | null;
+  readonly chain: string | null;
+  readonly address: string | null;
+  /** Last characters, for display. */
+  readonly hint: string;
+  readonly createdAt: Date;
+  /** From when on money may leave without a confirmation; null where it did not come from a partner's program under /v1. */
+  readonly usableAt: Date | null;
+  readonly confirmedAt: Date | null;
+}
+
+const HINT_CHARS = 4;
+
+const destinationOf = (row: DestinationRow): Destination => ({
+  id: row.id,
+  customerId: row.customer_id,
+  kind: row.address === null ? 'account' : 'address',
+  fiat: row.fiat,
+  chain: row.chain,
+  address: row.address,
+  hint: row.hint ?? row.address?.slice(-HINT_CHARS) ?? '',
+  createdAt: row.created_at,
+  usableAt: row.usable_at,
+  confirmedAt: row.confirmed_at,
+});
+
+/**
+ * Whether a partner may have money sent there that its order would have sent elsewhere: the customer has confirmed it, or its
+ * cooling-off time has passed.
+ *
+ * @returns true, or the time from which on it will be
+ */
+export function isUsable(
+  destination: Destination,
+  { coolingOffMs, now }: { coolingOffMs: number; now: Date },
+): true | Date {
+  const { confirmedAt, usableAt, createdAt } = destination;
+  const from = usableAt ?? later(createdAt, coolingOffMs);
+  return confirmedAt !== null || from <= now ? true : from;
+}
+
+/**
+ * From when on a code to the customer's phone confirms a destination; undefined when it does. A thief with a key could name another
+ * phone first: a phone that the partner has changed counts once the cooling-off time has passed.
+ */
+export function phoneCountsFrom(
+  { phoneChangedAt }: { phoneChangedAt: Date | null },
+  { coolingOffMs, now }: { coolingOffMs: number; now: Date },
+): Date | undefined {
+  const from = phoneChangedAt === null ? now : later(phoneChangedAt, coolingOffMs);
+  return from <= now ? undefined : from;
+}
+
+/** A customer's destinations, oldest first. @param input.after the last id of the page before */
+export async function destinationsOf(
+  tx: Tx,
+  input: { customerId: string; after: bigint; limit: number },
+): Promise<Destination[]> {
+  const rows = await tx.rows<DestinationRow>(sql.page, [input.customerId, input.after, input.limit]);
+  return rows.map(destinationOf);
+}
+
+/** @throws Refusal 'unknown_destination', also for another customer's */
+export async function destinationById(tx: Tx, input: { customerId: string; id: bigint }): Promise<Destination> {
+  const row = await tx.row<DestinationRow>(sql.byId, [input.customerId, input.id]);
+  if (row === undefined) throw new Refusal('unknown_destination');
+  return destinationOf(row);
+}
+
+type Added = { customer: { id: string; partnerId: bigint }; coolingOffMs: number; now: Date };
+
+/** Adds an address on a chain, in the rail's spelling. The same address again is the same destination. */
+export async function addAddress(
+  tx: Tx,
+  { customer, chain, address, coolingOffMs, now }: Added & { chain: string; address: string },
+): Promise<Destination> {
+  const values = [customer.partnerId, customer.id, null, chain, address, now, later(now, coolingOffMs), null];
+  await tx.run(sql.insert, [numericId(now), ...values]);
+  const row = await tx.row<DestinationRow>(sql.byAddress, [customer.id, chain, address]);
+  assert(row !== undefined, 'an address that was not inserted is there');
+  return destinationOf(row);
+}
+
+/** Notes that a partner's program has added this account just now. @param input.isNew false where the account was there before */
+export async function noteApiAccount(
+  tx: Tx,
+  { customer, accountId, isNew, coolingOffMs, now }: Added & { accountId: bigint; isNew: boolean },
+): Promise<Destination> {
+  if (isNew) {
+    const values = [customer.partnerId, customer.id, accountId, null, null, now, later(now, coolingOffMs), null];
+    await tx.run(sql.insert, [accountId, ...values]);
+  }
+  return await destinationById(tx, { customerId: customer.id, id: accountId });
+}
+
+/** Notes that the customer has added or confirmed this account on a hosted page, logged in. */
+export async function noteConfirmedAccount(
+  tx: Tx,
+  { customer, accountId, now }: { customer: { id: string; partnerId: bigint }; accountId: bigint; now: Date },
+): Promise<void> {
+  await tx.run(sql.insert, [accountId, customer.partnerId, customer.id, accountId, null, null, now, now, now]);
+  await tx.run(sql.confirm, [customer.id, accountId, now]);
+}
+
+/**
+ * The customer has confirmed it. An account that was added otherwise gets its row here.
+ *
+ * @throws Refusal 'unknown_destination'
+ */
+export async function confirmDestination(
+  tx: Tx,
+  { customer, id, now }: { customer: { id: string; partnerId: bigint }; id: bigint; now: Date },
+): Promise<Destination> {
+  const known = await destinationById(tx, { customerId: customer.id, id });
+  if (known.kind === 'account') await noteConfirmedAccount(tx, { customer, accountId: id, now });
+  else await tx.run(sql.confirm, [customer.id, id, now]);
+  return await destinationById(tx, { customerId: customer.id, id });
+}
+
+/**
+ * Until when money of this customer may not leave for this destination, unless the customer confirms it; undefined when it may. For the
+ * gate: a program's destination that is neither confirmed nor old enough.
+ */
+export async function waitsUntil(
+  tx: Tx,
+  input: { customerId: string; fiatAccountId: bigint | null; address: string | null; now: Date },
+): Promise<Date | undefined> {
+  const row = await tx.row<{ usable_at: Date }>(sql.waits, [
+    input.customerId,
+    input.fiatAccountId,
+    input.address,
+    input.now,
+  ]);
+  return row?.usable_at;
+}

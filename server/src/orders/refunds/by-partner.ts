@@ -1,0 +1,162 @@
+/**
+ * What a partner may have done with the money of its own order, for its customer: cancel an order for which nothing has come, send
+ * back what is held of it or lies in suspense, and pay it to another destination after its payout was rejected or came back.
+ *
+ * Nothing here decides about money that is under review: what screening, a limit, a name, an operator or the law has stopped waits for
+ * a person. Everything goes on through the same functions as an operator's decision, and leaves through the one gate. The caller has
+ * checked that the order is the partner's, and that the destination is the customer's and confirmed.
+ *
+ * Where the gate asks how many people approve a destination that the order did not name, they are the customer, who has confirmed it,
+ * and the partner's key. Nothing else that stands against it passes with that.
+ */
+import type { Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import { payoutsOf } from '../../rails/payouts.ts';
+import { cancel, requestOrderRefund } from '../actions.ts';
+import type { GateContext, OrdersContext, RefundTo } from '../context.ts';
+import { HELD_AT_GATE, isForAPerson } from '../decide.ts';
+import * as depositStore from '../deposits/store.ts';
+import { history } from '../history.store.ts';
+import { lockOrder } from '../lock.ts';
+import { isFinal } from '../machine.ts';
+import { retryTo } from '../payouts/elsewhere.ts';
+import { type PublicReason, publicReason } from '../read/reasons.ts';
+import { told, toldState } from '../read/told.ts';
+import type { Order } from '../store.ts';
+import { NAMEABLE, nameDestination, refundDeposit } from './actions.ts';
+import { inSuspense, isOpen } from './request.ts';
+import { type Refund, refundsOf } from './store.ts';
+
+/** Who asks: the key, for the customer of the order. */
+export interface PartnerAsks {
+  orderId: bigint;
+  apiKey: string;
+  now: Date;
+}
+
+const by = ({ apiKey }: PartnerAsks): string => `key ${apiKey}`;
+const people = (asks: PartnerAsks, { customerId }: Order): string[] => [`customer ${customerId}`, by(asks)];
+
+/** Only an operator decides about money that is held for these. */
+const REVIEWED: readonly PublicReason[] = ['under_review', 'payer_name'];
+const underReview = (): Refusal => new Refusal('under_review', {});
+
+/**
+ * Cancels an order while nothing has come for it, not even in part. One that is cancelled already is answered as it is.
+ *
+ * @throws Refusal 'unknown_order' | 'order_over' | 'money_arrived'
+ */
+export async function cancelUnpaid(context: GateContext, tx: Tx, asks: PartnerAsks): Promise<Order> {
+  const order = await lockOrder(tx, asks.orderId);
+  if (order.state === 'cancelled') return order;
+  if (order.state === 'frozen') throw new Refusal('money_arrived', {});
+  if (isFinal(order.state)) throw new Refusal('order_over', { state: order.state });
+  const came = (await depositStore.depositsOf(tx, order.id)).some(({ state }) => state !== 'reversed');
+  if (order.state !== 'created' || came) throw new Refusal('money_arrived', {});
+  return await cancel(context, tx, { orderId: order.id, by: by(asks), why: 'its partner cancelled it', now: asks.now });
+}
+
+/**
+ * Sends back what is held of an order. The order keeps the money until the destination is screened.
+ *
+ * @throws Refusal 'under_review' | 'order_over' | 'refund_under_way' | 'payout_submitted' | what naming a destination throws
+ */
+export async function refundHeldFor(
+  context: GateContext,
+  tx: Tx,
+  asks: PartnerAsks & { to: RefundTo },
+): Promise<Order> {
+  const order = await lockOrder(tx, asks.orderId);
+  const { state } = order;
+  if (state === 'frozen') throw underReview();
+  if (state === 'refunding' || state === 'refunded')
+    throw new Refusal('refund_under_way', { orderId: String(order.id), state });
+  if (state !== 'on_hold' && state !== 'payout_held' && state !== 'awaiting_liquidity')
+    throw new Refusal('order_over', { state });
+  await requireNotReviewed(tx, order);
+  if (order.refundRequest === null)
+    await requestOrderRefund(
+      context,
+      tx,
+      { orderId: order.id, by: by(asks), why: 'its partner asked for it', now: asks.now },
+      { failure: 'other' },
+    );
+  await nameDestination(context, tx, { orderId: order.id, to: asks.to, by: 'partner', now: asks.now });
+  return await lockOrder(tx, order.id);
+}
+
+/** @throws Refusal 'under_review' */
+async function requireNotReviewed(tx: Tx, order: Order): Promise<void> {
+  const { reason } = await told(tx, order);
+  // A request that waits for its destination has decided about the hold before it.
+  const isWaiting = order.refundRequest !== null && order.refundAddress === null && order.refundAccountId === null;
+  if (reason !== null && REVIEWED.includes(reason) && !isWaiting) throw underReview();
+  if (!isWaiting && isForAPerson(await history(tx, order.id))) throw underReview();
+}
+
+/**
+ * Sends back a deposit of the order that lies in suspense: too much, too late, a second one, another asset.
+ *
+ * @throws Refusal 'unknown_deposit' | 'under_review' | 'refund_exceeds' | 'refund_under_way' | 'deposit_unfit' | what the destination
+ *   does not fit
+ */
+export async function refundSuspenseFor(
+  context: GateContext,
+  tx: Tx,
+  asks: PartnerAsks & { depositId: bigint; to: RefundTo },
+): Promise<Order> {
+  const order = await lockOrder(tx, asks.orderId);
+  const deposit = await depositStore.depositById(tx, asks.depositId);
+  if (deposit === undefined || deposit.order_id !== order.id) throw new Refusal('unknown_deposit', {});
+  const open = (await refundsOf(tx, order.id)).filter((one) => one.depositId === deposit.id && isOpen(one));
+  if (open.length === 0 && inSuspense(deposit) <= 0n) throw new Refusal('refund_exceeds', {});
+  const isReviewed = deposit.origin === 'released' || REVIEWED.includes(publicReason(deposit.why ?? ''));
+  if (order.state === 'frozen' || isReviewed || (await isHeldAtGate(tx, order, open))) throw underReview();
+  await refundDeposit(context, tx, {
+    ...{ depositId: deposit.id, to: asks.to, by: by(asks), people: people(asks, order) },
+    ...{ why: deposit.why ?? 'suspense', now: asks.now },
+  });
+  return await lockOrder(tx, order.id);
+}
+
+/** Whether the gate or screening holds one of these refunds. */
+async function isHeldAtGate(tx: Tx, order: Order, refunds: readonly Refund[]): Promise<boolean> {
+  const attempts = await payoutsOf(tx, order.id);
+  return refunds.some(
+    ({ state, key }) =>
+      state === 'held' ||
+      (state === 'rejected' && attempts.find(({ id }) => id === key)?.why?.startsWith(HELD_AT_GATE) === true),
+  );
+}
+
+/**
+ * Pays an order to another destination: one whose payout came back, at once; one whose payout its rail rejected, by what is returned.
+ *
+ * @returns what remains to be done outside a transaction, if anything
+ * @throws Refusal 'under_review' | 'order_over' | 'unknown_refund' | what naming a destination throws
+ */
+export async function changePayoutFor(
+  context: OrdersContext,
+  tx: Tx,
+  asks: PartnerAsks & { to: RefundTo },
+): Promise<{ order: Order; goesOn?: () => Promise<void> }> {
+  const order = await lockOrder(tx, asks.orderId);
+  if (order.state === 'frozen') throw underReview();
+  const back = (await refundsOf(tx, order.id)).filter(
+    (one) => one.purpose === 'payout' && one.source === 'suspense' && isOpen(one),
+  );
+  if (back.length > 0) {
+    if (await isHeldAtGate(tx, order, back)) throw underReview();
+    if (!back.some(({ state }) => NAMEABLE.includes(state)))
+      throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
+    await nameDestination(context, tx, { orderId: order.id, to: asks.to, by: 'partner', now: asks.now });
+    return { order: await lockOrder(tx, order.id) };
+  }
+  if (order.state !== 'payout_held') throw new Refusal('order_over', { state: toldState(order.state) });
+  await requireNotReviewed(tx, order);
+  const action = {
+    ...{ orderId: order.id, by: by(asks), people: people(asks, order) },
+    ...{ why: 'its partner named another destination', now: asks.now },
+  };
+  return { order, goesOn: async () => void (await retryTo(context, action, asks.to)) };
+}

@@ -1,0 +1,68 @@
+/**
+ * Idempotency: a request sent twice takes effect once and gets the same reply.
+ *
+ * In one transaction the key is locked and looked up, the work is done, and the reply is stored beside it: either both exist or
+ * neither. A request that arrives while the first is still running is refused at once rather than made to wait. A Refusal rolls
+ * everything back, so it is not stored.
+ *
+ * A key belongs to a partner and an endpoint for 24 hours. What makes two bodies equal is the protocol's to say.
+ */
+import { createHash } from 'node:crypto';
+import type { Vault } from '../base/crypto.ts';
+import { awaitAll, type Database, type Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { encryptText, openText } from '../base/texts.ts';
+import { idempotencyRecords } from './idempotency.store.ts';
+import type { Reply } from './protocol.ts';
+
+const KEPT_FOR_MS = 24 * 3_600_000;
+export const MAX_KEY_CHARS = 255;
+
+export const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/**
+ * Runs `work` once per key.
+ *
+ * @param request.path the endpoint's own name, the same for all its aliases
+ * @param request.key  hash of the key
+ * @param request.body hash of the body: equal for requests that mean the same
+ * @param request.as   the role that does the work; the system's only where it is known that the partner may do it
+ * @returns what `work` replied, now or when it ran, and which of the two
+ * @throws Refusal 'idempotency_in_flight' | 'idempotency_conflict'
+ */
+export async function once(
+  { db, vault }: { db: Database; vault: Vault },
+  request: { partnerId: bigint; path: string; key: Buffer; body: Buffer; now: Date; as?: 'partner' | 'system' },
+  work: (tx: Tx) => Promise<Reply>,
+): Promise<{ reply: Reply; isReplay: boolean }> {
+  const { partnerId, path, key, body, now, as = 'partner' } = request;
+  const number = hashOf(`${partnerId} ${path} ${key.toString('hex')}`).readBigInt64BE(0);
+  const transact = <T>(run: (tx: Tx) => Promise<T>): Promise<T> =>
+    as === 'system' ? db.asSystem(run) : db.asPartner(partnerId, run);
+  for (;;) {
+    const done = await transact(async (tx) => {
+      // The look-up runs after the lock: statements issued together run in this order.
+      const [isFree, kept] = await awaitAll(
+        idempotencyRecords.lock(tx, number),
+        idempotencyRecords.find(tx, { partnerId, path, key }),
+      );
+      if (!isFree) throw new Refusal('idempotency_in_flight', { retryAfterMs: 1_000 });
+      if (kept !== undefined) {
+        if (now.getTime() - kept.kept_at.getTime() >= KEPT_FOR_MS) return 'lapsed' as const;
+        if (!kept.body.equals(body)) throw new Refusal('idempotency_conflict');
+        return { reply: JSON.parse(openText(vault, partnerId, kept.reply)) as Reply, isReplay: true };
+      }
+      const reply = await work(tx);
+      const stored = encryptText(vault, partnerId, JSON.stringify(reply));
+      idempotencyRecords.keep(tx, { partnerId, path, key, body, reply: stored, now });
+      return { reply, isReplay: false };
+    });
+    if (done !== 'lapsed') return done;
+    await purgeIdempotencyRecords(db, now);
+  }
+}
+
+/** Deletes records older than a day. Harmless at any time; called for an expired key, and by the cleanup job. */
+export async function purgeIdempotencyRecords(db: Database, now: Date): Promise<number> {
+  return await db.asSystem((tx) => idempotencyRecords.forget(tx, new Date(now.getTime() - KEPT_FOR_MS)));
+}

@@ -1,0 +1,10 @@
+/** Errors of the database that are no defect of ours. */
+
+/** PostgreSQL or its network is unreachable, full or too slow: not the caller's fault, and worth a retry. */
+const OUTAGES = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|08...|25006|53...|57...|55P03|40001|40P01)$/;
+
+export function isOutage(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (typeof code === 'string' && OUTAGES.test(code)) return true;
+  return typeof message === 'string' && /timeout exceeded when trying to connect|Connection terminated/.test(message);
+}

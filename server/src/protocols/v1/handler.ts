@@ -1,0 +1,101 @@
+/**
+ * Handlers: what an endpoint of this wire does, beside its declaration. A read answers from a read-only transaction or several. A write
+ * does its work in one transaction, together with the stored reply (protocols/idempotency.ts).
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Vault } from '../../base/crypto.ts';
+import type { Database, Tx } from '../../base/db.ts';
+import type { Log } from '../../base/log.ts';
+import type { EgressPolicy } from '../../events/index.ts';
+import type { Orders, OrdersContext } from '../../orders/index.ts';
+import type { Credential, Partner, Partners, Through } from '../../partners/index.ts';
+import type { Fields, Values } from '../declaration/fields.ts';
+import type { Declared, ReplyOf } from './declare.ts';
+
+export interface V1Deps {
+  db: Database;
+  vault: Vault;
+  clock: Clock;
+  log: Log;
+  partners: Partners;
+  orders: Orders;
+  /** For actions that the system's role carries out, once it is known whose order it is. */
+  context: OrdersContext;
+  publicUrl: () => string;
+  egress: EgressPolicy;
+  profile: 'sandbox' | 'production';
+  /** How long a destination waits that a program has added and its customer has not confirmed, in milliseconds. */
+  coolingOffMs: number;
+  /** EIP-155 ids of chains. */
+  networkIds: ReadonlyMap<string, number>;
+  /** Sends one-time codes to phones; absent where none can be sent. */
+  codes?: { nextCode?: () => string; sendCode(phone: string, code: string): Promise<void> };
+  /** Endpoints beside the declared ones, for tests. */
+  beside?: readonly Handled[];
+}
+
+export interface Caller {
+  readonly partner: Partner;
+  readonly credential: Credential;
+  /** The secret that is valid now: quotes are signed with it. */
+  readonly secret: string;
+}
+
+export interface Asked<F extends Fields = Fields> {
+  readonly deps: V1Deps;
+  readonly caller: Caller;
+  readonly values: Values<F>;
+  readonly now: Date;
+  /** Network address of the caller. */
+  readonly address: string;
+  readonly inTx: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+  readonly readOnly: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+}
+
+interface Read {
+  readonly kind: 'read';
+  readonly declared: Declared;
+  answer(asked: Asked): Promise<unknown>;
+}
+interface Write {
+  readonly kind: 'write';
+  readonly declared: Declared;
+  /** The role that does the work: the system's only after `check` has found that the partner may. */
+  readonly as: 'partner' | 'system';
+  /** Runs first, at the partner's role: what is not the partner's is unknown. */
+  readonly check: ((tx: Tx, asked: Asked) => Promise<void>) | undefined;
+  work(tx: Tx, asked: Asked): Promise<unknown>;
+  /** Runs after the commit, and calls outside; when it throws, the same request may be sent again. */
+  readonly after: ((asked: Asked, reply: never) => Promise<void>) | undefined;
+}
+export type Handled = Read | Write;
+
+/** A GET. */
+export const reads = <D extends Declared>(
+  declared: D,
+  answer: (asked: Asked<D['fields']>) => Promise<ReplyOf<D>>,
+): Handled => ({ kind: 'read', declared, answer: answer as Read['answer'] });
+
+/** What changes something. */
+export const writes = <D extends Declared>(
+  declared: D,
+  work: (tx: Tx, asked: Asked<D['fields']>) => Promise<ReplyOf<D>>,
+  more: {
+    as?: 'partner' | 'system';
+    check?: (tx: Tx, asked: Asked<D['fields']>) => Promise<void>;
+    after?: (asked: Asked<D['fields']>, reply: ReplyOf<D>) => Promise<void>;
+  } = {},
+): Handled => ({
+  kind: 'write',
+  declared,
+  as: more.as ?? 'partner',
+  check: more.check as Write['check'],
+  work: work as Write['work'],
+  after: more.after as Write['after'],
+});
+
+/** The key behind a request. */
+export const throughOf = ({ partner, credential }: Caller): Through => ({
+  partnerId: partner.id,
+  apiKey: credential.key,
+});

@@ -1,0 +1,380 @@
+/** Customers, and the destinations they are paid to. */
+import { randomInt } from 'node:crypto';
+import { later } from '../../../base/clock.ts';
+import type { Tx } from '../../../base/db.ts';
+import { Refusal, Unavailable } from '../../../base/errors.ts';
+import { randomText } from '../../../base/ids.ts';
+import { formatUnits } from '../../../base/money.ts';
+import {
+  accountDetails,
+  accountShapeOf,
+  addAddress,
+  addFiatAccount,
+  CODE_FOR_MS,
+  type Customer,
+  checkCode,
+  clientIdOf,
+  confirmDestination,
+  customerNamed,
+  type Destination,
+  destinationById,
+  destinationsOf,
+  encryptLink,
+  enroll,
+  findCustomer,
+  hasAccountShape,
+  issueCode,
+  LINK_FOR_MS,
+  noteApiAccount,
+  openContact,
+  phoneCountsFrom,
+  REQUIREMENTS,
+  requireTrading,
+  sendingFailed,
+  updateContact,
+} from '../../../customers/index.ts';
+import { type Market, markets, maxUnitsFor, recordActivity } from '../../../partners/index.ts';
+import { depositAsset } from '../../../quotes/index.ts';
+import { networkOf } from '../../limit.ts';
+import { CUSTOMERS, DESTINATIONS } from '../declared/customers.ts';
+import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
+import { cursorOf, readCursor } from '../pages.ts';
+import { iso, isoOrNull } from '../shapes.ts';
+
+const PAGE = 50;
+const wrong = (field: string, rule: string): Refusal => new Refusal('malformed_field', { fields: { [field]: rule } });
+
+type About = Asked<{ customer: (typeof CUSTOMERS.get)['fields']['customer'] }>;
+
+function mayTrade(customer: Customer, { caller }: Asked) {
+  try {
+    requireTrading(customer, caller.partner);
+    return { allowed: true, reason: null };
+  } catch (error) {
+    const { code } = error as Refusal;
+    if (code !== 'login_required' && code !== 'verification_required' && code !== 'customer_blocked') throw error;
+    return { allowed: false, reason: code };
+  }
+}
+
+const shape = (customer: Customer, asked: Asked) => ({
+  id: customer.id,
+  reference: clientIdOf(asked.deps.vault, customer),
+  kind: customer.kind === 'BUSINESS' ? ('business' as const) : ('individual' as const),
+  level: customer.level,
+  verification: customer.verification,
+  hasLoggedIn: customer.loggedInAt !== null,
+  mayTrade: mayTrade(customer, asked),
+  country: customer.country,
+  createdAt: iso(customer.createdAt),
+  updatedAt: iso(customer.updatedAt),
+});
+
+/** Records a link and answers it. */
+function linkFor(
+  tx: Tx,
+  asked: About,
+  {
+    customer,
+    purpose,
+    redirectUrl,
+    fiat,
+  }: {
+    customer: Customer;
+    purpose: 'kyc' | 'bank';
+    redirectUrl: string | undefined;
+    fiat?: string | undefined;
+  },
+) {
+  const { deps, caller, now } = asked;
+  const id = randomText(20);
+  const until = later(now, LINK_FOR_MS);
+  const facts = { purpose, customer: customer.id };
+  recordActivity(tx, throughOf(caller), { action: 'link.made', subject: `link:${id}`, facts, now });
+  const token = encryptLink(deps.vault, purpose, {
+    id,
+    madeBy: caller.credential.key,
+    partnerId: String(customer.partnerId),
+    customerId: customer.id,
+    until: until.getTime(),
+    redirectUrl: redirectUrl ?? null,
+    closeAfterLogin: false,
+    ...(fiat === undefined ? {} : { fiat }),
+  });
+  return { url: `${deps.publicUrl()}/${purpose}/${token}`, expiresAt: iso(until) };
+}
+
+export const CUSTOMER_HANDLERS: readonly Handled[] = [
+  writes(CUSTOMERS.create, async (tx, asked) => {
+    const { values, caller, deps, now } = asked;
+    const customer = await enroll(tx, deps.vault, {
+      partnerId: caller.partner.id,
+      clientCustomerId: values.reference,
+      kind: values.kind === 'business' ? 'BUSINESS' : 'INDIVIDUAL',
+      phone: values.phone,
+      email: values.email,
+      now,
+    });
+    recordActivity(tx, throughOf(caller), { action: 'customer.enrolled', subject: `customer:${customer.id}`, now });
+    return shape(customer, asked);
+  }),
+  reads(CUSTOMERS.get, (asked) =>
+    asked.readOnly(async (tx) => shape(await findCustomer(tx, asked.values.customer), asked)),
+  ),
+  reads(CUSTOMERS.find, (asked) => {
+    const { values, caller, deps, readOnly } = asked;
+    return readOnly(async (tx) => {
+      const found = await customerNamed(tx, deps.vault, caller.partner.id, values.reference);
+      return { data: found === undefined ? [] : [shape(found, asked)] };
+    });
+  }),
+  writes(CUSTOMERS.update, async (tx, asked) => {
+    const { values, caller, deps, now } = asked;
+    const { phone, email } = values;
+    const customer = await findCustomer(tx, values.customer);
+    if (phone === undefined && email === undefined) throw wrong('phone', 'or email must be there');
+    await updateContact(tx, deps.vault, customer.id, { phone, email, now });
+    const facts = { phone: phone !== undefined, email: email !== undefined };
+    const action = 'customer.contact_changed' as const;
+    recordActivity(tx, throughOf(caller), { action, subject: `customer:${customer.id}`, facts, now });
+    return shape(await findCustomer(tx, customer.id), asked);
+  }),
+  writes(CUSTOMERS.verificationLink, async (tx, asked) => {
+    const customer = await findCustomer(tx, asked.values.customer);
+    return linkFor(tx, asked, { customer, purpose: 'kyc', redirectUrl: asked.values.redirectUrl });
+  }),
+  writes(CUSTOMERS.accountLink, async (tx, asked) => {
+    const { customer: id, redirectUrl, asset } = asked.values;
+    const customer = await findCustomer(tx, id);
+    if (asset !== undefined) await requireFiat(tx, asset);
+    return linkFor(tx, asked, { customer, purpose: 'bank', redirectUrl, fiat: asset });
+  }),
+  reads(CUSTOMERS.limits, ({ values, readOnly }) =>
+    readOnly(async (tx) => {
+      const customer = await findCustomer(tx, values.customer);
+      const found = [];
+      for (const market of await markets(tx)) found.push(await limitsOf(tx, market, customer.level));
+      return { customerId: customer.id, level: customer.level, markets: found };
+    }),
+  ),
+  reads(CUSTOMERS.requirements, ({ readOnly }) =>
+    readOnly(async (tx) => {
+      const fiats = [...new Set((await markets(tx)).map(({ fiat }) => fiat.code))];
+      const fields = { ...REQUIREMENTS.details, ...REQUIREMENTS.address, identityNumber: REQUIREMENTS.identityNumber };
+      return {
+        accounts: fiats.map((asset) => ({
+          asset,
+          fields: accountShapeOf(asset).map(([name]) => (name === 'account' ? 'accountNumber' : name)),
+        })),
+        verification: Object.entries(fields).map(([field, { label, required, ...more }]) => ({
+          ...{ field, label, required: required === 1 },
+          pattern: 'regex' in more ? more.regex : null,
+        })),
+        documents: Object.values(REQUIREMENTS.documents).map(({ idName }) => idName),
+      };
+    }),
+  ),
+
+  writes(DESTINATIONS.create, async (tx, asked) => {
+    const { values, deps, caller, now } = asked;
+    const customer = await findCustomer(tx, values.customer);
+    if (customer.blocked) throw new Refusal('customer_blocked');
+    if (customer.loggedInAt === null) throw new Refusal('login_required');
+    const added = values.kind === 'account' ? await account(tx, customer, asked) : await address(tx, customer, asked);
+    const facts = { customer: customer.id, kind: added.kind, chain: added.chain, address: added.address };
+    // An account has the name under which a containment finds it.
+    const [action, of] =
+      added.kind === 'account'
+        ? (['account.added', 'account'] as const)
+        : (['destination.added', 'destination'] as const);
+    recordActivity(tx, throughOf(caller), { action, subject: `${of}:${added.id}`, facts, now });
+    return destinationShape(added, { now, coolingOffMs: deps.coolingOffMs });
+  }),
+  reads(DESTINATIONS.get, (asked) =>
+    asked.readOnly(async (tx) => destinationShape(await ownDestination(tx, asked), about(asked))),
+  ),
+  reads(DESTINATIONS.list, (asked) => {
+    const { values, readOnly } = asked;
+    const { cursor, limit = PAGE } = values;
+    return readOnly(async (tx) => {
+      const { id: customerId } = await findCustomer(tx, values.customer);
+      const rows = await destinationsOf(tx, { customerId, after: readCursor(cursor) ?? 0n, limit: limit + 1 });
+      const shown = rows.slice(0, limit);
+      return {
+        data: shown.map((row) => destinationShape(row, about(asked))),
+        nextCursor: rows.length > limit ? cursorOf(shown.at(-1)?.id ?? null) : null,
+      };
+    });
+  }),
+  writes(
+    DESTINATIONS.sendCode,
+    async (tx, asked) => {
+      const { deps, values, now, address: from, caller } = asked;
+      const customer = await findCustomer(tx, values.customer);
+      if (customer.blocked) throw new Refusal('customer_blocked');
+      // Only a phone that the customer has proved once gets a code for a destination.
+      if (customer.loggedInAt === null) throw new Refusal('login_required');
+      const from_ = phoneCountsFrom(customer, { coolingOffMs: deps.coolingOffMs, now });
+      if (from_ !== undefined) throw new Refusal('destination_waits', { usableAt: from_ });
+      const { id } = await destinationById(tx, { customerId: customer.id, id: values.destination });
+      if (deps.codes === undefined) throw new Unavailable('code sender', 'there is none');
+      const code = deps.codes.nextCode?.() ?? String(randomInt(1_000_000)).padStart(6, '0');
+      const asking = {
+        ...{ session: sessionOf(id), link: `api ${caller.credential.key} ${customer.id}` },
+        ...{ isOpen: false, network: networkOf(from) },
+      };
+      const issued = await issueCode(tx, deps.vault, { customer, code, asking, now });
+      if (issued.outcome !== 'issued')
+        throw new Refusal('too_many_requests', { retryAfterMs: issued.until.getTime() - now.getTime() });
+      const { phone } = await openContact(tx, deps.vault, customer.id);
+      if (phone === undefined) throw new Refusal('login_required');
+      toSend.set(asked, { id: issued.id, phone, code });
+      return { sentAt: iso(now), expiresAt: iso(later(now, CODE_FOR_MS)) };
+    },
+    {
+      async after(asked) {
+        const { deps, inTx, now } = asked;
+        const sending = toSend.get(asked);
+        if (sending === undefined) return;
+        try {
+          await deps.codes?.sendCode(sending.phone, sending.code);
+        } catch (error) {
+          await inTx((tx) => sendingFailed(tx, sending.id, now));
+          throw error;
+        }
+      },
+    },
+  ),
+  {
+    ...writes(
+      DESTINATIONS.confirm,
+      async (tx, asked) => {
+        const { values, now, caller } = asked;
+        const customer = await findCustomer(tx, values.customer);
+        if (customer.blocked) throw new Refusal('customer_blocked');
+        const { id } = await destinationById(tx, { customerId: customer.id, id: values.destination });
+        const confirmed = await confirmDestination(tx, { customer, id, now });
+        const action = 'destination.confirmed' as const;
+        recordActivity(tx, throughOf(caller), {
+          action,
+          subject: `destination:${id}`,
+          facts: { customer: customer.id },
+          now,
+        });
+        return destinationShape(confirmed, about(asked));
+      },
+      { check: (tx, asked) => tryCode(tx, asked) },
+    ),
+  },
+];
+
+/** The code under way of a request, until it is sent after the commit. */
+const toSend = new WeakMap<object, { id: bigint; phone: string; code: string }>();
+
+/** A code belongs to the destination that it was sent for. */
+const sessionOf = (id: bigint): string => `destination ${id}`;
+
+/**
+ * Tries the code in a transaction of its own: a wrong try counts although the request is declined.
+ */
+async function tryCode(_tx: Tx, asked: Asked<(typeof DESTINATIONS.confirm)['fields']>): Promise<void> {
+  const { values, deps, now, inTx } = asked;
+  const found = await inTx(async (tx) => {
+    const customer = await findCustomer(tx, values.customer);
+    const { id, confirmedAt } = await destinationById(tx, { customerId: customer.id, id: values.destination });
+    // Sent again after its answer was lost: the code has done what it was for.
+    if (confirmedAt !== null) return 'right';
+    return await checkCode(tx, deps.vault, { customerId: customer.id, code: values.code, session: sessionOf(id), now });
+  });
+  if (found === 'wrong') throw new Refusal('wrong_code');
+  if (found !== 'right') throw new Refusal('code_over');
+}
+
+const about = ({ now, deps }: Asked) => ({ now, coolingOffMs: deps.coolingOffMs });
+
+async function ownDestination(tx: Tx, { values }: Asked<(typeof DESTINATIONS.get)['fields']>): Promise<Destination> {
+  const { id: customerId } = await findCustomer(tx, values.customer);
+  return await destinationById(tx, { customerId, id: values.destination });
+}
+
+function destinationShape(destination: Destination, { now }: { now: Date; coolingOffMs: number }) {
+  const { id, customerId, kind, fiat, chain, address: text, hint, createdAt, usableAt, confirmedAt } = destination;
+  const waits = confirmedAt === null && usableAt !== null && usableAt > now;
+  return {
+    ...{ id: String(id), customerId, kind, asset: fiat, chain, address: text, hint },
+    usable: !waits,
+    usableAt: waits ? iso(usableAt) : null,
+    confirmedAt: isoOrNull(confirmedAt),
+    createdAt: iso(createdAt),
+  };
+}
+
+type Create = Asked<(typeof DESTINATIONS.create)['fields']>;
+
+/** @throws Refusal 'malformed_field' for a field that does not fit its country's form */
+async function account(tx: Tx, customer: Customer, { values, deps, now }: Create): Promise<Destination> {
+  const { asset } = values;
+  if (asset === undefined) throw new Refusal('missing_fields', { names: ['asset'] });
+  for (const name of ['chain', 'address'] as const)
+    if (values[name] !== undefined) throw wrong(name, 'must be left out of an account');
+  await requireFiat(tx, asset);
+  const { accountNumber, iban, ifsc, bic, sortCode, routingNumber, bankCode, bankName, accountHolder } = values;
+  const given: Record<string, string | undefined> = {
+    ...{ account: accountNumber, iban, ifsc, swift: bic, sortCode, routingNumber, bankCode, bankName, accountHolder },
+  };
+  if (hasAccountShape(asset) || accountNumber === undefined)
+    for (const [name, form] of accountShapeOf(asset)) {
+      const field = name === 'account' ? 'accountNumber' : name;
+      const value = given[name];
+      if (value === undefined) throw new Refusal('missing_fields', { names: [field] });
+      const read = form(value);
+      if ('why' in read) throw wrong(field, read.why);
+      given[name] = read.value;
+      if (name === 'iban') given.account = read.value;
+    }
+  const added = await addFiatAccount(tx, deps.vault, { customer, fiat: asset, details: accountDetails(given), now });
+  const isNew = added.createdAt.getTime() === now.getTime();
+  return await noteApiAccount(tx, { customer, accountId: added.id, isNew, coolingOffMs: deps.coolingOffMs, now });
+}
+
+async function address(tx: Tx, customer: Customer, { values, deps, now }: Create): Promise<Destination> {
+  const { chain, address: text, asset } = values;
+  if (chain === undefined || text === undefined) {
+    const names = [...(chain === undefined ? ['chain'] : []), ...(text === undefined ? ['address'] : [])];
+    throw new Refusal('missing_fields', { names });
+  }
+  if (asset !== undefined) throw wrong('asset', 'must be left out of an address: it takes every asset of its chain');
+  const market = (await markets(tx)).find(({ crypto }) => crypto.chain === chain);
+  if (market === undefined) throw wrong('chain', 'must be a chain that chains.list names');
+  // Whether it is one of ours, for any partner, only the system's role can see.
+  const read = await deps.db.asSystem((system) =>
+    market.direction === 'offramp'
+      ? deps.orders.readRefundAddress(system, market, text)
+      : deps.orders.readPayoutAddress(system, market, text),
+  );
+  if ('why' in read) throw wrong('address', ADDRESS_TROUBLE[read.why]);
+  return await addAddress(tx, { customer, chain, address: read.address, coolingOffMs: deps.coolingOffMs, now });
+}
+
+const ADDRESS_TROUBLE = {
+  no_address: 'must be an address on the chain',
+  token_contract: 'must not be the contract of a token',
+  ours: 'must not be an address of ours',
+} as const;
+
+/** @throws Refusal 'malformed_field' */
+async function requireFiat(tx: Tx, asset: string): Promise<void> {
+  if (!(await markets(tx)).some(({ fiat }) => fiat.code === asset))
+    throw wrong('asset', 'must be a fiat that assets.list names');
+}
+
+async function limitsOf(tx: Tx, market: Market, level: number) {
+  const { code, decimals } = depositAsset(market);
+  const most = await maxUnitsFor(tx, market, level);
+  return {
+    market: String(market.id),
+    asset: code,
+    min: formatUnits(market.minUnits, decimals),
+    max: formatUnits(most < market.maxUnits ? most : market.maxUnits, decimals),
+  };
+}

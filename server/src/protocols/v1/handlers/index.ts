@@ -1,0 +1,18 @@
+/** What each declared endpoint does. */
+import type { Handled } from '../handler.ts';
+import { ACCOUNT_HANDLERS, CATALOGUE_HANDLERS } from './catalogue.ts';
+import { CUSTOMER_HANDLERS } from './customers.ts';
+import { ORDER_HANDLERS } from './orders.ts';
+import { QUOTE_HANDLERS } from './quotes.ts';
+import { REQUEST_HANDLERS } from './requests.ts';
+import { WEBHOOK_HANDLERS } from './webhooks.ts';
+
+export const HANDLERS: readonly Handled[] = [
+  ...CATALOGUE_HANDLERS,
+  ...QUOTE_HANDLERS,
+  ...ORDER_HANDLERS,
+  ...CUSTOMER_HANDLERS,
+  ...WEBHOOK_HANDLERS,
+  ...ACCOUNT_HANDLERS,
+  ...REQUEST_HANDLERS,
+];

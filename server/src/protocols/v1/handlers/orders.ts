@@ -1,0 +1,245 @@
+/** Orders: create, read, cancel, refund, and where their money is. */
+import { awaitAll, type Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import {
+  type Destination,
+  destinationById,
+  findCustomer,
+  isUsable,
+  requireTrading,
+  waitsUntil,
+} from '../../../customers/index.ts';
+import {
+  cancelUnpaid,
+  changePayoutFor,
+  MAX_LISTED,
+  type Order,
+  refundHeldFor,
+  refundSuspenseFor,
+} from '../../../orders/index.ts';
+import { assets, markets, recordActivity, requireNotHeld } from '../../../partners/index.ts';
+import { findQuote } from '../../../quotes/index.ts';
+import { ORDERS } from '../declared/orders.ts';
+import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
+import { cursorOf, pageFrom, readCursor } from '../pages.ts';
+import { depositShape, orderShape, payoutShape, refundShape } from '../shapes.ts';
+import { traceShape } from '../trace.ts';
+import { sayLimits } from './quotes.ts';
+
+const PAGE = 50;
+/** Refunds that are read of an order at most: a payer in small parts may cause many. */
+const MOST_REFUNDS = 10_000;
+
+type About = Asked<{ order: (typeof ORDERS.get)['fields']['order'] }>;
+
+/** The partner's role sees no other partner's orders. @throws Refusal 'unknown_order' */
+const own = (tx: Tx, { deps, values }: Pick<About, 'deps' | 'values'>): Promise<Order> =>
+  deps.orders.get(tx, { id: values.order });
+
+const shaped = async (tx: Tx, order: Order, { deps, now }: Pick<Asked, 'deps' | 'now'>) =>
+  orderShape(tx, order, { orders: deps.orders, known: await assets(tx), now });
+
+const destinationOf = ({ id, address }: Destination) => (address === null ? { fiatAccountId: id } : { address });
+
+/**
+ * A destination of the order's customer that money may be sent to although its order did not name it.
+ *
+ * @throws Refusal 'unknown_destination' | 'destination_waits' | 'destination_held'
+ */
+async function usable(tx: Tx, order: Order, id: bigint, { deps, caller, now }: Asked) {
+  const destination = await destinationById(tx, { customerId: order.customerId, id });
+  const from = isUsable(destination, { coolingOffMs: deps.coolingOffMs, now });
+  if (from !== true) throw new Refusal('destination_waits', { usableAt: from });
+  const fiatAccountId = destination.kind === 'account' ? id : null;
+  await requireNotHeld(tx, { ...throughOf(caller), fiatAccountId, address: destination.address, orderId: null, now });
+  return destinationOf(destination);
+}
+
+const asks = ({ caller, now }: Asked, orderId: bigint) => ({ orderId, apiKey: caller.credential.key, now });
+
+/** Looks the order up at the partner's role, before the system's role acts on it. */
+const mine = {
+  as: 'system',
+  check: async (tx: Tx, asked: About): Promise<void> => void (await own(tx, asked)),
+} as const;
+
+/** What a refused request was about outside a transaction, by the request. */
+const goesOn = new WeakMap<object, () => Promise<void>>();
+
+export const ORDER_HANDLERS: readonly Handled[] = [
+  writes(ORDERS.create, async (tx, asked) => {
+    const { values, caller, now, deps } = asked;
+    const { partner } = caller;
+    const { quoteId, customerId, destinationId, refundDestinationId, method, reference } = values;
+    const [quote, customer] = await awaitAll(findQuote(tx, quoteId), findCustomer(tx, customerId));
+    if (quote === undefined) throw new Refusal('unknown_quote');
+    requireTrading(customer, partner);
+    if (quote.orderId !== null || quote.expiresAt <= now) throw new Refusal('quote_over');
+    const { market } = quote;
+    const [paid, back] = await awaitAll(
+      destinationById(tx, { customerId, id: destinationId }),
+      refundDestinationId === undefined ? undefined : destinationById(tx, { customerId, id: refundDestinationId }),
+    );
+    const isSale = market.direction === 'offramp';
+    requireFit('destinationId', paid, isSale ? { fiat: market.fiat.code } : { chain: market.crypto.chain });
+    if (back !== undefined)
+      requireFit('refundDestinationId', back, isSale ? { chain: market.crypto.chain } : { fiat: market.fiat.code });
+    const fiatAccountId = isSale ? paid.id : back?.id;
+    const order = await sayLimits(market, async () =>
+      deps.orders.create(tx, {
+        ...{ partner, customer, market, depositUnits: quote.depositUnits, quoteId, now },
+        ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+        ...(isSale || paid.address === null ? {} : { payoutAddress: paid.address }),
+        ...(!isSale || back === undefined || back.address === null ? {} : { refundAddress: back.address }),
+        ...(reference === undefined ? {} : { merchantReference: reference }),
+        ...(method === undefined ? {} : { paymentMethod: await methodOf(tx, market.fiat.code, method) }),
+      }),
+    );
+    const facts = { direction: order.direction, customer: customerId, destination: String(destinationId) };
+    recordActivity(tx, throughOf(caller), {
+      action: 'order.created',
+      subject: `order:${order.id}`,
+      facts: { ...facts, payoutAddress: order.payoutAddress, refundAddress: order.refundAddress },
+      now,
+    });
+    return await shaped(tx, order, asked);
+  }),
+
+  reads(ORDERS.get, (asked) => asked.readOnly(async (tx) => shaped(tx, await own(tx, asked), asked))),
+
+  reads(ORDERS.list, (asked) => {
+    const { values, deps, caller, now, readOnly } = asked;
+    const { cursor, limit = PAGE, market, customerId, ...filters } = values;
+    return readOnly(async (tx) => {
+      if (customerId !== undefined) await findCustomer(tx, customerId);
+      const { orders, next } = await deps.orders.page(tx, {
+        ...{ ...filters, partnerId: caller.partner.id, customerId, marketId: market },
+        ...{ below: readCursor(cursor), limit: Math.min(limit, MAX_LISTED) },
+      });
+      const known = await assets(tx);
+      const data = [];
+      for (const order of orders) data.push(await orderShape(tx, order, { orders: deps.orders, known, now }));
+      return { data, nextCursor: cursorOf(next) };
+    });
+  }),
+
+  reads(ORDERS.trace, (asked) =>
+    asked.readOnly(async (tx) => {
+      const { deps, now } = asked;
+      const order = await own(tx, asked);
+      const [money, parts, known] = await awaitAll(
+        deps.orders.money(tx, order),
+        deps.orders.parts(tx, order),
+        assets(tx),
+      );
+      const { customerId, payoutAddress: address } = order;
+      const fiatAccountId = address === null ? order.fiatAccountId : null;
+      const unconfirmedUntil = await waitsUntil(tx, { customerId, fiatAccountId, address, now });
+      return traceShape({ order, money, parts, unconfirmedUntil, known, now });
+    }),
+  ),
+
+  reads(ORDERS.deposits, (asked) =>
+    asked.readOnly(async (tx) => {
+      const order = await own(tx, asked);
+      const { deposits } = await asked.deps.orders.parts(tx, order);
+      const known = await assets(tx);
+      // What is no rail's is told with the payout that came back, or the review that it ended.
+      const came = deposits.filter(({ origin }) => origin === 'rail' || origin === 'credit');
+      return pageFrom(came, asked.values, (row) => depositShape(row, order.id, known));
+    }),
+  ),
+  reads(ORDERS.payouts, (asked) =>
+    asked.readOnly(async (tx) => {
+      const order = await own(tx, asked);
+      const { payouts } = await asked.deps.orders.parts(tx, order);
+      const known = await assets(tx);
+      const own_ = payouts.filter(({ purpose }) => purpose === 'payout');
+      return pageFrom(own_, asked.values, (row) => payoutShape(row, order.id, known));
+    }),
+  ),
+  reads(ORDERS.refunds, (asked) =>
+    asked.readOnly(async (tx) => {
+      const order = await own(tx, asked);
+      const { refunds } = await asked.deps.orders.told(tx, order, { most: MOST_REFUNDS });
+      const known = await assets(tx);
+      return pageFrom(refunds, asked.values, (told) => refundShape(told, order.id, known));
+    }),
+  ),
+
+  writes(
+    ORDERS.cancel,
+    async (tx, asked) => {
+      const { deps, values, caller, now } = asked;
+      const order = await cancelUnpaid(deps.context, tx, asks(asked, values.order));
+      recordActivity(tx, throughOf(caller), { action: 'order.cancelled', subject: `order:${order.id}`, now });
+      return await shaped(tx, await own(tx, asked), asked);
+    },
+    mine,
+  ),
+
+  writes(
+    ORDERS.refund,
+    async (tx, asked) => {
+      const { deps, values, caller, now } = asked;
+      const before = await own(tx, asked);
+      const to = await usable(tx, before, values.destinationId, asked);
+      const what = { ...asks(asked, before.id), to };
+      const { depositId } = values;
+      if (depositId === undefined) await refundHeldFor(deps.context, tx, what);
+      else await refundSuspenseFor(deps.context, tx, { ...what, depositId });
+      const facts = { destination: String(values.destinationId), deposit: depositId?.toString() };
+      const about = { subject: `order:${before.id}`, facts };
+      recordActivity(tx, throughOf(caller), { action: 'order.refund_requested', ...about, now });
+      return await shaped(tx, await own(tx, asked), asked);
+    },
+    mine,
+  ),
+
+  writes(
+    ORDERS.changePayoutDestination,
+    async (tx, asked) => {
+      const { deps, values, caller, now } = asked;
+      const before = await own(tx, asked);
+      const to = await usable(tx, before, values.destinationId, asked);
+      const changed = await changePayoutFor(deps.context, tx, { ...asks(asked, before.id), to });
+      if (changed.goesOn !== undefined) goesOn.set(asked, changed.goesOn);
+      const about = { subject: `order:${before.id}`, facts: { destination: String(values.destinationId) } };
+      recordActivity(tx, throughOf(caller), { action: 'payout_destination.named', ...about, now });
+      return await shaped(tx, await own(tx, asked), asked);
+    },
+    { ...mine, after: async (asked) => await goesOn.get(asked)?.() },
+  ),
+
+  writes(ORDERS.namePayerReference, async (tx, asked) => {
+    const { deps, values, caller, now } = asked;
+    const { direction, customerId, id } = await own(tx, asked);
+    const named = { id, direction, customerId, reference: values.payerReference, now };
+    await deps.orders.claim(tx, named);
+    const action = 'order.payer_reference_named' as const;
+    recordActivity(tx, throughOf(caller), { action, subject: `order:${id}`, now });
+    return await shaped(tx, await own(tx, asked), asked);
+  }),
+];
+
+/** @throws Refusal 'unknown_destination' when money of this asset cannot arrive there */
+function requireFit(
+  field: string,
+  { fiat, chain }: Destination,
+  needed: { fiat: string } | { chain: string | null },
+): void {
+  const fits = 'fiat' in needed ? fiat === needed.fiat : chain !== null && chain === needed.chain;
+  if (fits) return;
+  const rule = 'fiat' in needed ? `must be an account in ${needed.fiat}` : `must be an address on ${needed.chain}`;
+  throw new Refusal('malformed_field', { fields: { [field]: rule } });
+}
+
+/** A method of paying the fiat, in our spelling. @throws Refusal 'unsupported_method' */
+async function methodOf(tx: Tx, fiat: string, named: string): Promise<string> {
+  const offered = [
+    ...new Set((await markets(tx)).filter((one) => one.fiat.code === fiat).map(({ paymentMethod }) => paymentMethod)),
+  ];
+  const found = offered.find((one) => one.toLowerCase() === named.toLowerCase());
+  if (found === undefined) throw new Refusal('unsupported_method', { supported: offered.toSorted() });
+  return found;
+}

@@ -1,0 +1,69 @@
+/** Quotes. */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { formatUnits, parseUnits } from '../../../base/money.ts';
+import { type Asset, assets, type Market, markets } from '../../../partners/index.ts';
+import { depositAsset, findQuote, payoutAsset, quoteFor } from '../../../quotes/index.ts';
+import { QUOTES } from '../declared/quotes.ts';
+import { type Handled, reads, writes } from '../handler.ts';
+import { quoteShape } from '../shapes.ts';
+
+const wrong = (field: string, rule: string): Refusal => new Refusal('malformed_field', { fields: { [field]: rule } });
+
+/** @throws Refusal 'unsupported_pair' */
+export async function marketOf(tx: Tx, { pay, receive }: { pay: string; receive: string }): Promise<Market> {
+  const found = (await markets(tx)).find(
+    (market) => depositAsset(market).code === pay && payoutAsset(market).code === receive,
+  );
+  if (found === undefined) throw new Refusal('unsupported_pair', {});
+  return found;
+}
+
+/** An amount in the units of its asset. @throws Refusal 'malformed_field' */
+export function unitsOf(field: string, text: string, { decimals }: Asset): bigint {
+  let units: bigint;
+  try {
+    units = parseUnits(text, decimals);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw wrong(field, String(error.facts.why ?? 'is no amount'));
+  }
+  if (units <= 0n) throw wrong(field, 'must be above zero');
+  return units;
+}
+
+/** Limits are kept in units; a partner reads amounts. */
+export async function sayLimits<T>(market: Market, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    if (!(error instanceof Refusal) || typeof error.facts.minUnits !== 'bigint') throw error;
+    const asset = depositAsset(market);
+    const amount = (units: unknown) => formatUnits(units as bigint, asset.decimals);
+    const { minUnits, maxUnits } = error.facts;
+    throw new Refusal(error.code, { min: amount(minUnits), max: amount(maxUnits), asset: asset.code });
+  }
+}
+
+export const QUOTE_HANDLERS: readonly Handled[] = [
+  writes(QUOTES.create, async (tx, { values, caller, now }) => {
+    const { payAsset, receiveAsset, payAmount, receiveAmount } = values;
+    if ((payAmount === undefined) === (receiveAmount === undefined))
+      throw wrong('payAmount', 'or receiveAmount must be there, and one of them alone');
+    const market = await marketOf(tx, { pay: payAsset, receive: receiveAsset });
+    const [side, units] =
+      payAmount === undefined
+        ? (['receive', unitsOf('receiveAmount', receiveAmount ?? '', payoutAsset(market))] as const)
+        : (['pay', unitsOf('payAmount', payAmount, depositAsset(market))] as const);
+    const { partner } = caller;
+    const quote = await sayLimits(market, () => quoteFor(tx, { partner, market, side, units, now }));
+    return quoteShape(quote, await assets(tx), { caller, now });
+  }),
+  reads(QUOTES.get, ({ values, caller, now, readOnly }) =>
+    readOnly(async (tx) => {
+      const quote = await findQuote(tx, values.quote);
+      if (quote === undefined) throw new Refusal('unknown_quote');
+      return quoteShape(quote, await assets(tx), { caller, now });
+    }),
+  ),
+];

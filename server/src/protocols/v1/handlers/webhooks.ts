@@ -1,0 +1,188 @@
+/** Events, and the endpoints they are posted to. */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { closeCases } from '../../../compliance/index.ts';
+import {
+  addEndpoint,
+  attemptsOf,
+  changeEndpoint,
+  deliveries,
+  type Endpoint,
+  endpointById,
+  endpoints,
+  freeEndpoints,
+  readFeed,
+  readUrl,
+  removeEndpoint,
+  replay,
+  rotateSecret,
+  testEndpoint,
+} from '../../../events/index.ts';
+import { decideHeld, freeOf, isContained, recordActivity } from '../../../partners/index.ts';
+import { EVENTS, WEBHOOKS } from '../declared/webhooks.ts';
+import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
+import { cursorOf, readCursor } from '../pages.ts';
+import { iso, isoOrNull } from '../shapes.ts';
+
+const PAGE = 50;
+
+const shape = (endpoint: Endpoint) => ({
+  ...{ id: endpoint.id, url: endpoint.url, format: endpoint.format, events: [...endpoint.filter] },
+  ...{ enabled: endpoint.enabled, failures: endpoint.failures },
+  pausedUntil: isoOrNull(endpoint.pausedUntil),
+  failingSince: isoOrNull(endpoint.failingSince),
+  switchedOffAt: isoOrNull(endpoint.switchedOffAt),
+  heldAt: isoOrNull(endpoint.heldAt),
+  oldSecretUntil: isoOrNull(endpoint.oldSecretUntil),
+  createdAt: iso(endpoint.createdAt),
+  updatedAt: iso(endpoint.updatedAt),
+});
+
+type About = Asked<{ endpoint: (typeof WEBHOOKS.get)['fields']['endpoint'] }>;
+
+/** The partner's role sees no other partner's endpoints. */
+const own = (tx: Tx, { values }: Pick<About, 'values'>) => endpointById(tx, values.endpoint);
+
+/** Recorded for a request about an endpoint. */
+const about = ({ id, url }: Endpoint) => ({ subject: `endpoint:${id}`, facts: { url } });
+
+/** A partner may not change held items: the system's role does, once it is known whose endpoint it is. */
+async function decide(tx: Tx, { caller, now }: Asked, endpoint: Endpoint, state: 'released' | 'rejected') {
+  const partnerId = caller.partner.id;
+  const by = `key ${caller.credential.key}`;
+  await decideHeld(tx, { partnerId, items: { kind: 'endpoint', subject: endpoint.id }, state, by, now });
+  if (await isContained(tx, partnerId)) return;
+  const subject = `partner:${partnerId}`;
+  await closeCases(tx, { kind: 'partner_contained', subject, outcome: `ended by ${by}`, now });
+}
+
+const mine = {
+  as: 'system',
+  check: async (tx: Tx, asked: About): Promise<void> => void (await own(tx, asked)),
+} as const;
+
+export const WEBHOOK_HANDLERS: readonly Handled[] = [
+  reads(EVENTS.list, ({ values, caller, deps, readOnly }) => {
+    const { cursor, limit = PAGE } = values;
+    const after = readCursor(cursor) ?? 0n;
+    return readOnly(async (tx) => {
+      const { events, next } = await readFeed(tx, deps.vault, { partnerId: caller.partner.id, after, limit });
+      return { data: events.map((event) => ({ ...event })), nextCursor: next === 0n ? null : cursorOf(next) };
+    });
+  }),
+
+  reads(WEBHOOKS.list, ({ caller, readOnly }) =>
+    readOnly(async (tx) => ({ data: (await endpoints(tx, caller.partner.id)).map(shape) })),
+  ),
+  writes(WEBHOOKS.create, async (tx, { values, caller, deps, now }) => {
+    const { endpoint, secret } = await addEndpoint(tx, deps.vault, {
+      partnerId: caller.partner.id,
+      url: readUrl(deps.egress, 'url', values.url),
+      format: 'standard',
+      filter: values.events ?? [],
+      apiKey: caller.credential.key,
+      now,
+    });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.made', ...about(endpoint), now });
+    return { ...shape(endpoint), secret };
+  }),
+  reads(WEBHOOKS.get, (asked) => asked.readOnly(async (tx) => shape(await own(tx, asked)))),
+  writes(WEBHOOKS.update, async (tx, asked) => {
+    const { values, caller, deps, now } = asked;
+    const before = await own(tx, asked);
+    const url = values.url === undefined ? undefined : readUrl(deps.egress, 'url', values.url);
+    const change = { url, filter: values.events, enabled: values.enabled, now };
+    const after = await changeEndpoint(tx, before.id, change);
+    const facts = { url: after.url, ...(before.url === after.url ? {} : { before: before.url }) };
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.changed', subject: `endpoint:${after.id}`, facts, now });
+    return shape(after);
+  }),
+  writes(
+    WEBHOOKS.remove,
+    async (tx, asked) => {
+      const { caller, now } = asked;
+      const endpoint = await own(tx, asked);
+      if (endpoint.heldAt !== null) await decide(tx, asked, endpoint, 'rejected');
+      await removeEndpoint(tx, endpoint.id, now);
+      recordActivity(tx, throughOf(caller), { action: 'endpoint.removed', ...about(endpoint), now });
+      return { id: endpoint.id, removed: true as const };
+    },
+    mine,
+  ),
+  writes(WEBHOOKS.rotateSecret, async (tx, asked) => {
+    const { values, caller, deps, now } = asked;
+    const overlap = values.overlapSeconds === undefined ? {} : { overlapMs: values.overlapSeconds * 1_000 };
+    const { endpoint, secret } = await rotateSecret(tx, deps.vault, { id: (await own(tx, asked)).id, now, ...overlap });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.rotated', ...about(endpoint), now });
+    return { ...shape(endpoint), secret };
+  }),
+  writes(
+    WEBHOOKS.resume,
+    async (tx, asked) => {
+      const { caller, now } = asked;
+      const partnerId = caller.partner.id;
+      const endpoint = await own(tx, asked);
+      await decide(tx, asked, endpoint, 'released');
+      await freeEndpoints(tx, { partnerId, ids: await freeOf(tx, partnerId, 'endpoint', [endpoint.id]), now });
+      recordActivity(tx, throughOf(caller), { action: 'endpoint.resumed', ...about(endpoint), now });
+      return shape(await own(tx, asked));
+    },
+    mine,
+  ),
+  writes(WEBHOOKS.test, async (tx, asked) => {
+    const endpoint = await own(tx, asked);
+    await testEndpoint(tx, endpoint, asked.now);
+    recordActivity(tx, throughOf(asked.caller), { action: 'endpoint.tested', ...about(endpoint), now: asked.now });
+    return { sent: true as const };
+  }),
+  writes(WEBHOOKS.replay, async (tx, asked) => {
+    const { deps, caller, values, now } = asked;
+    const { eventId, orderId, from, until } = values;
+    if (eventId === undefined && orderId === undefined && from === undefined)
+      throw new Refusal('malformed_field', { fields: { eventId: 'or orderId or from must say what is meant' } });
+    const partnerId = caller.partner.id;
+    const position = eventId === undefined ? undefined : positionOf(partnerId, eventId);
+    const endpoint = await own(tx, asked);
+    const order = orderId === undefined ? undefined : await deps.orders.get(tx, { id: orderId });
+    const subject = order === undefined ? undefined : `order:${order.id}`;
+    const replayed = await replay(tx, { endpointId: endpoint.id, partnerId, position, subject, from, to: until, now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.replayed', ...about(endpoint), now });
+    if (position !== undefined && replayed.count === 0) throw new Refusal('unknown_event');
+    return { replayed: replayed.count, hasMore: replayed.hasMore };
+  }),
+  reads(WEBHOOKS.deliveries, (asked) => {
+    const { caller, values, readOnly } = asked;
+    const { cursor, limit = PAGE } = values;
+    return readOnly(async (tx) => {
+      const { id: endpointId } = await own(tx, asked);
+      const input = { endpointId, partnerId: caller.partner.id, before: readCursor(cursor), limit: limit + 1 };
+      const rows = await deliveries(tx, input);
+      const shown = rows.slice(0, limit);
+      return {
+        data: shown.map(({ eventId, type, subject, sequence, state, attempts, lastError, endedAt }) => ({
+          ...{ eventId, type, subject, sequence, state, attempts, lastError, endedAt: isoOrNull(endedAt) },
+        })),
+        nextCursor: rows.length > limit ? cursorOf(shown.at(-1)?.position ?? null) : null,
+      };
+    });
+  }),
+  reads(WEBHOOKS.attempts, (asked) => {
+    const { caller, values, deps, readOnly } = asked;
+    const partnerId = caller.partner.id;
+    const position = positionOf(partnerId, values.event);
+    return readOnly(async (tx) => {
+      const { id: endpointId } = await own(tx, asked);
+      const rows = await attemptsOf(tx, deps.vault, { endpointId, partnerId, position });
+      return {
+        data: rows.map(({ at, tookMs, status, error, answer }) => ({ at: iso(at), tookMs, status, error, answer })),
+      };
+    });
+  }),
+];
+
+/** @throws Refusal 'unknown_event', also for another partner's */
+function positionOf(partnerId: bigint, eventId: string): bigint {
+  const [, partner, position = ''] = /^evt_([0-9]{1,18})_([0-9]{1,15})$/.exec(eventId) ?? [];
+  if (partner !== String(partnerId)) throw new Refusal('unknown_event');
+  return BigInt(position);
+}

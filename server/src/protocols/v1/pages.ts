@@ -1,0 +1,30 @@
+/** Pages of lists: a cursor is where the next page begins, and means nothing to who sends it back. */
+import { Refusal } from '../../base/errors.ts';
+
+const PAGE = 50;
+
+/** @throws Refusal 'malformed_field' for what no page has answered */
+export function readCursor(cursor: string | undefined): bigint | undefined {
+  if (cursor === undefined) return undefined;
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  if (!/^[0-9]{1,18}$/.test(text) || Buffer.from(text).toString('base64url') !== cursor)
+    throw new Refusal('malformed_field', { fields: { cursor: 'must be a nextCursor that was answered' } });
+  return BigInt(text);
+}
+
+export const cursorOf = (at: bigint | null): string | null =>
+  at === null ? null : Buffer.from(String(at)).toString('base64url');
+
+/** A page of a list that only grows at its end, and is at hand as a whole. */
+export function pageFrom<T, S>(
+  all: readonly T[],
+  { cursor, limit = PAGE }: { cursor: string | undefined; limit: number | undefined },
+  shape: (one: T) => S,
+): { data: S[]; nextCursor: string | null } {
+  const from = Number(readCursor(cursor) ?? 0n);
+  const end = from + limit;
+  return {
+    data: all.slice(from, end).map(shape),
+    nextCursor: end < all.length ? cursorOf(BigInt(end)) : null,
+  };
+}

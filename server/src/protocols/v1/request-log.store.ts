@@ -1,0 +1,63 @@
+/** SQL of the request log. */
+import type { Tx } from '../../base/db.ts';
+import type { Line } from './request-log.ts';
+
+export interface LineRow extends Line {
+  id: bigint;
+}
+
+const COLUMNS = `id, partner_id as "partnerId", request_id as "requestId", client_request_id as "clientRequestId", api_key as "apiKey",
+  operation, method, path, status, reason, took_ms as "tookMs", replayed, version, idempotency_key as "idempotencyKey",
+  request, reply, at`;
+
+export const requestLogSql = {
+  // A page walks the partner's lines by id; what filters drop is bounded by the thirty days that are kept.
+  page: `select ${COLUMNS} from request_log
+    where partner_id = $1 and ($2::bigint is null or id < $2) and ($3::text is null or operation = $3)
+      and ($4::integer is null or status = $4) and ($5::text is null or reason = $5)
+      and ($6::timestamptz is null or at >= $6) and ($7::timestamptz is null or at < $7)
+    order by id desc limit $8`,
+};
+
+export const requestLog = {
+  insert: (tx: Tx, line: Line) =>
+    tx.defer(
+      `insert into request_log (partner_id, request_id, client_request_id, api_key, operation, method, path, status, reason,
+         took_ms, replayed, version, idempotency_key, request, reply, at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+      [
+        ...[line.partnerId, line.requestId, line.clientRequestId, line.apiKey, line.operation, line.method, line.path],
+        ...[line.status, line.reason, line.tookMs, line.replayed, line.version, line.idempotencyKey],
+        ...[line.request, line.reply].map((value) => (value === null ? null : JSON.stringify(value))),
+        line.at,
+      ],
+    ),
+
+  page: (
+    tx: Tx,
+    input: {
+      partnerId: bigint;
+      operation?: string | undefined;
+      status?: number | undefined;
+      reason?: string | undefined;
+      from?: Date | undefined;
+      until?: Date | undefined;
+      below: bigint | undefined;
+      limit: number;
+    },
+  ) =>
+    tx.rows<LineRow>(requestLogSql.page, [
+      ...[input.partnerId, input.below ?? null, input.operation ?? null, input.status ?? null, input.reason ?? null],
+      ...[input.from ?? null, input.until ?? null, input.limit],
+    ]),
+
+  find: (tx: Tx, { partnerId, id }: { partnerId: bigint; id: string }) =>
+    tx.row<LineRow>(
+      `select ${COLUMNS} from request_log where partner_id = $1 and (request_id = $2 or client_request_id = $2)
+        order by id desc limit 1`,
+      [partnerId, id],
+    ),
+
+  /** As the system role: a partner deletes none. */
+  forget: (tx: Tx, before: Date) => tx.run('delete from request_log where at < $1', [before]),
+};

@@ -1,0 +1,170 @@
+/**
+ * Request log: what a partner asked in the last thirty days, what was answered and why; searchable by the id of a request.
+ *
+ * Bodies are the declared fields that were understood, without what is personal, and replies without what is personal or secret. What a
+ * field was refused for may be anything, a name typed into the wrong place too: it is left out. Replies beyond a few kilobytes are left
+ * out as a whole.
+ *
+ * A line is written after its answer was sent, several together: a request never waits for its line, and a process that is killed
+ * loses the lines of its last moments. Money and its history do not depend on this log.
+ */
+import type { Vault } from '../../base/crypto.ts';
+import type { Database, Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import { describeError, type Log } from '../../base/log.ts';
+import { encryptText, openTextOrNull } from '../../base/texts.ts';
+import type { Fields } from '../declaration/fields.ts';
+import { type LineRow, requestLog } from './request-log.store.ts';
+
+const KEPT_FOR_MS = 30 * 24 * 3_600_000;
+/** Lines that wait to be written: a database that is away must not fill the memory. */
+const MOST_WAITING = 5_000;
+const AT_ONCE = 200;
+const MOST_REPLY_CHARS = 8_192;
+
+export interface Line {
+  partnerId: bigint;
+  requestId: string;
+  clientRequestId: string | null;
+  apiKey: string;
+  operation: string;
+  method: string;
+  path: string;
+  status: number;
+  reason: string | null;
+  tookMs: number;
+  replayed: boolean;
+  version: string;
+  idempotencyKey: string | null;
+  request: unknown;
+  reply: unknown;
+  at: Date;
+}
+
+export interface RequestLog {
+  add(line: Line): void;
+  /** Writes what waits. */
+  close(): Promise<void>;
+}
+
+export function openRequestLog({ db, vault, log }: { db: Database; vault: Vault; log: Log }): RequestLog {
+  let waiting: Line[] = [];
+  let writing: Promise<void> | undefined;
+  let isClosed = false;
+
+  async function write(): Promise<void> {
+    while (waiting.length > 0) {
+      const [first] = waiting;
+      if (first === undefined) return;
+      const { partnerId } = first;
+      const mine = waiting.filter((line) => line.partnerId === partnerId).slice(0, AT_ONCE);
+      const taken = new Set(mine);
+      waiting = waiting.filter((line) => !taken.has(line));
+      try {
+        await db.asPartner(partnerId, (tx) => {
+          for (const line of mine) {
+            const { idempotencyKey } = line;
+            requestLog.insert(tx, {
+              ...line,
+              idempotencyKey: idempotencyKey === null ? null : encryptText(vault, partnerId, idempotencyKey),
+            });
+          }
+        });
+      } catch (error) {
+        log.warn({ lines: mine.length, ...describeError(error) }, 'lines of the request log not written');
+        return;
+      }
+    }
+  }
+
+  const begin = (): void => {
+    writing ??= write().finally(() => {
+      writing = undefined;
+      if (waiting.length > 0 && !isClosed) setTimeout(begin, 1_000).unref();
+    });
+  };
+
+  return {
+    add(line) {
+      if (waiting.length >= MOST_WAITING) return;
+      waiting.push(line);
+      if (waiting.length === 1) setImmediate(begin);
+    },
+    async close() {
+      isClosed = true;
+      await writing;
+      await write();
+    },
+  };
+}
+
+/** What was understood of a request, without what is personal. */
+export function shownRequest(fields: Fields, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) => {
+      const value = given[name];
+      if (value === undefined) return [];
+      if (field.personal === true) return [[name, HIDDEN]];
+      return field.read(value) === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+const HIDDEN = '(left out)';
+/** Names in replies that are personal, secret, or open something. */
+const HIDDEN_IN_REPLIES = new Set([
+  'reference',
+  'payerReference',
+  'hint',
+  'secret',
+  'url',
+  'signature',
+  'detail',
+  'answer',
+]);
+
+/** A reply without what is personal or secret; null where it is too long. */
+export function shownReply(reply: unknown): unknown {
+  const text = JSON.stringify(reply, (name, value: unknown) =>
+    HIDDEN_IN_REPLIES.has(name) && value !== null ? HIDDEN : value,
+  );
+  return text === undefined || text.length > MOST_REPLY_CHARS ? null : JSON.parse(text);
+}
+
+export interface Shown extends Omit<Line, 'partnerId'> {
+  readonly id: bigint;
+}
+
+const shownLine = (vault: Vault, row: LineRow): Shown => ({
+  ...row,
+  idempotencyKey: openTextOrNull(vault, row.partnerId, row.idempotencyKey),
+});
+
+/** Newest first. @param input.below only older lines */
+export async function requestsOf(
+  tx: Tx,
+  vault: Vault,
+  input: {
+    partnerId: bigint;
+    operation?: string | undefined;
+    status?: number | undefined;
+    reason?: string | undefined;
+    from?: Date | undefined;
+    until?: Date | undefined;
+    below: bigint | undefined;
+    limit: number;
+  },
+): Promise<Shown[]> {
+  return (await requestLog.page(tx, input)).map((row) => shownLine(vault, row));
+}
+
+/** @param id ours, or the caller's own; the newest of several. @throws Refusal 'unknown_request' */
+export async function requestNamed(tx: Tx, vault: Vault, input: { partnerId: bigint; id: string }): Promise<Shown> {
+  const row = await requestLog.find(tx, input);
+  if (row === undefined) throw new Refusal('unknown_request');
+  return shownLine(vault, row);
+}
+
+/** Deletes lines older than thirty days. @returns how many */
+export const purgeRequestLog = (db: Database, now: Date): Promise<number> =>
+  db.asSystem((tx) => requestLog.forget(tx, new Date(now.getTime() - KEPT_FOR_MS)));

@@ -1,0 +1,189 @@
+/** What modules know, in the form of this wire (schemas.ts). */
+import { createHmac } from 'node:crypto';
+import type { Static } from 'typebox';
+import type { Tx } from '../../base/db.ts';
+import { formatRate, formatUnits } from '../../base/money.ts';
+import {
+  type DepositRow,
+  isPayable,
+  type Order,
+  type Orders,
+  publicReason,
+  type ToldRefund,
+  toldState,
+} from '../../orders/index.ts';
+import type { Asset as KnownAsset, Market } from '../../partners/index.ts';
+import { FEE_KINDS, type Fees, type KeptQuote } from '../../quotes/index.ts';
+import type { Caller } from './handler.ts';
+import type { COMPONENTS } from './schemas.ts';
+
+export type Assets = ReadonlyMap<string, KnownAsset>;
+/** A reply of this name. */
+export type Is<Name extends keyof typeof COMPONENTS> = Static<(typeof COMPONENTS)[Name]>;
+
+export const iso = (at: Date): string => at.toISOString();
+export const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
+
+export const moneyOf = (units: bigint, asset: string, known: Assets): Is<'Money'> => ({
+  amount: formatUnits(units, known.get(asset)?.decimals ?? 0),
+  asset,
+});
+
+export const directionOf = (direction: 'offramp' | 'onramp') => (direction === 'offramp' ? 'sell' : 'buy');
+
+const feesOf = (fees: Fees, fiat: string, known: Assets): Is<'Fee'>[] =>
+  FEE_KINDS.filter((kind) => fees[kind] > 0n).map((kind) => ({ kind, amount: moneyOf(fees[kind], fiat, known) }));
+
+const assetsOf = ({ direction, crypto, fiat }: Market) =>
+  direction === 'offramp' ? { pay: crypto, receive: fiat } : { pay: fiat, receive: crypto };
+
+export function quoteShape(
+  quote: KeptQuote,
+  known: Assets,
+  { caller, now }: { caller: Caller; now: Date },
+): Is<'Quote'> {
+  const { market } = quote;
+  const { pay: payAsset, receive: receiveAsset } = assetsOf(market);
+  const pay = moneyOf(quote.depositUnits, payAsset.code, known);
+  const receive = moneyOf(quote.payoutUnits, receiveAsset.code, known);
+  const rate = formatRate(quote.rate);
+  const signed = [
+    ...['cloverleaf-quote', String(quote.id), String(market.id), pay.amount, pay.asset, receive.amount, receive.asset],
+    ...[rate, iso(quote.expiresAt)],
+  ].join(' ');
+  return {
+    id: String(quote.id),
+    state: quote.orderId !== null ? 'taken' : quote.expiresAt > now ? 'open' : 'expired',
+    market: String(market.id),
+    direction: directionOf(market.direction),
+    fixed: quote.fixedSide,
+    pay,
+    receive,
+    rate,
+    fees: feesOf(quote.fees, market.fiat.code, known),
+    prices: quote.prices.map(({ base, source, rate: of, at, composedOf }) => ({
+      ...{ base, quote: market.fiat.coin, source, rate: of, at },
+      cross: composedOf === undefined ? null : [...composedOf],
+    })),
+    orderId: quote.orderId === null ? null : String(quote.orderId),
+    createdAt: iso(quote.createdAt),
+    expiresAt: iso(quote.expiresAt),
+    signature: {
+      algorithm: 'hmac-sha256',
+      keyId: caller.credential.key,
+      text: signed,
+      value: createHmac('sha256', caller.secret).update(signed).digest('hex'),
+    },
+  };
+}
+
+type Ref = Is<'DestinationRef'>;
+const toAddress = (address: string): Ref => ({ kind: 'address', id: null, address });
+const toAccount = (id: bigint): Ref => ({ kind: 'account', id: String(id), address: null });
+
+export function refOf(to: { address: string | null; fiatAccountId: bigint | null }): Ref | null {
+  if (to.address !== null) return toAddress(to.address);
+  return to.fiatAccountId === null ? null : toAccount(to.fiatAccountId);
+}
+
+/** How the customer pays, as long as the customer may. */
+function paymentOf(order: Order, orders: Orders, known: Assets, now: Date): Is<'Payment'> | null {
+  if (!isPayable(order, now)) return null;
+  const { chain } = known.get(order.depositAsset) ?? {};
+  if (chain != null) return { kind: 'chain', chain, address: order.depositTarget };
+  const { payee, reference } = orders.payInstructions(order);
+  const { holder, bank, branch, accountNumber, ifsc, iban, bic } = payee;
+  return { kind: 'bank', holder, bank, branch, accountNumber, ifsc, iban, bic, reference };
+}
+
+/** One order with what is told of its money. */
+export async function orderShape(
+  tx: Tx,
+  order: Order,
+  { orders, known, now }: { orders: Orders; known: Assets; now: Date },
+): Promise<Is<'Order'>> {
+  const told = await orders.told(tx, order);
+  const address = order.payoutAddress;
+  return {
+    id: String(order.id),
+    state: toldState(order.state),
+    version: order.version,
+    direction: directionOf(order.direction),
+    market: String(order.marketId),
+    customerId: order.customerId,
+    reference: order.merchantReference,
+    quoteId: order.quoteId === null ? null : String(order.quoteId),
+    pay: moneyOf(order.depositUnits, order.depositAsset, known),
+    receive: moneyOf(order.payoutUnits, order.payoutAsset, known),
+    received: { amount: told.receivedAmount, asset: order.depositAsset },
+    refunded: moneyOf(order.refundedUnits, order.depositAsset, known),
+    rate: formatRate(order.rate),
+    fees: feesOf(order.fees, order.fiatAsset, known),
+    method: order.paymentMethod,
+    payment: paymentOf(order, orders, known, now),
+    destination: address !== null ? toAddress(address) : toAccount(order.fiatAccountId ?? 0n),
+    refundDestination: refOf({ address: order.refundAddress, fiatAccountId: order.refundAccountId }),
+    reason: told.reason,
+    needsDestination: told.needsDestination,
+    payerReference: order.payerReference,
+    createdAt: iso(order.createdAt),
+    updatedAt: iso(order.updatedAt),
+    expiresAt: iso(order.expiresAt),
+  };
+}
+
+/** A chain's hash, or a bank's reference. */
+export function referencesOf(asset: string, reference: string | null, known: Assets) {
+  const given = reference === null || reference === '' ? null : reference;
+  const isOnChain = known.get(asset)?.chain != null;
+  return { hash: isOnChain ? given : null, bankReference: isOnChain ? null : given };
+}
+
+export const depositShape = (row: DepositRow, orderId: bigint, known: Assets): Is<'Deposit'> => ({
+  id: String(row.id),
+  orderId: String(orderId),
+  state: row.state,
+  amount: moneyOf(row.units, row.asset, known),
+  ...referencesOf(row.asset, row.reference, known),
+  reason: row.why === null ? null : publicReason(row.why),
+  late: row.late,
+  cameAt: isoOrNull(row.came_at),
+  seenAt: iso(row.seen_at),
+  confirmedAt: isoOrNull(row.confirmed_at),
+});
+
+type PayoutRow = Awaited<ReturnType<Orders['parts']>>['payouts'][number];
+
+/** What a rail is being asked to send may still be cancelled: it is not told as submitted. */
+export const payoutState = ({ state }: Pick<PayoutRow, 'state'>): Is<'Payout'>['state'] =>
+  state === 'submitting' ? 'created' : state;
+
+export const payoutShape = (row: PayoutRow, orderId: bigint, known: Assets): Is<'Payout'> => ({
+  id: row.id,
+  orderId: String(orderId),
+  attempt: row.attempt,
+  state: payoutState(row),
+  amount: moneyOf(row.paidUnits ?? row.units, row.asset, known),
+  destination: refOf(row) ?? { kind: 'account', id: null, address: null },
+  ...referencesOf(row.asset, row.reference, known),
+  reason: row.why === null ? null : publicReason(row.why),
+  createdAt: iso(row.createdAt),
+  submittedAt: isoOrNull(row.submittedAt),
+  endedAt: isoOrNull(row.endedAt),
+});
+
+export const refundShape = (told: ToldRefund, orderId: bigint, known: Assets): Is<'Refund'> => ({
+  id: told.refundId,
+  orderId: String(orderId),
+  kind: told.kind,
+  state: told.status,
+  amount: { amount: told.amount, asset: told.asset },
+  destination: refOf({
+    address: told.address === '' ? null : told.address,
+    fiatAccountId: told.fiatAccountId === '' ? null : BigInt(told.fiatAccountId),
+  }),
+  ...referencesOf(told.asset, told.reference, known),
+  reason: told.reason,
+  createdAt: told.createdAt,
+  updatedAt: told.updatedAt,
+});

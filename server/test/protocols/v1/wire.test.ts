@@ -1,0 +1,478 @@
+/**
+ * The partner API as a wire: who is let in, what is signed, what happens once, how it fails, and what is kept of it. Over HTTP, in a
+ * sandbox and in a second server that asks for what production asks.
+ */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { outsideFor } from '../../../src/events/index.ts';
+import { openOrders } from '../../../src/orders/index.ts';
+import { bearerToken, createKey, openPartners, setUnsignedWrites } from '../../../src/partners/index.ts';
+import { declare } from '../../../src/protocols/v1/declare.ts';
+import { ENDPOINTS } from '../../../src/protocols/v1/declared/index.ts';
+import { reads } from '../../../src/protocols/v1/handler.ts';
+import { HANDLERS } from '../../../src/protocols/v1/handlers/index.ts';
+import { purgeRequestLog, v1 } from '../../../src/protocols/v1/index.ts';
+import { REASONS } from '../../../src/protocols/v1/reasons.ts';
+import { listOf, Money } from '../../../src/protocols/v1/schemas.ts';
+import { NEWEST } from '../../../src/protocols/v1/version.ts';
+import { createServer } from '../../../src/protocols/whitelabel/index.ts';
+import type { Came, Keys } from '../../support/client.ts';
+import { openStory, type Story } from '../../support/story.ts';
+import { openV1, signed, type V1Client } from '../../support/v1.ts';
+
+let s: Story;
+let keys: Keys;
+let api: V1Client;
+/** The same installation as production would have it. */
+let strict: { baseUrl: string; close(): Promise<void> };
+
+/** There until 2027, for this test alone. */
+const OLD = declare({
+  name: 'old.get',
+  method: 'GET',
+  path: '/old',
+  scope: 'read',
+  says: 'Answers nothing any more.',
+  fields: {},
+  gives: listOf(Money),
+  deprecated: {
+    since: new Date('2026-11-01T00:00:00Z'),
+    sunset: new Date('2027-05-01T00:00:00Z'),
+    instead: 'https://ramp.example/v1/new',
+  },
+});
+
+before(async () => {
+  s = await openStory();
+  const [first] = s.server.sandbox.partners;
+  assert.ok(first);
+  keys = first;
+  api = openV1(s.server.baseUrl, keys);
+  const { db, vault, orders: context } = s.server;
+  const { clock, log } = context;
+  const app = createServer({ log });
+  let baseUrl = '';
+  await app.register(
+    v1({
+      ...{ db, vault, clock, log, context, publicUrl: () => baseUrl, egress: outsideFor('production') },
+      ...{ profile: 'production', coolingOffMs: 86_400_000, networkIds: new Map() },
+      partners: openPartners({ db, vault, clock }),
+      orders: openOrders({ ...context, vault }),
+      beside: [reads(OLD, async () => ({ data: [] }))],
+    }),
+  );
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  strict = { baseUrl, close: () => app.close() };
+});
+after(async () => {
+  await strict?.close();
+  await s?.close();
+});
+
+const QUOTE = { payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' };
+
+/** A key of the first partner's, with scopes of its own. */
+async function keyWith(over: Partial<Parameters<typeof createKey>[2]> = {}): Promise<Keys> {
+  const partnerId = (await api.does('GET', '/key')).partner.id;
+  return await s.read((tx) =>
+    createKey(tx, s.vault, {
+      ...{ partnerId: BigInt(partnerId), label: 'test', scopes: ['read', 'trade'], now: s.clock.now() },
+      ...over,
+    }),
+  );
+}
+
+describe('declarations', () => {
+  test('every endpoint that is declared is served, and none is served that is not declared', () => {
+    const names = (list: readonly { name: string }[]) => list.map(({ name }) => name).toSorted();
+    assert.deepEqual(names(HANDLERS.map(({ declared }) => declared)), names(ENDPOINTS));
+    for (const { kind, declared } of HANDLERS) assert.equal(kind === 'read', declared.method === 'GET', declared.name);
+  });
+});
+
+describe('who is let in', () => {
+  test('a first call is one line: a read with the token', async () => {
+    const answer = await fetch(`${s.server.baseUrl}/v1/key`, {
+      headers: { authorization: `Bearer ${bearerToken(keys.apiKey, keys.apiSecret)}` },
+    });
+    const body = (await answer.json()) as Came;
+    assert.deepEqual([answer.status, body.key, body.environment], [200, keys.apiKey, 'sandbox']);
+  });
+
+  test('no token, another one, the secret itself or a key that is not there is declined in one form', async () => {
+    const right = bearerToken(keys.apiKey, keys.apiSecret);
+    for (const authorization of [
+      '',
+      'Bearer',
+      `Bearer ${right}x`,
+      `Bearer ${right.slice(0, -2)}zz`,
+      `Bearer ${keys.apiKey}.${keys.apiSecret}`,
+      `Bearer nobody.${right.split('.').at(-1)}`,
+      `Basic ${right}`,
+    ]) {
+      const answer = await api.get('/key', { headers: { authorization } });
+      assert.deepEqual([answer.status, answer.body.reason], [401, 'unauthenticated'], authorization);
+    }
+  });
+
+  test('a key does what its scopes say', async () => {
+    const reader = openV1(s.server.baseUrl, await keyWith({ scopes: ['read'] }));
+    assert.equal((await reader.get('/orders')).status, 200);
+    assert.equal((await reader.post('/quotes', QUOTE)).body.reason, 'scope_missing');
+    assert.equal(
+      (await reader.post('/webhook-endpoints', { url: 'http://127.0.0.1:1/' })).body.reason,
+      'scope_missing',
+    );
+  });
+
+  test('a key is used from its networks alone', async () => {
+    const elsewhere = openV1(s.server.baseUrl, await keyWith({ addresses: ['203.0.113.0/24'] }));
+    assert.equal((await elsewhere.get('/orders')).body.reason, 'address_not_allowed');
+  });
+});
+
+describe('signatures', () => {
+  test('production declines a write with a token alone, and takes it signed', async () => {
+    const bearer = openV1(strict.baseUrl, keys);
+    assert.equal((await bearer.get('/markets')).status, 200);
+    assert.equal((await bearer.post('/quotes', QUOTE)).body.reason, 'signature_required');
+    const signer = openV1(strict.baseUrl, keys, { signs: true });
+    assert.equal((await signer.post('/quotes', QUOTE)).status, 201);
+  });
+
+  test('a key that the operator lets write without a signature does', async () => {
+    const own = await keyWith();
+    await s.read((tx) => setUnsignedWrites(tx, own.apiKey, true));
+    const bearer = openV1(strict.baseUrl, own);
+    assert.equal((await bearer.get('/key')).body.writes, 'bearer');
+    assert.equal((await bearer.post('/quotes', QUOTE)).status, 201);
+  });
+
+  test('what is altered, left out, old, ahead, of another key or of another request is declined', async () => {
+    const text = JSON.stringify(QUOTE);
+    const path = '/v1/quotes';
+    const send = async (headers: Record<string, string>, body = text, to = path) => {
+      const answer = await fetch(`${strict.baseUrl}${to}`, { method: 'POST', headers, body });
+      return { status: answer.status, ...((await answer.json()) as Came) };
+    };
+    const plain = () => ({ 'content-type': 'application/json', 'idempotency-key': randomUUID() });
+    const make = (over: Parameters<typeof signed>[2] = {}, headers: Record<string, string> = plain(), of = text) =>
+      signed({ method: 'POST', url: `${strict.baseUrl}${path}`, headers, text: of }, keys, over);
+    assert.equal((await send(await make())).status, 201);
+
+    const other = await keyWith();
+    const digestless = await make();
+    delete digestless['content-digest'];
+    const twice = await make();
+    twice['signature-input'] += ', two=("@method");created=1;keyid="x"';
+    const parameterised = await make();
+    parameterised['signature-input'] = parameterised['signature-input']?.replace('"@method"', '"@method";req') ?? '';
+    const cases: readonly [what: string, headers: Record<string, string>, body?: string, to?: string][] = [
+      ['another body', await make(), text.replace('100', '900')],
+      ['another key in the header', { ...(await make()), 'idempotency-key': randomUUID() }],
+      ['another path', await make(), text, '/v1/orders'],
+      ['without the digest', digestless],
+      ['without covering the digest', await make({ fields: ['@method', '@path', 'idempotency-key'] })],
+      ['without covering the key', await make({ fields: ['@method', '@path', 'content-digest'] })],
+      ['without covering the method', await make({ fields: ['@path', 'content-digest', 'idempotency-key'] })],
+      ['a query that is not covered', await make(), text, `${path}?x=1`],
+      ['too old', await make({ created: new Date(Date.now() - 301_000) })],
+      ['ahead', await make({ created: new Date(Date.now() + 60_000) })],
+      ['another key of the partner', await make({ keyid: other.apiKey })],
+      ['a key that is not there', await make({ keyid: 'nobody' })],
+      ['another algorithm', await make({ alg: 'hmac-sha512' })],
+      ['two signatures', twice],
+      ['a part with a parameter', parameterised],
+      ['a signature of nothing', { ...(await make()), signature: 'sig=::' }],
+      ['no signature beside its input', { ...(await make()), signature: '' }],
+    ];
+    for (const [what, headers, body, to] of cases) {
+      const answer = await send(headers, body, to);
+      assert.deepEqual([answer.status, answer.reason], [401, 'unauthenticated'], `${what}: ${JSON.stringify(answer)}`);
+      // Told what is wrong, and nothing that would help to guess a secret.
+      assert.ok(!JSON.stringify(answer).includes(keys.apiSecret));
+    }
+  });
+
+  test('the same signed request again is answered with what it did, and takes effect once', async () => {
+    const text = JSON.stringify(QUOTE);
+    const headers = await signed(
+      {
+        ...{ method: 'POST', url: `${strict.baseUrl}/v1/quotes`, text },
+        headers: { 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+      },
+      keys,
+    );
+    const ask = async () => {
+      const answer = await fetch(`${strict.baseUrl}/v1/quotes`, { method: 'POST', headers, body: text });
+      return { replayed: answer.headers.get('idempotency-replayed'), body: (await answer.json()) as Came };
+    };
+    const [first, second] = [await ask(), await ask()];
+    assert.deepEqual([first.replayed, second.replayed], [null, 'true']);
+    assert.deepEqual(second.body, first.body);
+  });
+});
+
+describe('idempotency', () => {
+  test('a write without a key, or with one that is no text, is declined', async () => {
+    for (const key of ['', 'a b', 'x'.repeat(256)]) {
+      const answer = await api.post('/quotes', QUOTE, { key });
+      assert.deepEqual([answer.status, answer.body.reason], [400, 'idempotency_key_missing'], key.slice(0, 5));
+    }
+  });
+
+  test('the same key and body are answered alike; another body is a conflict; another endpoint is another key', async () => {
+    const key = randomUUID();
+    const first = await api.post('/quotes', QUOTE, { key });
+    const again = await api.post('/quotes', { ...QUOTE }, { key });
+    assert.equal(first.headers.get('idempotency-replayed'), null);
+    assert.equal(again.headers.get('idempotency-replayed'), 'true');
+    assert.deepEqual(again.body, first.body);
+    assert.equal(
+      (await api.post('/quotes', { ...QUOTE, payAmount: '101' }, { key })).body.reason,
+      'idempotency_conflict',
+    );
+    const other = await api.post(
+      '/customers',
+      { reference: randomUUID(), kind: 'individual', phone: phone() },
+      { key },
+    );
+    assert.equal(other.status, 201);
+  });
+
+  test('a path is part of what was asked: a key for one endpoint does not answer for another', async () => {
+    const key = randomUUID();
+    const admin = openV1(s.server.baseUrl, await keyWith({ scopes: ['admin', 'read'] }));
+    const [one, two] = await Promise.all(
+      ['a', 'b'].map((name) => admin.does('POST', '/webhook-endpoints', { url: `http://127.0.0.1:1999/${name}` })),
+    );
+    assert.equal((await admin.post(`/webhook-endpoints/${one.id}/test`, undefined, { key })).status, 200);
+    assert.equal(
+      (await admin.post(`/webhook-endpoints/${one.id}/test`, undefined, { key })).headers.get('idempotency-replayed'),
+      'true',
+    );
+    assert.equal(
+      (await admin.post(`/webhook-endpoints/${two.id}/test`, undefined, { key })).body.reason,
+      'idempotency_conflict',
+    );
+    for (const { id } of [one, two]) await admin.does('DELETE', `/webhook-endpoints/${id}`);
+  });
+
+  test('of ten at once under one key one takes effect; the others wait or get its answer', async () => {
+    const key = randomUUID();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => api.post('/quotes', QUOTE, { key })));
+    const made = new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id));
+    assert.equal(made.size, 1);
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      assert.equal(answer.body.reason, 'idempotency_in_flight');
+      assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+    }
+  });
+
+  test('a declined request is not kept: corrected, or asked again later, it is looked at anew', async () => {
+    const key = randomUUID();
+    assert.equal(
+      (await api.post('/quotes', { ...QUOTE, payAmount: '0.000001' }, { key })).body.reason,
+      'amount_outside_limits',
+    );
+    assert.equal((await api.post('/quotes', QUOTE, { key })).status, 201);
+  });
+});
+
+describe('problems', () => {
+  test('a field is named with its rule, all of them at once, and what is not declared is refused', async () => {
+    const { body } = await api.post('/quotes', { payAsset: 'USDC!', payAmount: 100, receiveAsset: 'inr', surplus: 1 });
+    assert.deepEqual(Object.keys(body.fields).toSorted(), ['payAmount', 'payAsset', 'surplus']);
+    assert.match(body.detail, /payAmount must be an amount such as/);
+    const { body: lacking } = await api.post('/orders', {});
+    assert.deepEqual(lacking.fields, { quoteId: 'is missing', customerId: 'is missing', destinationId: 'is missing' });
+  });
+
+  test('what is no JSON object, too large or of another type is refused in form', async () => {
+    for (const [body, type, reason] of [
+      ['[]', 'application/json', 'malformed_body'],
+      ['{', 'application/json', 'malformed_body'],
+      ['{"__proto__":{"a":1}}', 'application/json', 'malformed_body'],
+      ['a=1', 'application/x-www-form-urlencoded', 'unsupported_media_type'],
+      [`{"payAmount":"${'1'.repeat(70_000)}"}`, 'application/json', 'body_too_large'],
+    ] as const)
+      assert.equal(
+        (await api.post('/quotes', body, { headers: { 'content-type': type } })).body.reason,
+        reason,
+        body.slice(0, 20),
+      );
+  });
+
+  test('paths and methods that are not there, and the older wire keeps its own', async () => {
+    assert.equal((await api.get('/nothing')).body.reason, 'unknown_path');
+    assert.equal((await api.get('/orders/1/nothing')).body.reason, 'unknown_path');
+    const other = await api.send('PUT', '/orders', {});
+    assert.deepEqual([other.body.reason, other.headers.get('allow')], ['method_not_allowed', 'POST, GET, HEAD']);
+    // Signed as ever, and answered in its own envelope.
+    const { body } = await s.partner.get('/v1/webhooks');
+    assert.deepEqual([body.status, body.code], [1, 200]);
+    const unsigned = (await (await fetch(`${s.server.baseUrl}/v1/events`)).json()) as Came;
+    assert.deepEqual([unsigned.status, unsigned.code], [0, 401]);
+  });
+
+  test('every reason has a page, which needs no key', async () => {
+    for (const reason of Object.keys(REASONS)) {
+      const answer = await fetch(`${s.server.baseUrl}/v1/problems/${reason}`);
+      assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
+      assert.ok((await answer.text()).includes(reason));
+    }
+    assert.equal((await fetch(`${s.server.baseUrl}/v1/problems/constructor`)).status, 404);
+  });
+});
+
+describe('headers', () => {
+  test('the sandbox shows the limit of production and does not enforce it; production does', async () => {
+    const own = await keyWith();
+    await s.read((tx) =>
+      tx.run(
+        'update partners set requests_per_minute = 3 where id = (select partner_id from api_keys where key = $1)',
+        [own.apiKey],
+      ),
+    );
+    try {
+      const [free, bound] = [openV1(s.server.baseUrl, own), openV1(strict.baseUrl, own)];
+      await s.until('the limit is known', async () => (await free.get('/key')).headers.get('ratelimit-limit') === '3');
+      for (let n = 0; n < 5; n += 1) {
+        const { status, headers } = await free.get('/markets');
+        assert.equal(status, 200);
+        assert.match(headers.get('ratelimit-remaining') ?? '', /^[0-2]$/);
+      }
+      const refused = await s.until('production declines', async () => {
+        const answer = await bound.get('/markets');
+        return answer.status === 429 && answer;
+      });
+      assert.equal(refused.body.reason, 'too_many_requests');
+      assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+    } finally {
+      await s.read((tx) => tx.run('update partners set requests_per_minute = 6000'));
+      await s.until(
+        'the limit is as it was',
+        async () => (await api.get('/key')).headers.get('ratelimit-limit') === '6000',
+      );
+    }
+  });
+
+  test('a version is pinned to a key at its first request; another may be named; one that is not there is declined', async () => {
+    const own = await keyWith();
+    const client = openV1(s.server.baseUrl, own);
+    assert.equal((await client.get('/key')).headers.get('cloverleaf-version'), NEWEST);
+    const row = await s.read((tx) =>
+      tx.row<{ v: string }>('select api_version as v from api_keys where key = $1', [own.apiKey]),
+    );
+    assert.equal(row?.v, NEWEST);
+    assert.equal((await client.get('/key', { headers: { 'cloverleaf-version': NEWEST } })).status, 200);
+    const answer = await client.get('/key', { headers: { 'cloverleaf-version': '2020-01-01' } });
+    assert.deepEqual([answer.status, answer.body.reason, answer.body.supported], [400, 'unknown_version', [NEWEST]]);
+  });
+
+  test('an endpoint that ends says since when and when, and what stands for it', async () => {
+    const client = openV1(strict.baseUrl, keys);
+    const { status, headers } = await client.get('/old', { isUndeclared: true });
+    assert.equal(status, 200);
+    assert.equal(headers.get('deprecation'), `@${Date.parse('2026-11-01T00:00:00Z') / 1_000}`);
+    assert.equal(headers.get('sunset'), 'Sat, 01 May 2027 00:00:00 GMT');
+    assert.equal(headers.get('link'), '<https://ramp.example/v1/new>; rel="successor-version"');
+    assert.equal((await client.get('/markets')).headers.get('deprecation'), null);
+  });
+
+  test('the id of a request is answered, and the caller’s own is echoed', async () => {
+    const own = randomUUID();
+    const { headers } = await api.get('/key', { headers: { 'x-client-request-id': own } });
+    assert.equal(headers.get('x-client-request-id'), own);
+    assert.notEqual(headers.get('x-request-id'), own);
+    assert.equal(
+      (await api.get('/key', { headers: { 'x-client-request-id': 'a b' } })).headers.get('x-client-request-id'),
+      null,
+    );
+  });
+});
+
+let phones = 0;
+const phone = (): string =>
+  `+91-8${String(process.pid % 1_000).padStart(3, '0')}${String((phones += 1)).padStart(6, '0')}`;
+
+describe('the request log', () => {
+  const found = (id: string): Promise<Came> =>
+    s.until(`request ${id} is in the log`, async () => {
+      const { status, body } = await api.get(`/request-log/${id}`);
+      return status === 200 && body;
+    });
+
+  test('tells what was asked, what was answered and why, by our id or the caller’s', async () => {
+    const own = randomUUID();
+    const declined = await api.post(
+      '/quotes',
+      { ...QUOTE, payAmount: '0.000001' },
+      { headers: { 'x-client-request-id': own } },
+    );
+    const line = await found(declined.headers.get('x-request-id') ?? '');
+    assert.deepEqual(
+      [line.operation, line.method, line.path, line.status, line.reason],
+      ['quotes.create', 'POST', '/v1/quotes', 422, 'amount_outside_limits'],
+    );
+    assert.deepEqual(line.request, { ...QUOTE, payAmount: '0.000001' });
+    assert.equal(line.reply.reason, 'amount_outside_limits');
+    assert.deepEqual(await found(own), line);
+    const { data } = await api.does('GET', '/request-log?operation=quotes.create&status=422&limit=1');
+    assert.equal(data[0].operation, 'quotes.create');
+  });
+
+  test('is read page by page, newest first', async () => {
+    const marked = await api.get('/markets');
+    await found(marked.headers.get('x-request-id') ?? '');
+    const seen: string[] = [];
+    let cursor = '';
+    for (let pages = 0; pages < 3; pages += 1) {
+      const { data, nextCursor } = await api.does('GET', `/request-log?limit=2${cursor}`);
+      seen.push(...data.map(({ id }: { id: string }) => id));
+      cursor = `&cursor=${nextCursor}`;
+    }
+    assert.equal(new Set(seen).size, 6);
+  });
+
+  test('has nothing personal and no secret, whatever field it was typed into', async () => {
+    const [name, number, mail] = [`Ada Lovelace ${randomUUID()}`, phone(), `ada.${randomUUID()}@example.org`];
+    const made = await api.post('/customers', { reference: name, kind: 'individual', phone: number, email: mail });
+    // A number and a name where an amount belongs: refused, and not kept.
+    const astray = await api.post('/quotes', { payAsset: name, payAmount: number, receiveAsset: mail });
+    const hook = await openV1(s.server.baseUrl, await keyWith({ scopes: ['admin', 'read'] })).post(
+      '/webhook-endpoints',
+      {
+        url: `http://127.0.0.1:1999/${randomUUID()}`,
+      },
+    );
+    const link = await api.post(`/customers/${made.body.id}/verification-link`);
+    for (const answer of [made, astray, hook, link]) await found(answer.headers.get('x-request-id') ?? '');
+    const rows = await s.read((tx) => tx.rows<{ all: string }>('select request_log::text as all from request_log'));
+    const all = rows.map((row) => row.all).join('\n');
+    for (const secret of [name, number, number.slice(3), mail, hook.body.secret, link.body.url])
+      assert.ok(!all.includes(secret), `${secret} is in the log`);
+  });
+
+  test('is the partner’s own: another one finds nothing there', async () => {
+    const answer = await api.get('/markets');
+    const id = answer.headers.get('x-request-id') ?? '';
+    await found(id);
+    const [, otherKeys] = s.server.sandbox.partners;
+    assert.ok(otherKeys);
+    const other = openV1(s.server.baseUrl, otherKeys);
+    assert.equal((await other.get(`/request-log/${id}`)).body.reason, 'unknown_request');
+    const { data } = await other.does('GET', '/request-log?limit=100');
+    assert.ok(data.every(({ key }: { key: string }) => key === otherKeys.apiKey));
+  });
+
+  test('forgets after thirty days', async () => {
+    const answer = await api.get('/chains');
+    await found(answer.headers.get('x-request-id') ?? '');
+    assert.equal(await purgeRequestLog(s.server.db, new Date(s.clock.now().getTime() + 29 * 86_400_000)), 0);
+    assert.ok((await purgeRequestLog(s.server.db, new Date(s.clock.now().getTime() + 31 * 86_400_000))) > 0);
+  });
+});
