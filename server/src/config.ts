@@ -52,6 +52,7 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => 
   ),
   masterKey: secret('MASTER_KEY', '64 hex digits; all sealing keys derive from it. The sandbox makes one in DATA_DIR'),
   logLevel: oneOf('LOG_LEVEL', 'least severe log line written', ['silent', 'error', 'warn', 'info', 'debug'], 'warn'),
+  docs: oneOf('DOCS', '1 serves the docs for partners at /docs; 0 leaves them out', ['0', '1'], '1'),
   logRequests: oneOf('LOG_REQUESTS', '1 writes a line per request (costs a third of the throughput)', ['0', '1'], '0'),
   chainsFile: text('CHAINS_FILE', 'production: JSON file of chains, nodes, wallets and tokens', undefined),
   localChains: someNumbers(

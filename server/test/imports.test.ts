@@ -25,6 +25,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   quotes: ['partners', 'compliance'],
   rails: [],
   verifiers: [],
+  site: [],
   signer: ['rails'],
   orders: ['quotes', 'customers', 'compliance', 'partners', 'ledger', 'events', 'rails'],
   treasury: ['orders', 'partners', 'ledger', 'rails', 'compliance'],

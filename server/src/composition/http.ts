@@ -2,6 +2,7 @@
  * HTTP: every protocol on one server, and the metrics on a port of their own.
  */
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { defined } from '../base/defined.ts';
 import type { Environment } from '../environment.ts';
@@ -20,11 +21,14 @@ import { enqueueUnsubmitted } from '../rails/payouts.ts';
 import { openCorrections } from '../reconcile/index.ts';
 import * as registry from '../registry.ts';
 import type { SandboxFile } from '../sandbox/seed.ts';
+import { site } from '../site/index.ts';
 import { openMovements, sweepUndone } from '../treasury/index.ts';
 import type { Verifier } from '../verifiers/verifier.ts';
 import type { Ground } from './ground.ts';
 import type { RailParts } from './rails.ts';
 import type { Readiness } from './readiness.ts';
+
+const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url));
 
 interface Served {
   world: Environment;
@@ -57,6 +61,7 @@ export async function serve(
   await app.register(opsRoutes(readiness.checks));
   await mountForCustomers(app, ground, parts, { ...served, publicUrl });
   await mountForOperators(app, ground, parts, world, publicUrl);
+  if (config.docs === '1') await app.register(site({ docs: DOCS, publicUrl }));
   const welcome = world.welcome?.(() => ({ sandbox: served.sandbox(), baseUrl, metricsUrl }));
   if (welcome !== undefined) await app.register(welcome);
   await app.listen({ port: config.port, host: config.host });

@@ -36,11 +36,11 @@ const KEYS_AT_ONCE = 8;
 const LEASE_S = 15;
 /** Notifications start a round at once; this is for what falls due, and for one that was lost. */
 const POLL_MS = 1_000;
-const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 };
+export const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 };
 /** This many consecutive failures are the endpoint's fault and not one event's. */
 const FAILING_AFTER = 5;
 const LONGEST_ENDPOINT_PAUSE_MS = 900_000;
-const GIVE_UP_AFTER_MS = 3 * 24 * 3_600_000;
+export const GIVE_UP_AFTER_MS = 3 * 24 * 3_600_000;
 const PURGE_EVERY_MS = 600_000;
 
 export interface DispatcherDeps {

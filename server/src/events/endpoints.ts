@@ -74,8 +74,8 @@ export interface EndpointRow {
 }
 
 /** Per partner: enough for every system it has, and a bound on the cost of one event. */
-const MOST = 16;
-const OVERLAP_MS = 24 * 3_600_000;
+export const MOST = 16;
+export const OVERLAP_MS = 24 * 3_600_000;
 
 const COLUMNS = `id, partner_id, url, format, filter, payload_form, secret, old_secret, old_until, api_key, made_by_key, is_wire, enabled,
   failures, paused_until, failing_since, switched_off_at, held_at, created_at, updated_at, removed_at`;
@@ -336,7 +336,7 @@ export async function testEndpoint(tx: Tx, endpoint: Endpoint, now: Date): Promi
 /**
  * How long every attempt must have failed before an endpoint is switched off: two days after the first event was given up.
  */
-const SWITCH_OFF_AFTER_MS = 5 * 24 * 3_600_000;
+export const SWITCH_OFF_AFTER_MS = 5 * 24 * 3_600_000;
 
 /**
  * Switches off an endpoint that has accepted nothing for five days, and tells the partner's other endpoints. Its waiting

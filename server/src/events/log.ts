@@ -31,7 +31,7 @@ export interface Attempt {
   answer: string;
 }
 
-const KEPT_MS = 30 * 24 * 3_600_000;
+export const KEPT_MS = 30 * 24 * 3_600_000;
 const PURGE_ROWS = 5_000;
 /** Larger replays are requested in parts. */
 const MOST_REPLAYED = 1_000;

@@ -19,7 +19,7 @@ export interface Whereabouts {
 
 const OVER = 'nothing: it is over';
 
-const HOLDER: Record<OrderState, Whereabouts> = {
+export const HOLDER: Record<OrderState, Whereabouts> = {
   created: { heldBy: 'the customer', next: 'the customer pays before the deadline, or the order expires' },
   deposit_seen: { heldBy: 'under way to us', next: 'the rail confirms the deposit' },
   deposit_confirmed: { heldBy: 'us, for the customer (the deposit)', next: 'screening' },

@@ -7,7 +7,7 @@
 import { SIGNING_HEADERS } from './auth.ts';
 
 const ALLOWED = [...SIGNING_HEADERS, 'content-type', 'timestamp', 'app-id', 'Idempotency-Key'].join(', ');
-const EXPOSED = [
+export const EXPOSED = [
   'Quote-Id',
   'Quote-Expires-At',
   'X-Total-Count',
@@ -16,7 +16,7 @@ const EXPOSED = [
   'RateLimit-Limit',
   'RateLimit-Remaining',
   'RateLimit-Reset',
-].join(', ');
+];
 
 export const preflightHeaders = (origin: string): Record<string, string> => ({
   'access-control-allow-origin': origin,
@@ -28,7 +28,7 @@ export const preflightHeaders = (origin: string): Record<string, string> => ({
 
 export const allowedOrigin = (origin: string): Record<string, string> => ({
   'access-control-allow-origin': origin,
-  'access-control-expose-headers': EXPOSED,
+  'access-control-expose-headers': EXPOSED.join(', '),
 });
 
 export const originAllowed = (origin: string, allowed: readonly string[]): boolean =>

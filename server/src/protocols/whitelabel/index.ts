@@ -46,7 +46,7 @@ export { whitelabelFormat } from './webhooks.ts';
 
 /** These paths and all below them belong to this API, including unknown ones. */
 const PREFIXES = ['/onramp', '/onramp-bank', '/v1/events', '/v1/webhooks', '/sandbox'];
-const MAX_BODY_BYTES = 64 * 1024;
+export const MAX_BODY_BYTES = 64 * 1024;
 
 const served = (route: Route, deps: WhitelabelDeps): boolean =>
   (!route.sandbox || deps.sandbox !== undefined) &&

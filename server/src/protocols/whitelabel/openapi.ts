@@ -68,6 +68,12 @@ export function reasonsOf(route: Route): Reason[] {
   return [...new Set(all)].toSorted((a, b) => statusOf(a) - statusOf(b));
 }
 
+/** Of every endpoint, by their HTTP status. */
+const allReasons = (): Reason[] =>
+  [...new Set(GROUPS.flatMap(({ routes }) => routes.flatMap(reasonsOf)))].toSorted(
+    (a, b) => statusOf(a) - statusOf(b) || a.localeCompare(b),
+  );
+
 const operationId = ({ method, paths }: Route): string => {
   const words = (paths[0] ?? '').replace(/^\/onramp\/api\/v[0-9]\/(whiteLabel\/)?/, '').split(/[^A-Za-z0-9]+/);
   return [method.toLowerCase(), ...words.filter((word) => word !== '')]
@@ -238,6 +244,9 @@ export function openapi(version: string): Json {
     },
     servers: [{ url: 'http://127.0.0.1:8080', description: 'A sandbox on this machine' }],
     webhooks: webhooks(named),
+    'x-reasons': Object.fromEntries(
+      allReasons().map((reason) => [reason, { status: statusOf(reason), ...adviceOf(reason) }]),
+    ),
     tags: GROUPS.map(({ name, says }) => ({ name, description: says })),
     paths,
     components: {
@@ -331,8 +340,7 @@ export function referencePage(): string {
   }
   lines.push(...statusTables());
   lines.push('## Reasons', '', '| Code | Reason | Meaning | What to do |', '|---|---|---|---|');
-  const all = new Set(GROUPS.flatMap(({ routes }) => routes.flatMap(reasonsOf)));
-  for (const reason of [...all].toSorted((a, b) => statusOf(a) - statusOf(b) || a.localeCompare(b))) {
+  for (const reason of allReasons()) {
     const advice = adviceOf(reason);
     lines.push(`| ${statusOf(reason)} | \`${reason}\` | ${cell(advice?.means ?? '')} | ${cell(advice?.todo ?? '')} |`);
   }

@@ -15,10 +15,10 @@ import type { Log } from '../../base/log.ts';
 import type { Reply } from '../protocol.ts';
 import { failure } from './errors.ts';
 
-const MAX_HEADER_BYTES = 128 * 1024;
+export const MAX_HEADER_BYTES = 128 * 1024;
 /** A hosted page's token contains a return URL. */
 const MAX_PARAM_CHARS = 4_096;
-const REQUEST_TIMEOUT_MS = 30_000;
+export const REQUEST_TIMEOUT_MS = 30_000;
 /** Less than Docker's ten seconds, after which it kills. */
 const LAST_ANSWERS_MS = 5_000;
 

@@ -1,0 +1,299 @@
+/**
+ * The library: which pages there are, in which order, and what is on each. Pages that people wrote are Markdown files of docs/
+ * (most in docs/site/); the reference is made from the OpenAPI descriptions. A page is rendered when it is first asked for,
+ * and kept.
+ *
+ * Links between Markdown files are those that work where the files lie; here they lead to the page of that file. A file that
+ * is no page of this site (the source, the operator's handbook) is named and not linked.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { LANGUAGES } from './examples.ts';
+import { escape } from './html.ts';
+import { plain, type Rendered, renderMarkdown } from './markdown.ts';
+import { type Endpoint, type Interface, readInterface } from './openapi.ts';
+import { endpointPage, interfacePage, nameOf, type ReasonEverywhere, reasonPage, reasonsPage } from './reference.ts';
+
+export const ROOT = '/docs';
+
+export interface Page {
+  /** Below the root, without a slash in front; empty for the first page. */
+  readonly path: string;
+  readonly title: string;
+  /** As in the list of pages: without backquotes. */
+  readonly summary: string;
+  readonly section: string;
+  /** Not in the list of pages: an endpoint or a reason, found by its interface's page, by search and by links. */
+  readonly isListed: boolean;
+  /** The page under which it is listed. */
+  readonly parent: string;
+  /** Where its Markdown lies, for the links in it; undefined where it is made. */
+  readonly file?: string;
+  readonly markdown: string;
+}
+
+interface Section {
+  readonly title: string;
+  readonly pages: readonly Page[];
+}
+
+export interface Library {
+  readonly version: string;
+  readonly sections: readonly Section[];
+  readonly pages: ReadonlyMap<string, Page>;
+  readonly interfaces: readonly { readonly api: Interface; readonly root: string; readonly title: string }[];
+  /** Files to fetch as they are, by path below the root. */
+  readonly files: ReadonlyMap<string, string>;
+  render(page: Page): Rendered;
+  /** Of a list: the one before and the one after. */
+  neighbours(page: Page): { before: Page | undefined; after: Page | undefined };
+}
+
+/** Path of the page and file below docs/. Reference pages without a file are made below. */
+const CONTENTS: readonly { title: string; pages: readonly (readonly [path: string, file: string])[] }[] = [
+  {
+    title: 'Begin',
+    pages: [
+      ['', 'site/index.md'],
+      ['start', 'site/start.md'],
+      ['signing', 'site/signing.md'],
+    ],
+  },
+  {
+    title: 'How money moves',
+    pages: [
+      ['selling', 'site/selling.md'],
+      ['buying', 'site/buying.md'],
+      ['customers', 'site/customers.md'],
+      ['webhooks', 'webhooks.md'],
+      ['checkout-links', 'checkout-links.md'],
+    ],
+  },
+  {
+    title: 'Ten situations',
+    pages: [
+      ['situations', 'site/situations/README.md'],
+      ['situations/duplicate-webhook', 'site/situations/duplicate-webhook.md'],
+      ['situations/late-webhook', 'site/situations/late-webhook.md'],
+      ['situations/out-of-order-webhook', 'site/situations/out-of-order-webhook.md'],
+      ['situations/wrong-signature', 'site/situations/wrong-signature.md'],
+      ['situations/underpayment', 'site/situations/underpayment.md'],
+      ['situations/requote', 'site/situations/requote.md'],
+      ['situations/bounced-payout', 'site/situations/bounced-payout.md'],
+      ['situations/refund', 'site/situations/refund.md'],
+      ['situations/expired-quote', 'site/situations/expired-quote.md'],
+      ['situations/unavailable', 'site/situations/unavailable.md'],
+    ],
+  },
+  {
+    title: 'Before production',
+    pages: [
+      ['sandbox', 'sandbox.md'],
+      ['moving', 'site/moving.md'],
+      ['going-live', 'site/going-live.md'],
+      ['versioning', 'site/versioning.md'],
+    ],
+  },
+  {
+    title: 'Look up',
+    pages: [
+      ['v1', ''],
+      ['api', ''],
+      ['statuses', 'site/statuses.md'],
+      ['verification', 'site/verification.md'],
+      ['errors', ''],
+      ['headers', 'site/headers.md'],
+      ['webhook-types', 'site/webhook-types.md'],
+      ['magic-values', 'site/magic-values.md'],
+      ['limits', 'site/limits.md'],
+      ['files', 'site/files.md'],
+    ],
+  },
+];
+
+const INTERFACES = [
+  {
+    root: 'v1',
+    file: 'openapi-v1.json',
+    title: 'API reference',
+    intro: 'The native interface, `/v1`. The same as OpenAPI 3.1: [openapi-v1.json](/docs/openapi-v1.json).',
+  },
+  {
+    root: 'api',
+    file: 'openapi.json',
+    title: 'White-label reference',
+    intro:
+      'The interface that programs written for the public white-label services speak. Made from the declarations of the endpoints; the same as OpenAPI 3.1: [openapi.json](/docs/openapi.json). A field that is not listed is ignored; the sandbox names it in the header `x-ignored-fields`. [Signing requests](/docs/signing) says how a request is signed, [errors](/docs/errors) what a declined one means.',
+  },
+] as const;
+
+const titleOf = (markdown: string): string => plain(/^# (.+)$/m.exec(markdown)?.[1] ?? '');
+
+/** The first paragraph, as far as a list or a search result needs it. */
+function summaryOf(markdown: string): string {
+  const paragraph = markdown
+    .split(/\n\s*\n/)
+    .map((one) => one.trim())
+    .find((one) => one !== '' && !/^(?:#|<!--|\||```|- |[0-9]+\.)/.test(one));
+  const text = plain((paragraph ?? '').replaceAll(/\s+/g, ' '));
+  return text.length <= 180 ? text : `${text.slice(0, 177).replace(/\s+\S*$/, '')} …`;
+}
+
+/**
+ * @param docs the folder docs/
+ * @throws Error where a page or description is missing or cannot be read
+ */
+export function openLibrary(docs: string): Library {
+  const interfaces = INTERFACES.filter(({ file }) => existsSync(join(docs, file))).map(
+    ({ file, root, title, intro }) => {
+      const api = readInterface(join(docs, file));
+      return {
+        api,
+        root: `${ROOT}/${root}`,
+        title,
+        file,
+        markdown: interfacePage(title, intro, `${ROOT}/${root}`, api),
+      };
+    },
+  );
+  const errors = `${ROOT}/errors`;
+  const reasons = reasonsOf(interfaces);
+  const made: Readonly<Record<string, string>> = {
+    ...Object.fromEntries(interfaces.map(({ root, markdown }) => [root.slice(ROOT.length + 1), markdown])),
+    errors: reasonsPage(reasons, errors),
+  };
+
+  const pages = new Map<string, Page>();
+  const add = (page: Omit<Page, 'title' | 'summary'>): Page => {
+    const whole = { ...page, title: titleOf(page.markdown), summary: summaryOf(page.markdown) };
+    pages.set(page.path, whole);
+    return whole;
+  };
+  const sections = CONTENTS.map(({ title: section, pages: list }) => ({
+    title: section,
+    pages: list.flatMap(([path, file]) => {
+      const markdown = file === '' ? made[path] : withSnippets(readFileSync(join(docs, file), 'utf8'), docs);
+      if (markdown === undefined) return [];
+      return [
+        add({
+          path,
+          section,
+          markdown,
+          isListed: true,
+          parent: path,
+          ...(file === '' ? {} : { file: join(docs, file) }),
+        }),
+      ];
+    }),
+  }));
+  for (const { api, root, title: section } of interfaces)
+    for (const endpoint of api.endpoints)
+      add({
+        ...{ path: `${root.slice(ROOT.length + 1)}/${endpoint.slug}`, section, isListed: false },
+        ...{ parent: root.slice(ROOT.length + 1), markdown: endpointPage(endpoint, api, errors) },
+      });
+  for (const reason of reasons)
+    add({
+      ...{ path: `errors/${reason.code}`, section: 'Errors', isListed: false, parent: 'errors' },
+      markdown: reasonPage(reason),
+    });
+
+  const byFile = new Map([...pages.values()].flatMap(({ file, path }) => (file === undefined ? [] : [[file, path]])));
+  const named = namedIn(interfaces, reasons);
+  const rendered = new Map<string, Rendered>();
+  const listed = sections.flatMap((section) => section.pages);
+  return {
+    version: interfaces[0]?.api.version ?? '',
+    sections,
+    pages,
+    interfaces,
+    files: new Map(interfaces.map(({ file }) => [file, join(docs, file)])),
+    render(page) {
+      const known = rendered.get(page.path);
+      if (known !== undefined) return known;
+      const one = renderMarkdown(page.markdown, {
+        resolve: (href) => resolveLink(href, page, byFile, docs),
+        code: (text) => {
+          const to = named.get(text);
+          return to === undefined || to === `${ROOT}/${page.path}`
+            ? undefined
+            : `<a class="named" href="${to}"><code>${escape(text)}</code></a>`;
+        },
+      });
+      rendered.set(page.path, one);
+      return one;
+    },
+    neighbours(page) {
+      const at = listed.indexOf(page);
+      return at < 0 ? { before: undefined, after: undefined } : { before: listed[at - 1], after: listed[at + 1] };
+    },
+  };
+}
+
+function reasonsOf(interfaces: readonly { api: Interface; root: string; title: string }[]): ReasonEverywhere[] {
+  const codes = new Map(interfaces.flatMap(({ api }) => api.reasons.map((reason) => [reason.code, reason] as const)));
+  const used = (code: string) =>
+    interfaces
+      .map(({ api, root, title }) => ({
+        ...{ root, title },
+        endpoints: api.endpoints.filter(({ reasons }) => reasons.some(({ reason }) => reason === code)),
+      }))
+      .filter(({ endpoints }) => endpoints.length > 0);
+  return [...codes.values()]
+    .map((reason) => ({ ...reason, used: used(reason.code) }))
+    .toSorted((a, b) => a.status - b.status || a.code.localeCompare(b.code));
+}
+
+/** What inline code names and has a page: an endpoint by its method and path, a reason. A path alone, where it is one endpoint's. */
+function namedIn(
+  interfaces: readonly { api: Interface; root: string }[],
+  reasons: readonly { code: string }[],
+): Map<string, string> {
+  const named = new Map<string, string>();
+  const twice = new Set<string>();
+  const put = (name: string, to: string): void => {
+    if (named.has(name)) twice.add(name);
+    named.set(name, to);
+  };
+  for (const { api, root } of interfaces)
+    for (const endpoint of api.endpoints) {
+      for (const name of namesOf(endpoint)) put(name, `${root}/${endpoint.slug}`);
+    }
+  for (const name of twice) named.delete(name);
+  for (const { code } of reasons) if (code.includes('_')) named.set(code, `${ROOT}/errors/${code}`);
+  return named;
+}
+
+const namesOf = (endpoint: Endpoint): Set<string> => {
+  const { method, path, short } = endpoint;
+  const last = short.split('/').at(-1) ?? '';
+  // `setWebhookUrl`: a word that is nothing else. `quote` and `transaction` are common words.
+  const own = /[a-z][A-Z]/.test(last) ? [last] : [];
+  return new Set([path, nameOf(endpoint), `${method} ${path}`, ...(short.includes('/') ? [short] : []), ...own]);
+};
+
+/** @returns undefined for a file that is no page here */
+function resolveLink(href: string, page: Page, byFile: ReadonlyMap<string, string>, docs: string): string | undefined {
+  if (/^(?:https?:|mailto:|#|\/)/.test(href)) return href;
+  const [target = '', hash] = href.split('#', 2);
+  const file = resolve(dirname(page.file ?? join(docs, 'site', 'x.md')), target);
+  const path = byFile.get(file);
+  const end = hash === undefined ? '' : `#${hash}`;
+  if (path !== undefined) return `${ROOT}${path === '' ? '' : `/${path}`}${end}`;
+  const below = relative(docs, file);
+  if (below === 'api.md') return `${ROOT}/api`;
+  return /^openapi[a-z0-9-]*\.json$/.test(below) ? `${ROOT}/${below}` : undefined;
+}
+
+/** `<!-- snippets: sell -->` becomes the files docs/site/snippets/sell.*, as code blocks of their languages. */
+function withSnippets(markdown: string, docs: string): string {
+  const folder = join(docs, 'site', 'snippets');
+  return markdown.replaceAll(/^<!-- snippets: ([a-z-]+) -->$/gm, (_all, name: string) => {
+    const files = readdirSync(folder).filter((file) => file.toLowerCase().startsWith(`${name}.`));
+    return LANGUAGES.flatMap(({ title, ending }) => {
+      const file = files.find((one) => one.endsWith(`.${ending}`));
+      if (file === undefined) return [];
+      return [`\`\`\`${ending} title="${title}"\n${readFileSync(join(folder, file), 'utf8').trimEnd()}\n\`\`\``];
+    }).join('\n\n');
+  });
+}

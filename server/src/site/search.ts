@@ -1,0 +1,120 @@
+/**
+ * Search: the sections of every page, in an index in memory, built at the first question. The server searches, so that a
+ * reader without a script finds too, and no index has to be sent.
+ *
+ * A question is bounded, because fuzzy matching costs more the longer it is.
+ */
+import MiniSearch from 'minisearch';
+import { type Library, type Page, ROOT } from './library.ts';
+import { anchorOf, plain } from './markdown.ts';
+
+export interface Found {
+  readonly title: string;
+  /** The heading of the section, where it is not the page's own. */
+  readonly section: string;
+  readonly excerpt: string;
+  readonly url: string;
+}
+
+interface Entry {
+  id: number;
+  title: string;
+  section: string;
+  text: string;
+  url: string;
+  isListed: boolean;
+}
+
+const MOST_WORDS = 8;
+export const MOST_CHARS = 100;
+const EXCERPT_CHARS = 160;
+
+/** Words of a path or name too: `offramp/quote`, `price_moved`, `setWebhookUrl`. */
+const words = (text: string): string[] =>
+  text
+    .split(/[^\p{L}\p{N}_-]+/u)
+    .flatMap((word) => [word, ...word.split(/[_-]+|(?<=[a-z0-9])(?=[A-Z])/)])
+    .filter((word, at, all) => word !== '' && all.indexOf(word) === at);
+
+export function openSearch(library: Library): (question: string, most: number) => Found[] {
+  let index: MiniSearch<Entry> | undefined;
+  const entries: Entry[] = [];
+  const opened = (): MiniSearch<Entry> => {
+    if (index !== undefined) return index;
+    index = new MiniSearch<Entry>({
+      fields: ['title', 'section', 'text'],
+      tokenize: words,
+      searchOptions: {
+        boost: { title: 5, section: 3 },
+        prefix: (word) => word.length > 2,
+        fuzzy: (word) => (word.length > 4 ? 0.2 : false),
+        combineWith: 'AND',
+      },
+    });
+    for (const page of library.pages.values())
+      for (const part of partsOf(page)) entries.push({ id: entries.length, isListed: page.isListed, ...part });
+    index.addAll(entries);
+    return index;
+  };
+  return (question, most) => {
+    const asked = words(question.slice(0, MOST_CHARS)).slice(0, MOST_WORDS);
+    if (asked.length === 0) return [];
+    const search = opened();
+    const boost = { boostDocument: (id: number) => (entries[id]?.isListed === true ? 1.5 : 1) };
+    const strict = search.search(asked.join(' '), boost);
+    const hits = strict.length > 0 ? strict : search.search(asked.join(' '), { ...boost, combineWith: 'OR' });
+    return hits.slice(0, most).flatMap(({ id, terms }) => {
+      const entry = entries[id as number];
+      return entry === undefined
+        ? []
+        : [{ title: entry.title, section: entry.section, url: entry.url, excerpt: excerptOf(entry.text, terms) }];
+    });
+  };
+}
+
+/** A page as its sections: what stands before the first heading belongs to the page. */
+function partsOf(page: Page): { title: string; section: string; text: string; url: string }[] {
+  const url = `${ROOT}${page.path === '' ? '' : `/${page.path}`}`;
+  const seen = new Map<string, number>();
+  // A comment in a program is no heading.
+  const text = page.markdown.replaceAll(/^```[^]*?^```/gm, (block) => block.replaceAll(/^#/gm, ' #'));
+  return text.split(/^(?=#{1,3} )/m).flatMap((part) => {
+    const [, marks = '', heading = ''] = /^(#{1,3}) (.+)/.exec(part) ?? [];
+    if (part.trim() === '') return [];
+    const inside = textOf(part.replace(/^#{1,3} .+/, ''));
+    const section = plain(heading);
+    const base = anchorOf(section);
+    const count = seen.get(base) ?? 0;
+    seen.set(base, count + 1);
+    const isTop = marks.length <= 1;
+    return [
+      {
+        title: page.title,
+        section: isTop ? '' : section,
+        text: inside,
+        url: isTop ? url : `${url}#${base}${count === 0 ? '' : `-${count}`}`,
+      },
+    ];
+  });
+}
+
+const textOf = (markdown: string): string =>
+  plain(
+    markdown
+      .replaceAll(/<!--[^]*?-->/g, ' ')
+      .replaceAll(/^```.*$/gm, ' ')
+      .replaceAll(/^\|[-|: ]+\|$/gm, ' ')
+      .replaceAll('|', ' '),
+  )
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+
+/** The text around the first word that was found. */
+function excerptOf(text: string, terms: readonly string[]): string {
+  const lower = text.toLowerCase();
+  const places = terms.map((term) => lower.indexOf(term.toLowerCase())).filter((at) => at >= 0);
+  const at = Math.max(0, Math.min(...(places.length === 0 ? [0] : places)) - EXCERPT_CHARS / 3);
+  const begin = at === 0 ? 0 : text.indexOf(' ', at) + 1;
+  const cut = text.slice(begin, begin + EXCERPT_CHARS).replace(/\s+\S*$/, '');
+  return `${begin === 0 ? '' : '… '}${cut}${begin + cut.length < text.length ? ' …' : ''}`;
+}

@@ -1,0 +1,306 @@
+/**
+ * The docs as they are served: every page answers, every link leads somewhere, nothing comes from another host, and search
+ * finds what people look for. In a real browser: wide and narrow, light and dark, with nothing that axe finds.
+ */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import vm from 'node:vm';
+import axe, { type AxeResults } from 'axe-core';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Browser } from 'playwright-core';
+import { site } from '../../src/site/index.ts';
+import { openLibrary } from '../../src/site/library.ts';
+import { SIGNING_SCRIPT } from '../../src/site/programs.ts';
+import { noChromium, startChromium } from '../support/chromium.ts';
+import { hmac } from '../support/client.ts';
+
+const docs = join(import.meta.dirname, '../../../docs/');
+const library = openLibrary(docs);
+let app: FastifyInstance;
+let baseUrl = '';
+
+before(async () => {
+  app = Fastify();
+  await app.register(site({ docs, publicUrl: () => 'https://ramp.example' }));
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+});
+after(() => app?.close());
+
+const get = async (path: string, headers: Record<string, string> = {}) => {
+  const response = await fetch(`${baseUrl}${path}`, { headers });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+};
+const urlOf = (path: string): string => `/docs${path === '' ? '' : `/${path}`}`;
+const unescaped = (text: string): string =>
+  text.replaceAll(/&#(\d+);/g, (_all, code) => String.fromCharCode(Number(code)));
+
+test('every page answers, as HTML and as Markdown, with one heading and a policy that lets nothing else in', async () => {
+  assert.ok(library.pages.size > 150, `${library.pages.size} pages`);
+  for (const { path, title, summary } of library.pages.values()) {
+    const page = await get(urlOf(path));
+    assert.equal(page.status, 200, path);
+    assert.equal(page.text.match(/<h1/g)?.length, 1, `${path}: one h1`);
+    assert.ok(title !== '' && summary !== '', `${path}: a title and a summary`);
+    assert.match(
+      page.headers.get('content-security-policy') ?? '',
+      /^default-src 'none'; style-src 'self'; script-src 'self'; /,
+    );
+    assert.doesNotMatch(
+      page.text,
+      /<script(?![^>]* src="\/docs\/)|<style|style="|<!-- |\son[a-z]+="/,
+      `${path}: nothing inline`,
+    );
+    const source = await get(`${urlOf(path === '' ? 'index' : path)}.md`);
+    assert.equal(source.status, 200, path);
+    assert.match(source.headers.get('content-type') ?? '', /^text\/markdown/);
+    assert.match(source.text, /^# /, path);
+  }
+});
+
+test('every link leads somewhere, and so does the anchor in it', async () => {
+  const ids = new Map<string, Set<string>>();
+  const links: { from: string; to: string }[] = [];
+  for (const { path } of library.pages.values()) {
+    const { text } = await get(urlOf(path));
+    ids.set(urlOf(path), new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => unescaped(id))));
+    for (const [, href = ''] of text.matchAll(/ href="([^"]+)"/g))
+      links.push({ from: urlOf(path), to: unescaped(href) });
+  }
+  const answers = new Map<string, number>();
+  for (const { from, to } of links) {
+    if (to.startsWith('https://')) continue;
+    const [path = '', anchor] = (to.startsWith('#') ? from + to : to).split('#', 2);
+    const known = answers.get(path) ?? (await get(path)).status;
+    answers.set(path, known);
+    assert.equal(known, 200, `${from} links to ${to}`);
+    if (anchor !== undefined && ids.has(path))
+      assert.ok(ids.get(path)?.has(anchor), `${from} links to ${to}: no such heading`);
+  }
+  const outside = [...new Set(links.map(({ to }) => to).filter((to) => /^https?:/.test(to)))].map(
+    (to) => new URL(to).host,
+  );
+  assert.deepEqual(
+    [...new Set(outside)].toSorted(),
+    ['127.0.0.1:8080', 'keepachangelog.com', 'semver.org', 'www.standardwebhooks.com'].filter((host) =>
+      outside.includes(host),
+    ),
+  );
+});
+
+test('the facts that people get wrong are on the pages', async () => {
+  for (const [path, fact] of [
+    ['signing', /A GET is signed over <code>\{\}<\/code>/],
+    ['headers', /<code>Quote-Id<\/code>[^]*<code>Quote-Expires-At<\/code>/],
+    ['webhook-types', /The format <code>whitelabel<\/code> skips sequence numbers/],
+    ['going-live', /Setting a new address is safe while events wait/],
+  ] as const)
+    assert.match((await get(urlOf(path))).text, fact, path);
+});
+
+test('a page that is not there is 404, and an unchanged one is 304', async () => {
+  const missing = await get('/docs/nothing-of-that-name');
+  assert.deepEqual([missing.status, /There is no such page/.test(missing.text)], [404, true]);
+  assert.equal((await get('/docs/../../package.json')).status, 404);
+  assert.equal((await get('/docs/..%2f..%2fpackage.json')).status, 404);
+  const first = await get('/docs/start');
+  const again = await get('/docs/start', { 'if-none-match': first.headers.get('etag') ?? '' });
+  assert.deepEqual([again.status, again.text], [304, '']);
+});
+
+describe('search', () => {
+  const found = async (question: string): Promise<{ title: string; url: string; section: string }[]> =>
+    JSON.parse((await get(`/docs/search.json?q=${encodeURIComponent(question)}`)).text);
+
+  for (const [question, url] of [
+    ['price_moved', '/docs/errors/price_moved'],
+    ['offramp/quote', '/docs/api/post-offramp-quote'],
+    ['setWebhookUrl', '/docs/api/post-merchant-set-webhook-url'],
+    ['underpayment', '/docs/situations/underpayment'],
+    ['duplicate webhook', '/docs/situations/duplicate-webhook'],
+    ['quote expires', '/docs/situations/expired-quote'],
+    ['magic values', '/docs/magic-values'],
+    ['undrepayment', '/docs/situations/underpayment'],
+    ['GET signed over', '/docs/signing'],
+  ] as const)
+    test(`finds ${question}`, async () => {
+      const results = await found(question);
+      assert.ok(
+        results.slice(0, 3).some((one) => one.url.split('#', 1)[0] === url),
+        JSON.stringify(results.map((one) => one.url)),
+      );
+    });
+
+  test('works without a script, shows what was asked as text, and is bounded', async () => {
+    const page = await get(`/docs/search?q=${encodeURIComponent('<b>refund</b> "x')}`);
+    assert.equal(page.status, 200);
+    assert.doesNotMatch(page.text, /<b>refund/);
+    assert.match(page.text, /<ol class="results"><li><a href="\/docs\//);
+    assert.equal((await get(`/docs/search?q=${'refund '.repeat(500)}`)).status, 200);
+    for (const odd of ['', '?q=', '?q=a&q=b', '?q=%00', '?q=%F0%9F%8D%80', '?q=(((('])
+      assert.equal((await get(`/docs/search${odd}`)).status, 200, odd);
+    assert.deepEqual(await found('zzzqqqxxx'), []);
+  });
+});
+
+test('llms.txt lists every page, and all of them are in one file', async () => {
+  const { text, headers } = await get('/llms.txt');
+  assert.match(headers.get('content-type') ?? '', /^text\/plain/);
+  assert.match(text, /^# Cloverleaf\n\n> /);
+  for (const [, path = ''] of text.matchAll(/\]\((\/docs\/[^)]+)\)/g))
+    assert.equal((await get(path)).status, 200, path);
+  const all = await get('/docs/llms-full.txt');
+  for (const { pages } of library.sections) for (const { title } of pages) assert.ok(all.text.includes(title), title);
+});
+
+describe('the collection', () => {
+  interface Item {
+    name: string;
+    item?: Item[];
+    request?: { method: string; url: { raw: string }; body?: { raw: string } };
+  }
+  const collection = async () =>
+    JSON.parse((await get('/docs/collection.json')).text) as { info: { schema: string }; item: Item[] };
+
+  test('has every endpoint of the description, with a body that is JSON', async () => {
+    const { info, item } = await collection();
+    assert.match(info.schema, /v2\.1\.0/);
+    const requests = item.flatMap((group) => group.item ?? []);
+    const endpoints = library.interfaces.find(({ root }) => root === '/docs/api')?.api.endpoints ?? [];
+    assert.equal(requests.length, endpoints.length);
+    for (const { name, request } of requests) {
+      assert.match(request?.url.raw ?? '', /^\{\{baseUrl\}\}\/[^{}<]+$/, name);
+      if (request?.body !== undefined) assert.doesNotThrow(() => JSON.parse(request.body?.raw ?? ''), name);
+    }
+  });
+
+  test('signs as the server demands: the body, and {} of a GET', () => {
+    for (const [method, raw, body] of [
+      ['POST', '{"a": "1"}', { a: '1' }],
+      ['GET', undefined, {}],
+    ] as const) {
+      const headers: Record<string, string> = {};
+      const variables: Record<string, string> = { apiKey: 'key', apiSecret: 'secret' };
+      const CryptoJS = {
+        enc: {
+          Utf8: { parse: (text: string) => text },
+          Base64: { stringify: (text: string) => Buffer.from(text).toString('base64') },
+        },
+        HmacSHA512: (text: string, secret: string) => ({ toString: () => hmac(text, secret) }),
+      };
+      vm.runInNewContext(SIGNING_SCRIPT, {
+        require: () => CryptoJS,
+        pm: {
+          request: {
+            method,
+            body: raw === undefined ? undefined : { raw },
+            headers: { upsert: ({ key, value }: { key: string; value: string }) => (headers[key] = value) },
+          },
+          variables: { get: (name: string) => variables[name], replaceIn: (text: string) => text },
+        },
+      });
+      const { payload = '', signature } = headers;
+      assert.equal(signature, hmac(payload, 'secret'));
+      assert.equal(headers.apiKey, 'key');
+      assert.deepEqual(JSON.parse(Buffer.from(payload, 'base64').toString()).body, body);
+    }
+  });
+});
+
+test('style and script are named by their content and never asked for again', async () => {
+  const { text } = await get('/docs');
+  for (const [, path = ''] of text.matchAll(/(?:href|src)="(\/docs\/assets\/[^"]+)"/g)) {
+    const asset = await get(path);
+    assert.equal(asset.status, 200, path);
+    assert.match(asset.headers.get('cache-control') ?? '', /immutable/);
+    const hash = createHash('sha256').update(asset.text).digest('base64url').slice(0, 12);
+    assert.ok(path.includes(hash), path);
+  }
+});
+
+describe('in a browser', () => {
+  let browser: Browser;
+  before(async () => {
+    if (noChromium === undefined) browser = await startChromium();
+  });
+  after(async () => await browser?.close());
+
+  const PAGES = [
+    '',
+    'start',
+    'selling',
+    'situations/underpayment',
+    'api',
+    'api/post-offramp-quote',
+    'errors',
+    'statuses',
+    'search?q=refund',
+  ];
+  for (const width of [1440, 390])
+    for (const colorScheme of ['light', 'dark'] as const)
+      test(`${width} wide, ${colorScheme}: axe finds nothing, nothing is wider than the screen, no other host is asked`, async () => {
+        assert.equal(noChromium, undefined, noChromium);
+        const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+        const page = await context.newPage();
+        const amiss: string[] = [];
+        page.on('console', (message) => amiss.push(message.text()));
+        page.on('pageerror', (error) => amiss.push(error.message));
+        page.on('request', (request) => {
+          if (!request.url().startsWith(baseUrl)) amiss.push(request.url());
+        });
+        for (const path of PAGES) {
+          await page.goto(`${baseUrl}${urlOf(path)}`);
+          await page.evaluate(axe.source);
+          const { violations } = await page.evaluate<AxeResults>('axe.run(document, { preload: false })');
+          assert.deepEqual(
+            violations.map(
+              ({ id, nodes }) =>
+                `${path}: ${id} ${nodes
+                  .map(({ html }) => html)
+                  .slice(0, 3)
+                  .join(' ')}`,
+            ),
+            [],
+          );
+          const over = await page.evaluate(
+            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+          );
+          assert.equal(over, 0, `${path}: no sideways scrolling`);
+        }
+        assert.deepEqual(amiss, []);
+        await context.close();
+      });
+
+  test('a language chosen once is shown on the next page; results come while typing and by keyboard', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${baseUrl}/docs/api/post-offramp-quote`);
+    await page.getByText('Python', { exact: true }).first().click();
+    await page.goto(`${baseUrl}/docs/signing`);
+    assert.equal(await page.locator('input[data-language="Python"]').first().isChecked(), true);
+    assert.equal(await page.getByText('def call(method, path, body=None)').first().isVisible(), true);
+    await page.keyboard.press('/');
+    await page.keyboard.type('price_mo');
+    await page.locator('#found a').first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/docs\/errors\/price_moved/);
+    await page.close();
+  });
+
+  test('without a script the pages list, the tabs and the search work', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${baseUrl}/docs/signing`);
+    await page.getByText('Go', { exact: true }).first().click();
+    assert.equal(await page.getByText('package main').first().isVisible(), true);
+    assert.equal(await page.getByRole('link', { name: 'Limits' }).isVisible(), true);
+    await page.getByRole('searchbox').fill('underpayment');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/docs\/search\?q=underpayment/);
+    assert.match(await page.locator('.results li').first().innerText(), /underpayment/i);
+    await context.close();
+  });
+});

@@ -1,0 +1,265 @@
+/**
+ * The programs of the docs. Every one is parsed; those whose language is on this machine also run: the sale to its end
+ * against a sandbox, and the receiver on what the sandbox sends. Requests of the reference are compiled or parsed with the
+ * client that they call. docs/site/start.md says which language is tested how.
+ */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Tree } from '@lezer/common';
+import { parser as goParser } from '@lezer/go';
+import { parser as javaParser } from '@lezer/java';
+import { parser as phpParser } from '@lezer/php';
+import { parser as pythonParser } from '@lezer/python';
+import { exampleOf, LANGUAGES, written } from '../../src/site/examples.ts';
+import { readInterface } from '../../src/site/openapi.ts';
+import { hmac, openClient } from '../support/client.ts';
+import { freshFolder } from '../support/folder.ts';
+import { collect, freePort, makeDataDir, removeDataDir, type ServerProcess, startProcess } from '../support/process.ts';
+import { until } from '../support/until.ts';
+
+const docs = join(import.meta.dirname, '../../../docs');
+const SNIPPETS = join(docs, 'site/snippets');
+const files = readdirSync(SNIPPETS);
+
+const isHere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+const here = {
+  sh: isHere('bash') && isHere('curl') && isHere('openssl'),
+  ts: true,
+  py: isHere('python3'),
+  php: isHere('php'),
+  java: isHere('javac') && isHere('java'),
+  go: isHere('go'),
+};
+type Ending = keyof typeof here;
+
+const PARSERS: Partial<Record<Ending, { parse(text: string): Tree }>> = {
+  py: pythonParser,
+  php: phpParser,
+  java: javaParser,
+  go: goParser,
+};
+
+/** @throws AssertionError with the line that is not of the language */
+function parses(text: string, ending: Ending, name: string): void {
+  const parser = PARSERS[ending];
+  if (parser !== undefined) {
+    parser.parse(text).iterate({
+      enter({ type, from }) {
+        const line = text.slice(0, from).split('\n').length;
+        assert.ok(!type.isError, `${name}:${line} is not ${ending}: ${text.split('\n')[line - 1]}`);
+      },
+    });
+    return;
+  }
+  const file = join(freshFolder('parse'), ending === 'ts' ? 'program.mts' : 'program.sh');
+  writeFileSync(file, text);
+  const [program, flag] = ending === 'ts' ? [process.execPath, '--check'] : ['sh', '-n'];
+  const { status, stderr } = spawnSync(program, [flag, file], { encoding: 'utf8' });
+  assert.equal(status, 0, `${name}: ${stderr}`);
+}
+
+const endingOf = (file: string): Ending => (file.split('.').at(-1) ?? '') as Ending;
+
+for (const file of files)
+  test(`${file} is of its language`, () => parses(readFileSync(join(SNIPPETS, file), 'utf8'), endingOf(file), file));
+
+test('a program that is not of its language is found', () => {
+  for (const [ending, text] of [
+    ['php', '<?php\nfunction f( { return 1; }'],
+    ['go', 'package main\nfunc main() { x := = 1 }'],
+    ['java', 'class A { void f() { int = ; } }'],
+    ['py', 'def f(:\n  pass'],
+    ['sh', 'if then; fi fi'],
+    ['ts', 'const = 1;'],
+  ] as const)
+    assert.throws(() => parses(text, ending, 'wrong'), ending);
+});
+
+/** The requests of every endpoint, as one program of a language, beside its client. */
+function allExamples(ending: Ending): string {
+  const language = LANGUAGES.find((one) => one.ending === ending);
+  assert.ok(language !== undefined);
+  const all = readInterface(join(docs, 'openapi.json')).endpoints.map((endpoint) =>
+    written(exampleOf(endpoint), language),
+  );
+  const each = (begin: string, end: string, prefix = ''): string =>
+    all.map((text, at) => `${begin.replace('#', String(at))}\n${prefix}${text}\n${end}`).join('\n');
+  return {
+    sh: () => all.join('\n'),
+    ts: () => `import { call } from './cloverleaf.ts';\n${each('{', '}')}`,
+    py: () => `from cloverleaf import call\n${all.join('\n')}`,
+    php: () => `<?php\nrequire 'cloverleaf.php';\n${all.join('\n')}`,
+    java: () => `class Examples {\n${each('static void f#() throws Exception {', '}')}\n}`,
+    go: () => `package main\n\n${each('func f#() {', '\t_, _ = data, err\n}', '\t')}\n\nfunc main() {}\n`,
+  }[ending]();
+}
+
+const COMPILES: Partial<Record<Ending, readonly (readonly [string, readonly string[]])[]>> = {
+  py: [['python3', ['-m', 'py_compile', 'examples.py']]],
+  php: [['php', ['-l', 'examples.php']]],
+  java: [['javac', ['-d', 'out', 'Cloverleaf.java', 'Examples.java']]],
+  go: [['go', ['vet', 'cloverleaf.go', 'examples.go']]],
+};
+
+for (const ending of Object.keys(here) as Ending[])
+  test(`the requests of the reference are ${ending}`, () => {
+    const text = allExamples(ending);
+    parses(text, ending, `examples.${ending}`);
+    if (!here[ending]) return;
+    const folder = freshFolder('examples');
+    cpSync(SNIPPETS, folder, { recursive: true });
+    writeFileSync(join(folder, ending === 'java' ? 'Examples.java' : `examples.${ending}`), text);
+    for (const [program, args] of COMPILES[ending] ?? []) {
+      const { status, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' });
+      assert.equal(status, 0, `${ending}: ${stderr}`);
+    }
+  });
+
+describe('against a sandbox', () => {
+  let server: ServerProcess | undefined;
+  const dataDir = makeDataDir();
+  const folder = freshFolder('snippets');
+  const children: ChildProcess[] = [];
+  let env: NodeJS.ProcessEnv = {};
+  before(async () => {
+    cpSync(SNIPPETS, folder, { recursive: true });
+    mkdirSync(join(folder, 'out'));
+    server = await startProcess({ dataDir, port: 0 });
+    const { baseUrl, partners } = server.sandbox();
+    env = {
+      ...{ PATH: process.env.PATH, HOME: folder, TMPDIR: folder },
+      ...{ CLOVERLEAF_URL: baseUrl, CLOVERLEAF_KEY: partners[0]?.apiKey, CLOVERLEAF_SECRET: partners[0]?.apiSecret },
+    };
+    // The pages name `node`: a recent one, as this is.
+    if (here.java) {
+      const made = spawnSync('javac', ['-d', '.', 'Cloverleaf.java', 'Sell.java', 'Receive.java'], {
+        cwd: folder,
+        encoding: 'utf8',
+      });
+      assert.equal(made.status, 0, made.stderr);
+    }
+  });
+  after(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await server?.interrupt();
+    removeDataDir(dataDir);
+  });
+
+  const SELL: Record<Ending, readonly [string, ...string[]]> = {
+    sh: ['bash', 'sell.sh'],
+    ts: [process.execPath, 'sell.ts'],
+    py: ['python3', 'sell.py'],
+    php: ['php', 'sell.php'],
+    java: ['java', 'Sell'],
+    go: ['go', 'run', 'cloverleaf.go', 'sell.go'],
+  };
+  const RECEIVE: Partial<Record<Ending, readonly [string, ...string[]]>> = {
+    ts: [process.execPath, 'receive.ts'],
+    py: ['python3', 'receive.py'],
+    java: ['java', 'Receive'],
+    go: ['go', 'run', 'receive.go'],
+  };
+
+  function started([program, ...args]: readonly [string, ...string[]], more: NodeJS.ProcessEnv = {}) {
+    const child = spawn(program, args, { cwd: folder, env: { ...env, ...more }, stdio: ['ignore', 'pipe', 'pipe'] });
+    children.push(child);
+    const ended = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
+    return { child, output: collect(child), ended };
+  }
+  const onThisMachine = (Object.keys(here) as Ending[]).filter((ending) => here[ending]);
+
+  test(`the sale is paid out: ${onThisMachine.join(', ')}`, async () => {
+    const runs = onThisMachine.map((ending) => ({ ending, ...started(SELL[ending]) }));
+    for (const { ending, ended, output } of runs) {
+      assert.equal(await ended, 0, `${ending}: ${output()}`);
+      assert.match(
+        output(),
+        /^send 100 USDC to 0x[0-9a-f]{40}, to receive [0-9.]+ INR\nstatus 6: paid to the bank account\n$/,
+        ending,
+      );
+    }
+  });
+
+  const receivers = onThisMachine.filter((ending) => RECEIVE[ending] !== undefined);
+  test(`the receiver takes what is genuine, once and in order: ${receivers.join(', ')}`, async () => {
+    const { CLOVERLEAF_URL: url = '', CLOVERLEAF_KEY: apiKey = '', CLOVERLEAF_SECRET: apiSecret = '' } = env;
+    const client = openClient(url, { apiKey, apiSecret });
+    for (const ending of receivers) {
+      const port = String(await freePort());
+      const { child, output, ended } = started(RECEIVE[ending] ?? ['false'], { PORT: port });
+      const says = (text: string) =>
+        until(`${ending} says ${text}`, async () => output().includes(text), { more: output });
+      await says('listening');
+      const webhookUrl = `http://127.0.0.1:${port}/hook`;
+      const set = await client.post('/onramp/api/v1/merchant/setWebhookUrl', { webhookUrl, format: 'whitelabel' });
+      assert.equal(set.status, 200, set.text);
+      const { customerId, transactionId } = await paidSale(client);
+      await says('new OFFRAMP FIAT_TRANSFER_COMPLETED');
+      assert.deepEqual(
+        output()
+          .split('\n')
+          .filter((line) => line.includes('OFFRAMP')),
+        ['ON_CHAIN_DEPOSIT_RECEIVED', 'TRADE_COMPLETED', 'FIAT_TRANSFER_INITIATED', 'FIAT_TRANSFER_COMPLETED'].map(
+          (word) => `new OFFRAMP ${word}`,
+        ),
+      );
+      const resent = await client.post('/onramp/api/v1/merchant/resendWebhook', { orderId: transactionId });
+      assert.equal(resent.status, 200, resent.text);
+      await says('duplicate');
+
+      const send = async (event: object, secret: string, body = JSON.stringify(event)): Promise<number> => {
+        const payload = Buffer.from(JSON.stringify(event)).toString('base64');
+        const headers = { 'x-onramp-payload': payload, 'x-onramp-signature': hmac(payload, secret) };
+        return (await fetch(webhookUrl, { method: 'POST', headers, body })).status;
+      };
+      const metadata = { eventId: 1_000_001, sequence: 1, customerId };
+      const event = { referenceId: Number(transactionId), eventType: 'OFFRAMP', status: 'TRADE_COMPLETED', metadata };
+      assert.equal(await send(event, `${apiSecret}x`), 401, `${ending}: another secret`);
+      assert.equal(
+        await send(event, apiSecret, JSON.stringify({ ...event, status: 'FAILED' })),
+        401,
+        `${ending}: another body`,
+      );
+      assert.equal(await send(event, apiSecret), 200, ending);
+      await says('older 1000001');
+      child.kill('SIGKILL');
+      await ended;
+    }
+  });
+
+  async function paidSale(
+    client: ReturnType<typeof openClient>,
+  ): Promise<{ customerId: string; transactionId: string }> {
+    const told = async (path: string, body: Record<string, string>): Promise<Record<string, string>> => {
+      const answer = await client.post(path, body);
+      assert.equal(answer.status, 200, answer.text);
+      return answer.body.data as Record<string, string>;
+    };
+    const phoneNumber = `+91-8${String(Date.now()).slice(-9)}`;
+    const { customerId = '' } = await told('kyc/url', {
+      clientCustomerId: phoneNumber,
+      phoneNumber,
+      type: 'INDIVIDUAL',
+    });
+    await told('test/changeKycStatus', { customerId, status: 'BASIC_KYC_COMPLETED' });
+    const { fiatAccountId = '' } = await told('bank/addFiatAccount', {
+      customerId,
+      fiatAccount: '000111222333',
+      ifsc: 'HDFC0000001',
+    });
+    const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
+    const { rate = '', toAmount = '' } = await told('offramp/quote', pair);
+    const { transactionId = '' } = await told('offramp/createTransaction', {
+      ...pair,
+      rate,
+      toAmount,
+      customerId,
+      fiatAccountId,
+    });
+    await told('/sandbox/v1/pay', { transactionId });
+    return { customerId, transactionId };
+  }
+});

@@ -1,0 +1,27 @@
+/**
+ * The tables of docs/site/ say what the code does, and each of them stands on a page.
+ *
+ * `UPDATE_DOCS=1 npm test -- server/test/site/tables.test.ts` writes them anew.
+ */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { TABLES, withTables } from './tables.ts';
+
+const docs = join(import.meta.dirname, '../../../docs/site');
+const files = globSync('**/*.md', { cwd: docs }).toSorted();
+
+for (const file of files)
+  test(`docs/site/${file} has the tables that the code makes`, () => {
+    const path = join(docs, file);
+    const text = readFileSync(path, 'utf8');
+    const made = withTables(text);
+    if (process.env.UPDATE_DOCS === '1') writeFileSync(path, made);
+    else assert.equal(text, made, `${file} is stale: UPDATE_DOCS=1 npm test -- server/test/site/tables.test.ts`);
+  });
+
+test('every table stands on a page', () => {
+  const all = files.map((file) => readFileSync(join(docs, file), 'utf8')).join('\n');
+  for (const name of Object.keys(TABLES)) assert.ok(all.includes(`<!-- table: ${name} -->`), `${name} is on no page`);
+});
