@@ -27,6 +27,7 @@ import { type EvmOptions, evmRail } from './rails/evm/index.ts';
 import { type DeskContext, fileBank, type ManualDesk } from './rails/manual/index.ts';
 import type { Rail } from './rails/rail.ts';
 import { loopbackBank, type SimulatedBankSettings } from './rails/simulated/index.ts';
+import { type TronOptions, tronRail } from './rails/tron/index.ts';
 import { manualReviews } from './verifiers/manual/index.ts';
 import { simulatedFindings } from './verifiers/simulated/index.ts';
 import type { Verifier, VerifierAdapter, VerifierContext } from './verifiers/verifier.ts';
@@ -78,6 +79,7 @@ export const LISTS: Lists = {
 /** The outside systems that this installation is connected to. */
 export interface Connections {
   evmChains: readonly EvmOptions[];
+  tronChains?: readonly TronOptions[];
   banks: readonly AnyBank[];
 }
 
@@ -87,6 +89,7 @@ export function rails(
 ): ReadonlyMap<string, Rail> {
   return byCode<Rail>([
     ...outside.evmChains.map((chain) => evmRail(chain, context)),
+    ...(outside.tronChains ?? []).map((chain) => tronRail(chain, context)),
     ...outside.banks.map((bank) => bank.open(context)),
   ]);
 }

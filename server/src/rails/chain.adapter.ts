@@ -106,6 +106,11 @@ interface Targets {
  * transaction: a second version may be made only when the first is proved absent.
  */
 interface Sends {
+  /**
+   * On a chain with deadlines: nothing can be included this long after it was signed. After a restore nothing leaves before
+   * that time has passed.
+   */
+  readonly longestValidMs?: number;
   /** Builds the call of a transfer. Pure. `rejected` for a recipient that nobody can have meant. */
   call(contract: string | null, to: string, units: bigint): Call | { rejected: string };
   /**
@@ -142,6 +147,8 @@ interface Reconciling {
   transfersBetween?(from: bigint, to: bigint, contracts: readonly string[]): Promise<Transfer[]>;
   /** Balances at a block, in a token or in native coin; undefined when the node no longer has that state. */
   balancesAt?(block: bigint, contract: string | null, addresses: readonly string[]): Promise<bigint[] | undefined>;
+  /** Its nodes know balances at their newest blocks only: what a wallet had before our first block is found as the rest. */
+  readonly keepsNoHistory?: boolean;
   /** What a wallet of ours sent under a hash; undefined when no block contains it, or another wallet sent it. */
   sentAs?(wallet: string, hash: string): Promise<SentTransaction | undefined>;
 }

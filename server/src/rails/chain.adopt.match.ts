@@ -123,9 +123,12 @@ async function tell(engine: Engine, tx: Tx, open: readonly found.FoundMovement[]
     });
   }
   if (strange.length === 0) return;
-  const nonces = strange.map(({ nonce }) => String(nonce)).join(', ');
-  const which = strange.length === 1 ? `nonce ${nonces}` : `nonces ${nonces}`;
-  const why = `${which} of wallet ${HOT} used by transactions that are not in the books`;
+  const nonces = strange.flatMap(({ nonce }) => (nonce === null ? [] : [String(nonce)]));
+  const which = nonces.length === 1 ? `nonce ${nonces}` : `nonces ${nonces.join(', ')}`;
+  const why =
+    nonces.length === 0
+      ? `transactions of wallet ${HOT} are not in the books`
+      : `${which} of wallet ${HOT} used by transactions that are not in the books`;
   await report(tx, { type: 'nonces_used', rail, why });
 }
 

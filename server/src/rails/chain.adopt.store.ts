@@ -258,6 +258,20 @@ export const noteLooked = (tx: Tx, rail: string, wallet: string): Promise<number
     [rail, wallet],
   );
 
+/** The time that restores have lost and of which it is not known what a wallet sent; undefined where there is none. */
+export async function lostTime(
+  tx: Tx,
+  rail: string,
+  wallet: string,
+): Promise<{ since: Date; until: Date } | undefined> {
+  const row = await tx.row<{ since: Date | null; until: Date | null }>(
+    `select min(backup_taken_at) as since, max(restored_at) as until from restores r where not exists (
+       select from chain_nonces n where n.rail = $1 and n.wallet = $2 and n.looked_at > r.restored_at)`,
+    [rail, wallet],
+  );
+  return row?.since == null || row.until === null ? undefined : { since: row.since, until: row.until };
+}
+
 /** Whether a wallet may have paid a recipient in the time that the books have lost. */
 export async function mayHavePaid(
   tx: Tx,

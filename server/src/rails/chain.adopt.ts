@@ -29,6 +29,7 @@ import { matchFound } from './chain.adopt.match.ts';
 import { noteSigned, sendCancel, signedSince, tellSigned } from './chain.adopt.signed.ts';
 import * as found from './chain.adopt.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
+import { lookForLost } from './chain.lost.ts';
 import { firstNonce, noteGap, surelyUnused } from './chain.nonces.ts';
 import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
@@ -49,6 +50,7 @@ export async function lookForUnknown(engine: Engine): Promise<boolean> {
   if (Date.now() >= memory.compareNoncesAt) {
     memory.compareNoncesAt = Date.now() + pace.nativeEveryMs;
     await findNonces(engine);
+    await lookForLost(engine);
   }
   const waiting = await db.asSystem((tx) => found.waitingFound(tx, rail, found.AT_ONCE));
   if (waiting.length === 0) return true;

@@ -29,6 +29,8 @@ export interface Memory {
   lowerSince: number | undefined;
   /** When to compare the wallet's used nonces with the books again. */
   compareNoncesAt: number;
+  /** How far the blocks of the time that a restore has lost were read. */
+  lostReadTo: bigint | undefined;
   /** Since when a send's nonce has looked used by a foreign transaction, by key. */
   foreignSince: Map<string, number>;
   /** The deposit address after which the next page of native balances begins. */
@@ -47,6 +49,7 @@ export function engineOf(adapter: ChainAdapter, context: RailContext): Engine {
       hasRow: false,
       lowerSince: undefined,
       compareNoncesAt: 0,
+      lostReadTo: undefined,
       foreignSince: new Map(),
       nativeAfter: -1n,
     },

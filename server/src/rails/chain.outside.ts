@@ -69,7 +69,7 @@ export async function opening(
   const { adapter, wallets, paying } = outside;
   const movements: Movement[] = [];
   for (const { code, contract, native } of assets) {
-    if (native && adapter.showsNative !== true) continue;
+    if (adapter.keepsNoHistory === true || (native && adapter.showsNative !== true)) continue;
     const [units] = (await adapter.balancesAt?.(block, contract, [paying])) ?? [];
     if (units !== undefined && units > 0n)
       movements.push({ name: otherName(outside, code), wallet: wallets.payouts, asset: code, units });
@@ -179,7 +179,9 @@ async function holdingsAt(outside: Outside, at: string, all: boolean): Promise<H
     const units = (await adapter.balancesAt?.(block, contract, [paying]))?.[0];
     if (units === undefined) return undefined;
     const own = { wallet: wallets.payouts, asset: code, units };
-    found.push(isSearched(native) ? { ...own, place: paying, remainder: otherName(outside, code) } : own);
+    const remainder = otherName(outside, code);
+    if (isSearched(native)) found.push({ ...own, place: paying, remainder });
+    else found.push(adapter.keepsNoHistory === true ? { ...own, remainder } : own);
   }
   const sums = new Map(assets.map(({ code }) => [code, 0n]));
   for (let after = -1n, count = 0; ; ) {

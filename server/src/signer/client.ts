@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream';
 import { keccak256 } from 'viem/utils';
 import { NotSigned } from '../rails/chain.ts';
 import type { SignedBefore, Signer, Unsigned, Wanted } from '../rails/evm/index.ts';
+import { accountOf, type TronSigner, type TronWanted } from '../rails/tron/index.ts';
 import type { From } from './policy.ts';
 import {
   type Answer,
@@ -31,6 +32,9 @@ export interface SignerClient {
   wallet(chainId: bigint, name: string, address: string): Signer;
   /** Signers of the deposit addresses, by number. */
   deposits(chainId: bigint, addressOf: (index: bigint) => string): (index: bigint) => Signer;
+  /** The same on a chain of Tron's family, with addresses in its spelling. */
+  tronWallet(chainId: bigint, name: string, address: string): TronSigner;
+  tronDeposits(chainId: bigint, addressOf: (index: bigint) => string): (index: bigint) => TronSigner;
   /** @throws NotSigned saying why it cannot be used now */
   ping(): Promise<void>;
   close(): void;
@@ -107,6 +111,28 @@ export function signerClient(options: SignerClientOptions): SignerClient {
     signedFrom: (nonce: bigint) => signedFrom(chainId, from, nonce),
   });
 
+  const tronSignerOf = (chainId: bigint, from: From, address: string): TronSigner => ({
+    address,
+    async refuses({ target, data, value, feeUnits, depositIndex }: TronWanted) {
+      const inHex = { target: accountOf(target), data, value, gas: feeUnits, price: 1n, depositIndex };
+      return await signerOf(chainId, from, address).refuses(inHex);
+    },
+    async sign(rawData: Buffer, depositIndex: bigint | undefined) {
+      const answer = await ask('signRaw', {
+        chainId: String(chainId),
+        ...('wallet' in from ? from : { deposit: String(from.deposit) }),
+        rawData: rawData.toString('hex'),
+        ...(depositIndex === undefined ? {} : { depositIndex: String(depositIndex) }),
+      });
+      if ('refused' in answer) throw new NotSigned(`it refuses: ${answer.refused}`, { declined: true });
+      if ('error' in answer) throw new NotSigned(answer.error);
+      const { signature } = answer.result;
+      if (typeof signature !== 'string' || !/^[0-9a-f]{130}$/.test(signature))
+        throw new NotSigned('its answer is no signature');
+      return Buffer.from(signature, 'hex');
+    },
+  });
+
   async function signedFrom(chainId: bigint, from: From, nonce: bigint): Promise<SignedBefore[]> {
     const who = 'wallet' in from ? from : { deposit: String(from.deposit) };
     const answer = await ask('signed', { chainId: String(chainId), ...who, nonce: String(nonce) });
@@ -118,6 +144,8 @@ export function signerClient(options: SignerClientOptions): SignerClient {
   return {
     wallet: (chainId, name, address) => signerOf(chainId, { wallet: name }, address),
     deposits: (chainId, addressOf) => (index) => signerOf(chainId, { deposit: index }, addressOf(index)),
+    tronWallet: (chainId, name, address) => tronSignerOf(chainId, { wallet: name }, address),
+    tronDeposits: (chainId, addressOf) => (index) => tronSignerOf(chainId, { deposit: index }, addressOf(index)),
     async ping() {
       const answer = await ask('describe', {});
       if (!('result' in answer)) throw new NotSigned('its answer is none');

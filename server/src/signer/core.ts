@@ -13,9 +13,16 @@ import {
   type Unsigned,
   type Wanted,
 } from '../rails/evm/index.ts';
+import { accountOf, decodeRawData, hashOf, LONGEST_MS, mostOf, signRawData } from '../rails/tron/index.ts';
 import type { Journal } from './journal.ts';
 import { type Keys, publicOf } from './keys.ts';
 import { type Asked, type ChainLimits, type Content, decide, type From } from './policy.ts';
+
+export interface AskedRaw {
+  chainId: bigint;
+  rawData: Buffer;
+  depositIndex: bigint | undefined;
+}
 
 /** An answer is one line of the protocol. */
 export const SIGNED_AT_ONCE = 40;
@@ -25,11 +32,18 @@ export interface SignerCore {
   /** Why this would not be signed, or undefined. */
   check(chainId: bigint, from: From, wanted: Wanted): string | undefined;
   sign(from: From, unsigned: Unsigned): Promise<SignedTransfer | { refused: string }>;
+  /** Signs the bytes of a transaction, on a chain of Tron's family. */
+  signRaw(from: From, asked: AskedRaw): Buffer | { refused: string };
   /** What it has signed out of a named wallet, from a nonce on: the first `SIGNED_AT_ONCE`. Of a deposit address under that nonce alone. */
   signed(chainId: bigint, from: From, nonce: bigint): Content[];
 }
 
-export function openSigner(keys: Keys, chains: readonly ChainLimits[], journal: Journal): SignerCore {
+export function openSigner(
+  keys: Keys,
+  chains: readonly ChainLimits[],
+  journal: Journal,
+  { nowMs = Date.now } = {},
+): SignerCore {
   const byChain = new Map(chains.map((chain) => [chain.chainId, chain]));
   const { wallets, xpub } = publicOf(keys);
   const { hot } = wallets;
@@ -37,36 +51,66 @@ export function openSigner(keys: Keys, chains: readonly ChainLimits[], journal: 
   const depositAddress = addressesOf(xpub);
   const deposits = HDKey.fromExtendedKey(keys.deposits);
 
-  function decided(chainId: bigint, from: From, wanted: Wanted, nonce: bigint | undefined) {
+  // Own properties only: every object has a `constructor`, too, and the journal would become unreadable.
+  const addressOf = (from: From): string | undefined =>
+    'deposit' in from
+      ? depositAddress(from.deposit)
+      : Object.hasOwn(wallets, from.wallet)
+        ? wallets[from.wallet]
+        : undefined;
+
+  function decided(chainId: bigint, from: From, wanted: Wanted, slot: { nonce?: bigint; tx?: string }) {
     const limits = byChain.get(chainId);
     if (limits === undefined) return 'a chain that is not allowed';
-    // Own properties only: every object has a `constructor`, too, and the journal would become unreadable.
-    if ('wallet' in from && !Object.hasOwn(wallets, from.wallet)) return 'a wallet that is not here';
-    const address = 'wallet' in from ? wallets[from.wallet] : depositAddress(from.deposit);
+    if (slot.nonce !== undefined && limits.family !== undefined) return 'a chain whose transactions have no nonce';
+    if (slot.tx !== undefined && limits.family !== 'tron') return 'a chain whose transactions are not written so';
+    const address = addressOf(from);
     if (address === undefined) return 'a wallet that is not here';
     const { depositIndex } = wanted;
     const provenDeposit = depositIndex === undefined ? undefined : depositAddress(depositIndex);
-    return decide(limits, { from, address, hot: hot ?? '', wanted, nonce, provenDeposit } satisfies Asked, journal);
+    const { nonce, tx } = slot;
+    const asked = { from, address, hot: hot ?? '', wanted, nonce, provenDeposit, ...(tx === undefined ? {} : { tx }) };
+    return decide(limits, asked satisfies Asked, journal);
+  }
+
+  function keyOf(from: From): string {
+    const key = 'wallet' in from ? keys.wallets[from.wallet] : depositKey(deposits, from.deposit);
+    assert(key !== undefined, 'a wallet that was decided on has a key');
+    return key;
+  }
+
+  /** What the bytes say is all that is signed: they are decoded strictly, and the limits see the result. */
+  function signRaw(from: From, { chainId, rawData, depositIndex }: AskedRaw): Buffer | { refused: string } {
+    const raw = decodeRawData(rawData);
+    if (raw === undefined) return { refused: 'bytes that are no transfer' };
+    if (accountOf(raw.owner) !== addressOf(from)) return { refused: 'a transfer of another wallet' };
+    if (raw.expirationMs > BigInt(nowMs() + LONGEST_MS)) return { refused: 'an expiration too far ahead' };
+    const { data, value } = raw;
+    const gas = mostOf(raw, rawData.length);
+    const wanted = { target: accountOf(raw.target), data, value, gas, price: 1n, depositIndex };
+    const content = decided(chainId, from, wanted, { tx: hashOf(rawData) });
+    if (typeof content === 'string') return { refused: content };
+    journal.keep(content);
+    return signRawData(keyOf(from), rawData);
   }
 
   return {
     describe: () => ({ wallets, xpub, chainIds: [...byChain.keys()].map(String) }),
     check(chainId, from, wanted) {
-      const answer = decided(chainId, from, wanted, undefined);
+      const answer = decided(chainId, from, wanted, {});
       return typeof answer === 'string' ? answer : undefined;
     },
     signed(chainId, from, nonce) {
       if ('deposit' in from) return [journal.under(chainId, depositAddress(from.deposit), nonce) ?? []].flat();
-      const address = Object.hasOwn(wallets, from.wallet) ? wallets[from.wallet] : undefined;
+      const address = addressOf(from);
       return address === undefined ? [] : journal.since(chainId, address, nonce, SIGNED_AT_ONCE);
     },
     async sign(from, unsigned) {
-      const content = decided(unsigned.chainId, from, unsigned, unsigned.nonce);
+      const content = decided(unsigned.chainId, from, unsigned, { nonce: unsigned.nonce });
       if (typeof content === 'string') return { refused: content };
       journal.keep(content);
-      const key = 'wallet' in from ? keys.wallets[from.wallet] : depositKey(deposits, from.deposit);
-      assert(key !== undefined, 'a wallet that was decided on has a key');
-      return await signingWith(key).sign(unsigned);
+      return await signingWith(keyOf(from)).sign(unsigned);
     },
+    signRaw,
   };
 }

@@ -37,6 +37,12 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
     const packed = byNonce.get(nonceKey(chainId, from, nonce));
     return packed === undefined ? undefined : { chainId, from, nonce, ...unpack(packed) };
   };
+  const as = (chainId: bigint, from: string, tx: string): Content | undefined => {
+    const packed = byNonce.get(txKey(chainId, from, tx));
+    return packed === undefined ? undefined : { chainId, from, nonce: 0n, tx, ...unpack(packed) };
+  };
+  const beforeOf = ({ chainId, from, nonce, tx }: Content): Content | undefined =>
+    tx === undefined ? under(chainId, from, nonce) : as(chainId, from, tx);
   const counters = new Map<string, Counter>();
   /** The nonces of each named wallet, in order: whoever asks may have had a far one signed, and is not to keep us counting up to it. */
   const nonces = new Map<string, bigint[]>();
@@ -49,11 +55,11 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
 
   function remember(content: Content, atMs: number): void {
     newestMs = Math.max(newestMs, atMs);
-    const before = under(content.chainId, content.from, content.nonce);
+    const before = beforeOf(content);
     // A cancelling transfer may cost less than the cancelled one, and is the one that counts from then on.
     const isDearer = before !== undefined && sameTransfer(before, content) && before.feeUnits > content.feeUnits;
-    byNonce.set(nonceKey(content.chainId, content.from, content.nonce), pack(isDearer ? before : content));
-    if (before === undefined && content.kind !== 'sweep') note(content);
+    byNonce.set(keyOf(content), pack(isDearer ? before : content));
+    if (before === undefined && content.kind !== 'sweep' && content.tx === undefined) note(content);
     if (content.kind === 'sweep' || atMs <= nowMs() - HOUR_MS) return;
     const grown = content.feeUnits - (before?.feeUnits ?? 0n);
     if (before === undefined) count(content, counterOf(content), content.units, atMs);
@@ -86,6 +92,7 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
 
   return {
     under,
+    as,
     inTheLastHour(chainId, from, what) {
       const counter = counters.get(`${chainId}:${from}:${what}`);
       if (counter === undefined) return 0n;
@@ -95,7 +102,7 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
       return counter.sum;
     },
     keep(content) {
-      const before = under(content.chainId, content.from, content.nonce);
+      const before = beforeOf(content);
       if (before !== undefined && sameTransfer(before, content) && before.feeUnits >= content.feeUnits) return;
       const atMs = now();
       if (file !== undefined) {
@@ -170,10 +177,13 @@ function placeOf(inOrder: readonly bigint[], nonce: bigint): number {
 }
 
 const nonceKey = (chainId: bigint, from: string, nonce: bigint): string => `${chainId}:${from}:${nonce}`;
+const txKey = (chainId: bigint, from: string, tx: string): string => `${chainId}:${from}:tx:${tx}`;
+const keyOf = ({ chainId, from, nonce, tx }: Content): string =>
+  tx === undefined ? nonceKey(chainId, from, nonce) : txKey(chainId, from, tx);
 
 const pack = ({ kind, asset, to, units, feeUnits }: Content): string => [kind, asset, to, units, feeUnits].join('|');
 
-function unpack(packed: string): Omit<Content, 'chainId' | 'from' | 'nonce'> {
+function unpack(packed: string): Omit<Content, 'chainId' | 'from' | 'nonce' | 'tx'> {
   const [kind, asset = '', to = '', units = '0', feeUnits = '0'] = packed.split('|');
   return { kind: kind as Kind, asset, to, units: BigInt(units), feeUnits: BigInt(feeUnits) };
 }
@@ -185,17 +195,21 @@ const KINDS: readonly Kind[] = ['token', 'gas', 'native', 'sweep', 'cancel'];
 
 function readLine(line: string): { content: Content; atMs: number } | undefined {
   try {
-    const { at, chainId, from, nonce, kind, asset, to, units, feeUnits } = JSON.parse(line) as Record<string, string>;
+    const { at, chainId, from, nonce, tx, kind, asset, to, units, feeUnits } = JSON.parse(line) as Record<
+      string,
+      string
+    >;
     const atMs = Date.parse(at ?? '');
     if (Number.isNaN(atMs) || !KINDS.includes(kind as Kind)) return undefined;
     if (from === undefined || asset === undefined || to === undefined) return undefined;
+    if (tx !== undefined && !/^[0-9a-f]{64}$/.test(tx)) return undefined;
     const numbers = [chainId, nonce, units, feeUnits].map((text) =>
       typeof text === 'string' && /^[0-9]{1,78}$/.test(text) ? BigInt(text) : undefined,
     );
     const [chain, count, moved, fee] = numbers;
     if (chain === undefined || count === undefined || moved === undefined || fee === undefined) return undefined;
     const content = { chainId: chain, from, nonce: count, kind: kind as Kind, asset, to, units: moved, feeUnits: fee };
-    return { content, atMs };
+    return { content: tx === undefined ? content : { ...content, tx }, atMs };
   } catch {
     return undefined;
   }

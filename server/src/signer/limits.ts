@@ -11,10 +11,13 @@
  *   "fees":   { "perTransfer": "20000000000000000", "perHour": "500000000000000000" }
  * }] }
  * ```
+ *
+ * A chain of Tron's family has `"family": "tron"` and its contracts as `T…`.
  */
 import { SettingError } from '../base/env.ts';
 import { listAt, objectAt, parseJson, unitsAt } from '../base/fields.ts';
 import { readAddress } from '../rails/evm/index.ts';
+import { accountOf, readTronAddress } from '../rails/tron/index.ts';
 import type { ChainLimits, Limit } from './policy.ts';
 
 /** @throws SettingError naming the place in the file and its rule */
@@ -22,14 +25,17 @@ export function readLimits(name: string, text: string): ChainLimits[] {
   const { chains } = objectAt(parseJson(name, text), name, ['chains']);
   const read = listAt(chains, `${name}: chains`).map((one, at): ChainLimits => {
     const where = `${name}: chains[${at}]`;
-    const chain = objectAt(one, where, ['chainId', 'tokens', 'gas', 'native', 'fees']);
+    const chain = objectAt(one, where, ['chainId', 'family', 'tokens', 'gas', 'native', 'fees']);
+    const { family } = chain;
+    if (family !== undefined && family !== 'tron') throw new SettingError(`${where}.family must be tron, or left out`);
     const tokens = Object.entries(objectAt(chain.tokens, `${where}.tokens`)).map(([contract, value]) => {
-      const address = readAddress(contract);
+      const address = family === 'tron' ? tronAccount(contract) : readAddress(contract);
       if (address === undefined) throw new SettingError(`${where}.tokens must be named by contract addresses`);
       return [address, limitAt(value, `${where}.tokens.${contract}`)] as const;
     });
     return {
       chainId: unitsAt(chain.chainId, `${where}.chainId`),
+      ...(family === undefined ? {} : { family }),
       tokens: Object.fromEntries(tokens),
       gas: limitAt(chain.gas, `${where}.gas`),
       native: limitAt(chain.native, `${where}.native`),
@@ -39,6 +45,11 @@ export function readLimits(name: string, text: string): ChainLimits[] {
   if (new Set(read.map(({ chainId }) => chainId)).size < read.length)
     throw new SettingError(`${name}: chains must name each chain once`);
   return read;
+}
+
+function tronAccount(text: string): string | undefined {
+  const address = readTronAddress(text);
+  return address === undefined ? undefined : accountOf(address);
 }
 
 function limitAt(value: unknown, where: string): Limit {

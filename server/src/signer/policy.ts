@@ -9,6 +9,8 @@
  * answer) and counts once, its fee by what it grew; another transfer under it is refused. So whoever asks cannot have two
  * transfers signed and pay the one that suits. One thing is signed under any nonce, whatever was signed under it before: an empty
  * transfer of the wallet or deposit address to itself, which pays nobody and ends the nonce. After it nothing else is.
+ *
+ * A chain without nonces (Tron) has the hash of the transaction in a nonce's place: the same bytes count once, others again.
  */
 import { movedBy, refusalOf, type Unsigned, type Wanted } from '../rails/evm/index.ts';
 
@@ -20,6 +22,8 @@ export interface Limit {
 
 export interface ChainLimits {
   chainId: bigint;
+  /** How its transactions are written; EVM where it is left out. */
+  family?: 'tron';
   /** Lower-case contract → limit. A contract that is not listed is not called. */
   tokens: Readonly<Record<string, Limit>>;
   /** Native coin to our own deposit addresses. */
@@ -41,6 +45,8 @@ export interface Content {
   chainId: bigint;
   from: string;
   nonce: bigint;
+  /** Hash of the transaction, in the nonce's place on a chain without nonces. */
+  tx?: string;
   kind: Kind;
   /** The contract, or `native`. */
   asset: string;
@@ -54,6 +60,8 @@ export interface Content {
 export interface Signed {
   /** The transfer under a nonce, with the highest fee signed for it. */
   under(chainId: bigint, from: string, nonce: bigint): Content | undefined;
+  /** The same by the hash of a transaction, on a chain without nonces. */
+  as(chainId: bigint, from: string, tx: string): Content | undefined;
   /** Units signed in the last hour for a wallet: of an asset and kind, or in fees. */
   inTheLastHour(chainId: bigint, from: string, what: string): bigint;
 }
@@ -67,6 +75,8 @@ export interface Asked {
   wanted: Wanted;
   /** Undefined before one is reserved. */
   nonce: Unsigned['nonce'] | undefined;
+  /** Hash of the transaction, on a chain without nonces. */
+  tx?: string;
   /** The address derived here from the deposit number that was given as proof. */
   provenDeposit: string | undefined;
 }
@@ -76,7 +86,7 @@ export const counterOf = ({ kind, asset }: Pick<Content, 'kind' | 'asset'>): str
 
 /** @returns a sentence why not, or what the journal would record */
 export function decide(limits: ChainLimits, asked: Asked, signed: Signed): string | Content {
-  const { from, address, wanted, nonce } = asked;
+  const { from, address, wanted, nonce, tx } = asked;
   const moved = movedBy(wanted);
   const isSweep = 'deposit' in from;
   const isGas = !isSweep && wanted.data.length === 0 && asked.provenDeposit === wanted.target;
@@ -94,7 +104,12 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
     },
     wanted,
   );
-  const before = nonce === undefined ? undefined : signed.under(limits.chainId, address, nonce);
+  const before =
+    tx !== undefined
+      ? signed.as(limits.chainId, address, tx)
+      : nonce === undefined
+        ? undefined
+        : signed.under(limits.chainId, address, nonce);
   if (typeof moved === 'string') return unwilling ?? moved;
   if (nonce !== undefined && nonce >= NONCES) return 'a nonce that no wallet can have';
   const { contract, to, units } = moved;
@@ -102,6 +117,7 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
     chainId: limits.chainId,
     from: address,
     nonce: nonce ?? 0n,
+    ...(tx === undefined ? {} : { tx }),
     kind: isCancel ? 'cancel' : isSweep ? 'sweep' : contract !== null ? 'token' : isGas ? 'gas' : 'native',
     asset: contract ?? 'native',
     to,

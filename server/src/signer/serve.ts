@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { SignerCore } from './core.ts';
+import type { From } from './policy.ts';
 import {
   type Answer,
   hangUp,
@@ -13,6 +14,7 @@ import {
   type Request,
   readLines,
   readQuestion,
+  readRaw,
   readTransfer,
   writeContent,
   writeLine,
@@ -71,6 +73,13 @@ export function serveOn(
       const transfers = core.signed(chainId, from, nonce).map(writeContent);
       return { id, result: { transfers } };
     }
+    if (method === 'signRaw') {
+      const { from, asked } = readRaw(params);
+      const signature = core.signRaw(from, asked);
+      if (Buffer.isBuffer(signature)) return { id, result: { signature: signature.toString('hex') } };
+      said(`refused chain ${asked.chainId}, ${nameOf(from)}: ${signature.refused}`);
+      return { id, refused: signature.refused };
+    }
     const { from, unsigned, hasNonce } = readTransfer(params);
     if (method === 'check') {
       const why = core.check(unsigned.chainId, from, unsigned);
@@ -79,10 +88,11 @@ export function serveOn(
     if (method !== 'sign' || !hasNonce) return { id, error: 'no such method' };
     const signed = await core.sign(from, unsigned);
     if ('refused' in signed) {
-      const who = 'wallet' in from ? from.wallet : `deposit ${from.deposit}`;
-      said(`refused chain ${unsigned.chainId}, ${who}, nonce ${unsigned.nonce}: ${signed.refused}`);
+      said(`refused chain ${unsigned.chainId}, ${nameOf(from)}, nonce ${unsigned.nonce}: ${signed.refused}`);
       return { id, refused: signed.refused };
     }
     return { id, result: { raw: signed.raw.toString('hex'), hash: signed.hash } };
   }
 }
+
+const nameOf = (from: From): string => ('wallet' in from ? from.wallet : `deposit ${from.deposit}`);

@@ -2,13 +2,16 @@
  * The signer's protocol: one line of JSON per request and one per answer, over a socket.
  *
  * First both sides prove that they know the shared secret, each by hashing the other's random challenge; nothing else is read
- * before that. Then four methods: `describe`, `check`, `sign`, `signed`. Whole numbers are decimal text and bytes are hex.
+ * before that. Then five methods: `describe`, `check`, `sign`, `signRaw`, `signed`. Whole numbers are decimal text and bytes
+ * are hex. `signRaw` takes the bytes of a transaction, for chains of Tron's family; `check` takes such a transfer as accounts
+ * in hex, with its highest fee as `gas` at a price of one.
  *
  * Requests are parsed strictly: missing, too long and malformed fields are errors, and so are unknown ones.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { SignedBefore, Unsigned } from '../rails/evm/index.ts';
+import type { AskedRaw } from './core.ts';
 import type { Content, From } from './policy.ts';
 
 /** A transfer is a few hundred characters. */
@@ -113,6 +116,26 @@ export function readQuestion(params: Record<string, unknown>): { chainId: bigint
         ? { wallet: text('wallet', /^[a-z]{1,20}$/) }
         : { deposit: below31(BigInt(text('deposit', NUMBER)), 'deposit') },
     nonce: BigInt(text('nonce', /^[0-9]{1,18}$/)),
+  };
+}
+
+/** Parameters of `signRaw`. @throws Misread naming the field */
+export function readRaw(params: Record<string, unknown>): { from: From; asked: AskedRaw } {
+  const known = new Set(['chainId', 'wallet', 'deposit', 'rawData', 'depositIndex']);
+  for (const name of Object.keys(params)) if (!known.has(name)) throw new Misread(`${name.slice(0, 40)} is no field`);
+  const text = (name: string, form: RegExp): string => {
+    const value = params[name];
+    if (typeof value !== 'string' || !form.test(value)) throw new Misread(`${name} is not as it must be`);
+    return value;
+  };
+  const index = (name: string): bigint => below31(BigInt(text(name, NUMBER)), name);
+  return {
+    from: params.deposit === undefined ? { wallet: text('wallet', /^[a-z]{1,20}$/) } : { deposit: index('deposit') },
+    asked: {
+      chainId: BigInt(text('chainId', NUMBER)),
+      rawData: Buffer.from(text('rawData', /^([0-9a-f]{2}){1,600}$/), 'hex'),
+      depositIndex: params.depositIndex === undefined ? undefined : index('depositIndex'),
+    },
   };
 }
 

@@ -7,7 +7,7 @@ import { killSwitches, layersOf, liftKillSwitch } from '../../partners/index.ts'
 import { whyOff } from '../../rails/chain.ts';
 
 /** The rail's reason for a kill switch because of unknown transactions (chain.adopt.ts). */
-const FOR_MOVEMENTS = /^nonces? .* used by transactions that are not in the books$/;
+const FOR_MOVEMENTS = /^(nonces? .* used by transactions that|transactions of wallet .*) are not in the books$/;
 
 /**
  * Closes its case. When none is left on the rail, the kill switch that the machine set for them is lifted; a person's switch

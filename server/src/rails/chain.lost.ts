@@ -1,0 +1,67 @@
+/**
+ * After a restore, on a chain without nonces: what left the paying wallet in the time that the books have lost.
+ *
+ * Its transfers are read from the final blocks of that time, and those that the books do not know become movements, read and
+ * matched like any other (chain.adopt.ts). What was signed then can be included for a while longer, but not for ever: once a
+ * final block is later than that, everything is known, and only then does anything leave the wallet again.
+ *
+ * Not here: an account chain, which asks by nonce (chain.nonces.ts). Native coin that left in that time is no transfer that
+ * can be read; reconciliation shows it as missing.
+ */
+import type { Block } from './chain.adapter.ts';
+import * as addressStore from './chain.addresses.store.ts';
+import * as found from './chain.adopt.store.ts';
+import { contractsOf } from './chain.contracts.ts';
+import { type Engine, HOT } from './chain.engine.ts';
+import * as sendStore from './chain.sends.store.ts';
+import * as store from './chain.store.ts';
+
+/** Reads some blocks of the lost time, and records when it has read them all. @throws Unavailable */
+export async function lookForLost(engine: Engine): Promise<void> {
+  const { adapter, rail, chain, pace, db, log, memory } = engine;
+  const { longestValidMs, transfersBetween } = adapter;
+  if (adapter.account !== undefined || longestValidMs === undefined || transfersBetween === undefined) return;
+  const lost = await db.asSystem(async (tx) => {
+    const time = await found.lostTime(tx, rail, HOT);
+    const cursor = time && (await store.cursorOf(tx, rail));
+    const final = cursor && (await store.blockAt(tx, rail, cursor.finalized));
+    return time && final && { ...time, final, assets: await addressStore.assetsOf(tx, chain) };
+  });
+  if (lost === undefined) return;
+  const { since, until, final, assets } = lost;
+  const from =
+    memory.lostReadTo === undefined
+      ? await firstNotBefore(engine, new Date(since.getTime() - found.SKEW_MS), final)
+      : memory.lostReadTo + 1n;
+  const limit = from + BigInt(pace.blocksPerStep) - 1n;
+  const to = limit < final.number ? limit : final.number;
+  const contracts = [...contractsOf(adapter, assets).keys()];
+  const left = from > to ? [] : await transfersBetween(from, to, contracts);
+  const hot = adapter.wallets[HOT]?.address;
+  const hashes = [...new Set(left.filter((one) => one.from === hot && one.units > 0n).map(({ txHash }) => txHash))];
+  await db.asSystem(async (tx) => {
+    // The wallet's row: what is noted here, and what is sent, are never decided at one time.
+    await sendStore.lockNonce(tx, rail, HOT, 0n);
+    const known = await sendStore.keysOf(tx, rail, hashes, HOT);
+    for (const hash of hashes) {
+      if (known.has(hash)) continue;
+      log.warn({ rail, hash }, 'left the wallet in the time that was lost, and is in no row of ours');
+      await found.noteHash(tx, rail, HOT, hash);
+    }
+    const isOver = to >= final.number && final.at.getTime() > until.getTime() + longestValidMs + found.SKEW_MS;
+    if (isOver) await found.noteLooked(tx, rail, HOT);
+  });
+  memory.lostReadTo = to >= from ? to : from - 1n;
+}
+
+/** Number of the lowest block of this time or later. By halves: blocks are in the order of their times. */
+async function firstNotBefore({ adapter }: Engine, time: Date, final: Block): Promise<bigint> {
+  let [low, high] = [0n, final.number];
+  while (low < high) {
+    const middle = (low + high) / 2n;
+    const [block] = await adapter.blocks(middle, middle);
+    if (block !== undefined && block.at >= time) high = middle;
+    else low = middle + 1n;
+  }
+  return low;
+}

@@ -1,0 +1,120 @@
+/**
+ * Reading Tron: its head, what is solidified, blocks, and the transfers of tokens in them.
+ *
+ * Transactions are requested by block number, because the API has nothing else. So the block's id is read again afterwards:
+ * when it is still the one asked about, so are they.
+ */
+import { Unavailable } from '../../base/errors.ts';
+import type { Block, SentTransaction, Transfer } from '../chain.adapter.ts';
+import { decodeTransfer } from '../erc20.ts';
+import { addressOf } from './addresses.ts';
+import { hexOf, object, reading } from './http.ts';
+import { blockAt, each, type From, infoOf, infosOf, newestBlock, type Tron } from './node.ts';
+import { decodeRawData } from './protobuf.ts';
+import { movedBy } from './signer.ts';
+
+/** The head last: it is never older than what was solidified before it was asked for. */
+export async function head(tron: Tron) {
+  const genesis = await blockAt(tron, 0n);
+  const final = await newestBlock(tron, 'walletsolidity');
+  const newest = await newestBlock(tron, 'wallet');
+  return {
+    chainId: BigInt(`0x${genesis.hash.slice(-8)}`),
+    genesisHash: genesis.hash,
+    newest,
+    final: final.number < newest.number ? final.number : newest.number,
+  };
+}
+
+const range = (from: bigint, to: bigint): bigint[] =>
+  Array.from({ length: Number(to - from) + 1 }, (_, at) => from + BigInt(at));
+
+export const blocks = (tron: Tron, from: bigint, to: bigint): Promise<Block[]> =>
+  each(range(from, to), (number) => blockAt(tron, number));
+
+export async function transfers(
+  tron: Tron,
+  within: readonly Block[],
+  contracts: readonly string[],
+): Promise<Transfer[]> {
+  const found = await each(within, async ({ number, hash }) => {
+    const moved = await transfersIn(tron, number, 'wallet', contracts);
+    const now = await blockAt(tron, number);
+    if (now.hash !== hash) throw new Unavailable(tron.code, `block ${number} was replaced while it was read`);
+    return moved.map((one) => ({ ...one, blockHash: hash }));
+  });
+  return found.flat();
+}
+
+/** In final blocks, requested by number. */
+export async function transfersBetween(
+  tron: Tron,
+  from: bigint,
+  to: bigint,
+  contracts: readonly string[],
+): Promise<Transfer[]> {
+  if (contracts.length === 0) return [];
+  const found = await each(range(from, to), (number) => transfersIn(tron, number, 'walletsolidity', contracts));
+  return found.flat().map((one) => ({ ...one, blockHash: '' }));
+}
+
+/** A log's index here is that in its transaction, which is its position. */
+async function transfersIn(
+  tron: Tron,
+  number: bigint,
+  from: From,
+  contracts: readonly string[],
+): Promise<Omit<Transfer, 'blockHash'>[]> {
+  const wanted = new Set(contracts);
+  const infos = await infosOf(tron, number, from);
+  return infos
+    .filter(({ succeeded }) => succeeded)
+    .flatMap(({ id, logs }) =>
+      logs.flatMap((log, logIndex) => {
+        const transfer = readLog(log);
+        if (transfer === undefined) return [];
+        const contract = addressOf(transfer.contract);
+        if (!wanted.has(contract)) return [];
+        const { units } = transfer;
+        const [payer, payee] = [addressOf(transfer.from), addressOf(transfer.to)];
+        return [{ txHash: id, block: number, logIndex, contract, from: payer, to: payee, units }];
+      }),
+    );
+}
+
+/** Tron writes the same logs as EVM chains, without `0x`. */
+function readLog(log: unknown): ReturnType<typeof decodeTransfer> {
+  if (typeof log !== 'object' || log === null) return undefined;
+  const { address, topics, data } = log as { address?: unknown; topics?: unknown; data?: unknown };
+  if (!Array.isArray(topics)) return undefined;
+  return decodeTransfer({ address: `0x${address}`, topics: topics.map((topic) => `0x${topic}`), data: `0x${data}` });
+}
+
+/** What a wallet of ours sent under a hash. */
+export async function sentAs(tron: Tron, owner: string, hash: string): Promise<SentTransaction | undefined> {
+  if (!/^[0-9a-f]{64}$/.test(hash)) return undefined;
+  const answer = await tron.ask('wallet/gettransactionbyid', { value: hash });
+  const raw = reading(tron.code, () => {
+    const { raw_data_hex } = object(answer, 'transaction');
+    if (typeof raw_data_hex !== 'string') return undefined;
+    return decodeRawData(Buffer.from(hexOf(raw_data_hex, raw_data_hex.length / 2, 'raw_data_hex'), 'hex'));
+  });
+  const info = raw?.owner === owner ? await infoOf(tron, hash, 'wallet') : undefined;
+  if (raw === undefined || info === undefined) return undefined;
+  const { at } = await blockAt(tron, info.block);
+  const { target, data, value, feeLimit } = raw;
+  const moved = movedBy(raw);
+  return {
+    hash,
+    nonce: null,
+    block: info.block,
+    blockAt: at,
+    target,
+    data,
+    value,
+    fee: { limit: String(feeLimit) },
+    succeeded: info.succeeded,
+    cost: info.cost,
+    moved: typeof moved === 'string' ? undefined : moved,
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * What became of a transaction on Tron, and the proof that one can never be included.
+ *
+ * A block may include a transaction only if the block below it is older than the expiration. So once a final block is not
+ * older than that, no block above it can: every block that could is final. Absent is a transaction that none of them holds.
+ * They are read one by one, besides asking for it by its hash: an index may lag behind the blocks.
+ *
+ * Included and failed is not absent: it cost energy and moved nothing, and its block shows that.
+ */
+import { Unavailable } from '../../base/errors.ts';
+import type { Block, Fate, SendAsked } from '../chain.adapter.ts';
+import { blockAt, each, infoOf, infosOf, newestBlock, type Tron } from './node.ts';
+import { VALID_MS } from './sends.ts';
+
+export async function fates(tron: Tron, sends: readonly SendAsked[], final: Block | undefined): Promise<Fate[]> {
+  return await each(sends, (one) => fateOf(tron, one, final));
+}
+
+async function fateOf(tron: Tron, { versions }: SendAsked, final: Block | undefined): Promise<Fate> {
+  for (const { hash } of versions) {
+    const info = await infoOf(tron, hash, 'wallet');
+    if (info === undefined) continue;
+    const { hash: blockHash } = await blockAt(tron, info.block);
+    const { block, succeeded, cost } = info;
+    return { is: 'included', hash, block, blockHash, succeeded, cost };
+  }
+  const proofs: string[] = [];
+  for (const { hash, deadline } of versions) {
+    if (deadline === null || final === undefined || final.at < deadline) return { is: 'open' };
+    const proof = await absenceOf(tron, hash, deadline, final);
+    if (proof === undefined) return { is: 'open' };
+    proofs.push(proof);
+  }
+  return proofs.length === 0 ? { is: 'open' } : { is: 'absent', proof: proofs.join('; ') };
+}
+
+/** @returns undefined when a final block does hold it */
+async function absenceOf(tron: Tron, hash: string, deadline: Date, final: Block): Promise<string | undefined> {
+  const { code } = tron;
+  // The node must have solidified what we call final, on the same branch.
+  const solid = await newestBlock(tron, 'walletsolidity');
+  if (solid.number < final.number || (await blockAt(tron, final.number)).hash !== final.hash)
+    throw new Unavailable(code, `the node has not solidified block ${final.number}, or another one`);
+  if ((await infoOf(tron, hash, 'walletsolidity')) !== undefined) return undefined;
+  const last = await firstNotBefore(tron, deadline, final);
+  // Its expiration was set this long after the block that was then the newest.
+  const first = await firstNotBefore(tron, new Date(deadline.getTime() - VALID_MS), last);
+  const numbers = Array.from({ length: Number(last.number - first.number) + 1 }, (_, at) => first.number + BigInt(at));
+  const infos = await each(numbers, (number) => infosOf(tron, number, 'walletsolidity'));
+  if (infos.flat().some(({ id }) => id === hash)) return undefined;
+  return (
+    `${hash} is in none of the blocks ${first.number} to ${last.number}, all final; the last one, of ` +
+    `${last.at.toISOString()}, is not before its expiration ${deadline.toISOString()}`
+  );
+}
+
+/** The lowest block of this time or later; `top` is one. By halves: blocks are in the order of their times. */
+async function firstNotBefore(tron: Tron, time: Date, top: Block): Promise<Block> {
+  let [low, found] = [0n, top];
+  while (low < found.number) {
+    const middle = await blockAt(tron, (low + found.number) / 2n);
+    if (middle.at >= time) found = middle;
+    else low = middle.number + 1n;
+  }
+  return found;
+}

@@ -1,0 +1,70 @@
+/**
+ * Signers of Tron: what they are asked, and how they sign. A signature is made over the SHA-256 of the transaction's bytes
+ * with the key that signs on EVM chains too.
+ *
+ * What is signed, and why something is not, is decided from the bytes alone (`decodeRawData`), in the same words and under the
+ * same limits as a transfer on an EVM chain: ../../signer/.
+ */
+import { secp256k1 } from '@noble/curves/secp256k1';
+import { decodeTransferCall } from '../erc20.ts';
+import { addressOf, sha256, signerOf } from './addresses.ts';
+import type { RawData } from './protobuf.ts';
+
+/** A transfer as a signer is asked about it before it is built. */
+export interface TronWanted {
+  target: string;
+  data: Buffer;
+  value: bigint;
+  /** Most that it may cost, in native units. */
+  feeUnits: bigint;
+  /** Number of the deposit address that is paid, if it is one of ours. */
+  depositIndex?: bigint | undefined;
+}
+
+export interface TronSigner {
+  readonly address: string;
+  /** Why this would not be signed, or undefined. @throws NotSigned when the keys are elsewhere and do not answer */
+  refuses(wanted: TronWanted): Promise<string | undefined>;
+  /** @returns the signature: r, s, v. @throws NotSigned */
+  sign(rawData: Buffer, depositIndex: bigint | undefined): Promise<Buffer>;
+}
+
+/** An expiration further ahead is not signed: nothing signed can be included later than this. */
+export const LONGEST_MS = 10 * 60_000;
+
+/** Native units burnt for a byte of a transaction, and its bytes beyond what was read: signature and frame. */
+export const BYTE_PRICE = 1_000n;
+const FRAME_BYTES = 135n;
+/** Burnt where native coin opens an account: the account, and its bandwidth. */
+export const NEW_ACCOUNT = 1_100_000n;
+
+/** Most that a transaction may cost: what it allows for energy, its bytes, and an account that it may open. */
+export const mostOf = ({ feeLimit, data }: Pick<RawData, 'feeLimit' | 'data'>, rawBytes: number): bigint =>
+  feeLimit + (BigInt(rawBytes) + FRAME_BYTES) * BYTE_PRICE + (data.length === 0 ? NEW_ACCOUNT : 0n);
+
+/** What moves to whom, read from what is to be signed. `contract` null: native coin. */
+export function movedBy({
+  target,
+  data,
+  value,
+}: Pick<RawData, 'target' | 'data' | 'value'>): { contract: string | null; to: string; units: bigint } | string {
+  if (data.length === 0) return { contract: null, to: target, units: value };
+  if (value !== 0n) return 'native coin along with a token transfer';
+  const transfer = decodeTransferCall(data);
+  return transfer === undefined
+    ? 'a call that is no transfer'
+    : { contract: target, to: addressOf(transfer.to), units: transfer.units };
+}
+
+/** The address whose key signed a transaction; undefined when the signature is none. */
+export const tronSignerOf = (rawData: Buffer, signature: Buffer): string | undefined =>
+  signerOf(sha256(rawData), signature);
+
+/** The hash of a transaction: known before it is signed. */
+export const hashOf = (rawData: Buffer): string => sha256(rawData).toString('hex');
+
+/** Signs whatever it is given; the caller has decided that it may be signed. @param privateKey 32 bytes as hex with `0x` */
+export function signRawData(privateKey: string, rawData: Buffer): Buffer {
+  const signature = secp256k1.sign(sha256(rawData), privateKey.slice(2));
+  return Buffer.concat([signature.toCompactRawBytes(), Buffer.from([27 + signature.recovery])]);
+}
