@@ -283,12 +283,6 @@ export const opened = <O extends ListedOrder>(vault: Vault, order: O): O => ({
 
 export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gate'> & { vault: Vault }): Orders {
   const { vault } = context;
-  const kindOf = (code: string): Rail['kind'] => {
-    const rail = context.rails.get(code);
-    assert(rail !== undefined, `rail ${code} is not running`);
-    return rail.kind;
-  };
-
   return {
     async create(tx, { merchantReference, ...input }) {
       const encrypted =
@@ -335,51 +329,7 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
     confirmReturnAddress: (tx, asked) => confirmReturnAddress(context, tx, asked),
     told: (tx, order, page) => told(tx, order, page),
 
-    async money(tx, order) {
-      const known = await readKnown(tx, order.id);
-      const assetsKnown = await assets(tx);
-      return {
-        told: toldOf(order, known, assetsKnown),
-        deposits: known.deposits
-          .filter(({ origin }) => isNewMoney(origin))
-          .map(({ id, asset, units, state }) => ({
-            ...{ asset, units },
-            // Money in suspense is under review, unless it is already to be refunded.
-            state: state === 'suspense' && known.refunds.some((one) => one.depositId === id) ? 'applied' : state,
-          })),
-        missingUnits: missingUnits(order, known.deposits),
-        isOver: isAllOver(order, known) && !isUnreleased(order, known.deposits),
-        cameBack: known.deposits.some(
-          (row) =>
-            row.origin === 'returned' &&
-            row.why === 'payout_returned' &&
-            !isAllOver(order, { ...known, deposits: [row] }),
-        ),
-        goesBack:
-          isUnnamed(order, known.deposits) || (order.state === 'frozen' && !isUnreleased(order, known.deposits)),
-        destinations: [
-          ...(isUnnamed(order, known.deposits)
-            ? [
-                {
-                  ...{ purpose: 'refund' as const, asset: order.depositAsset, units: order.receivedUnits ?? 0n },
-                  kind: kindOf(order.depositRail),
-                },
-              ]
-            : []),
-          ...known.refunds
-            .filter(
-              ({ source, state, key, depositId }) =>
-                source === 'suspense' &&
-                !known.confirmed.has(depositId) &&
-                isAskable(state, known.payouts.find(({ id }) => id === key)?.why ?? null),
-            )
-            .map(({ purpose, rail, asset, netUnits }) => ({
-              ...{ purpose, asset, units: netUnits },
-              kind: kindOf(rail),
-            })),
-        ],
-      };
-    },
+    money: (tx, order) => money(context, tx, order),
 
     async list(tx, { customerId, direction, page, pageSize }) {
       const skipped = BigInt(page - 1) * BigInt(pageSize);
@@ -404,6 +354,55 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
       orders.sort((a, b) => sign * (a.createdAt.getTime() - b.createdAt.getTime() || Number(a.id - b.id)));
       return { orders: orders.map((order) => opened(vault, order)), total: last - first + 1n };
     },
+  };
+}
+
+/** See `Orders.money`. */
+async function money({ rails }: Pick<OrdersContext, 'rails'>, tx: Tx, order: Order): ReturnType<Orders['money']> {
+  const kindOf = (code: string): Rail['kind'] => {
+    const rail = rails.get(code);
+    assert(rail !== undefined, `rail ${code} is not running`);
+    return rail.kind;
+  };
+  const known = await readKnown(tx, order.id);
+  const assetsKnown = await assets(tx);
+  return {
+    told: toldOf(order, known, assetsKnown),
+    deposits: known.deposits
+      .filter(({ origin }) => isNewMoney(origin))
+      .map(({ id, asset, units, state }) => ({
+        ...{ asset, units },
+        // Money in suspense is under review, unless it is already to be refunded.
+        state: state === 'suspense' && known.refunds.some((one) => one.depositId === id) ? 'applied' : state,
+      })),
+    missingUnits: missingUnits(order, known.deposits),
+    isOver: isAllOver(order, known) && !isUnreleased(order, known.deposits),
+    cameBack: known.deposits.some(
+      (row) =>
+        row.origin === 'returned' && row.why === 'payout_returned' && !isAllOver(order, { ...known, deposits: [row] }),
+    ),
+    goesBack: isUnnamed(order, known.deposits) || (order.state === 'frozen' && !isUnreleased(order, known.deposits)),
+    destinations: [
+      ...(isUnnamed(order, known.deposits)
+        ? [
+            {
+              ...{ purpose: 'refund' as const, asset: order.depositAsset, units: order.receivedUnits ?? 0n },
+              kind: kindOf(order.depositRail),
+            },
+          ]
+        : []),
+      ...known.refunds
+        .filter(
+          ({ source, state, key, depositId }) =>
+            source === 'suspense' &&
+            !known.confirmed.has(depositId) &&
+            isAskable(state, known.payouts.find(({ id }) => id === key)?.why ?? null),
+        )
+        .map(({ purpose, rail, asset, netUnits }) => ({
+          ...{ purpose, asset, units: netUnits },
+          kind: kindOf(rail),
+        })),
+    ],
   };
 }
 
