@@ -239,7 +239,8 @@ export const CASE_KINDS = {
   },
   payout_unknown: {
     means: 'A payout was submitted and nobody can say what became of it.',
-    remedy: 'Ask the bank or look at the chain. Do not pay again by hand: it settles or is refused when they answer.',
+    remedy:
+      'Ask the bank or look at the chain. Do not pay again by hand: it settles or is refused when they answer. Where the bank may have forgotten its key, have it look into its archive.',
     who: 'operator',
     page: PAGE,
   },

@@ -12,8 +12,7 @@ import type { Vault } from '../base/crypto.ts';
 import { awaitAll, type Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { shiftDueTimes } from '../base/jobs.ts';
-import { scan } from '../base/scan.ts';
-import { encryptText, openTextOrNull } from '../base/texts.ts';
+import { encryptText } from '../base/texts.ts';
 import { assets, type Market } from '../partners/index.ts';
 import { waitingPayouts } from '../rails/payouts.ts';
 import type { Payee, Rail } from '../rails/rail.ts';
@@ -32,8 +31,8 @@ import type { DepositRow } from './deposits/store.ts';
 import * as depositStore from './deposits/store.ts';
 import * as historyStore from './history.store.ts';
 import { isFinal, type OrderState } from './machine.ts';
-import { ordersBelow } from './read/lists.store.ts';
-import { listOrders } from './read/lists.ts';
+import { opened } from './read/opened.ts';
+import { page } from './read/page.ts';
 import * as pageStore from './read/pages.store.ts';
 import {
   isNewMoney,
@@ -311,21 +310,8 @@ export interface ListAll {
   pageSize: number;
 }
 
-/** The order with its encrypted texts decrypted. */
-export const opened = <O extends ListedOrder>(vault: Vault, order: O): O => ({
-  ...order,
-  merchantReference: openTextOrNull(vault, order.partnerId, order.merchantReference),
-  payerReference: openTextOrNull(vault, order.partnerId, order.payerReference),
-});
-
 export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gate'> & { vault: Vault }): Orders {
   const { vault } = context;
-  const kindOf = (code: string): Rail['kind'] => {
-    const rail = context.rails.get(code);
-    assert(rail !== undefined, `rail ${code} is not running`);
-    return rail.kind;
-  };
-
   return {
     async create(tx, { merchantReference, ...input }) {
       const encrypted =
@@ -376,82 +362,8 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
       const [known, history] = await awaitAll(readKnown(tx, order.id), historyStore.history(tx, order.id));
       return { ...known, since: history.at(-1)?.at ?? order.createdAt };
     },
-
-    async page(tx, { reference, ...input }) {
-      if (reference !== undefined) {
-        const named = await store.ofReference(tx, encryptText(vault, input.partnerId, reference));
-        const fitting = named.filter(
-          (order) =>
-            (input.customerId === undefined || order.customerId === input.customerId) &&
-            (input.marketId === undefined || order.marketId === input.marketId) &&
-            (input.state === undefined || toldState(order.state) === input.state) &&
-            (input.from === undefined || order.createdAt >= input.from) &&
-            (input.until === undefined || order.createdAt < input.until) &&
-            (input.below === undefined || order.id < input.below),
-        );
-        const shown = fitting.slice(0, input.limit).map((order) => opened(vault, order));
-        return { orders: shown, next: fitting.length > input.limit ? (shown.at(-1)?.id ?? null) : null };
-      }
-      // What the law has stopped is shown as held, in lists as well.
-      const { rows, next } =
-        input.state === 'on_hold'
-          ? await scan({ after: input.below, limit: input.limit, isFiltered: true }, async (below, count) =>
-              (await ordersBelow(tx, { ...input, state: undefined }, below, count)).map(({ row, fits }) => ({
-                row,
-                fits: fits && toldState(row.state) === 'on_hold',
-              })),
-            )
-          : await listOrders(tx, input);
-      const ids = rows.map(({ id }) => id);
-      const found = new Map((await store.named(tx, ids)).map((order) => [order.id, order]));
-      return { orders: ids.flatMap((id) => found.get(id) ?? []).map((order) => opened(vault, order)), next };
-    },
-
-    async money(tx, order) {
-      const known = await readKnown(tx, order.id);
-      const assetsKnown = await assets(tx);
-      return {
-        told: toldOf(order, known, assetsKnown),
-        deposits: known.deposits
-          .filter(({ origin }) => isNewMoney(origin))
-          .map(({ id, asset, units, state }) => ({
-            ...{ asset, units },
-            // Money in suspense is under review, unless it is already to be refunded.
-            state: state === 'suspense' && known.refunds.some((one) => one.depositId === id) ? 'applied' : state,
-          })),
-        missingUnits: missingUnits(order, known.deposits),
-        isOver: isAllOver(order, known) && !isUnreleased(order, known.deposits),
-        cameBack: known.deposits.some(
-          (row) =>
-            row.origin === 'returned' &&
-            row.why === 'payout_returned' &&
-            !isAllOver(order, { ...known, deposits: [row] }),
-        ),
-        goesBack:
-          isUnnamed(order, known.deposits) || (order.state === 'frozen' && !isUnreleased(order, known.deposits)),
-        destinations: [
-          ...(isUnnamed(order, known.deposits)
-            ? [
-                {
-                  ...{ purpose: 'refund' as const, asset: order.depositAsset, units: order.receivedUnits ?? 0n },
-                  kind: kindOf(order.depositRail),
-                },
-              ]
-            : []),
-          ...known.refunds
-            .filter(
-              ({ source, state, key, depositId }) =>
-                source === 'suspense' &&
-                !known.confirmed.has(depositId) &&
-                isAskable(state, known.payouts.find(({ id }) => id === key)?.why ?? null),
-            )
-            .map(({ purpose, rail, asset, netUnits }) => ({
-              ...{ purpose, asset, units: netUnits },
-              kind: kindOf(rail),
-            })),
-        ],
-      };
-    },
+    page: (tx, asked) => page(vault, tx, asked),
+    money: (tx, order) => money(context, tx, order),
 
     async list(tx, { customerId, direction, page, pageSize }) {
       const skipped = BigInt(page - 1) * BigInt(pageSize);
@@ -476,6 +388,55 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
       orders.sort((a, b) => sign * (a.createdAt.getTime() - b.createdAt.getTime() || Number(a.id - b.id)));
       return { orders: orders.map((order) => opened(vault, order)), total: last - first + 1n };
     },
+  };
+}
+
+/** See `Orders.money`. */
+async function money({ rails }: Pick<OrdersContext, 'rails'>, tx: Tx, order: Order): ReturnType<Orders['money']> {
+  const kindOf = (code: string): Rail['kind'] => {
+    const rail = rails.get(code);
+    assert(rail !== undefined, `rail ${code} is not running`);
+    return rail.kind;
+  };
+  const known = await readKnown(tx, order.id);
+  const assetsKnown = await assets(tx);
+  return {
+    told: toldOf(order, known, assetsKnown),
+    deposits: known.deposits
+      .filter(({ origin }) => isNewMoney(origin))
+      .map(({ id, asset, units, state }) => ({
+        ...{ asset, units },
+        // Money in suspense is under review, unless it is already to be refunded.
+        state: state === 'suspense' && known.refunds.some((one) => one.depositId === id) ? 'applied' : state,
+      })),
+    missingUnits: missingUnits(order, known.deposits),
+    isOver: isAllOver(order, known) && !isUnreleased(order, known.deposits),
+    cameBack: known.deposits.some(
+      (row) =>
+        row.origin === 'returned' && row.why === 'payout_returned' && !isAllOver(order, { ...known, deposits: [row] }),
+    ),
+    goesBack: isUnnamed(order, known.deposits) || (order.state === 'frozen' && !isUnreleased(order, known.deposits)),
+    destinations: [
+      ...(isUnnamed(order, known.deposits)
+        ? [
+            {
+              ...{ purpose: 'refund' as const, asset: order.depositAsset, units: order.receivedUnits ?? 0n },
+              kind: kindOf(order.depositRail),
+            },
+          ]
+        : []),
+      ...known.refunds
+        .filter(
+          ({ source, state, key, depositId }) =>
+            source === 'suspense' &&
+            !known.confirmed.has(depositId) &&
+            isAskable(state, known.payouts.find(({ id }) => id === key)?.why ?? null),
+        )
+        .map(({ purpose, rail, asset, netUnits }) => ({
+          ...{ purpose, asset, units: netUnits },
+          kind: kindOf(rail),
+        })),
+    ],
   };
 }
 

@@ -38,14 +38,14 @@ const BY = 'sandbox';
 /** Real time within which the facts of one step must arrive. */
 const PATIENCE_MS = 30_000;
 
-export function sandboxDriver(
-  context: OrdersContext & {
-    chains: ReadonlyMap<string, ChainRail>;
-    payer: Payer;
-    vault: Vault;
-    verifier: Verifier;
-  },
-) {
+type DriverContext = OrdersContext & {
+  chains: ReadonlyMap<string, ChainRail>;
+  payer: Payer;
+  vault: Vault;
+  verifier: Verifier;
+};
+
+export function sandboxDriver(context: DriverContext) {
   const { db, clock } = context;
   const orders = openOrders(context);
   const read = (input: { partnerId: bigint; orderId: bigint }) =>
@@ -146,17 +146,20 @@ export function sandboxDriver(
       throw new Refusal('order_over', { state: order.state });
     await refundOrder(context, action(order, `status ${failure === 'amount' ? -4 : -2} asked for`), {
       failure,
-      ...(await payerOf(order)),
+      ...(await payerOf(context, order)),
     });
   }
+}
 
-  /** The simulated customer's refund destination: the wallet that paid, or the account named for it. */
-  async function payerOf(order: Order): Promise<{ address: string } | { fiatAccountId: bigint }> {
-    const address = context.chains.get(order.depositRail)?.walletAddresses.customer;
-    if (address !== undefined) return { address };
-    const accounts = await db.asPartner(order.partnerId, (tx) => fiatAccounts(tx, order.customerId));
-    const fiatAccountId = order.fiatAccountId ?? accounts.find(({ fiat }) => fiat === order.depositAsset)?.id;
-    if (fiatAccountId === undefined) throw new Refusal('unknown_account', {});
-    return { fiatAccountId };
-  }
+/** The simulated customer's refund destination: the wallet that paid, or the account named for it. */
+async function payerOf(
+  { db, chains }: Pick<DriverContext, 'db' | 'chains'>,
+  order: Order,
+): Promise<{ address: string } | { fiatAccountId: bigint }> {
+  const address = chains.get(order.depositRail)?.walletAddresses.customer;
+  if (address !== undefined) return { address };
+  const accounts = await db.asPartner(order.partnerId, (tx) => fiatAccounts(tx, order.customerId));
+  const fiatAccountId = order.fiatAccountId ?? accounts.find(({ fiat }) => fiat === order.depositAsset)?.id;
+  if (fiatAccountId === undefined) throw new Refusal('unknown_account', {});
+  return { fiatAccountId };
 }

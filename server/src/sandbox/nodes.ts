@@ -83,18 +83,8 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
   const log = (line: string) => options.log?.(`chain ${spec.code}: ${line}`);
   const { blockMs = 1_000, idleMs = 15_000 } = options;
 
-  const earlier = readNote(home);
-  const adopted = earlier !== undefined && (await isOurs(earlier, spec));
-  const fresh = !adopted && !existsSync(statePath(home));
-  let note: Note;
-  if (adopted) {
-    note = earlier;
-    log(`adopted the node of an earlier server, process ${note.pid}`);
-  } else {
-    if (earlier !== undefined) await endIfSame(earlier);
-    note = await launchOnSomePort(home, spec, options.mnemonic, earlier?.port);
-    log(fresh ? 'a new chain' : 'continues from its saved state');
-  }
+  const { adopted, fresh, ...begun } = await adoptOrLaunch(home, spec, options, log);
+  let { note } = begun;
   const rpcUrl = urlOf(note.port);
 
   let ending = false;
@@ -104,13 +94,7 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
   let lastMinedAt = 0;
   let busyUntil = 0;
 
-  /** Serializes all access to the node. */
-  let last: Promise<unknown> = Promise.resolve();
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = last.then(work);
-    last = mine.catch(() => {});
-    return mine;
-  }
+  const inTurn = turns();
 
   async function look(): Promise<void> {
     await bringBackIfDead();
@@ -203,7 +187,7 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
     mine: (blocks = 1) => inTurn(async () => save(await mineNow(blocks))),
     stop: async () => {
       ending = true;
-      await last;
+      await inTurn(async () => {});
       if (!isAlive(note.pid)) return;
       await saveState(home, rpcUrl).catch((error) => log(`not saved at its end: ${messageOf(error)}`));
       await endIfSame(note);
@@ -211,6 +195,35 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
     detach: () => {
       ending = true;
     },
+  };
+}
+
+/** The node of an earlier server, if it is still ours; else a new one, on the chain that was saved. */
+async function adoptOrLaunch(
+  home: string,
+  spec: NodeSpec,
+  options: NodeOptions,
+  log: (line: string) => void,
+): Promise<{ note: Note; adopted: boolean; fresh: boolean }> {
+  const earlier = readNote(home);
+  if (earlier !== undefined && (await isOurs(earlier, spec))) {
+    log(`adopted the node of an earlier server, process ${earlier.pid}`);
+    return { note: earlier, adopted: true, fresh: false };
+  }
+  const fresh = !existsSync(statePath(home));
+  if (earlier !== undefined) await endIfSame(earlier);
+  const note = await launchOnSomePort(home, spec, options.mnemonic, earlier?.port);
+  log(fresh ? 'a new chain' : 'continues from its saved state');
+  return { note, adopted: false, fresh };
+}
+
+/** Serializes all access to a node. */
+function turns(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => {});
+    return mine;
   };
 }
 

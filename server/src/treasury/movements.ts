@@ -42,6 +42,9 @@ interface Context {
   clock: Clock;
 }
 
+/** What people's decisions take besides. */
+type Deciding = Context & { rails: ReadonlyMap<string, Rail>; report: Report };
+
 /** Matches movements between our own wallets, as far as they fit. */
 export async function matchOwn({ db, clock }: Context, rail: ChainRail): Promise<void> {
   const waiting = await db.asSystem((tx) => waitingFound(tx, rail.code, MOST_SHOWN));
@@ -148,165 +151,172 @@ async function adopt(tx: Tx, row: FoundMovement, key: string, now: Date): Promis
 }
 
 /** What two people decide about movements, and what they review for it. */
-export function openMovements(context: Context & { rails: ReadonlyMap<string, Rail>; report: Report }) {
-  const { db, clock, rails, report } = context;
-  const chainOf = (code: string): ChainRail => {
-    const rail = rails.get(code);
-    assert(rail?.kind === 'chain', `rail ${code} is running`);
-    return rail as ChainRail;
-  };
+export const openMovements = (context: Deciding) => ({
+  list: (tx: Tx) => listFound(tx, MOST_SHOWN),
+  look,
+  ordered,
+  lookPayout: (tx: Tx, key: string) => lookPayout(context, tx, key),
 
-  async function lockOpen(tx: Tx, id: bigint): Promise<FoundMovement> {
-    const row = await lockFound(tx, id);
-    if (row === undefined) throw new Refusal('unknown_movement');
-    if (row.state !== 'open') throw new Refusal('movement_over', { state: row.state });
-    return row;
-  }
+  match: (tx: Tx, input: Matched) => match(context, tx, input),
+  foreign: (tx: Tx, id: bigint) => foreign(context, tx, id),
+  cancel,
 
+  lookDebit: (tx: Tx, { rail, line }: { rail: string; line: string }) => lookDebit(tx, rail, line),
   /**
-   * @param input.otherAmount for a payout: it left with another amount than the books order now, for example after a requote
-   *   that they have lost or made since. The amount that left is booked, and the difference is booked separately.
-   * @throws Refusal 'unknown_movement' | 'movement_over' | 'unknown_payout' | 'does_not_fit'
+   * Records that an unexplained debit paid no payout of ours: no payout waits for it any more. @throws Refusal
+   * 'does_not_fit'
    */
-  async function match(
-    tx: Tx,
-    input: { movement: bigint; key: string; otherAmount?: boolean | undefined },
-  ): Promise<void> {
-    const row = await lockOpen(tx, input.movement);
-    const wrong = (why: string) => new Refusal('does_not_fit', { why });
-    if (row.succeeded !== true) throw wrong('the transaction was reverted, so it paid nobody');
-    const to = OWN_KEY.test(input.key) ? await store.find(tx, input.key) : await payoutByKey(tx, row.rail, input.key);
-    if (to === undefined || to.rail !== row.rail) throw new Refusal('unknown_payout');
-    if (await hasSend(tx, row.rail, input.key)) throw wrong('it was sent by a transaction that is in the books');
-    if (to.state === 'settled' || to.state === 'returned') throw wrong(`it is ${to.state} already`);
-    const isOwn = 'target' in to;
-    const recipient = isOwn ? to.target : to.address;
-    const wallet = isOwn && to.kind === 'sweep' ? depositWallet(to.index) : chainOf(row.rail).wallets.payouts;
-    if (row.asset === null || row.units === null || row.asset !== to.asset) throw wrong('another asset');
-    if (row.recipient !== recipient) throw wrong('another recipient');
-    if (row.wallet !== wallet) throw wrong('out of another wallet');
-    if (row.units !== to.units) {
-      if (isOwn) throw wrong('another amount');
-      requireOtherAmount(to, row.units, input.otherAmount);
-      await notePaidUnits(tx, to.id, row.units);
-    }
-    await adopt(tx, row, input.key, clock.now());
-  }
-
-  /**
-   * Starts using up its nonce with an empty transfer, unless the signed transaction is mined first (rails/chain.adopt.ts).
-   *
-   * @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' when it was not found through the signer's journal
-   */
-  async function cancel(tx: Tx, id: bigint): Promise<void> {
-    const row = await lockFound(tx, id);
-    if (row === undefined) throw new Refusal('unknown_movement');
-    if (row.state !== 'unread') throw new Refusal('movement_over', { state: row.state });
-    if (!(await noteCancel(tx, id)))
-      throw new Refusal('does_not_fit', { why: 'a block holds it: it is read, and then matched or declared not ours' });
-  }
-
-  /** @throws Refusal 'unknown_movement' | 'movement_over' */
-  async function foreign(tx: Tx, id: bigint): Promise<void> {
-    const row = await lockOpen(tx, id);
-    const rail = chainOf(row.rail);
-    const now = clock.now();
-    const swept = row.succeeded === true ? sweptFrom(rail, row) : undefined;
-    if (swept !== undefined) {
-      // Between our own wallets the money stays ours, whatever it was for: booked as a sweep without named deposits.
-      const address = rail.instructions(swept.index).target;
-      const key = await store.nextSweepKey(tx, rail.code, address, swept.asset);
-      await writeSweep(tx, rail, row, { key, address, ...swept }, now);
-      return await adopt(tx, row, key, now);
-    }
-    await endFound(tx, row.id, { state: 'foreign' });
-    const { hash, rail: code, asset, units, cost_units, value } = row;
-    const native = await rail.nativeAsset(tx);
-    const reference = hash ?? '';
-    if (row.succeeded === true && asset !== null && units !== null && asset !== native)
-      await report(tx, { type: 'unexplained_debit', rail: code, externalId: `${hash}:0`, asset, units, reference });
-    const coin = (cost_units ?? 0n) + (row.succeeded === true ? (value ?? 0n) : 0n);
-    // Native coin leaves no log: the balance shows it as missing, and it is booked against that.
-    if (native !== undefined && coin > 0n && row.wallet === rail.wallets.payouts)
-      await report(tx, {
-        type: 'unexplained_debit',
-        rail: code,
-        externalId: `${hash}:coin`,
-        asset: native,
-        units: coin,
-        reference,
-      });
-    const left = await countTold(tx, code);
-    await movementKnown(tx, { rail: code, movement: row.id, left, outcome: 'not ours', now });
-  }
-
-  return {
-    list: (tx: Tx) => listFound(tx, MOST_SHOWN),
-
-    /** Its current state, locked. @throws Refusal 'unknown_movement' */
-    async look(tx: Tx, id: bigint) {
-      await lockFound(tx, id);
-      const row = await findFound(tx, id);
-      if (row === undefined) throw new Refusal('unknown_movement');
-      const { rail, wallet, nonce, hash, state, signed, block, succeeded, recipient, asset, units, key } = row;
-      return { rail, wallet, nonce, hash, state, signed, block, succeeded, recipient, asset, units, key };
-    },
-
-    /** What the books order under a key: asset, units and recipient; without the state, which changes by itself. */
-    async ordered(tx: Tx, id: bigint, key: string) {
-      const rail = (await findFound(tx, id))?.rail;
-      if (rail === undefined) return undefined;
-      const own = OWN_KEY.test(key) ? await store.find(tx, key) : undefined;
-      if (own !== undefined) return { asset: own.asset, units: own.units, recipient: own.target };
-      const payout = await payoutByKey(tx, rail, key);
-      return payout && { asset: payout.asset, units: payout.units, recipient: payout.address };
-    },
-
-    /** Current state of a payout. @throws Refusal 'unknown_payout' */
-    async lookPayout(tx: Tx, key: string) {
-      for (const rail of rails.keys()) {
-        const payout = await payoutByKey(tx, rail, key);
-        if (payout !== undefined) {
-          const { state, asset, units, address, submissions } = payout;
-          return { rail, state, asset, units, address, submissions, sent: await hasSend(tx, rail, key) };
-        }
-      }
-      throw new Refusal('unknown_payout');
-    },
-
-    match,
-    foreign,
-    cancel,
-
-    lookDebit: (tx: Tx, { rail, line }: { rail: string; line: string }) => lookDebit(tx, rail, line),
-    /**
-     * Records that an unexplained debit paid no payout of ours: no payout waits for it any more. @throws Refusal
-     * 'does_not_fit'
-     */
-    debitForeign: (tx: Tx, { rail, line }: { rail: string; line: string }) => declareForeign(tx, rail, line),
-
-    /**
-     * Settles a payout by the transaction or the statement line that paid it.
-     *
-     * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'movement_over'; Unavailable when the chain does not answer
-     */
-    async settleBy(input: {
-      payout: string;
-      rail: string;
-      by: { hash: string } | { line: string };
-      otherAmount?: boolean | undefined;
-    }): Promise<void> {
-      const { payout: key, rail, by, otherAmount } = input;
-      if ('line' in by)
-        return await db.asSystem(async (tx) => {
-          const payout = await payoutByKey(tx, rail, key);
-          const followOn = await followOnById(tx, payout?.refundId == null ? (payout?.orderId ?? null) : null);
-          await settlePayoutByLine(tx, { rail, key, line: by.line, otherAmount, followOn }, report);
-        });
-      const movement = await chainOf(rail).readByHash(by.hash);
-      await db.asSystem((tx) => match(tx, { movement, key, otherAmount }));
-    },
-  };
-}
+  debitForeign: (tx: Tx, { rail, line }: { rail: string; line: string }) => declareForeign(tx, rail, line),
+  settleBy: (input: Settled) => settleBy(context, input),
+});
 
 export type Movements = ReturnType<typeof openMovements>;
+
+interface Matched {
+  movement: bigint;
+  key: string;
+  otherAmount?: boolean | undefined;
+}
+interface Settled {
+  payout: string;
+  rail: string;
+  by: { hash: string } | { line: string };
+  otherAmount?: boolean | undefined;
+}
+
+function chainOf({ rails }: Deciding, code: string): ChainRail {
+  const rail = rails.get(code);
+  assert(rail?.kind === 'chain', `rail ${code} is running`);
+  return rail as ChainRail;
+}
+
+async function lockOpen(tx: Tx, id: bigint): Promise<FoundMovement> {
+  const row = await lockFound(tx, id);
+  if (row === undefined) throw new Refusal('unknown_movement');
+  if (row.state !== 'open') throw new Refusal('movement_over', { state: row.state });
+  return row;
+}
+
+/**
+ * @param input.otherAmount for a payout: it left with another amount than the books order now, for example after a requote
+ *   that they have lost or made since. The amount that left is booked, and the difference is booked separately.
+ * @throws Refusal 'unknown_movement' | 'movement_over' | 'unknown_payout' | 'does_not_fit'
+ */
+async function match(context: Deciding, tx: Tx, input: Matched): Promise<void> {
+  const row = await lockOpen(tx, input.movement);
+  const wrong = (why: string) => new Refusal('does_not_fit', { why });
+  if (row.succeeded !== true) throw wrong('the transaction was reverted, so it paid nobody');
+  const to = OWN_KEY.test(input.key) ? await store.find(tx, input.key) : await payoutByKey(tx, row.rail, input.key);
+  if (to === undefined || to.rail !== row.rail) throw new Refusal('unknown_payout');
+  if (await hasSend(tx, row.rail, input.key)) throw wrong('it was sent by a transaction that is in the books');
+  if (to.state === 'settled' || to.state === 'returned') throw wrong(`it is ${to.state} already`);
+  const isOwn = 'target' in to;
+  const recipient = isOwn ? to.target : to.address;
+  const wallet = isOwn && to.kind === 'sweep' ? depositWallet(to.index) : chainOf(context, row.rail).wallets.payouts;
+  if (row.asset === null || row.units === null || row.asset !== to.asset) throw wrong('another asset');
+  if (row.recipient !== recipient) throw wrong('another recipient');
+  if (row.wallet !== wallet) throw wrong('out of another wallet');
+  if (row.units !== to.units) {
+    if (isOwn) throw wrong('another amount');
+    requireOtherAmount(to, row.units, input.otherAmount);
+    await notePaidUnits(tx, to.id, row.units);
+  }
+  await adopt(tx, row, input.key, context.clock.now());
+}
+
+/**
+ * Starts using up its nonce with an empty transfer, unless the signed transaction is mined first (rails/chain.adopt.ts).
+ *
+ * @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' when it was not found through the signer's journal
+ */
+async function cancel(tx: Tx, id: bigint): Promise<void> {
+  const row = await lockFound(tx, id);
+  if (row === undefined) throw new Refusal('unknown_movement');
+  if (row.state !== 'unread') throw new Refusal('movement_over', { state: row.state });
+  if (!(await noteCancel(tx, id)))
+    throw new Refusal('does_not_fit', { why: 'a block holds it: it is read, and then matched or declared not ours' });
+}
+
+/** @throws Refusal 'unknown_movement' | 'movement_over' */
+async function foreign(context: Deciding, tx: Tx, id: bigint): Promise<void> {
+  const { clock, report } = context;
+  const row = await lockOpen(tx, id);
+  const rail = chainOf(context, row.rail);
+  const now = clock.now();
+  const swept = row.succeeded === true ? sweptFrom(rail, row) : undefined;
+  if (swept !== undefined) {
+    // Between our own wallets the money stays ours, whatever it was for: booked as a sweep without named deposits.
+    const address = rail.instructions(swept.index).target;
+    const key = await store.nextSweepKey(tx, rail.code, address, swept.asset);
+    await writeSweep(tx, rail, row, { key, address, ...swept }, now);
+    return await adopt(tx, row, key, now);
+  }
+  await endFound(tx, row.id, { state: 'foreign' });
+  const { hash, rail: code, asset, units, cost_units, value } = row;
+  const native = await rail.nativeAsset(tx);
+  const reference = hash ?? '';
+  if (row.succeeded === true && asset !== null && units !== null && asset !== native)
+    await report(tx, { type: 'unexplained_debit', rail: code, externalId: `${hash}:0`, asset, units, reference });
+  const coin = (cost_units ?? 0n) + (row.succeeded === true ? (value ?? 0n) : 0n);
+  // Native coin leaves no log: the balance shows it as missing, and it is booked against that.
+  if (native !== undefined && coin > 0n && row.wallet === rail.wallets.payouts)
+    await report(tx, {
+      type: 'unexplained_debit',
+      rail: code,
+      externalId: `${hash}:coin`,
+      asset: native,
+      units: coin,
+      reference,
+    });
+  const left = await countTold(tx, code);
+  await movementKnown(tx, { rail: code, movement: row.id, left, outcome: 'not ours', now });
+}
+
+/** Its current state, locked. @throws Refusal 'unknown_movement' */
+async function look(tx: Tx, id: bigint) {
+  await lockFound(tx, id);
+  const row = await findFound(tx, id);
+  if (row === undefined) throw new Refusal('unknown_movement');
+  const { rail, wallet, nonce, hash, state, signed, block, succeeded, recipient, asset, units, key } = row;
+  return { rail, wallet, nonce, hash, state, signed, block, succeeded, recipient, asset, units, key };
+}
+
+/** What the books order under a key: asset, units and recipient; without the state, which changes by itself. */
+async function ordered(tx: Tx, id: bigint, key: string) {
+  const rail = (await findFound(tx, id))?.rail;
+  if (rail === undefined) return undefined;
+  const own = OWN_KEY.test(key) ? await store.find(tx, key) : undefined;
+  if (own !== undefined) return { asset: own.asset, units: own.units, recipient: own.target };
+  const payout = await payoutByKey(tx, rail, key);
+  return payout && { asset: payout.asset, units: payout.units, recipient: payout.address };
+}
+
+/** Current state of a payout. @throws Refusal 'unknown_payout' */
+async function lookPayout({ rails }: Deciding, tx: Tx, key: string) {
+  for (const rail of rails.keys()) {
+    const payout = await payoutByKey(tx, rail, key);
+    if (payout !== undefined) {
+      const { state, asset, units, address, submissions } = payout;
+      return { rail, state, asset, units, address, submissions, sent: await hasSend(tx, rail, key) };
+    }
+  }
+  throw new Refusal('unknown_payout');
+}
+
+/**
+ * Settles a payout by the transaction or the statement line that paid it.
+ *
+ * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'movement_over'; Unavailable when the chain does not answer
+ */
+async function settleBy(context: Deciding, input: Settled): Promise<void> {
+  const { db, report } = context;
+  const { payout: key, rail, by, otherAmount } = input;
+  if ('line' in by)
+    return await db.asSystem(async (tx) => {
+      const payout = await payoutByKey(tx, rail, key);
+      const followOn = await followOnById(tx, payout?.refundId == null ? (payout?.orderId ?? null) : null);
+      await settlePayoutByLine(tx, { rail, key, line: by.line, otherAmount, followOn }, report);
+    });
+  const movement = await chainOf(context, rail).readByHash(by.hash);
+  await db.asSystem((tx) => match(context, tx, { movement, key, otherAmount }));
+}

@@ -1,0 +1,42 @@
+/** Orders that a partner asks for by filters, page by page, newest first. */
+import type { Vault } from '../../base/crypto.ts';
+import type { Tx } from '../../base/db.ts';
+import { scan } from '../../base/scan.ts';
+import { encryptText } from '../../base/texts.ts';
+import { type OrderPage, type Orders } from '../index.ts';
+import * as store from '../store.ts';
+import { ordersBelow } from './lists.store.ts';
+import { listOrders } from './lists.ts';
+import { opened } from './opened.ts';
+import { toldState } from './told.ts';
+
+/** @see Orders.page */
+export async function page(vault: Vault, tx: Tx, { reference, ...input }: OrderPage): ReturnType<Orders['page']> {
+  if (reference !== undefined) {
+    const named = await store.ofReference(tx, encryptText(vault, input.partnerId, reference));
+    const fitting = named.filter(
+      (order) =>
+        (input.customerId === undefined || order.customerId === input.customerId) &&
+        (input.marketId === undefined || order.marketId === input.marketId) &&
+        (input.state === undefined || toldState(order.state) === input.state) &&
+        (input.from === undefined || order.createdAt >= input.from) &&
+        (input.until === undefined || order.createdAt < input.until) &&
+        (input.below === undefined || order.id < input.below),
+    );
+    const shown = fitting.slice(0, input.limit).map((order) => opened(vault, order));
+    return { orders: shown, next: fitting.length > input.limit ? (shown.at(-1)?.id ?? null) : null };
+  }
+  // What the law has stopped is shown as held, in lists as well.
+  const { rows, next } =
+    input.state === 'on_hold'
+      ? await scan({ after: input.below, limit: input.limit, isFiltered: true }, async (below, count) =>
+          (await ordersBelow(tx, { ...input, state: undefined }, below, count)).map(({ row, fits }) => ({
+            row,
+            fits: fits && toldState(row.state) === 'on_hold',
+          })),
+        )
+      : await listOrders(tx, input);
+  const ids = rows.map(({ id }) => id);
+  const found = new Map((await store.named(tx, ids)).map((order) => [order.id, order]));
+  return { orders: ids.flatMap((id) => found.get(id) ?? []).map((order) => opened(vault, order)), next };
+}
