@@ -21,7 +21,7 @@ import { assets, markets, recordActivity, requireNotHeld } from '../../../partne
 import { findQuote } from '../../../quotes/index.ts';
 import { ORDERS } from '../declared/orders.ts';
 import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
-import { cursorOf, pageFrom, readCursor } from '../pages.ts';
+import { cursorOf, pageFrom, readCursor, unknownCursor } from '../pages.ts';
 import { depositShape, orderShape, payoutShape, refundShape } from '../shapes.ts';
 import { traceShape } from '../trace.ts';
 import { sayLimits } from './quotes.ts';
@@ -55,7 +55,23 @@ async function usable(tx: Tx, order: Order, id: bigint, { deps, caller, now }: A
   return destinationOf(destination);
 }
 
+/** A page ends with an order of the partner's. @throws Refusal 'malformed_field' */
+async function requireShown(tx: Tx, { orders }: Asked['deps'], id: bigint): Promise<void> {
+  try {
+    await orders.get(tx, { id });
+  } catch (error) {
+    throw error instanceof Refusal && error.code === 'unknown_order' ? unknownCursor() : error;
+  }
+}
+
 const asks = ({ caller, now }: Asked, orderId: bigint) => ({ orderId, apiKey: caller.credential.key, now });
+
+/** As a containment looks for it after a leak. */
+function recordNamed(tx: Tx, { caller, now }: Asked, { id }: Order, to: ReturnType<typeof destinationOf>): void {
+  const facts = 'address' in to ? to : { account: String(to.fiatAccountId) };
+  const action = 'refund_destination.named' as const;
+  recordActivity(tx, throughOf(caller), { action, subject: `order:${id}`, facts, now });
+}
 
 /** Looks the order up at the partner's role, before the system's role acts on it. */
 const mine = {
@@ -112,9 +128,11 @@ export const ORDER_HANDLERS: readonly Handled[] = [
     const { cursor, limit = PAGE, market, customerId, ...filters } = values;
     return readOnly(async (tx) => {
       if (customerId !== undefined) await findCustomer(tx, customerId);
+      const below = readCursor(cursor);
+      if (below !== undefined) await requireShown(tx, deps, below);
       const { orders, next } = await deps.orders.page(tx, {
         ...{ ...filters, partnerId: caller.partner.id, customerId, marketId: market },
-        ...{ below: readCursor(cursor), limit: Math.min(limit, MAX_LISTED) },
+        ...{ below, limit: Math.min(limit, MAX_LISTED) },
       });
       const known = await assets(tx);
       const data = [];
@@ -181,16 +199,14 @@ export const ORDER_HANDLERS: readonly Handled[] = [
   writes(
     ORDERS.refund,
     async (tx, asked) => {
-      const { deps, values, caller, now } = asked;
+      const { deps, values } = asked;
       const before = await own(tx, asked);
       const to = await usable(tx, before, values.destinationId, asked);
       const what = { ...asks(asked, before.id), to };
       const { depositId } = values;
       if (depositId === undefined) await refundHeldFor(deps.context, tx, what);
       else await refundSuspenseFor(deps.context, tx, { ...what, depositId });
-      const facts = { destination: String(values.destinationId), deposit: depositId?.toString() };
-      const about = { subject: `order:${before.id}`, facts };
-      recordActivity(tx, throughOf(caller), { action: 'order.refund_requested', ...about, now });
+      recordNamed(tx, asked, before, to);
       return await shaped(tx, await own(tx, asked), asked);
     },
     mine,
@@ -199,13 +215,12 @@ export const ORDER_HANDLERS: readonly Handled[] = [
   writes(
     ORDERS.changePayoutDestination,
     async (tx, asked) => {
-      const { deps, values, caller, now } = asked;
+      const { deps, values } = asked;
       const before = await own(tx, asked);
       const to = await usable(tx, before, values.destinationId, asked);
       const changed = await changePayoutFor(deps.context, tx, { ...asks(asked, before.id), to });
       if (changed.goesOn !== undefined) goesOn.set(asked, changed.goesOn);
-      const about = { subject: `order:${before.id}`, facts: { destination: String(values.destinationId) } };
-      recordActivity(tx, throughOf(caller), { action: 'payout_destination.named', ...about, now });
+      recordNamed(tx, asked, before, to);
       return await shaped(tx, await own(tx, asked), asked);
     },
     { ...mine, after: async (asked) => await goesOn.get(asked)?.() },
