@@ -15,15 +15,12 @@ import {
   type Field,
   type Fields,
   id,
-  Malformed,
   malformedField,
   missingFields,
+  ofText,
   oneOf,
   optional,
-  type Reader,
-  reader,
   required,
-  text,
   unitsOf,
   wholeNumber,
 } from '../fields.ts';
@@ -31,6 +28,7 @@ import { idempotencyKey } from '../idempotency.ts';
 import { BANK_FAULTS, ok, PAY_HOW, type Route, type SandboxControls, type SignedRequest, signed } from '../route.ts';
 import { drivenStatus } from '../status.ts';
 import { orderNumberOf } from './orders.ts';
+import { statusNumber } from './sandbox.ts';
 
 export interface Control {
   name: string;
@@ -49,16 +47,15 @@ const LONGEST_MS = 30 * DAY_MS;
 const LENGTHS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 /** `90s`, `15m`, `2h`, `3d`. */
-const length: Reader<number> = reader(
-  { type: 'string', pattern: '^[1-9][0-9]{0,6}[smhd]$', examples: ['3d'] },
-  (value) => {
-    const [, count = '', unit = ''] = /^([1-9][0-9]{0,6})([smhd])$/.exec(text({ max: 16 })(value)) ?? [];
+const length = ofText(16, {
+  rule: 'a length of time such as 90s, 15m, 2h or 3d, at most 30d',
+  schema: { type: 'string', pattern: '^[1-9][0-9]{0,6}[smhd]$', examples: ['3d'] },
+  read(given) {
+    const [, count = '', unit = ''] = /^([1-9][0-9]{0,6})([smhd])$/.exec(given) ?? [];
     const ms = Number(count) * (LENGTHS[unit] ?? Number.NaN);
-    if (!(ms > 0 && ms <= LONGEST_MS))
-      throw new Malformed('must be a length of time such as 90s, 15m, 2h or 3d, at most 30d');
-    return ms;
+    return ms > 0 && ms <= LONGEST_MS ? ms : undefined;
   },
-);
+});
 
 type Said<F extends Fields> = { readonly [K in keyof F]: string };
 
@@ -97,14 +94,14 @@ function control<F extends Fields>(
   const takes = Object.fromEntries(
     Object.entries<Field<unknown>>(c.fields).map(([name, field]) => [
       name,
-      { says: c.fieldsSay[name] ?? '', optional: field.optional, words: wordsOf(field) },
+      { says: c.fieldsSay[name] ?? '', optional: field.optional === true, words: wordsOf(field) },
     ]),
   );
   return { name: c.name, says: c.says, shared, example: c.example, takes, route };
 }
 
-const wordsOf = ({ read }: Field<unknown>): readonly string[] =>
-  Array.isArray(read.schema.enum) ? read.schema.enum.map(String) : [];
+const wordsOf = ({ schema }: Field<unknown>): readonly string[] =>
+  Array.isArray(schema.enum) ? schema.enum.map(String) : [];
 
 function controlsOf<F extends Fields>({ deps }: SignedRequest<F>): SandboxControls {
   if (deps.sandbox?.controls === undefined) throw new Refusal('sandbox_only');
@@ -220,7 +217,7 @@ export const CONTROLS: readonly Control[] = [
       name: 'status',
       says: 'drives an order to a status by causing the facts that lead there; it runs on by itself',
       example: 'status 123456789 -4',
-      fields: { ...ofOrder, status: required(reader({ type: 'string', examples: ['-4'] }, text({ max: 8 }))) },
+      fields: { ...ofOrder, status: required(statusNumber('-4')) },
       fieldsSay: { transactionId: AN_ORDER, status: 'the number, as in webhooks' },
       gives: object({ status: Type.Integer(), word: Type.String() }),
       refuses: ['unknown_order', 'order_over'],
