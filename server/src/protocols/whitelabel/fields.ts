@@ -35,11 +35,11 @@ export class Malformed {
   }
 }
 
-/** @param says its meaning here, if different from the name's general meaning (names.ts) */
-export const required = <T>(field: Field<T>, says?: string): Field<T> =>
-  says === undefined ? field : { ...field, says };
-export const optional = <T>(field: Field<T>, says?: string): Field<T | undefined> => ({
-  ...required(field, says),
+/** @param says its meaning here, and `example` a value, if different from those of the name (names.ts) */
+export const required = <T>(field: Field<T>, says?: string, example?: string): Field<T> =>
+  says === undefined ? field : { ...field, says, ...(example === undefined ? {} : { example }) };
+export const optional = <T>(field: Field<T>, says?: string, example?: string): Field<T | undefined> => ({
+  ...required(field, says, example),
   optional: true,
 });
 

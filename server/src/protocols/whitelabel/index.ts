@@ -28,7 +28,6 @@ import { ROUTES } from './table.ts';
 
 export { CLOCK_WINDOW } from './auth.ts';
 export { diagnose, type Finding, type KnownKey } from './diagnose.ts';
-export { CONTROLS, type Control } from './endpoints/controls.ts';
 export { flatFormat } from './flat.ts';
 export { purgeIdempotencyRecords } from './idempotency.ts';
 export {
@@ -39,6 +38,7 @@ export {
   type WhitelabelDeps,
 } from './route.ts';
 export { createServer } from './server.ts';
+export { CONTROLS, type Control } from './table/controls.ts';
 export { ROUTES } from './table.ts';
 export { verificationWords } from './verification.ts';
 export { whitelabelFormat } from './webhooks.ts';

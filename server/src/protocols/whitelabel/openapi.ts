@@ -7,7 +7,7 @@ import { cell } from '../declaration/page.ts';
 import { adviceOf, COMMON_REASONS, FIELD_REASONS, type Reason, SIGNED_REASONS } from './advice.ts';
 import { statusOf } from './errors.ts';
 import type { Field, Fields } from './fields.ts';
-import { NAMES, type Name } from './names.ts';
+import { NAMES } from './names.ts';
 import { WEBHOOK_BODIES } from './replies.ts';
 import type { Route } from './route.ts';
 import { STATUS_WORDS } from './status.ts';
@@ -23,7 +23,7 @@ interface Told {
   name: string;
   field: Field<unknown>;
   says: string;
-  example: Name['example'] | number | undefined;
+  example: unknown;
   /** In every form, or only in some. */
   required: boolean;
   sometimes: boolean;
@@ -47,7 +47,7 @@ export function fieldsOf({ forms, paths }: Pick<Route, 'forms' | 'paths'>): Told
     if (says === undefined) throw new Error(`${paths[0]}: the field ${name} has no meaning`);
     const { type, enum: words, examples } = field.schema as Form;
     const fits = words === undefined || words.includes(String(known?.example));
-    const example = examples?.[0] ?? (known !== undefined && fits ? known.example : words?.[0]);
+    const example = field.example ?? examples?.[0] ?? (known !== undefined && fits ? known.example : words?.[0]);
     const typed = type === 'integer' ? Number(example) : example;
     const needs = (form: Fields) => name in form && form[name]?.optional !== true;
     const needed = { required: forms.every(needs), sometimes: forms.some(needs), shown: forms.slice(0, 1).some(needs) };
@@ -89,9 +89,12 @@ function requestBody(route: Route, schemas: Map<string, unknown>): Json {
     properties: Object.fromEntries(told.map((one) => [one.name, fieldSchema(one)])),
     ...(required.length === 0 ? {} : { required }),
   });
-  const schema = { $ref: `#/components/schemas/${title}` };
+  const schema = {
+    schema: { $ref: `#/components/schemas/${title}` },
+    ...(route.example === undefined ? {} : { example: route.example }),
+  };
   const content = Object.fromEntries(
-    ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'].map((type) => [type, { schema }]),
+    ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'].map((type) => [type, schema]),
   );
   return { requestBody: { required: told.some(({ sometimes }) => sometimes), content } };
 }
@@ -372,9 +375,11 @@ function endpointSection(route: Route): string[] {
   const told = fieldsOf(route);
   const common = new Set([COMMON_REASONS, FIELD_REASONS, SIGNED_REASONS].flatMap((reasons) => Object.keys(reasons)));
   const own = reasonsOf(route).filter((reason) => !common.has(reason));
-  const example = Object.fromEntries(
-    told.filter(({ shown, example: one }) => shown && one !== undefined).map((one) => [one.name, one.example]),
-  );
+  const example =
+    route.example ??
+    Object.fromEntries(
+      told.filter(({ shown, example: one }) => shown && one !== undefined).map((one) => [one.name, one.example]),
+    );
   return [
     `### \`${route.method} ${path}\``,
     '',
