@@ -36,10 +36,13 @@ export function movableClock(): Clock & { advance(ms: number): void } {
 export const later = (from: Date, ms: number): Date => new Date(from.getTime() + ms);
 
 /**
- * Whether the text is a valid day, `YYYY-MM-DD`, without time of day. Checked because JavaScript reads 31 February as 3 March
- * and PostgreSQL throws an error.
+ * Whether the text is a day of the calendar, `YYYY-MM-DD`, without time of day. Checked because JavaScript reads 31 February as
+ * 3 March and PostgreSQL throws an error.
  */
-export function isDay(text: string): boolean {
+export function isCalendarDay(text: string): boolean {
   const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
-  return date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) && text >= '1990';
+  return date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
+
+/** A day on which money may have moved. */
+export const isDay = (text: string): boolean => isCalendarDay(text) && text >= '1990';

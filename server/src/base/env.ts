@@ -1,10 +1,20 @@
 /**
- * Environment: reads settings from text with one rule each, so that an invalid one stops the start with its name.
+ * Environment: reads settings from text with one field each (fields.ts), so that an invalid one stops the start with its name.
+ * Unset and empty are the same, and mean the fallback.
  *
  * A secret may come from a file instead: `NAME_FILE` gives its path, as container platforms pass secrets.
  */
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
+import {
+  webAddress as addressOf,
+  type Field,
+  isSafe,
+  listOf,
+  network,
+  units,
+  whole,
+  oneOf as wordOf,
+} from './fields.ts';
 
 export class SettingError extends Error {
   override name = 'SettingError';
@@ -73,45 +83,47 @@ export function sharedSecret(name: string, about: string): Setting<string | unde
 /** @param what what the setting is for: production refuses to start without it when the part it belongs to is used */
 export const demanded = <T>(setting: Setting<T>, what: string): Setting<T> => ({ ...setting, demand: what });
 
-export function integer<F extends number | undefined>(
+function setting<T, F extends T | undefined>(
   name: string,
   about: string,
+  field: Field<T>,
   fallback: F,
-  range: { min: number; max: number },
-): Setting<number | F> {
+): Setting<T | F> {
   return {
     name,
     about,
-    fallback: fallback === undefined ? undefined : String(fallback),
     read(value) {
       if (value === undefined || value === '') return fallback;
-      const number = /^[0-9]{1,12}$/.test(value) ? Number.parseInt(value, 10) : Number.NaN;
-      if (Number.isNaN(number) || number < range.min || number > range.max) {
-        throw new SettingError(`${name} must be a whole number from ${range.min} to ${range.max}`);
-      }
-      return number;
+      const read = field.read(value);
+      if (read === undefined) throw new SettingError(`${name} must be ${field.rule}`);
+      return read;
     },
   };
 }
 
-export function oneOf<const C extends readonly string[], F extends C[number] | undefined>(
+export const integer = <F extends number | undefined>(
+  name: string,
+  about: string,
+  fallback: F,
+  { min, max }: { min: number; max: number },
+): Setting<number | F> => ({
+  ...setting(name, about, whole(min, max), fallback),
+  fallback: fallback === undefined ? undefined : String(fallback),
+});
+
+export const oneOf = <const C extends readonly string[], F extends C[number] | undefined>(
   name: string,
   about: string,
   choices: C,
   fallback: F,
-): Setting<C[number] | F> {
-  return {
-    name,
-    about,
-    fallback,
-    choices,
-    read(value) {
-      if (value === undefined || value === '') return fallback;
-      if (!choices.includes(value)) throw new SettingError(`${name} must be one of ${choices.join(', ')}`);
-      return value;
-    },
-  };
-}
+): Setting<C[number] | F> => ({
+  ...setting<C[number], F>(name, about, wordOf(choices), fallback),
+  fallback,
+  choices,
+});
+
+/** More than any list of choices, and of numbers or networks that a person writes into one line. */
+const MOST_PARTS = 1_000;
 
 /** A subset of the choices, comma-separated, each at most once. */
 export function someOf<const C extends readonly string[]>(
@@ -119,81 +131,53 @@ export function someOf<const C extends readonly string[]>(
   about: string,
   choices: C,
 ): Setting<readonly C[number][] | undefined> {
-  return {
-    name,
-    about,
-    choices,
-    read(value) {
-      if (value === undefined || value === '') return undefined;
-      const chosen = value.split(',').map((one) => one.trim());
-      if (!chosen.every((one) => choices.includes(one)) || new Set(chosen).size < chosen.length) {
-        throw new SettingError(`${name} must be some of ${choices.join(', ')}, with commas between them`);
-      }
-      return chosen;
+  const list = listOf<C[number]>(wordOf(choices), MOST_PARTS);
+  const once: Field<readonly C[number][]> = {
+    ...list,
+    rule: `some of ${choices.join(', ')}, with commas between them`,
+    read(given) {
+      const read = list.read(given);
+      return read === undefined || new Set(read).size < read.length ? undefined : read;
     },
   };
+  return { ...setting(name, about, once, undefined), choices };
 }
 
 /** Whole numbers, comma-separated. */
-export function someNumbers(name: string, about: string): Setting<readonly bigint[]> {
-  return {
+export const someNumbers = (name: string, about: string): Setting<readonly bigint[]> =>
+  setting<readonly bigint[], readonly bigint[]>(
     name,
     about,
-    read(value) {
-      if (value === undefined || value === '') return [];
-      const parts = value.split(',').map((one) => one.trim());
-      if (!parts.every((one) => /^[0-9]{1,20}$/.test(one)))
-        throw new SettingError(`${name} must be whole numbers, with commas between them`);
-      return parts.map(BigInt);
-    },
-  };
-}
+    { ...listOf(units, MOST_PARTS), rule: 'whole numbers, with commas between them' },
+    [],
+  );
 
 /** Addresses and networks (`10.0.0.0/8`), comma-separated. `none` is a valid value and differs from leaving it unset. */
 export function addresses(name: string, about: string): Setting<readonly string[] | undefined> {
-  return {
-    name,
-    about,
-    read(value) {
-      if (value === undefined || value === '') return undefined;
-      if (value.trim() === 'none') return [];
-      const parts = value.split(',').map((one) => one.trim());
-      if (!parts.every(isNetwork))
-        throw new SettingError(`${name} must be IP addresses or networks such as 10.0.0.0/8, with commas, or none`);
-      return parts;
-    },
+  // Everybody's network would be a slip of the pen.
+  const narrow: Field<string> = {
+    ...network,
+    read: (given) => (/\/0+$/.test(String(given)) ? undefined : network.read(given)),
   };
+  const list = listOf(narrow, MOST_PARTS);
+  const field: Field<readonly string[]> = {
+    ...list,
+    rule: 'IP addresses or networks such as 10.0.0.0/8, with commas, or none',
+    read: (given) => (String(given).trim() === 'none' ? [] : list.read(given)),
+  };
+  return setting(name, about, field, undefined);
 }
 
-function isNetwork(text: string): boolean {
-  const [address = '', bits, more] = text.split('/');
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return (
-    more === undefined &&
-    most > 0 &&
-    (bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) > 0 && Number(bits) <= most))
-  );
-}
-
-/** URL of an outside service: https, or http on this machine only, because plain http can be altered in transit. */
+/** URL of an outside service, without a slash at its end. */
 export function webAddress<F extends string | undefined>(
   name: string,
   about: string,
   fallback: F,
 ): Setting<string | F> {
-  return {
-    name,
-    about,
-    fallback,
-    read(value) {
-      if (value === undefined || value === '') return fallback;
-      const url = URL.canParse(value) ? new URL(value) : undefined;
-      const local = url?.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
-      const plain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === '';
-      if (!plain || (url.protocol !== 'https:' && !local)) {
-        throw new SettingError(`${name} must be an https address, or http on this machine, without login or query`);
-      }
-      return url.href.replace(/\/+$/, '');
-    },
-  };
+  const plain = addressOf(
+    'an https address, or http on this machine, without login or query',
+    (url) => isSafe(url) && `${url.username}${url.password}${url.search}${url.hash}` === '',
+  );
+  const field: Field<string> = { ...plain, read: (given) => plain.read(given)?.replace(/\/+$/, '') };
+  return { ...setting<string, F>(name, about, field, fallback), fallback };
 }

@@ -1,56 +1,196 @@
 /**
- * Fields: reads a JSON file written by a person. Every error names the place and the rule. Unknown fields are rejected, so
- * that a misspelt one is not silently ignored.
+ * Fields: what a value from outside must be, said once: the rule in words, a JSON Schema that describes it, and the reader that
+ * decides. Settings (env.ts), files that people write (jsonfile.ts), the operator's API and /v1 (protocols/declaration), the
+ * white-label wire (protocols/whitelabel/fields.ts) and the forms of hosted pages are all read by fields of this form.
+ *
+ * A reader never throws. It returns the value, or undefined where the rule is broken: the sentence is then `<name> must be <rule>`.
+ * A wire that says more than the rule has a problem of its own, which its readers return instead (`P`).
+ *
+ * Not here: what counts as absent, in which order errors are reported, and how one is answered. Each reader of a whole request
+ * has its own (docs/decisions/0064-one-field.md).
  */
-import { SettingError } from './env.ts';
+import { isIP } from 'node:net';
+import { isDay } from './clock.ts';
 
-/** @throws SettingError */
-export function parseJson(from: string, text: string): unknown {
+/** JSON Schema of what may be sent. It describes; the reader decides. */
+export type FieldSchema = Readonly<Record<string, unknown>>;
+
+/** @typeParam P what a wire returns that says more of a refused value than the rule */
+export interface Form<T, P = never> {
+  /** In words: what it must be. */
+  readonly rule: string;
+  readonly schema: FieldSchema;
+  /** The value, or undefined when it breaks the rule. Numbers, flags and lists may be text, as from a command line. */
+  read(given: unknown): T | P | undefined;
+}
+
+/** A form under a name. */
+export interface Field<T, P = never> extends Form<T, P> {
+  /** Meaning, where the name alone does not say it. */
+  readonly says?: string;
+  readonly example?: unknown;
+  readonly optional?: true;
+  /** Names or reaches a person: kept out of logs. */
+  readonly personal?: true;
+  /** Typed by a person, and encrypted from here on (typed.ts). `looked up`: equal texts stay equal. */
+  readonly typed?: 'kept' | 'looked up';
+}
+
+export const optional = <T>(field: Field<T>): Field<T | undefined> => ({ ...field, optional: true });
+
+/** The field with its meaning where it stands, and a value that it takes. */
+export const about = <T>(field: Field<T>, says: string, example?: unknown): Field<T> => ({
+  ...field,
+  says,
+  ...(example === undefined ? {} : { example }),
+});
+
+/** Kept out of logs. */
+export const personal = <T>(field: Field<T>): Field<T> => ({ ...field, personal: true });
+
+/** A person's free text, which may contain a name. */
+export const typed = (max: number, form?: RegExp, rule?: string): Field<string> => ({
+  ...text(max, form, rule),
+  typed: 'kept',
+});
+
+export const text = (max: number, form: RegExp = /\S/, rule = `a text of 1 to ${max} characters`): Field<string> => ({
+  rule,
+  schema: { type: 'string', minLength: 1, maxLength: max, ...(form.source === '\\S' ? {} : { pattern: form.source }) },
+  read: (given) =>
+    typeof given === 'string' && given.length <= max && form.test(given) && isStorable(given) ? given : undefined,
+});
+
+/** PostgreSQL can store neither NUL nor half a surrogate pair. */
+const isStorable = (given: string): boolean => !given.includes('\0') && given.isWellFormed();
+
+/** Of one line: control characters only harm logs, statement lines and names. */
+export const isPlain = (given: string): boolean => given.isWellFormed() && !/\p{Cc}/u.test(given);
+
+/** An id of ours: digits, as text or a number that JSON can carry. */
+export const id: Field<bigint> = {
+  rule: 'a number of at most 18 digits',
+  schema: { type: 'string', pattern: '^[0-9]{1,18}$' },
+  read: (given) => (/^[0-9]{1,18}$/.test(textOf(given)) ? BigInt(textOf(given)) : undefined),
+};
+
+export const whole = (min: number, max: number): Field<number> => ({
+  rule: `a whole number from ${min} to ${max}`,
+  schema: { type: 'integer', minimum: min, maximum: max },
+  read(given) {
+    const value = /^[0-9]{1,15}$/.test(textOf(given)) ? Number(given) : undefined;
+    return value !== undefined && value >= min && value <= max ? value : undefined;
+  },
+});
+
+/** Smallest units, only as text: a JSON number loses digits. */
+export const units: Field<bigint> = {
+  rule: 'a whole number, as text',
+  schema: { type: 'string', pattern: '^[0-9]{1,78}$' },
+  read: (given) => (typeof given === 'string' && /^[0-9]{1,78}$/.test(given) ? BigInt(given) : undefined),
+};
+
+export const flag: Field<boolean> = {
+  rule: 'true or false',
+  schema: { type: 'boolean' },
+  read: (given) => (textOf(given) === 'true' ? true : textOf(given) === 'false' ? false : undefined),
+};
+
+export const oneOf = <const T extends string>(words: readonly T[], rule = `one of ${words.join(', ')}`): Field<T> => ({
+  rule,
+  schema: { type: 'string', enum: words },
+  read: (given) => words.find((word) => word === given),
+});
+
+/** A list, or one text with its parts separated by commas. */
+export const listOf = <T>(part: Field<T>, most: number): Field<T[]> => ({
+  rule: `a list of at most ${most}, each ${part.rule}`,
+  schema: { type: 'array', items: part.schema, minItems: 1, maxItems: most },
+  read(given) {
+    const parts = typeof given === 'string' ? given.split(',').map((one) => one.trim()) : given;
+    if (!Array.isArray(parts) || parts.length === 0 || parts.length > most) return undefined;
+    const read = parts.map((one) => part.read(one));
+    return read.every((one): one is Awaited<T> & T => one !== undefined) ? (read as T[]) : undefined;
+  },
+});
+
+/** A network, such as 203.0.113.0/24, or one address. */
+export const network: Field<string> = {
+  rule: 'an address or a network such as 203.0.113.0/24, without bits beyond its prefix',
+  schema: { type: 'string', maxLength: 43 },
+  read(given) {
+    if (typeof given !== 'string') return undefined;
+    const [base = '', bits, more] = given.split('/');
+    const family = isIP(base);
+    if (family === 0 || more !== undefined) return undefined;
+    const width = family === 4 ? 32 : 128;
+    const length = bits === undefined ? width : /^[0-9]{1,3}$/.test(bits) ? Number(bits) : -1;
+    return length >= 0 && length <= width ? given : undefined;
+  },
+};
+
+/** An address on the web, as a browser writes it. @param takes which of them */
+export const webAddress = (rule: string, takes: (url: URL) => boolean): Field<string> => ({
+  rule,
+  schema: { type: 'string', format: 'uri' },
+  read(given) {
+    const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
+    return url !== undefined && takes(url) ? url.href : undefined;
+  },
+});
+
+/** https, or http on this machine only, because plain http can be altered in transit. */
+export const isSafe = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || (protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname));
+
+export const time: Field<Date> = {
+  rule: 'a time such as 2027-01-31T00:00:00Z',
+  schema: { type: 'string', format: 'date-time' },
+  read(given) {
+    if (typeof given !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(given))
+      return undefined;
+    const at = new Date(given);
+    return Number.isNaN(at.getTime()) || !isDay(given.slice(0, 10)) ? undefined : at;
+  },
+};
+
+export const day: Field<string> = {
+  rule: 'a day, YYYY-MM-DD',
+  schema: { type: 'string', format: 'date' },
+  read: (given) => (typeof given === 'string' && isDay(given) ? given : undefined),
+};
+
+/** An amount as a plain decimal; its decimal places are checked once the asset is known. */
+export const amount = text(40, /^[0-9]+(\.[0-9]+)?$/, 'an amount such as 100 or 0.5, without sign');
+
+/** An object, or its JSON text. */
+export const object: Field<Readonly<Record<string, unknown>>> = {
+  rule: 'a JSON object',
+  schema: { type: 'object' },
+  read(given) {
+    const value = typeof given === 'string' ? parsed(given) : given;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  },
+};
+
+/** The word `none` (or null) removes a setting. */
+export const orNone = <T>(field: Field<T>): Field<T | 'none'> => ({
+  rule: `${field.rule}, or none`,
+  schema: { anyOf: [field.schema, { const: 'none' }] },
+  read: (given) => (given === null || given === 'none' ? 'none' : field.read(given)),
+});
+
+const textOf = (given: unknown): string =>
+  typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean' || typeof given === 'bigint'
+    ? String(given)
+    : '';
+
+function parsed(json: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(json);
   } catch {
-    throw new SettingError(`${from} is not JSON`);
+    return undefined;
   }
-}
-
-/** @param at name of the object in errors: `CHAINS_FILE: chains[0]`. @throws SettingError */
-export function objectAt(value: unknown, at: string, known?: readonly string[]): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new SettingError(`${at} must be an object`);
-  const odd = Object.keys(value).find((key) => known !== undefined && !known.includes(key));
-  if (odd !== undefined) throw new SettingError(`${at}.${odd.slice(0, 40)} is no field`);
-  return value as Record<string, unknown>;
-}
-
-/** @throws SettingError */
-export function listAt(value: unknown, at: string, { least = 1, most = 100 } = {}): readonly unknown[] {
-  if (!Array.isArray(value) || value.length < least || value.length > most)
-    throw new SettingError(`${at} must be a list of ${least} to ${most}`);
-  return value;
-}
-
-/** @throws SettingError */
-export function textAt(value: unknown, at: string, form: RegExp, rule: string): string {
-  if (typeof value !== 'string' || !form.test(value)) throw new SettingError(`${at} ${rule}`);
-  return value;
-}
-
-/** A whole number as text, because JSON numbers lose digits. @throws SettingError */
-export function unitsAt(value: unknown, at: string): bigint {
-  return BigInt(textAt(value, at, /^[0-9]{1,78}$/, 'must be a whole number, as text'));
-}
-
-/** @throws SettingError */
-export function countAt(value: unknown, at: string, { min, max }: { min: number; max: number }): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max)
-    throw new SettingError(`${at} must be a whole number from ${min} to ${max}`);
-  return value;
-}
-
-/** @throws SettingError */
-export function oneOfAt<const C extends readonly string[]>(value: unknown, at: string, choices: C): C[number] {
-  const found = choices.find((choice) => choice === value);
-  if (found === undefined)
-    throw new SettingError(`${at} must be one of ${choices.map((choice) => `'${choice}'`).join(', ')}`);
-  return found;
 }

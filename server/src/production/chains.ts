@@ -6,7 +6,8 @@
  */
 import { HDKey } from '@scure/bip32';
 import { SettingError } from '../base/env.ts';
-import { countAt, listAt, objectAt, parseJson, textAt, unitsAt } from '../base/fields.ts';
+import { isSafe, text, units, webAddress, whole } from '../base/fields.ts';
+import { listAt, objectAt, parseJson, readAt } from '../base/jsonfile.ts';
 import { readAddress } from '../rails/evm/index.ts';
 import { isTestAddress, isTestXpub } from '../signer/index.ts';
 
@@ -45,8 +46,13 @@ export interface Levels {
 
 /** Chain ids of local test nodes. */
 const LOCAL_CHAINS = [1_337n, 31_337n, 31_338n, 31_339n, 31_340n, 31_341n, 31_342n];
-const CODE = /^[a-z0-9]{1,20}$/;
-const CODE_RULE = 'must be 1 to 20 lower-case letters and digits';
+const code = text(20, /^[a-z0-9]{1,20}$/, '1 to 20 lower-case letters and digits');
+const XPUB = text(120, /^[1-9A-HJ-NP-Za-km-z]{100,120}$/, 'an extended public key (xpub…)');
+const node = webAddress(
+  'an https address, or http on this machine, without a login',
+  (url) => isSafe(url) && url.username === '',
+);
+const confirmationsOf = whole(1, 10_000);
 
 /** @throws SettingError with every invalid place: parsing continues as far as possible */
 export function readChains(name: string, text: string, allowed: readonly bigint[]): ProductionChain[] {
@@ -105,7 +111,7 @@ function readChain(value: unknown, at: string): ProductionChain {
   ]);
   const fundedFrom = Object.entries(objectAt(chain.fundedFrom ?? {}, `${at}.fundedFrom`)).map(
     ([name, address]) =>
-      [textAt(name, `${at}.fundedFrom`, CODE, CODE_RULE), addressAt(address, `${at}.fundedFrom.${name}`)] as const,
+      [readAt(name, `${at}.fundedFrom`, code), addressAt(address, `${at}.fundedFrom.${name}`)] as const,
   );
   const tokens = listAt(chain.tokens, `${at}.tokens`).map((token, i) => readToken(token, `${at}.tokens[${i}]`));
   for (const field of ['coin', 'contract'] as const) {
@@ -113,12 +119,14 @@ function readChain(value: unknown, at: string): ProductionChain {
       throw new SettingError(`${at}.tokens must each have another ${field}`);
   }
   return {
-    code: textAt(chain.code, `${at}.code`, CODE, CODE_RULE),
-    chainId: unitsAt(chain.chainId, `${at}.chainId`),
-    native: textAt(chain.native, `${at}.native`, CODE, CODE_RULE),
-    rpcUrls: listAt(chain.rpcUrls, `${at}.rpcUrls`, { most: 5 }).map((url, i) => nodeAt(url, `${at}.rpcUrls[${i}]`)),
-    finality: countAt(chain.finality, `${at}.finality`, { min: 1, max: 10_000 }),
-    maxGasPrice: unitsAt(chain.maxGasPrice, `${at}.maxGasPrice`),
+    code: readAt(chain.code, `${at}.code`, code),
+    chainId: readAt(chain.chainId, `${at}.chainId`, units),
+    native: readAt(chain.native, `${at}.native`, code),
+    rpcUrls: listAt(chain.rpcUrls, `${at}.rpcUrls`, { most: 5 }).map((url, i) =>
+      readAt(url, `${at}.rpcUrls[${i}]`, node),
+    ),
+    finality: readAt(chain.finality, `${at}.finality`, confirmationsOf),
+    maxGasPrice: readAt(chain.maxGasPrice, `${at}.maxGasPrice`, units),
     hotWallet: addressAt(chain.hotWallet, `${at}.hotWallet`),
     xpub: xpubAt(chain.xpub, `${at}.xpub`),
     fundedFrom: Object.fromEntries(fundedFrom),
@@ -132,17 +140,17 @@ function readToken(value: unknown, at: string): ProductionToken {
   const confirmations = listAt(token.confirmations, `${at}.confirmations`, { most: 10 }).map((one, i) => {
     const step = objectAt(one, `${at}.confirmations[${i}]`, ['fromUnits', 'confirmations']);
     return {
-      fromUnits: unitsAt(step.fromUnits, `${at}.confirmations[${i}].fromUnits`),
-      confirmations: countAt(step.confirmations, `${at}.confirmations[${i}].confirmations`, { min: 1, max: 10_000 }),
+      fromUnits: readAt(step.fromUnits, `${at}.confirmations[${i}].fromUnits`, units),
+      confirmations: readAt(step.confirmations, `${at}.confirmations[${i}].confirmations`, confirmationsOf),
     };
   });
   if (confirmations[0]?.fromUnits !== 0n) throw new SettingError(`${at}.confirmations must begin with fromUnits "0"`);
   return {
-    coin: textAt(token.coin, `${at}.coin`, CODE, CODE_RULE),
+    coin: readAt(token.coin, `${at}.coin`, code),
     contract: addressAt(token.contract, `${at}.contract`),
-    decimals: countAt(token.decimals, `${at}.decimals`, { min: 0, max: 36 }),
+    decimals: readAt(token.decimals, `${at}.decimals`, whole(0, 36)),
     confirmations,
-    sweepFromUnits: unitsAt(token.sweepFromUnits, `${at}.sweepFromUnits`),
+    sweepFromUnits: readAt(token.sweepFromUnits, `${at}.sweepFromUnits`, units),
     levels: levelsAt(token.levels, `${at}.levels`),
   };
 }
@@ -150,7 +158,10 @@ function readToken(value: unknown, at: string): ProductionToken {
 function levelsAt(value: unknown, at: string): Levels | undefined {
   if (value === undefined) return undefined;
   const { lowUnits, alarmUnits } = objectAt(value, at, ['lowUnits', 'alarmUnits']);
-  const read = { lowUnits: unitsAt(lowUnits, `${at}.lowUnits`), alarmUnits: unitsAt(alarmUnits, `${at}.alarmUnits`) };
+  const read = {
+    lowUnits: readAt(lowUnits, `${at}.lowUnits`, units),
+    alarmUnits: readAt(alarmUnits, `${at}.alarmUnits`, units),
+  };
   if (read.alarmUnits > read.lowUnits) throw new SettingError(`${at}.alarmUnits must not be above lowUnits`);
   return read;
 }
@@ -162,10 +173,10 @@ function addressAt(value: unknown, at: string): string {
 }
 
 function xpubAt(value: unknown, at: string): string {
-  const text = textAt(value, at, /^[1-9A-HJ-NP-Za-km-z]{100,120}$/, 'must be an extended public key (xpub…)');
+  const encoded = readAt(value, at, XPUB);
   let key: HDKey;
   try {
-    key = HDKey.fromExtendedKey(text);
+    key = HDKey.fromExtendedKey(encoded);
   } catch {
     throw new SettingError(`${at} must be an extended public key (xpub…)`);
   }
@@ -173,13 +184,5 @@ function xpubAt(value: unknown, at: string): string {
     throw new SettingError(
       `${at} is an extended private key: it belongs to the signer, and should be taken as known now`,
     );
-  return text;
-}
-
-function nodeAt(value: unknown, at: string): string {
-  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
-  const isLocal = url?.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
-  if (url === undefined || (url.protocol !== 'https:' && !isLocal) || url.username !== '')
-    throw new SettingError(`${at} must be an https address, or http on this machine, without a login`);
-  return url.href;
+  return encoded;
 }

@@ -15,7 +15,8 @@
  * A chain of Tron's family has `"family": "tron"` and its contracts as `T…`.
  */
 import { SettingError } from '../base/env.ts';
-import { listAt, objectAt, parseJson, unitsAt } from '../base/fields.ts';
+import { units } from '../base/fields.ts';
+import { listAt, objectAt, parseJson, readAt } from '../base/jsonfile.ts';
 import { readAddress } from '../rails/evm/index.ts';
 import { accountOf, readTronAddress } from '../rails/tron/index.ts';
 import type { ChainLimits, Limit } from './policy.ts';
@@ -34,7 +35,7 @@ export function readLimits(name: string, text: string): ChainLimits[] {
       return [address, limitAt(value, `${where}.tokens.${contract}`)] as const;
     });
     return {
-      chainId: unitsAt(chain.chainId, `${where}.chainId`),
+      chainId: readAt(chain.chainId, `${where}.chainId`, units),
       ...(family === undefined ? {} : { family }),
       tokens: Object.fromEntries(tokens),
       gas: limitAt(chain.gas, `${where}.gas`),
@@ -55,8 +56,8 @@ function tronAccount(text: string): string | undefined {
 function limitAt(value: unknown, where: string): Limit {
   const { perTransfer, perHour } = objectAt(value, where, ['perTransfer', 'perHour']);
   const read = {
-    perTransfer: unitsAt(perTransfer, `${where}.perTransfer`),
-    perHour: unitsAt(perHour, `${where}.perHour`),
+    perTransfer: readAt(perTransfer, `${where}.perTransfer`, units),
+    perHour: readAt(perHour, `${where}.perHour`, units),
   };
   if (read.perHour < read.perTransfer) throw new SettingError(`${where} must allow at least one transfer an hour`);
   return read;

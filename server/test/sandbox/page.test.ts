@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { readFields } from '../../src/protocols/whitelabel/fields.ts';
 import { CONTROLS } from '../../src/protocols/whitelabel/index.ts';
 import { findControl, help, helpOf, readArguments } from '../../src/sandbox/commands.ts';
 import { MAGIC } from '../../src/sandbox/magic.ts';
@@ -14,11 +15,16 @@ test('the page has the tables that the code makes', () => {
   for (const { value } of MAGIC) assert.ok(page.includes(`| \`${value}\` |`), value);
 });
 
-test('every example is a command that can be read', () => {
+test('every example is a command that is read as the request of its declaration, which its fields take', () => {
   for (const control of CONTROLS) {
     const [name = '', ...args] = control.example.split(' ');
+    const { route } = control;
     assert.equal(findControl(name), control);
-    assert.ok(Object.keys(readArguments(control, args)).length > 0, control.example);
+    const read = (request: Readonly<Record<string, string | number>>) => {
+      const body = new Map(Object.entries(request).map(([field, value]) => [field, String(value)]));
+      return readFields(route.fields(body), body);
+    };
+    assert.deepEqual(read(readArguments(control, args)), read(route.example ?? {}), control.example);
     assert.ok(help().includes(name) && helpOf(control).includes(control.example));
   }
 });

@@ -4,7 +4,6 @@
  * nothing and is no destination; what is older is paid and told as ever; and what waited comes later, in order and whole.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { createKey, createPartner, heldDestination, revokeKey, type Scope } from '../../src/partners/index.ts';
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
@@ -12,6 +11,7 @@ import { operatorNamed, type Person, takes } from '../protocols/operator/people.
 import { type Came, type Client, openClient } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
+import { terminal } from '../support/terminal.ts';
 
 const ALL: Scope[] = ['read', 'trade', 'customers', 'admin'];
 const WALLET = '0x15d34aaf54267db7d7c367839aaf71a00a2c6a65';
@@ -246,15 +246,7 @@ describe('a key that leaked', () => {
   });
 
   test('is listed at a terminal, with what is held', async () => {
-    const types = (...words: string[]) =>
-      new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
-        const env = { PATH: process.env.PATH, OPERATOR_URL: world.server.baseUrl, OPERATOR_TOKEN: vic.token };
-        const child = spawn(process.execPath, ['server/src/apps/operator.ts', ...words], { env });
-        let [out, err] = ['', ''];
-        child.stdout.on('data', (part) => (out += part));
-        child.stderr.on('data', (part) => (err += part));
-        child.once('close', (code) => resolve({ code, out, err }));
-      });
+    const types = terminal(world.server.baseUrl, vic.token);
     const [activity, held] = await Promise.all([
       types('activity', String(partnerId), '--key', thief.apiKey, '--since', since),
       types('held', String(partnerId), '--kind', 'destination'),

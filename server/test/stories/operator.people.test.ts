@@ -3,7 +3,6 @@
  * named takes two whatever the amount, and the sandbox is one operator's until it is told otherwise.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +12,7 @@ import { Client } from 'pg';
 import { declareInstallation, peopleNeeded } from '../../src/operators/index.ts';
 import { operatorNamed, type Person, takes, withToken } from '../protocols/operator/people.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
+import { operatorTypes } from '../support/terminal.ts';
 
 let world: Story;
 let ada: Person;
@@ -188,17 +188,7 @@ describe('a deposit of no order', () => {
 });
 
 describe('the sandbox', () => {
-  const types = (words: string[], token: string): Promise<{ code: number | null; out: string; err: string }> =>
-    new Promise((resolve) => {
-      const { OPERATOR_TOKEN_FILE: _, ...env } = process.env;
-      const child = spawn(process.execPath, ['server/src/apps/operator.ts', ...words], {
-        env: { ...env, OPERATOR_URL: world.server.baseUrl, OPERATOR_TOKEN: token },
-      });
-      const said = { out: '', err: '' };
-      child.stdout.on('data', (part) => (said.out += part));
-      child.stderr.on('data', (part) => (said.err += part));
-      child.once('close', (code) => resolve({ ...said, code }));
-    });
+  const types = (words: string[], token: string) => operatorTypes({ baseUrl: world.server.baseUrl, token }, words);
   const declare = (operators: 'one' | 'two', delayS: number) =>
     world.read((tx) => declareInstallation(tx, { operators, delayS, now: world.clock.now() }));
   const ready = async () => {

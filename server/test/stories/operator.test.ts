@@ -1,12 +1,12 @@
 /** Operators at work on real money: a second person where much is at stake, switches that are obeyed, a timeline, a terminal. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { openTyped } from '../../src/base/typed.ts';
 import type { Role } from '../../src/operators/index.ts';
 import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
 import { findInDump } from '../support/dump.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+import { type Ended, operatorTypes } from '../support/terminal.ts';
 
 let world: Story;
 let ada: Person;
@@ -424,22 +424,8 @@ test('nothing that an operator typed is in a dump of the database', async () => 
 });
 
 describe('a terminal', () => {
-  interface Ended {
-    code: number | null;
-    out: string;
-    err: string;
-  }
   const types = (words: string[], over: Record<string, string> = {}): Promise<Ended> =>
-    new Promise((resolve) => {
-      const { OPERATOR_TOKEN_FILE: _, ...env } = process.env;
-      const child = spawn(process.execPath, ['server/src/apps/operator.ts', ...words], {
-        env: { ...env, OPERATOR_URL: world.server.baseUrl, OPERATOR_TOKEN: finn.token, ...over },
-      });
-      const ended: Ended = { code: null, out: '', err: '' };
-      child.stdout.on('data', (part) => (ended.out += part));
-      child.stderr.on('data', (part) => (ended.err += part));
-      child.once('close', (code) => resolve({ ...ended, code }));
-    });
+    operatorTypes({ baseUrl: world.server.baseUrl, token: finn.token }, words, over);
 
   test('shows tables to people and JSON to programs, and ends with a number that says how it went', async () => {
     const order = await held('100');

@@ -1,23 +1,71 @@
-/** The operator's program at a terminal: words in, what it wrote and how it ended out. */
+/**
+ * Our programs at a terminal: words in, what they wrote and how they ended out. Every reply that one of them reads is compared with
+ * what its endpoint declares (terminal.preload.ts).
+ */
 import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { assertDeclaredOperator } from './declared.operator.ts';
+import { assertDeclared } from './declared.ts';
 
 export interface Ended {
   code: number | null;
   out: string;
   err: string;
+  /** Both, as they came. */
+  printed: string;
+}
+
+const PRELOAD = new URL('terminal.preload.ts', import.meta.url).href;
+const OPERATOR = fileURLToPath(new URL('../../src/apps/operator.ts', import.meta.url));
+const OPERATOR_PATHS = '/operator/v1';
+let runs = 0;
+
+/** @throws AssertionError for a reply that is not as declared */
+export async function run(argv: readonly string[], options: { env: NodeJS.ProcessEnv; cwd?: string }): Promise<Ended> {
+  const file = join(tmpdir(), `replies-${process.pid}-${(runs += 1)}`);
+  try {
+    const ended = await new Promise<Ended>((resolve) => {
+      const env = { ...options.env, REPLIES_FILE: file };
+      const child = spawn(process.execPath, ['--import', PRELOAD, ...argv], { ...options, env });
+      const said: Ended = { code: null, out: '', err: '', printed: '' };
+      child.stdout.on('data', (part) => ((said.out += part), (said.printed += part)));
+      child.stderr.on('data', (part) => ((said.err += part), (said.printed += part)));
+      child.once('close', (code) => resolve({ ...said, code }));
+    });
+    for (const line of existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []) check(JSON.parse(line));
+    return ended;
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+function check(reply: { method: string; path: string; status: number; type?: string; text: string }): void {
+  if (reply.type?.startsWith('application/json') !== true || reply.text === '') return;
+  const { method, path, status } = reply;
+  const body = JSON.parse(reply.text);
+  if (path.startsWith(OPERATOR_PATHS))
+    assertDeclaredOperator({ method, path: path.slice(OPERATOR_PATHS.length) }, status, body);
+  else assertDeclared({ method, path }, status, body);
+}
+
+/** The operator's program. @param over more of its environment */
+export function operatorTypes(
+  { baseUrl, token, cwd }: { baseUrl: string; token: string; cwd?: string },
+  words: readonly string[],
+  over: NodeJS.ProcessEnv = {},
+): Promise<Ended> {
+  const { OPERATOR_TOKEN_FILE: _, ...env } = process.env;
+  const own = { ...env, OPERATOR_URL: baseUrl, OPERATOR_TOKEN: token, ...over };
+  return run([OPERATOR, ...words], { env: own, ...(cwd === undefined ? {} : { cwd }) });
 }
 
 export const terminal =
   (baseUrl: string, token: string) =>
   (...words: string[]): Promise<Ended> =>
-    new Promise((resolve) => {
-      const env = { PATH: process.env.PATH, OPERATOR_URL: baseUrl, OPERATOR_TOKEN: token };
-      const child = spawn(process.execPath, ['server/src/apps/operator.ts', ...words], { env });
-      const ended: Ended = { code: null, out: '', err: '' };
-      child.stdout.on('data', (part) => (ended.out += part));
-      child.stderr.on('data', (part) => (ended.err += part));
-      child.once('close', (code) => resolve({ ...ended, code }));
-    });
+    operatorTypes({ baseUrl, token }, words);
 
 /** RFC 4180, read by another program than the one that wrote it: rows by the names of the first line. */
 export function readCsv(text: string): Record<string, string>[] {

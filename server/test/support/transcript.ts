@@ -9,7 +9,6 @@
  * page: it begins on 2026-01-05, and only days that pass are shown.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -20,6 +19,7 @@ import { unescaped } from '../protocols/checkout/world.ts';
 import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
 import type { Came, Client } from './client.ts';
 import { openStory, type Purchase, type Sale, type Story } from './story.ts';
+import { run } from './terminal.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FOLDER = `${ROOT}docs/operating/troubles/`;
@@ -101,24 +101,17 @@ async function types(world: Story, people: Record<string, Person>, line: string,
   const argv = (words.match(/(?:'[^']*'|[^\s'])+/g) ?? []).map((word) => word.replaceAll("'", ''));
   const { OPERATOR_TOKEN_FILE: _, ...env } = process.env;
   const token = program === 'operator' ? (people[who]?.token ?? assert.fail(`${who} is no operator here`)) : '';
-  return await new Promise((resolve) => {
-    const child = spawn(process.execPath, [...(PROGRAMS[program] ?? assert.fail(`no program ${program}`)), ...argv], {
-      cwd: ROOT,
-      env: {
-        ...env,
-        DATA_DIR: world.dataDir,
-        DATABASE_URL: world.adminUrl,
-        OPERATOR_URL: world.server.baseUrl,
-        OPERATOR_TOKEN: token,
-      },
-    });
-    let printed = '';
-    child.stdout.on('data', (part) => (printed += part));
-    child.stderr.on('data', (part) => (printed += part));
-    child.once('close', (code) =>
-      resolve({ code: code ?? -1, printed: code === 0 ? printed : `${printed}[ends with ${code}]\n` }),
-    );
+  const { code, printed } = await run([...(PROGRAMS[program] ?? assert.fail(`no program ${program}`)), ...argv], {
+    cwd: ROOT,
+    env: {
+      ...env,
+      DATA_DIR: world.dataDir,
+      DATABASE_URL: world.adminUrl,
+      OPERATOR_URL: world.server.baseUrl,
+      OPERATOR_TOKEN: token,
+    },
   });
+  return { code: code ?? -1, printed: code === 0 ? printed : `${printed}[ends with ${code}]\n` };
 }
 
 const counted = (begin: string, length: number) => (n: number) =>

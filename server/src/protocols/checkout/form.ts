@@ -4,6 +4,7 @@
  * All missing or malformed fields are reported at once, by name; the page ties each error to its input. Not here: which
  * fields (kyc.ts, bank.ts), their look (pages.ts).
  */
+import { isPlain } from '../../base/fields.ts';
 import type { Messages } from './messages.ts';
 
 export type FieldName = keyof Messages['problems']['malformed'];
@@ -52,6 +53,3 @@ export function readForm(
   }
   return { values, problems };
 }
-
-/** PostgreSQL cannot store NUL, and no name contains control characters. */
-const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);

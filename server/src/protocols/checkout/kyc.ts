@@ -5,6 +5,7 @@
  * them. A failed call leaves the stored details. Whatever this page does not learn, a job does (compliance/checks.ts), and the
  * page shows it by itself.
  */
+import { isCalendarDay } from '../../base/clock.ts';
 import { defined } from '../../base/defined.ts';
 import { Unavailable } from '../../base/errors.ts';
 import { askVerifier, recordAnswer } from '../../compliance/index.ts';
@@ -188,10 +189,7 @@ function fieldsFor(m: Messages, now: Date): { person: Field[]; address: Field[] 
 }
 
 /** The pattern accepts the 31st of February. */
-function isPastDay(text: string, now: Date): boolean {
-  const day = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text) && day < now;
-}
+const isPastDay = (text: string, now: Date): boolean => isCalendarDay(text) && new Date(`${text}T00:00:00Z`) < now;
 
 const back = ({ link, customer, partner, deps }: Visit): string | undefined =>
   addressBack(link, { customerId: customer.id, status: deps.statusWord(customer, partner) });

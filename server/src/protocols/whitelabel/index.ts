@@ -15,6 +15,7 @@ import { describeError } from '../../base/log.ts';
 import { cutOff } from '../../partners/index.ts';
 import { authorize } from '../authorize.ts';
 import { openLimiter, openStrangers, type Strangers } from '../limit.ts';
+import { nearestPath } from '../nearest.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
 import { authenticate, CLOCK_WINDOW, isSigned, signingHeader } from './auth.ts';
 import { type Body, bodyKind, readBody, sameMeaning } from './body.ts';
@@ -23,14 +24,12 @@ import { withLoginLink } from './endpoints/customers.ts';
 import { gasFees } from './endpoints/public.ts';
 import { failureOf } from './errors.ts';
 import { readMultipart } from './multipart.ts';
-import { nearestPath } from './nearest.ts';
 import type { Route, WhitelabelDeps } from './route.ts';
 import { ROUTES } from './table.ts';
 
 export { purgeIdempotencyRecords } from '../idempotency.ts';
 export { CLOCK_WINDOW } from './auth.ts';
 export { diagnose, type Finding, type KnownKey } from './diagnose.ts';
-export { CONTROLS, type Control } from './endpoints/controls.ts';
 export { flatFormat } from './flat.ts';
 export {
   type BankFault,
@@ -40,6 +39,7 @@ export {
   type WhitelabelDeps,
 } from './route.ts';
 export { createServer } from './server.ts';
+export { CONTROLS, type Control } from './table/controls.ts';
 export { ROUTES } from './table.ts';
 export { verificationWords } from './verification.ts';
 export { whitelabelFormat } from './webhooks.ts';

@@ -2,11 +2,12 @@
  * The description of this API: OpenAPI 3.1, and the same as pages for people, both made only from the table of endpoints.
  * docs/openapi.json and docs/api.md are the output of these functions; a test compares them.
  */
-import { isDeepStrictEqual } from 'node:util';
+import { type Components, openComponents, operationIdOf } from '../declaration/openapi.ts';
+import { cell } from '../declaration/page.ts';
 import { adviceOf, COMMON_REASONS, FIELD_REASONS, type Reason, SIGNED_REASONS } from './advice.ts';
 import { statusOf } from './errors.ts';
 import type { Field, Fields } from './fields.ts';
-import { NAMES, type Name } from './names.ts';
+import { NAMES } from './names.ts';
 import { WEBHOOK_BODIES } from './replies.ts';
 import type { Route } from './route.ts';
 import { STATUS_WORDS } from './status.ts';
@@ -22,7 +23,7 @@ interface Told {
   name: string;
   field: Field<unknown>;
   says: string;
-  example: Name['example'] | number | undefined;
+  example: unknown;
   /** In every form, or only in some. */
   required: boolean;
   sometimes: boolean;
@@ -44,11 +45,11 @@ export function fieldsOf({ forms, paths }: Pick<Route, 'forms' | 'paths'>): Told
     const known = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
     const says = field.says ?? known?.says;
     if (says === undefined) throw new Error(`${paths[0]}: the field ${name} has no meaning`);
-    const { type, enum: words, examples } = field.read.schema as Form;
+    const { type, enum: words, examples } = field.schema as Form;
     const fits = words === undefined || words.includes(String(known?.example));
-    const example = examples?.[0] ?? (known !== undefined && fits ? known.example : words?.[0]);
+    const example = field.example ?? examples?.[0] ?? (known !== undefined && fits ? known.example : words?.[0]);
     const typed = type === 'integer' ? Number(example) : example;
-    const needs = (form: Fields) => form[name]?.optional === false;
+    const needs = (form: Fields) => name in form && form[name]?.optional !== true;
     const needed = { required: forms.every(needs), sometimes: forms.some(needs), shown: forms.slice(0, 1).some(needs) };
     return { name, field, says, example: typed, ...needed };
   });
@@ -74,15 +75,11 @@ const allReasons = (): Reason[] =>
     (a, b) => statusOf(a) - statusOf(b) || a.localeCompare(b),
   );
 
-const operationId = ({ method, paths }: Route): string => {
-  const words = (paths[0] ?? '').replace(/^\/onramp\/api\/v[0-9]\/(whiteLabel\/)?/, '').split(/[^A-Za-z0-9]+/);
-  return [method.toLowerCase(), ...words.filter((word) => word !== '')]
-    .map((word, at) => (at === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
-    .join('');
-};
+const operationId = ({ method, paths }: Route): string =>
+  operationIdOf(`${method.toLowerCase()} ${(paths[0] ?? '').replace(/^\/onramp\/api\/v[0-9]\/(whiteLabel\/)?/, '')}`);
 
 const fieldSchema = ({ field, says, example }: Told): Json => ({
-  ...field.read.schema,
+  ...field.schema,
   description: says,
   ...(example === undefined ? {} : { examples: [example] }),
 });
@@ -98,9 +95,12 @@ function requestBody(route: Route, schemas: Map<string, unknown>): Json {
     properties: Object.fromEntries(told.map((one) => [one.name, fieldSchema(one)])),
     ...(required.length === 0 ? {} : { required }),
   });
-  const schema = { $ref: `#/components/schemas/${title}` };
+  const schema = {
+    schema: { $ref: `#/components/schemas/${title}` },
+    ...(route.example === undefined ? {} : { example: route.example }),
+  };
   const content = Object.fromEntries(
-    ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'].map((type) => [type, { schema }]),
+    ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'].map((type) => [type, schema]),
   );
   return { requestBody: { required: told.some(({ sometimes }) => sometimes), content } };
 }
@@ -116,7 +116,7 @@ function parameters(route: Route): Json {
       : fieldsOf(route).map((one) => ({
           ...{ name: one.name, in: 'query', required: one.required },
           description: one.says,
-          schema: one.field.read.schema,
+          schema: one.field.schema,
         }));
   const once = (route.refuses ?? []).includes('idempotency_conflict');
   const key = { $ref: '#/components/parameters/IdempotencyKey' };
@@ -154,21 +154,14 @@ function responses(route: Route, named: Named, failures: Failures): Json {
 type Named = (schema: unknown) => unknown;
 type Failures = (status: number, reasons: readonly Reason[]) => Json;
 
-/** Most endpoints share refusals with the same status: each such answer is listed among the components once. */
-function failuresOf(answers: Map<string, unknown>): Failures {
-  return (status, reasons) => {
-    const answer = {
+const failuresOf =
+  ({ failure }: Components): Failures =>
+  (status, reasons) =>
+    failure(status, {
       description: reasons.map((reason) => `\`${reason}\`: ${adviceOf(reason)?.means}`).join(' '),
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
       'x-reasons': reasons,
-    };
-    const alike = [...answers].find(([, known]) => isDeepStrictEqual(known, answer))?.[0];
-    const beside = [...answers.keys()].filter((name) => name.startsWith(`Failure${status}`)).length;
-    const name = alike ?? `Failure${status}${beside === 0 ? '' : `_${beside + 1}`}`;
-    answers.set(name, answer);
-    return { $ref: `#/components/responses/${name}` };
-  };
-}
+    });
 
 /** Puts every schema with a title among the components, and returns a reference to it. */
 function componentsOf(schemas: Map<string, unknown>): Named {
@@ -211,8 +204,8 @@ const header = (name: string, description: string) => ({ type: 'apiKey', in: 'he
 export function openapi(version: string): Json {
   const schemas = new Map<string, unknown>([['Failure', FAILURE]]);
   const named = componentsOf(schemas);
-  const answers = new Map<string, unknown>();
-  const failures = failuresOf(answers);
+  const components = openComponents({});
+  const failures = failuresOf(components);
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { name, routes } of GROUPS)
     for (const route of routes) {
@@ -264,7 +257,7 @@ export function openapi(version: string): Json {
           schema: { type: 'string', maxLength: 128 },
         },
       },
-      responses: Object.fromEntries([...answers].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))),
+      responses: components.responses(),
       schemas: Object.fromEntries([...schemas].toSorted(([a], [b]) => a.localeCompare(b))),
     },
   };
@@ -309,15 +302,12 @@ const WEBHOOK_HEADERS = {
 
 const SIGNED = { key: [], payload: [], signature: [] };
 
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
-
-/** A schema in a few words. */
-function kindOf({ schema }: { schema: Json }): string {
-  const { type, enum: words, pattern, maxLength } = schema;
+/** What a field must be, in a few words. */
+function formOf({ rule, schema }: Field<unknown>): string {
+  const { enum: words, minimum, maximum } = schema;
   if (Array.isArray(words)) return words.map((word) => `\`${word}\``).join(', ');
-  const most = typeof maxLength === 'number' ? `, at most ${maxLength} characters` : '';
-  if (typeof pattern === 'string' && pattern.startsWith('^([0-9]+')) return 'decimal';
-  return `${type === 'string' ? 'text' : String(type)}${most}`;
+  const range = minimum === undefined ? '' : `, from ${minimum}${maximum === undefined ? '' : ` to ${maximum}`}`;
+  return `${rule}${range}`;
 }
 
 /** The reference as a page: every endpoint with its fields, its example and its refusals, then every refusal. */
@@ -393,9 +383,11 @@ function endpointSection(route: Route): string[] {
   const told = fieldsOf(route);
   const common = new Set([COMMON_REASONS, FIELD_REASONS, SIGNED_REASONS].flatMap((reasons) => Object.keys(reasons)));
   const own = reasonsOf(route).filter((reason) => !common.has(reason));
-  const example = Object.fromEntries(
-    told.filter(({ shown, example: one }) => shown && one !== undefined).map((one) => [one.name, one.example]),
-  );
+  const example =
+    route.example ??
+    Object.fromEntries(
+      told.filter(({ shown, example: one }) => shown && one !== undefined).map((one) => [one.name, one.example]),
+    );
   return [
     `### \`${route.method} ${path}\``,
     '',
@@ -409,7 +401,7 @@ function endpointSection(route: Route): string[] {
           '|---|---|---|---|',
           ...told.map(
             (one) =>
-              `| \`${one.name}\` | ${one.required ? 'yes' : one.sometimes ? 'in some requests' : ''} | ${cell(kindOf(one.field.read))} | ${cell(one.says)} |`,
+              `| \`${one.name}\` | ${one.required ? 'yes' : one.sometimes ? 'in some requests' : ''} | ${cell(formOf(one.field))} | ${cell(one.says)} |`,
           ),
         ]),
     ...(Object.keys(example).length === 0 || route.method === 'GET'

@@ -148,6 +148,8 @@ export interface Declared {
   readonly says: string;
   /** `data` of a success. */
   readonly gives: TSchema;
+  /** A request, where the examples of its required fields do not make one that shows what it does. */
+  readonly example?: Readonly<Record<string, string | number>>;
   /** Its refusals, beyond those of any request (COMMON_REFUSALS). */
   readonly refuses?: readonly RefusalCode[];
   /** Headers of a success, by name, with their meaning. */

@@ -2,10 +2,10 @@
  * The table of this API's endpoints: the path of each, who may call it, its fields, its replies, its refusals. Routes, checks
  * and the API description (openapi.ts) are made from it, and from nothing else.
  */
-import { CONTROLS } from './endpoints/controls.ts';
 import { type Route } from './route.ts';
 import { BUYING } from './table/buying.ts';
 import { COMMON } from './table/common.ts';
+import { CONTROLS } from './table/controls.ts';
 import { CUSTOMERS } from './table/customers.ts';
 import { PUBLIC } from './table/public.ts';
 import { SANDBOX } from './table/sandbox.ts';

@@ -5,7 +5,8 @@
  * fields are rejected with their path and rule (base/fields.ts).
  */
 import { SettingError } from '../../base/env.ts';
-import { listAt, objectAt, oneOfAt, parseJson, textAt } from '../../base/fields.ts';
+import { flag, oneOf, text } from '../../base/fields.ts';
+import { listAt, objectAt, parseJson, readAt } from '../../base/jsonfile.ts';
 import type { AssetCode } from '../../base/money.ts';
 
 export type FileFormat = 'csv' | 'pain.001.001.09';
@@ -94,16 +95,24 @@ export function readManualBank(json: string, from = 'MANUAL_BANK_FILE'): ManualB
       throw new SettingError(`${from}: accounts must each have another ${name}`);
   }
   return {
-    code: textAt(code, `${from}: code`, /^bank\.[a-z0-9-]{1,40}$/, 'must be bank. and a name'),
+    code: readAt(code, `${from}: code`, railCode),
     accounts,
     statementDeadlineMs: days * DAY_MS,
   };
 }
 
+const railCode = text(45, /^bank\.[a-z0-9-]{1,40}$/, 'bank. and a name');
+const currency = text(3, /^[A-Z]{3}$/, 'three capital letters');
+/** Some of the words are blanks, which only quotes show. */
+const wordOf = <const T extends string>(words: readonly T[]) =>
+  oneOf(words, `one of ${words.map((word) => `'${word}'`).join(', ')}`);
 /** A single-line text. */
-const lineAt = (value: unknown, at: string): string =>
-  textAt(value, at, LINE, `must be a text of 1 to ${LONGEST} characters`);
-const LINE = new RegExp(`^(?:\\t|[^\\p{Cc}\\p{Cs}]){1,${LONGEST}}$`, 'u');
+const line = text(
+  2 * LONGEST,
+  new RegExp(`^(?:\\t|[^\\p{Cc}\\p{Cs}]){1,${LONGEST}}$`, 'u'),
+  `a text of 1 to ${LONGEST} characters`,
+);
+const lineAt = (value: unknown, at: string): string => readAt(value, at, line);
 const lineOrNone = (value: unknown, at: string): string =>
   value === undefined || value === '' ? '' : lineAt(value, at);
 const linesAt = (value: unknown, at: string): string[] =>
@@ -124,10 +133,10 @@ function readAccount(given: unknown, at: string): ManualAccount {
     ...texts,
     iban,
     asset: lineAt(account.asset, `${at}.asset`),
-    currency: textAt(account.currency, `${at}.currency`, /^[A-Z]{3}$/, 'must be three capital letters'),
+    currency: readAt(account.currency, `${at}.currency`, currency),
     holder: lineAt(account.holder, `${at}.holder`),
     bank: lineAt(account.bank, `${at}.bank`),
-    payoutFile: oneOfAt(account.payoutFile, `${at}.payoutFile`, ['csv', 'pain.001.001.09']),
+    payoutFile: readAt(account.payoutFile, `${at}.payoutFile`, wordOf(['csv', 'pain.001.001.09'])),
     fundingAccounts: linesAt(account.fundingAccounts, `${at}.fundingAccounts`).map(plainAccount),
     ...(account.csv === undefined ? {} : { csv: readCsvForm(account.csv, `${at}.csv`) }),
   };
@@ -146,14 +155,13 @@ function readCsvForm(given: unknown, at: string): CsvForm {
     'lastRowEnds',
     'returnKinds',
   ]);
-  const decimal = oneOfAt(form.decimal ?? '.', `${at}.decimal`, ['.', ',']);
-  const thousands = oneOfAt(form.thousands ?? '', `${at}.thousands`, ['', '.', ',', ' ', "'"]);
+  const decimal = readAt(form.decimal ?? '.', `${at}.decimal`, wordOf(['.', ',']));
+  const thousands = readAt(form.thousands ?? '', `${at}.thousands`, wordOf(['', '.', ',', ' ', "'"]));
   if (thousands === decimal) throw new SettingError(`${at}.thousands must differ from decimal`);
   const date = lineAt(form.date ?? 'YYYY-MM-DD', `${at}.date`);
   if (['DD', 'MM', 'YYYY'].some((part) => date.split(part).length !== 2))
     throw new SettingError(`${at}.date must have DD, MM and YYYY once each`);
-  const { lastRowEnds = true } = form;
-  if (typeof lastRowEnds !== 'boolean') throw new SettingError(`${at}.lastRowEnds must be true or false`);
+  const lastRowEnds = readAt(form.lastRowEnds === undefined ? true : form.lastRowEnds, `${at}.lastRowEnds`, flag);
   const columns = objectAt(form.columns, `${at}.columns`, [
     'bookedOn',
     'amount',
@@ -168,8 +176,8 @@ function readCsvForm(given: unknown, at: string): CsvForm {
   const some = (list: readonly string[]) =>
     Object.fromEntries(list.filter(has).map((name) => [name, lineAt(columns[name], `${at}.columns.${name}`)]));
   return {
-    encoding: oneOfAt(form.encoding ?? 'auto', `${at}.encoding`, ENCODINGS),
-    delimiter: oneOfAt(form.delimiter ?? ',', `${at}.delimiter`, [',', ';', '\t', '|']),
+    encoding: readAt(form.encoding ?? 'auto', `${at}.encoding`, wordOf(ENCODINGS)),
+    delimiter: readAt(form.delimiter ?? ',', `${at}.delimiter`, wordOf([',', ';', '\t', '|'])),
     decimal,
     thousands,
     date,

@@ -3,12 +3,11 @@
  * owner only, a statement looked at before it is taken in, and what a preview leaves as it was: everything.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { OrdersContext } from '../../../src/orders/context.ts';
 import { operator } from '../../../src/protocols/operator/index.ts';
@@ -18,15 +17,9 @@ import { openMovements } from '../../../src/treasury/index.ts';
 import { noCorrections } from '../../support/corrections.ts';
 import { type ManualWorld, manualWorld } from '../../support/manualworld.ts';
 import { camt } from '../../support/statements.ts';
+import { type Ended, operatorTypes } from '../../support/terminal.ts';
 import { oneOpensGates, operatorNamed, type Person } from './people.ts';
 
-interface Ended {
-  code: number | null;
-  out: string;
-  err: string;
-}
-
-const CLI = resolve('server/src/apps/operator.ts');
 const folder = mkdtempSync(join(tmpdir(), 'desk-'));
 let w: ManualWorld;
 let app: ReturnType<typeof createServer>;
@@ -66,17 +59,7 @@ after(async () => {
 });
 
 const types = (person: Person, ...words: string[]): Promise<Ended> =>
-  new Promise((done) => {
-    const { OPERATOR_TOKEN_FILE: _, ...env } = process.env;
-    const child = spawn(process.execPath, [CLI, ...words], {
-      cwd: folder,
-      env: { ...env, OPERATOR_URL: url, OPERATOR_TOKEN: person.token },
-    });
-    const ended: Ended = { code: null, out: '', err: '' };
-    child.stdout.on('data', (part) => (ended.out += part));
-    child.stderr.on('data', (part) => (ended.err += part));
-    child.once('close', (code) => done({ ...ended, code }));
-  });
+  operatorTypes({ baseUrl: url, token: person.token, cwd: folder }, words);
 async function does(person: Person, ...words: string[]): Promise<string> {
   const ended = await types(person, ...words);
   assert.equal(ended.code, 0, `${words.join(' ')}: ${ended.err}${ended.out}`);

@@ -2,13 +2,14 @@
  * Every row of the interface's endpoint list, and the test that tells its story.
  *
  * A row that is not served fails, and so does a path that is served and not listed, a row without a story, and one whose
- * story no longer speaks of it. What later versions bring is listed as `later`, and must not be there yet.
+ * story no longer speaks of it. What later versions bring is listed as `later`, and must not be there yet. The sandbox's
+ * controls are all told in one story, so their rows are made of their declarations.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { ROUTES } from '../../../src/protocols/whitelabel/index.ts';
+import { CONTROLS, ROUTES } from '../../../src/protocols/whitelabel/index.ts';
 import { ask } from '../../support/client.ts';
 import { type World, wireWorld } from './world.ts';
 
@@ -18,7 +19,7 @@ const BANK_V1 = '/onramp-bank/api/v1/';
 const COMMON = '/onramp/api/v2/common/';
 
 interface Row {
-  method: 'GET' | 'POST' | 'PUT';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   /** Other paths that are the same. */
   aliases?: readonly string[];
@@ -136,11 +137,27 @@ const ROWS: readonly Row[] = [
   plain('POST', '/onramp/api/v1/merchant/setWebhookUrl', 'where webhooks go', [WEBHOOKS, 'setWebhookUrl']),
   plain('POST', '/onramp/api/v1/merchant/resendWebhook', 'one again', [WEBHOOKS, 'resendWebhook']),
   plain('POST', '/onramp/api/v1/merchant/sendDummyWebhook', 'one to try', [WEBHOOKS, 'sendDummyWebhook']),
+  // Ours, beside the interface.
+  plain('GET', '/v1/events', 'events to pull', [WEBHOOKS, '/v1/events']),
+  plain('GET', '/v1/webhooks', 'the endpoints', [WEBHOOKS, "get('/v1/webhooks')"]),
+  plain('POST', '/v1/webhooks', 'one more', [WEBHOOKS, "post('/v1/webhooks'"]),
+  plain('GET', '/v1/webhooks/:id', 'one', [WEBHOOKS, '/v1/webhooks/${']),
+  plain('PUT', '/v1/webhooks/:id', 'changed', [WEBHOOKS, 'put(`/v1/webhooks/${']),
+  plain('DELETE', '/v1/webhooks/:id', 'removed', [WEBHOOKS, 'remove(`/v1/webhooks/${']),
+  plain('POST', '/v1/webhooks/:id/rotate', 'a new secret', [WEBHOOKS, '/rotate`']),
+  plain('POST', '/v1/webhooks/:id/resume', 'sent to again', ['stories/leaked-key.test.ts', '/resume`']),
+  plain('POST', '/v1/webhooks/:id/test', 'one to try', [WEBHOOKS, '/test`']),
+  plain('POST', '/v1/webhooks/:id/replay', 'events again', [WEBHOOKS, '/replay`']),
+  plain('GET', '/v1/webhooks/:id/deliveries', 'what was sent', [WEBHOOKS, '/deliveries`']),
+  plain('GET', '/v1/webhooks/:id/deliveries/:event', 'each attempt', [WEBHOOKS, '/deliveries/${']),
+  ...CONTROLS.map(({ name, says, route: { method, paths } }) =>
+    plain(method, paths[0] ?? '', says, ['stories/controls.test.ts', `('${name}', `]),
+  ),
 ];
 
 let world: World;
 before(async () => {
-  world = await wireWorld();
+  world = await wireWorld({ controls: true });
 });
 after(async () => await world?.stop());
 
@@ -150,8 +167,9 @@ const look = async (method: string, path: string) => (await ask(world.baseUrl, p
 
 test('every row is served under all its paths and by its own method only, and what comes later is not there', async () => {
   for (const { method, path, aliases = [], story } of ROWS) {
-    for (const url of [path, ...aliases]) {
-      for (const tried of METHODS) {
+    const methods = ROWS.filter((row) => row.path === path).map((row) => row.method);
+    for (const url of [path, ...aliases].map((one) => one.replaceAll(/:[a-z]+/g, 'x'))) {
+      for (const tried of METHODS.filter((one) => one === method || !methods.includes(one))) {
         const status = await look(tried, url);
         if (story === 'later') assert.equal(status, 404, `${tried} ${url} comes later`);
         else if (tried !== method) assert.equal(status, 405, `${tried} ${url}`);
@@ -162,11 +180,13 @@ test('every row is served under all its paths and by its own method only, and wh
 });
 
 test('nothing is served that is not in a row', () => {
-  const paths = ROUTES.flatMap((route) => route.paths).filter((path) => path.startsWith('/onramp'));
+  const paths = ROUTES.flatMap(({ method, paths }) => paths.map((path) => `${method} ${path}`));
   const listed = new Set(
-    ROWS.filter(({ story }) => story !== 'later').flatMap((row) => [row.path, ...(row.aliases ?? [])]),
+    ROWS.filter(({ story }) => story !== 'later').flatMap((row) =>
+      [row.path, ...(row.aliases ?? [])].map((path) => `${row.method} ${path}`),
+    ),
   );
-  assert.ok(paths.length > 35, `${paths.length} paths were found in the table`);
+  assert.ok(paths.length > 60, `${paths.length} paths were found in the table`);
   assert.deepEqual(
     paths.filter((path) => !listed.has(path)),
     [],

@@ -1,7 +1,7 @@
 /** What the sandbox says to a program that misspells: the field that was ignored, and the path that is near. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { edits, nearestPath } from '../../../src/protocols/whitelabel/nearest.ts';
+import { edits, nearestPath } from '../../../src/protocols/nearest.ts';
 import { ask } from '../../support/client.ts';
 import { type World, wireWorld } from './world.ts';
 

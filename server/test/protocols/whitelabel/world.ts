@@ -18,7 +18,12 @@ import {
   upsertAsset,
   upsertMarket,
 } from '../../../src/partners/index.ts';
-import { createServer, type SandboxDriver, whitelabel } from '../../../src/protocols/whitelabel/index.ts';
+import {
+  createServer,
+  type SandboxControls,
+  type SandboxDriver,
+  whitelabel,
+} from '../../../src/protocols/whitelabel/index.ts';
 import { quoteHandlers } from '../../../src/quotes/index.ts';
 import { fixedSource } from '../../../src/quotes/sources/fixed.ts';
 import { readAddress } from '../../../src/rails/evm/addresses.ts';
@@ -78,11 +83,15 @@ const bank = {
   }),
 } as unknown as Rail;
 
-/** @param options.beside mounts another protocol on the same server */
+/**
+ * @param options.beside   mounts another protocol on the same server
+ * @param options.controls the sandbox's controls have their paths, and do nothing
+ */
 export async function wireWorld(
   options: {
     production?: boolean;
     withdrawalFee?: boolean;
+    controls?: boolean;
     beside?: (fixture: Fixture & { publicUrl: () => string; orders: Orders }) => FastifyPluginAsync;
   } = {},
 ) {
@@ -148,6 +157,7 @@ export async function wireWorld(
   const orders = openOrders({ rails, clock, vault, gate: gateRules(vault) });
   const driven: { orderId: bigint; status: number }[] = [];
   const sandbox: SandboxDriver = {
+    ...(options.controls === true ? { controls: {} as SandboxControls } : {}),
     driveOrder: async ({ orderId, status }) => void driven.push({ orderId, status }),
     // The sandbox's own verifier: a level that it cannot reach must show here.
     verify: async (asked) => {

@@ -26,16 +26,16 @@ import {
 } from '../../../customers/index.ts';
 import { assets, type Market, markets, recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
-import { type Body, isAbsent, parseJson } from '../body.ts';
+import { type Body, type BodyValue, isAbsent, parseJson } from '../body.ts';
 import { fiatIfNamed, namesFiat, optionalFiat } from '../fiat.ts';
 import {
+  type Field,
   id,
   Malformed,
   malformedField,
   missingFields,
   optional,
-  type Reader,
-  reader,
+  readField,
   required,
   text,
   webAddress,
@@ -44,12 +44,16 @@ import { fiatOf } from '../reference.ts';
 import { ok, type SignedRequest, throughOf } from '../route.ts';
 import { accountShape } from '../shapes.ts';
 
-const formed = (form: AccountForm): Reader<string> =>
-  reader(text({ max: 64 }).schema, (value) => {
-    const read = form(text({ max: 64 })(value));
-    if ('why' in read) throw new Malformed(read.why);
-    return read.value;
-  });
+const short = text({ max: 64 });
+const formed = (form: AccountForm): Field<string> => ({
+  ...short,
+  read(value) {
+    const text = short.read(value);
+    if (typeof text !== 'string') return text;
+    const read = form(text);
+    return 'why' in read ? new Malformed(read.why) : read.value;
+  },
+});
 
 const accountNumber = formed(accountForms.account);
 const routing = formed(accountForms.routing);
@@ -57,17 +61,26 @@ const ifsc = formed(accountForms.ifsc);
 const iban = formed(accountForms.iban);
 
 /** Some form programs put number and bank code into one field, as JSON text; some JSON programs, as an object. */
-const numberOrBoth: Reader<{ account: string; ifsc?: string }> = reader(accountNumber.schema, (value) => {
-  const nested = typeof value === 'string' && value.startsWith('{') ? parseJson(value) : value;
-  if (!(nested instanceof Map)) return { account: accountNumber(value) };
-  // An object instead of a text is an error as everywhere else.
-  if (typeof value !== 'string') throw new Malformed('must be a string', { wrongType: true });
-  const inside = nested as Body;
-  const number = inside.get('accountNumber');
-  if (isAbsent(number)) throw new Malformed('must have an accountNumber');
-  const bank = inside.get('ifsc');
-  return { account: accountNumber(number), ...(isAbsent(bank) ? {} : { ifsc: ifsc(bank) }) };
-});
+const numberOrBoth: Field<{ account: string; ifsc?: string }> = {
+  ...accountNumber,
+  read(value) {
+    const nested = typeof value === 'string' && value.startsWith('{') ? parseJson(value) : value;
+    if (!(nested instanceof Map)) return bothOf(value, undefined);
+    // An object instead of a text is an error as everywhere else.
+    if (typeof value !== 'string') return new Malformed('must be a string', { wrongType: true });
+    const inside = nested as Body;
+    const number = inside.get('accountNumber');
+    return isAbsent(number) ? new Malformed('must have an accountNumber') : bothOf(number, inside.get('ifsc'));
+  },
+};
+
+function bothOf(number: unknown, bank: BodyValue | undefined): { account: string; ifsc?: string } | Malformed {
+  const account = readField(accountNumber, number);
+  if (account instanceof Malformed) return account;
+  if (isAbsent(bank)) return { account };
+  const code = readField(ifsc, bank);
+  return code instanceof Malformed ? code : { account, ifsc: code };
+}
 
 export const addAccountFields = {
   customerId: required(id),

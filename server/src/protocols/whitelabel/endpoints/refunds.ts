@@ -3,21 +3,18 @@
  * an order's money, and names the refund destination in advance or when asked; likewise for a returned payout, which is paid
  * again.
  */
+import * as base from '../../../base/fields.ts';
 import { findCustomer } from '../../../customers/index.ts';
 import { type Direction, MOST_ASKED } from '../../../orders/index.ts';
 import { recordActivity, requireNotHeld } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
-import { id, Malformed, missingFields, optional, reader, required, text, wholeNumber } from '../fields.ts';
+import { id, missingFields, ofText, optional, required, text, wholeNumber } from '../fields.ts';
 import { ok, type SignedRequest, throughOf } from '../route.ts';
 import { toldShape } from '../shapes.ts';
 import { accountNumberOf } from './accounts.ts';
 import { orderIn, orderNumberOf, transactionFields } from './orders.ts';
 
-const refundId = reader({ type: 'string', pattern: '^[0-9]{1,18}$' }, (value): bigint => {
-  const read = text({ max: 18 })(value);
-  if (!/^[0-9]{1,18}$/.test(read)) throw new Malformed('must be the refundId of a refund of this transaction');
-  return BigInt(read);
-});
+const refundId = ofText(18, { ...base.id, rule: 'the refundId of a refund of this transaction' });
 
 export const refundsFields = {
   ...transactionFields,

@@ -5,15 +5,22 @@ import { Refusal } from '../../../base/errors.ts';
 import { type Customer, findCustomer, forgetLogin, recordLogin, recordVerification } from '../../../customers/index.ts';
 import type { Direction } from '../../../orders/index.ts';
 import type { Reply } from '../../protocol.ts';
-import { type Fields, id, malformedField, optional, reader, required, text } from '../fields.ts';
+import { type Field, type Fields, id, malformedField, optional, required, text } from '../fields.ts';
 import { ok, type SignedRequest } from '../route.ts';
 import { drivenStatus } from '../status.ts';
 import { BUSINESS_WORDS, businessChangeFor, type Change, changeFor, VERIFICATION_WORDS } from '../verification.ts';
 import { orderIn } from './orders.ts';
 
+/** Any text is looked up: a partner may have words of its own. */
+const wordOf = (words: readonly string[]): Field<string> => ({
+  ...text({ max: 64 }),
+  rule: `one of ${words.join(', ')}`,
+  schema: { type: 'string', enum: words },
+});
+
 export const changeKycFields = {
   customerId: required(id),
-  status: required(reader({ type: 'string', enum: VERIFICATION_WORDS }, text({ max: 64 })), 'A word of verification'),
+  status: required(wordOf(VERIFICATION_WORDS), 'A word of verification'),
 };
 
 export async function changeKycStatus(input: SignedRequest<typeof changeKycFields>): Promise<Reply> {
@@ -28,7 +35,7 @@ export async function changeKycStatus(input: SignedRequest<typeof changeKycField
 export const changeKybFields = {
   customerId: required(id),
   submissionId: optional(id),
-  status: required(reader({ type: 'string', enum: BUSINESS_WORDS }, text({ max: 64 })), 'A word of verification'),
+  status: required(wordOf(BUSINESS_WORDS), 'A word of verification'),
 };
 
 /** For a business. Its submissions are not stored yet, so a named submission is unknown. */
@@ -74,11 +81,16 @@ async function verify(
   });
 }
 
-const STATUS = { type: 'string', pattern: '^-?[0-9]{1,2}$', examples: ['6'] };
+/** Which numbers there are depends on the direction of the order. */
+export const statusNumber = (example: string): Field<string> => ({
+  ...text({ max: 8 }),
+  rule: 'a status number, as in webhooks',
+  schema: { type: 'string', pattern: '^-?[0-9]{1,2}$', examples: [example] },
+});
 export const changeOrderFields = {
   customerId: required(id),
   transactionId: required(id),
-  status: required(reader(STATUS, text({ max: 8 })), 'Status number, as in webhooks'),
+  status: required(statusNumber('6'), 'Status number, as in webhooks'),
 };
 
 export const changeOfframpStatus = (input: SignedRequest<typeof changeOrderFields>): Promise<Reply> =>

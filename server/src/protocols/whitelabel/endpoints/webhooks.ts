@@ -26,15 +26,16 @@ import { decideHeld, freeOf, isContained, recordActivity } from '../../../partne
 import type { Reply } from '../../protocol.ts';
 import { type Body, isAbsent } from '../body.ts';
 import {
+  type Field,
   flag,
   id,
   Malformed,
   malformedField,
   moment,
+  ofText,
   oneWordOf,
   optional,
-  type Reader,
-  reader,
+  readField,
   required,
   text,
   wholeNumber,
@@ -45,10 +46,10 @@ import { orderNumberOf } from './orders.ts';
 const MOST_EVENTS = 500;
 const FEW = 100;
 /** A position: dense from 1, so at most fifteen digits. */
-const cursor = reader({ type: 'string', pattern: '^[0-9]{1,15}$' }, (value): bigint => {
-  const read = text({ max: 20 })(value);
-  if (!/^[0-9]{1,15}$/.test(read)) throw new Malformed('must be a cursor that was given');
-  return BigInt(read);
+const cursor = ofText(20, {
+  rule: 'a cursor that was given',
+  schema: { type: 'string', pattern: '^[0-9]{1,15}$' },
+  read: (given) => (/^[0-9]{1,15}$/.test(given) ? BigInt(given) : undefined),
 });
 const limit = wholeNumber({ min: 1, max: MOST_EVENTS });
 
@@ -63,21 +64,26 @@ export async function listEvents({ deps, caller, values, inTx }: SignedRequest<t
 }
 
 const MAX_FILTER = 32;
-const FILTER = {
-  type: 'array',
-  items: { type: 'string', pattern: '^[a-z_]+\\.(\\*|[a-z_]+)$', maxLength: 64 },
-  maxItems: MAX_FILTER,
-};
+const EVENT_TYPE = /^[a-z_]+\.(\*|[a-z_]+)$/;
 /** Event types, as a list or comma-separated. Empty: all. */
-const filter: Reader<readonly string[]> = reader(FILTER, (value) => {
-  const given = Array.isArray(value) ? value : text({ max: 1_000 })(value).split(',');
-  const types = given.map((one) => text({ max: 64 })(one).trim()).filter((one) => one !== '');
-  if (types.length > MAX_FILTER) throw new Malformed(`must name at most ${MAX_FILTER} types of events`);
-  if (!types.every((type) => /^[a-z_]+\.(\*|[a-z_]+)$/.test(type))) {
-    throw new Malformed('must be types of events such as order.settled or order.*');
-  }
-  return [...new Set(types)];
-});
+const filter: Field<readonly string[]> = {
+  rule: 'types of events such as order.settled or order.*',
+  schema: { type: 'array', items: { type: 'string', pattern: EVENT_TYPE.source, maxLength: 64 }, maxItems: MAX_FILTER },
+  read(value) {
+    const given = Array.isArray(value) ? value : partsOf(value);
+    if (given instanceof Malformed) return given;
+    const texts = given.map((one) => readField(text({ max: 64 }), one));
+    const wrong = texts.find((one) => one instanceof Malformed);
+    if (wrong !== undefined) return wrong;
+    const types = texts.map((one) => String(one).trim()).filter((one) => one !== '');
+    if (types.length > MAX_FILTER) return new Malformed(`must name at most ${MAX_FILTER} types of events`);
+    return types.every((type) => EVENT_TYPE.test(type)) ? [...new Set(types)] : undefined;
+  },
+};
+function partsOf(value: unknown): string[] | Malformed {
+  const listed = readField(text({ max: 1_000 }), value);
+  return listed instanceof Malformed ? listed : listed.split(',');
+}
 const format = oneWordOf('whitelabel', 'flat', 'standard');
 const payloadForm = oneWordOf('body', 'wrapped');
 const address = text({ max: 1_000 });

@@ -21,6 +21,14 @@ export const TRADING: readonly RefusalCode[] = [
   'customer_blocked',
 ];
 export const ONE_OF_ITS: readonly RefusalCode[] = ['unknown_customer', 'unknown_order'];
+/** Driving an order to a status may cancel or refund it. */
+export const DRIVEN: readonly RefusalCode[] = [
+  'order_over',
+  'unknown_account',
+  'refund_under_way',
+  'destination_held',
+  'funds_short',
+];
 export const QUOTE_HEADERS = {
   'quote-id': 'Number of the quote',
   'quote-expires-at': 'Until when the quote holds, ISO 8601',

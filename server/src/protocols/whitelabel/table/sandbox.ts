@@ -10,7 +10,7 @@ import {
 } from '../endpoints/sandbox.ts';
 import * as replies from '../replies.ts';
 import { type Route, signed, wl } from '../route.ts';
-import { ONE_OF_ITS } from './parts.ts';
+import { DRIVEN, ONE_OF_ITS } from './parts.ts';
 
 export const SANDBOX: readonly Route[] = [
   signed({
@@ -40,7 +40,7 @@ export const SANDBOX: readonly Route[] = [
     says: 'Sandbox: drives a sale to a status, by causing the facts that lead there.',
     takes: changeOrderFields,
     gives: replies.CHANGED_STATUS,
-    refuses: [...ONE_OF_ITS, 'order_over'],
+    refuses: [...ONE_OF_ITS, ...DRIVEN],
     answer: changeOfframpStatus,
   }),
   signed({
@@ -50,7 +50,7 @@ export const SANDBOX: readonly Route[] = [
     says: 'Sandbox: drives a purchase to a status, by causing the facts that lead there.',
     takes: changeOrderFields,
     gives: replies.CHANGED_STATUS,
-    refuses: [...ONE_OF_ITS, 'order_over'],
+    refuses: [...ONE_OF_ITS, ...DRIVEN],
     answer: changeOnrampStatus,
   }),
 ];
