@@ -135,6 +135,7 @@ export {
   type OrderLine,
 } from './read/lists.ts';
 export { type FoundDeposit, type FoundOrder, findDeposit, lookUp } from './read/lookup.ts';
+export { opened } from './read/opened.ts';
 export { hasPublicReason, PUBLIC_REASONS, type PublicReason, publicReason } from './read/reasons.ts';
 export { MOST_ASKED, type Told, type ToldMoney, type ToldRefund, type ToldReturn, toldState } from './read/told.ts';
 export { type MoneyTrace, trace } from './read/trace.ts';

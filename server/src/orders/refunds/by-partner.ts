@@ -114,7 +114,7 @@ export async function refundSuspenseFor(
   if (order.state === 'frozen' || isReviewed || (await isHeldAtGate(tx, order, open))) throw underReview();
   await refundDeposit(context, tx, {
     ...{ depositId: deposit.id, to: asks.to, by: by(asks), people: people(asks, order) },
-    ...{ why: deposit.why ?? 'suspense', now: asks.now },
+    ...{ why: 'its partner asked for it', now: asks.now },
   });
   return await lockOrder(tx, order.id);
 }

@@ -28,13 +28,13 @@ import {
   heldDeposit,
   lookUp,
   MAX_UNPAID,
+  opened,
   refundsOfDeposit,
   returnLinksOf,
   returnText,
   trace,
   unpaidOrders,
 } from '../../orders/index.ts';
-import { opened } from '../../orders/read/opened.ts';
 import {
   activityOf,
   allMarkets,
