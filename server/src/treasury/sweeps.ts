@@ -60,7 +60,7 @@ export interface SweepContext {
 
 const EVERY_MS = 15_000;
 /** How soon a rail without anything to sweep is looked at again. */
-const IDLE_MS = 5_000;
+const IDLE_MS = 2_000;
 /** Deposits read per run. */
 const LOOK = 500;
 /** Sweeps under way per rail. With their gas they stay well below what chain.sends.ts watches per run. */
