@@ -32,7 +32,11 @@ const start = (args: string[], env: NodeJS.ProcessEnv = {}, stdin?: string) =>
   run(
     ['sdk/src/cli/main.ts', ...args],
     {
-      ...{ CLOVERLEAF_URL: server.baseUrl, CLOVERLEAF_TOKEN: TOKEN, CLOVERLEAF_CONFIG: join(folder, 'none.json') },
+      ...{
+        CLOVERLEAF_URL: server.baseUrl,
+        CLOVERLEAF_BEARER_TOKEN: TOKEN,
+        CLOVERLEAF_CONFIG: join(folder, 'none.json'),
+      },
       ...{ CLOVERLEAF_API_KEY: 'clv_1', CLOVERLEAF_API_SECRET: SECRET, ...env },
     },
     stdin,
@@ -48,7 +52,7 @@ async function cli(args: string[], env?: NodeJS.ProcessEnv, stdin?: string) {
   assert.ok(!`${out}${err}`.includes(TOKEN) && !`${out}${err}`.includes(SECRET), 'no secret is printed');
   return { code: code as number, out, err };
 }
-const NO_KEY = { CLOVERLEAF_TOKEN: undefined, CLOVERLEAF_API_KEY: undefined, CLOVERLEAF_API_SECRET: undefined };
+const NO_KEY = { CLOVERLEAF_BEARER_TOKEN: undefined, CLOVERLEAF_API_KEY: undefined, CLOVERLEAF_API_SECRET: undefined };
 
 test('what people see', { timeout: 300_000 }, async () => {
   const shown: string[] = [];

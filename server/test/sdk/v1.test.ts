@@ -7,7 +7,7 @@ import { after, describe, test } from 'node:test';
 import { ApiError, bearerToken, Cloverleaf, hasReason, signRequest, UsageError } from '../../../sdk/src/index.ts';
 import { describedServer, type Instead, NAMES } from './described.ts';
 
-const KEY = { token: 'the-token', apiKey: 'clv_1', apiSecret: 'the-secret' };
+const KEY = { bearerToken: 'the-token', apiKey: 'clv_1', apiSecret: 'the-secret' };
 const closing: (() => void)[] = [];
 after(() => {
   for (const close of closing) close();
@@ -71,7 +71,7 @@ describe('signatures of writes (RFC 9421)', () => {
   });
 
   test('with a token alone nothing is signed; without one nothing is sent', async () => {
-    const { client, asked } = await served(undefined, { token: 't' });
+    const { client, asked } = await served(undefined, { bearerToken: 't' });
     await client.orders.cancel('17');
     assert.equal(asked[0]?.headers['signature-input'], undefined);
     const without = await served(undefined, {});
