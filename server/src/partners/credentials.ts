@@ -148,7 +148,7 @@ export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Dat
  * with the secret.
  */
 export const bearerToken = (apiKey: string, secret: string): string =>
-  `${apiKey}.${createHmac('sha256', secret).update(`cloverleaf bearer ${apiKey}`).digest('base64url')}`;
+  `${apiKey}.${createHmac('sha256', secret).update(`cloverleaf bearer ${apiKey}`).digest('hex')}`;
 
 /** Lets a key write in production without a signature, or no longer. */
 export const setUnsignedWrites = (tx: Tx, key: string, allowed: boolean): Promise<number> =>

@@ -11,7 +11,7 @@ import { bearerToken, type Credential } from '../../partners/index.ts';
 import type { Caller } from './handler.ts';
 import { claimedKey, isSigned, type SignedMessage, verifySignature } from './signature.ts';
 
-const TOKEN = /^Bearer ([\x21-\x7e]{1,128})\.([A-Za-z0-9_-]{43})$/;
+const TOKEN = /^Bearer ([\x21-\x7e]{1,128})\.([0-9a-f]{64})$/;
 
 /**
  * @param message.isWrite whether it changes something

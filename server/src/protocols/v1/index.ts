@@ -151,7 +151,7 @@ export const v1: Protocol<V1Deps> = (deps) => async (app) => {
           idempotencyKey: isWrite(declared) ? (key ?? null) : null,
         },
         request: shownRequest(declared.fields, given),
-        reply: declared.name.startsWith('requests.') ? null : shownReply(reply.body),
+        reply: declared.name.startsWith('requests.') ? null : shownReply(reply.body, declared.fields),
         at: now,
       });
       return reply;

@@ -3,12 +3,14 @@ import { Refusal } from '../../base/errors.ts';
 
 const PAGE = 50;
 
+export const unknownCursor = (): Refusal =>
+  new Refusal('malformed_field', { fields: { cursor: 'must be a nextCursor that was answered' } });
+
 /** @throws Refusal 'malformed_field' for what no page has answered */
 export function readCursor(cursor: string | undefined): bigint | undefined {
   if (cursor === undefined) return undefined;
   const text = Buffer.from(cursor, 'base64url').toString('latin1');
-  if (!/^[0-9]{1,18}$/.test(text) || Buffer.from(text).toString('base64url') !== cursor)
-    throw new Refusal('malformed_field', { fields: { cursor: 'must be a nextCursor that was answered' } });
+  if (!/^[0-9]{1,18}$/.test(text) || Buffer.from(text).toString('base64url') !== cursor) throw unknownCursor();
   return BigInt(text);
 }
 

@@ -123,11 +123,20 @@ const HIDDEN_IN_REPLIES = new Set([
   'answer',
 ]);
 
-/** A reply without what is personal or secret; null where it is too long. */
-export function shownReply(reply: unknown): unknown {
-  const text = JSON.stringify(reply, (name, value: unknown) =>
-    HIDDEN_IN_REPLIES.has(name) && value !== null ? HIDDEN : value,
-  );
+/**
+ * A reply without what is personal or secret; null where it is too long.
+ *
+ * @param fields those that are declared: a name that is none came from the caller, and may be anything
+ */
+export function shownReply(reply: unknown, fields: Fields): unknown {
+  const text = JSON.stringify(reply, (name, value: unknown) => {
+    if (value === null) return value;
+    if (HIDDEN_IN_REPLIES.has(name)) return HIDDEN;
+    if (name === 'fields' && typeof value === 'object')
+      return Object.fromEntries(Object.entries(value).filter(([field]) => Object.hasOwn(fields, field)));
+    // PostgreSQL stores neither NUL nor half a surrogate pair.
+    return typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value;
+  });
   return text === undefined || text.length > MOST_REPLY_CHARS ? null : JSON.parse(text);
 }
 

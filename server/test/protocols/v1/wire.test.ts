@@ -425,6 +425,8 @@ describe('the request log', () => {
     const made = await api.post('/customers', { reference: name, kind: 'individual', phone: number, email: mail });
     // A number and a name where an amount belongs: refused, and not kept.
     const astray = await api.post('/quotes', { payAsset: name, payAmount: number, receiveAsset: mail });
+    // Neither as the name of a field.
+    const named = await api.post('/quotes', { ...QUOTE, [`${name}\0`]: 1 });
     const hook = await openV1(s.server.baseUrl, await keyWith({ scopes: ['admin', 'read'] })).post(
       '/webhook-endpoints',
       {
@@ -432,7 +434,7 @@ describe('the request log', () => {
       },
     );
     const link = await api.post(`/customers/${made.body.id}/verification-link`);
-    for (const answer of [made, astray, hook, link]) await found(answer.headers.get('x-request-id') ?? '');
+    for (const answer of [made, astray, named, hook, link]) await found(answer.headers.get('x-request-id') ?? '');
     const rows = await s.read((tx) => tx.rows<{ all: string }>('select request_log::text as all from request_log'));
     const all = rows.map((row) => row.all).join('\n');
     for (const secret of [name, number, number.slice(3), mail, hook.body.secret, link.body.url])

@@ -21,7 +21,7 @@ import { assets, markets, recordActivity, requireNotHeld } from '../../../partne
 import { findQuote } from '../../../quotes/index.ts';
 import { ORDERS } from '../declared/orders.ts';
 import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
-import { cursorOf, pageFrom, readCursor } from '../pages.ts';
+import { cursorOf, pageFrom, readCursor, unknownCursor } from '../pages.ts';
 import { depositShape, orderShape, payoutShape, refundShape } from '../shapes.ts';
 import { traceShape } from '../trace.ts';
 import { sayLimits } from './quotes.ts';
@@ -53,6 +53,15 @@ async function usable(tx: Tx, order: Order, id: bigint, { deps, caller, now }: A
   const fiatAccountId = destination.kind === 'account' ? id : null;
   await requireNotHeld(tx, { ...throughOf(caller), fiatAccountId, address: destination.address, orderId: null, now });
   return destinationOf(destination);
+}
+
+/** A page ends with an order of the partner's. @throws Refusal 'malformed_field' */
+async function requireShown(tx: Tx, { orders }: Asked['deps'], id: bigint): Promise<void> {
+  try {
+    await orders.get(tx, { id });
+  } catch (error) {
+    throw error instanceof Refusal && error.code === 'unknown_order' ? unknownCursor() : error;
+  }
 }
 
 const asks = ({ caller, now }: Asked, orderId: bigint) => ({ orderId, apiKey: caller.credential.key, now });
@@ -112,9 +121,11 @@ export const ORDER_HANDLERS: readonly Handled[] = [
     const { cursor, limit = PAGE, market, customerId, ...filters } = values;
     return readOnly(async (tx) => {
       if (customerId !== undefined) await findCustomer(tx, customerId);
+      const below = readCursor(cursor);
+      if (below !== undefined) await requireShown(tx, deps, below);
       const { orders, next } = await deps.orders.page(tx, {
         ...{ ...filters, partnerId: caller.partner.id, customerId, marketId: market },
-        ...{ below: readCursor(cursor), limit: Math.min(limit, MAX_LISTED) },
+        ...{ below, limit: Math.min(limit, MAX_LISTED) },
       });
       const known = await assets(tx);
       const data = [];
