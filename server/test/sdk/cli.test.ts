@@ -106,11 +106,23 @@ describe('programs', () => {
       body: { reason: 'malformed_field', detail: 'No.', fields: { quoteId: 'is over' } },
     });
     const declined = await cli(['orders', 'create', '1', 'c_1', '2']);
+    const forPrograms = await cli(['orders', 'create', '1', 'c_1', '2', '--json']);
     instead = () => undefined;
+    const { error } = JSON.parse(forPrograms.err) as { error: { reason: string; fields: object } };
+    assert.deepEqual([forPrograms.code, error.reason, error.fields], [1, 'malformed_field', { quoteId: 'is over' }]);
     assert.deepEqual([declined.code, declined.out], [1, '']);
     assert.match(declined.err, /^422 malformed_field: No\.\n {2}quoteId: is over\n {2}request 4f1c2a9d0e00001a\n$/);
     assert.equal((await cli(['orders', 'get'])).code, 2);
     assert.equal((await cli(['orders', 'get', '1', '--colour', 'red'])).code, 2);
+    const lost = await cli(['orders', 'cancel', '17'], {
+      CLOVERLEAF_URL: 'http://127.0.0.1:1',
+      CLOVERLEAF_PATIENCE_S: '0',
+    });
+    assert.equal(lost.code, 4);
+    assert.match(
+      lost.err,
+      /whether it took effect is unknown\.\n {2}To repeat it as the same: --idempotency-key [\w-]{36}/,
+    );
     const gone = await cli(['doctor'], { CLOVERLEAF_URL: 'http://127.0.0.1:1' });
     assert.equal(gone.code, 1);
     assert.match(gone.out, /WRONG {2}address/);
