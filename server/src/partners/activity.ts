@@ -32,9 +32,7 @@ export const ACTIVITIES = [
   'order.created',
   'order.payer_reference_named',
   'order.cancelled',
-  'order.refund_requested',
   'refund_destination.named',
-  'payout_destination.named',
 ] as const;
 export type ActivityKind = (typeof ACTIVITIES)[number];
 

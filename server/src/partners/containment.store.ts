@@ -66,6 +66,9 @@ export const sql = {
   named: `select subject, facts ->> 'address' as address, at from partner_activity
     where partner_id = $1 and at >= $2 and action = 'refund_destination.named' and facts ? 'address'
       and ($3::text is null or api_key = $3) order by id`,
+  added: `select subject, facts ->> 'address' as address, at from partner_activity
+    where partner_id = $1 and at >= $2 and action = 'destination.added' and facts ? 'address'
+      and ($3::text is null or api_key = $3) order by id`,
   counts: `select kind, count(*) as count from held_items where partner_id = $1 and state = 'held' group by kind order by kind`,
   newest: `select max(id) as id from held_items where partner_id = $1 and state = 'held'`,
   page: `select ${ITEM} from held_items

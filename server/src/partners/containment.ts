@@ -136,6 +136,13 @@ export const namedSince = (
 ): Promise<{ subject: string; address: string; at: Date }[]> =>
   tx.rows(sql.named, [input.partnerId, input.since, input.apiKey]);
 
+/** The addresses that programs have added for customers since. */
+export const addedSince = (
+  tx: Tx,
+  input: { partnerId: bigint; since: Date; apiKey: string | null },
+): Promise<{ subject: string; address: string; at: Date }[]> =>
+  tx.rows(sql.added, [input.partnerId, input.since, input.apiKey]);
+
 /** Whether any of a partner's items still waits to be released or rejected. */
 export const isContained = async (tx: Tx, partnerId: bigint): Promise<boolean> =>
   (await tx.row(sql.isOpen, [partnerId])) !== undefined;

@@ -31,6 +31,7 @@ export {
   setByPeople,
 } from './changes.ts';
 export {
+  addedSince,
   type Containment,
   changedSince,
   containments,

@@ -19,7 +19,7 @@ import {
   roundRate,
   truncateTo,
 } from '../../src/base/money.ts';
-import { aggregate, price, type Terms, total } from '../../src/quotes/price.ts';
+import { aggregate, depositFor, price, type Terms, total } from '../../src/quotes/price.ts';
 import { fuzz, nasty } from './fuzz.ts';
 
 const places = fc.integer({ min: 0, max: 24 });
@@ -166,6 +166,21 @@ const paid = (deposit: bigint, of: Terms): bigint => {
   }
 };
 const deposit = fc.bigInt({ min: 1n, max: 10n ** 24n });
+
+fuzz(
+  'price',
+  'for an amount received finds a deposit that pays it, and one unit less does not',
+  1_500,
+  fc.tuple(deposit, deposit, terms),
+  ([wanted, most, of]) => {
+    const found = depositFor(wanted, of, most);
+    if (found === undefined) assert.ok(paid(most, of) < wanted);
+    else {
+      assert.ok(found >= 1n && found <= most && paid(found, of) >= wanted);
+      assert.ok(found === 1n || paid(found - 1n, of) < wanted);
+    }
+  },
+);
 
 fuzz(
   'price',

@@ -279,6 +279,16 @@ describe('crosses', () => {
     assert.equal(one([], [rupees, a, kept('bitstamp', 'usdt/usd', '0.97')], { base: 'usdt', quote: 'inr' }), undefined);
   });
 
+  test('a composed price names the pairs that it came through', () => {
+    const usdt = ['kraken', 'coinbase'].map((source) => kept(source, 'usdt/usd', '0.5'));
+    assert.deepEqual(one([price('eth/usd', '1830')], [rupees])?.composedOf, ['eth/usd', 'usd/inr']);
+    assert.deepEqual(one([price('eth/usdt', '1830')], [rupees, ...usdt])?.composedOf, [
+      'eth/usdt',
+      'usdt/usd',
+      'usd/inr',
+    ]);
+  });
+
   test('a coin in dollars alone needs no currency', () => {
     const dollars: Pair = { base: 'eth', quote: 'usd' };
     const usdt = ['kraken', 'coinbase'].map((source) => kept(source, 'usdt/usd', '0.5'));

@@ -78,8 +78,7 @@ export interface Components {
 export function openComponents(parts: Parts, { ownWords = false } = {}): Components {
   const textOf = (schema: object): string => {
     if (!ownWords) return JSON.stringify(schema);
-    const { description, examples, ...rest } = schema as { description?: string; examples?: unknown };
-    return JSON.stringify(rest);
+    return JSON.stringify({ ...schema, description: undefined, examples: undefined });
   };
   const named = new Map(Object.entries(parts).map(([name, part]) => [textOf(part), name]));
   const used = new Set<string>();

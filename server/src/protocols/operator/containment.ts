@@ -11,6 +11,7 @@ import { endpointsSince, freeEndpoints, holdEndpoints, removeEndpoint } from '..
 import { addressesSince, type NamedAddress, perhapsNamedSince, refundAddressesOf } from '../../orders/index.ts';
 import {
   type ActivityKind,
+  addedSince,
   type Containment,
   changedSince,
   decideHeld,
@@ -110,6 +111,12 @@ async function foundAddresses(tx: Tx, input: Since): Promise<FoundItem[]> {
       action,
       about: `order:${one.orderId}`,
     });
+  const added = (await addedSince(tx, input)).map(
+    ({ subject, address, at }): FoundItem => ({
+      ...{ kind: 'destination', subject: subject.replace('destination:', ''), address, madeAt: at },
+      ...{ why: 'added since then, for a customer', action: 'destination.added', about: subject },
+    }),
+  );
   const named = await namedSince(tx, input);
   const orders = [...new Set(named.map(({ subject }) => BigInt(subject.replace('order:', ''))))];
   const now = await refundAddressesOf(tx, { ...input, orders });
@@ -125,6 +132,7 @@ async function foundAddresses(tx: Tx, input: Since): Promise<FoundItem[]> {
   return [
     ...(await addressesSince(tx, input)).map(item('named since then, by a new order', 'order.created')),
     ...renamed.map(item('named since then, for a refund', 'refund_destination.named')),
+    ...added,
     ...unrecorded.map(item('perhaps named since then, for a refund', 'refund_destination.named')),
   ];
 }

@@ -6,7 +6,6 @@ import { type Fields } from '../declaration/fields.ts';
 import {
   bodySchemaOf,
   type Components,
-  isInPath,
   type Json,
   openComponents,
   operationIdOf,

@@ -5,7 +5,7 @@ import { Client as Postgres } from 'pg';
 import { encryptLink, LINK_FOR_MS } from '../../../src/customers/index.ts';
 import { addEndpoint } from '../../../src/events/index.ts';
 import type { OrdersContext } from '../../../src/orders/context.ts';
-import { heldDestination } from '../../../src/partners/index.ts';
+import { heldDestination, recordActivity } from '../../../src/partners/index.ts';
 import { checkout, sandboxSender } from '../../../src/protocols/checkout/index.ts';
 import { operator } from '../../../src/protocols/operator/index.ts';
 import { verificationWords } from '../../../src/protocols/whitelabel/index.ts';
@@ -197,6 +197,22 @@ test('an address that the same customer was paid to before is no new one', async
   assert.equal(await why({ address: address('c') }), undefined);
   assert.equal(await why({ account: older }), undefined);
   assert.match((await why({ order: again, address: address('d').toUpperCase().replace('0X', '0x') })) ?? '', /named/);
+});
+
+test('an address that a program has added for a customer since is held before anything names it', async () => {
+  await world.db.asPartner(shop.partner.id, (tx) =>
+    recordActivity(
+      tx,
+      { partnerId: shop.partner.id, apiKey: thief.apiKey },
+      {
+        ...{ action: 'destination.added', subject: 'destination:17', facts: { address: address('9') } },
+        now: world.clock.now(),
+      },
+    ),
+  );
+  const said = await suspends();
+  assert.deepEqual(heldBy(said), [`destination ${address('9')}`]);
+  assert.match((await why({ address: address('9') })) ?? '', /added/);
 });
 
 test('of before activity was recorded, what may have been made since is held, whoever made it', async () => {

@@ -176,7 +176,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
   ),
 
   writes(DESTINATIONS.create, async (tx, asked) => {
-    const { values, deps, caller, now } = asked;
+    const { values, caller, now } = asked;
     const customer = await findCustomer(tx, values.customer);
     if (customer.blocked) throw new Refusal('customer_blocked');
     if (customer.loggedInAt === null) throw new Refusal('login_required');

@@ -66,6 +66,13 @@ async function requireShown(tx: Tx, { orders }: Asked['deps'], id: bigint): Prom
 
 const asks = ({ caller, now }: Asked, orderId: bigint) => ({ orderId, apiKey: caller.credential.key, now });
 
+/** As a containment looks for it after a leak. */
+function recordNamed(tx: Tx, { caller, now }: Asked, { id }: Order, to: ReturnType<typeof destinationOf>): void {
+  const facts = 'address' in to ? to : { account: String(to.fiatAccountId) };
+  const action = 'refund_destination.named' as const;
+  recordActivity(tx, throughOf(caller), { action, subject: `order:${id}`, facts, now });
+}
+
 /** Looks the order up at the partner's role, before the system's role acts on it. */
 const mine = {
   as: 'system',
@@ -192,16 +199,14 @@ export const ORDER_HANDLERS: readonly Handled[] = [
   writes(
     ORDERS.refund,
     async (tx, asked) => {
-      const { deps, values, caller, now } = asked;
+      const { deps, values } = asked;
       const before = await own(tx, asked);
       const to = await usable(tx, before, values.destinationId, asked);
       const what = { ...asks(asked, before.id), to };
       const { depositId } = values;
       if (depositId === undefined) await refundHeldFor(deps.context, tx, what);
       else await refundSuspenseFor(deps.context, tx, { ...what, depositId });
-      const facts = { destination: String(values.destinationId), deposit: depositId?.toString() };
-      const about = { subject: `order:${before.id}`, facts };
-      recordActivity(tx, throughOf(caller), { action: 'order.refund_requested', ...about, now });
+      recordNamed(tx, asked, before, to);
       return await shaped(tx, await own(tx, asked), asked);
     },
     mine,
@@ -210,13 +215,12 @@ export const ORDER_HANDLERS: readonly Handled[] = [
   writes(
     ORDERS.changePayoutDestination,
     async (tx, asked) => {
-      const { deps, values, caller, now } = asked;
+      const { deps, values } = asked;
       const before = await own(tx, asked);
       const to = await usable(tx, before, values.destinationId, asked);
       const changed = await changePayoutFor(deps.context, tx, { ...asks(asked, before.id), to });
       if (changed.goesOn !== undefined) goesOn.set(asked, changed.goesOn);
-      const about = { subject: `order:${before.id}`, facts: { destination: String(values.destinationId) } };
-      recordActivity(tx, throughOf(caller), { action: 'payout_destination.named', ...about, now });
+      recordNamed(tx, asked, before, to);
       return await shaped(tx, await own(tx, asked), asked);
     },
     { ...mine, after: async (asked) => await goesOn.get(asked)?.() },
