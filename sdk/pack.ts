@@ -1,8 +1,8 @@
 /**
  * `npm run pack-sdk [-- <folder>]`: builds the SDK, packs it as npm publishes it, checks the package and prints its size.
  *
- * The checks: publint, and are-the-types-wrong as its profile `esm-only` has it (the package has no CommonJS, and `require` of it works
- * on the Nodes it names). Each finding is a failure.
+ * The checks: publint, and are-the-types-wrong as its profile `esm-only` has it (the package has no CommonJS, and Node requires ESM
+ * from 22.12 on). Each finding is a failure.
  */
 
 import { spawnSync } from 'node:child_process';

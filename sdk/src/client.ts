@@ -17,7 +17,7 @@ import { sandboxControls, type Whitelabel, whitelabelClient } from './whitelabel
 
 export interface ClientOptions extends HttpOptions {
   /** The bearer token of your key, for programs that only read: it follows from key and secret where those are given. */
-  readonly token?: string;
+  readonly bearerToken?: string;
   readonly apiKey?: string;
   /** Signs writes under /v1, all of the white-label wire, and the sandbox's controls. */
   readonly apiSecret?: string;
@@ -41,7 +41,7 @@ export class Cloverleaf {
   readonly sandbox: SandboxControls;
 
   constructor(options: ClientOptions) {
-    const { token, apiKey, apiSecret } = options;
+    const { apiKey, apiSecret } = options;
     const http = openHttp(options);
     const known = apiKey === undefined || apiSecret === undefined ? undefined : { apiKey, apiSecret };
     const key = (): WhitelabelKey => {
@@ -51,8 +51,8 @@ export class Cloverleaf {
     const access = {
       key: known,
       token: async () => {
-        if (token !== undefined) return token;
-        if (known === undefined) throw new UsageError('apiKey and apiSecret, or token, must be given');
+        if (options.bearerToken !== undefined) return options.bearerToken;
+        if (known === undefined) throw new UsageError('apiKey and apiSecret, or bearerToken, must be given');
         return await bearerToken(known);
       },
     };

@@ -59,6 +59,6 @@ export async function signRequest(
 
 /** The bearer token of a key. It follows from the secret, and who reads it cannot sign with it. */
 export async function bearerToken({ apiKey, apiSecret }: WhitelabelKey): Promise<string> {
-  const mac = toBase64(await hmac('SHA-256', utf8(apiSecret), utf8(`cloverleaf bearer ${apiKey}`)));
-  return `${apiKey}.${mac.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
+  const mac = await hmac('SHA-256', utf8(apiSecret), utf8(`cloverleaf bearer ${apiKey}`));
+  return `${apiKey}.${toHex(mac)}`;
 }

@@ -16,7 +16,17 @@ export interface Given {
   say(text: string): void;
 }
 
-export const clientOf = (given: Given): Cloverleaf => new Cloverleaf(readAccess(given.env));
+/** For how long a person waits who sees nothing happen. */
+const PATIENCE_S = 15;
+
+/** @throws Misuse */
+export function openClient(env: NodeJS.ProcessEnv): Cloverleaf {
+  const patience = env.CLOVERLEAF_PATIENCE_S ?? String(PATIENCE_S);
+  if (!/^[0-9]{1,5}$/.test(patience)) throw new Misuse('CLOVERLEAF_PATIENCE_S must be a whole number of seconds');
+  return new Cloverleaf({ ...readAccess(env), patienceMs: Number(patience) * 1_000 });
+}
+
+export const clientOf = (given: Given): Cloverleaf => openClient(given.env);
 
 export function oneOf(given: Given, what: string): string {
   const [value, more] = given.rest;

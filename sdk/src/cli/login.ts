@@ -34,7 +34,6 @@ export async function login(given: Given): Promise<number> {
 
 interface SandboxPartner {
   name: string;
-  token?: string;
   apiKey?: string;
   apiSecret?: string;
 }
@@ -50,10 +49,9 @@ export function fromSandbox(file: string, name: string | true | undefined): Acce
   const partner = typeof name === 'string' ? sandbox.partners.find((one) => one.name === name) : sandbox.partners[0];
   if (partner === undefined)
     throw new Misuse(`--partner must be ${sandbox.partners.map((one) => one.name).join(', ')}`);
-  const { token, apiKey, apiSecret } = partner;
+  const { apiKey, apiSecret } = partner;
   return {
     baseUrl: sandbox.baseUrl,
-    ...(token === undefined ? {} : { token }),
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(apiSecret === undefined ? {} : { apiSecret }),
   };
@@ -78,8 +76,8 @@ async function typed(url: string | undefined): Promise<Access> {
   }
   lines.close();
   if (isTerminal) process.stderr.write('\n');
-  const [apiKey = '', apiSecret = '', token = ''] = answers;
+  const [apiKey = '', apiSecret = '', bearerToken = ''] = answers;
   if (apiKey !== '' && apiSecret !== '') return { baseUrl: url, apiKey, apiSecret };
-  if (token === '') throw new Misuse('a key with its secret is needed, or a token');
-  return { baseUrl: url, token };
+  if (bearerToken === '') throw new Misuse('a key with its secret is needed, or a token');
+  return { baseUrl: url, bearerToken };
 }

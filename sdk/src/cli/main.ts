@@ -7,11 +7,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { Cloverleaf } from '../client.ts';
 import { ApiError, NoAnswerError, UsageError } from '../errors.ts';
 import { type Command, call, DECLARED_COMMANDS, positional, valueOf } from './commands.ts';
 import { suggestions } from './completion.ts';
-import { readAccess } from './config.ts';
+import { openClient } from './given.ts';
 import { Misuse } from './misuse.ts';
 import { answer } from './output.ts';
 import { OWN_COMMANDS, type Own } from './own.ts';
@@ -82,7 +81,7 @@ function find(words: readonly string[]): (typeof COMMANDS)[number] | undefined {
 }
 
 const isFlag = (name: string): boolean =>
-  GLOBAL_FLAGS.has(name) || ['all', 'show-secret', 'poll', 'follow', 'bodies'].includes(name);
+  GLOBAL_FLAGS.has(name) || ['all', 'show-secret', 'poll', 'bodies'].includes(name);
 
 function values(
   command: Command,
@@ -133,7 +132,8 @@ function overview(words: readonly string[]): string {
     ),
     '',
     `${NAME} <command> --help shows fields and examples. --json prints the server's answer. Times are UTC.`,
-    'Key: `login` keeps one; CLOVERLEAF_URL, CLOVERLEAF_TOKEN, CLOVERLEAF_API_KEY and CLOVERLEAF_API_SECRET go before it.',
+    'Key: `login` keeps one; CLOVERLEAF_URL, CLOVERLEAF_API_KEY with CLOVERLEAF_API_SECRET, or CLOVERLEAF_BEARER_TOKEN go before it.',
+    'A request that is not answered is repeated for 15 seconds, or CLOVERLEAF_PATIENCE_S.',
     'Ends: 0 done, 1 declined or found wrong, 2 misused, 4 not answered',
   ].join('\n');
 }
@@ -175,11 +175,11 @@ async function run(argv: readonly string[]): Promise<number> {
   if (declared.givesSecret === true && options['secret-file'] === undefined && options['show-secret'] === undefined)
     throw new Misuse('the answer contains a secret, once: name --secret-file <new file>, or --show-secret');
   const idempotencyKey = typeof options['idempotency-key'] === 'string' ? options['idempotency-key'] : randomUUID();
-  const access = readAccess(process.env);
+  const client = openClient(process.env);
   const file = secretFile(options);
   try {
     const how = { all: options.all === true, idempotencyKey };
-    const got = await call(new Cloverleaf(access), declared, asked.values, how);
+    const got = await call(client, declared, asked.values, how);
     const shown = file === undefined ? got : file.keep(got as Record<string, unknown>);
     return say(json ? JSON.stringify(shown, null, 2) : answer(shown, width));
   } finally {
@@ -215,26 +215,37 @@ function say(text: string): number {
   return EXIT.done;
 }
 
-function complain(error: unknown): number {
-  const lines = (code: number, ...text: string[]): number => {
-    process.stderr.write(`${text.filter((one) => one !== '').join('\n')}\n`);
+/** As sentences, or with --json as an object: on the error stream, so that the answer's stays clean. */
+function complain(error: unknown, json: boolean): number {
+  const told = (
+    code: number,
+    fact: { reason: string; message: string; [more: string]: unknown },
+    ...more: string[]
+  ) => {
+    const lines = json ? [JSON.stringify({ error: fact }, null, 2)] : [fact.message, ...more];
+    process.stderr.write(`${lines.filter((one) => one !== '').join('\n')}\n`);
     return code;
   };
-  if (error instanceof Misuse || error instanceof UsageError) return lines(EXIT.misused, error.message);
-  if (error instanceof ApiError)
-    return lines(
+  if (error instanceof Misuse || error instanceof UsageError)
+    return told(EXIT.misused, { reason: 'misused', message: error.message });
+  if (error instanceof ApiError) {
+    const { status, reason, message, fields, requestId } = error;
+    if (json) return told(EXIT.declined, { status, reason, message, fields, requestId });
+    return told(
       EXIT.declined,
-      `${error.status} ${error.reason}: ${error.message}`,
-      ...Object.entries(error.fields).map(([name, why]) => `  ${name}: ${why}`),
-      error.requestId === undefined ? '' : `  request ${error.requestId}`,
+      { reason, message: `${status} ${reason}: ${message}` },
+      ...Object.entries(fields).map(([name, why]) => `  ${name}: ${why}`),
+      requestId === undefined ? '' : `  request ${requestId}`,
     );
-  if (error instanceof NoAnswerError)
-    return lines(
-      EXIT.unanswered,
-      error.message,
-      error.idempotencyKey === undefined ? '' : `  To repeat it as the same: --idempotency-key ${error.idempotencyKey}`,
-    );
-  return lines(EXIT.declined, error instanceof Error ? error.message : String(error));
+  }
+  if (error instanceof NoAnswerError) {
+    const { message, idempotencyKey } = error;
+    const repeat =
+      idempotencyKey === undefined ? '' : `  To repeat it as the same: --idempotency-key ${idempotencyKey}`;
+    return told(EXIT.unanswered, { reason: 'no_answer', message, idempotencyKey }, repeat);
+  }
+  return told(EXIT.declined, { reason: 'failed', message: error instanceof Error ? error.message : String(error) });
 }
 
-process.exitCode = await run(process.argv.slice(2)).catch(complain);
+const argv = process.argv.slice(2);
+process.exitCode = await run(argv).catch((error: unknown) => complain(error, argv.includes('--json')));

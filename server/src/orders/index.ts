@@ -152,6 +152,7 @@ export {
   cancelUnpaid,
   changePayoutFor,
   type PartnerAsks,
+  payElsewhereFor,
   refundHeldFor,
   refundSuspenseFor,
 } from './refunds/by-partner.ts';

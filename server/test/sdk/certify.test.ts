@@ -169,7 +169,14 @@ test('an integration that does what the documentation says passes all ten', { ti
     [],
   );
   const did = results.flatMap((one) => one.did).join('\n');
-  for (const word of ['409', 'order.settled', 'order.refunded', 'order.expired', 'instead of the answer'])
+  for (const word of [
+    '409',
+    'order.settled',
+    'order.refunded',
+    'order.expired',
+    'with a lower rate',
+    'instead of the answer',
+  ])
     assert.ok(did.includes(word), word);
   assert.match(results.find(({ situation }) => situation === 'bounced payout')?.did.join('\n') ?? '', /order\.changed/);
 });

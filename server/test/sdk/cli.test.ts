@@ -32,7 +32,11 @@ const start = (args: string[], env: NodeJS.ProcessEnv = {}, stdin?: string) =>
   run(
     ['sdk/src/cli/main.ts', ...args],
     {
-      ...{ CLOVERLEAF_URL: server.baseUrl, CLOVERLEAF_TOKEN: TOKEN, CLOVERLEAF_CONFIG: join(folder, 'none.json') },
+      ...{
+        CLOVERLEAF_URL: server.baseUrl,
+        CLOVERLEAF_BEARER_TOKEN: TOKEN,
+        CLOVERLEAF_CONFIG: join(folder, 'none.json'),
+      },
       ...{ CLOVERLEAF_API_KEY: 'clv_1', CLOVERLEAF_API_SECRET: SECRET, ...env },
     },
     stdin,
@@ -48,7 +52,7 @@ async function cli(args: string[], env?: NodeJS.ProcessEnv, stdin?: string) {
   assert.ok(!`${out}${err}`.includes(TOKEN) && !`${out}${err}`.includes(SECRET), 'no secret is printed');
   return { code: code as number, out, err };
 }
-const NO_KEY = { CLOVERLEAF_TOKEN: undefined, CLOVERLEAF_API_KEY: undefined, CLOVERLEAF_API_SECRET: undefined };
+const NO_KEY = { CLOVERLEAF_BEARER_TOKEN: undefined, CLOVERLEAF_API_KEY: undefined, CLOVERLEAF_API_SECRET: undefined };
 
 test('what people see', { timeout: 300_000 }, async () => {
   const shown: string[] = [];
@@ -102,11 +106,23 @@ describe('programs', () => {
       body: { reason: 'malformed_field', detail: 'No.', fields: { quoteId: 'is over' } },
     });
     const declined = await cli(['orders', 'create', '1', 'c_1', '2']);
+    const forPrograms = await cli(['orders', 'create', '1', 'c_1', '2', '--json']);
     instead = () => undefined;
+    const { error } = JSON.parse(forPrograms.err) as { error: { reason: string; fields: object } };
+    assert.deepEqual([forPrograms.code, error.reason, error.fields], [1, 'malformed_field', { quoteId: 'is over' }]);
     assert.deepEqual([declined.code, declined.out], [1, '']);
     assert.match(declined.err, /^422 malformed_field: No\.\n {2}quoteId: is over\n {2}request 4f1c2a9d0e00001a\n$/);
     assert.equal((await cli(['orders', 'get'])).code, 2);
     assert.equal((await cli(['orders', 'get', '1', '--colour', 'red'])).code, 2);
+    const lost = await cli(['orders', 'cancel', '17'], {
+      CLOVERLEAF_URL: 'http://127.0.0.1:1',
+      CLOVERLEAF_PATIENCE_S: '0',
+    });
+    assert.equal(lost.code, 4);
+    assert.match(
+      lost.err,
+      /whether it took effect is unknown\.\n {2}To repeat it as the same: --idempotency-key [\w-]{36}/,
+    );
     const gone = await cli(['doctor'], { CLOVERLEAF_URL: 'http://127.0.0.1:1' });
     assert.equal(gone.code, 1);
     assert.match(gone.out, /WRONG {2}address/);
@@ -128,7 +144,7 @@ describe('keys', () => {
     assert.equal(code, 0, err);
     assert.match(out, /^logged in at http/);
     assert.equal(statSync(file).mode & 0o777, 0o600);
-    assert.match(String(server.asked.at(-1)?.headers.authorization), /^Bearer clv_1\.[\w-]{43}$/);
+    assert.match(String(server.asked.at(-1)?.headers.authorization), /^Bearer clv_1\.[0-9a-f]{64}$/);
     assert.equal((await cli(['whoami'], env)).code, 0);
 
     chmodSync(file, 0o644);

@@ -19,6 +19,7 @@ import * as depositStore from '../deposits/store.ts';
 import { history } from '../history.store.ts';
 import { lockOrder } from '../lock.ts';
 import { isFinal } from '../machine.ts';
+import { destinationNow } from '../payouts/destination.ts';
 import { retryTo } from '../payouts/elsewhere.ts';
 import { type PublicReason, publicReason } from '../read/reasons.ts';
 import { told, toldState } from '../read/told.ts';
@@ -130,16 +131,36 @@ async function isHeldAtGate(tx: Tx, order: Order, refunds: readonly Refund[]): P
 }
 
 /**
- * Pays an order to another destination: one whose payout came back, at once; one whose payout its rail rejected, by what is returned.
+ * Pays an order whose payout its rail rejected to another destination, which is screened outside a transaction first. Does nothing for an
+ * order in another state: `changePayoutFor` decides about that.
  *
- * @returns what remains to be done outside a transaction, if anything
- * @throws Refusal 'under_review' | 'order_over' | 'unknown_refund' | what naming a destination throws
+ * @throws Refusal 'under_review' | 'order_over' | 'destination_held' | what the destination does not fit
+ */
+export async function payElsewhereFor(context: OrdersContext, asks: PartnerAsks & { to: RefundTo }): Promise<void> {
+  const order = await context.db.asSystem(async (tx) => {
+    const found = await lockOrder(tx, asks.orderId);
+    if (found.state !== 'payout_held') return undefined;
+    await requireNotReviewed(tx, found);
+    return found;
+  });
+  if (order === undefined) return;
+  const action = {
+    ...{ orderId: order.id, by: by(asks), people: people(asks, order) },
+    ...{ why: 'its partner named another destination', now: asks.now },
+  };
+  await retryTo(context, action, asks.to);
+}
+
+/**
+ * Pays an order whose payout came back to another destination. One that is being paid there already is answered as it is.
+ *
+ * @throws Refusal 'under_review' | 'order_over' | 'refund_under_way' | what naming a destination throws
  */
 export async function changePayoutFor(
   context: OrdersContext,
   tx: Tx,
   asks: PartnerAsks & { to: RefundTo },
-): Promise<{ order: Order; goesOn?: () => Promise<void> }> {
+): Promise<Order> {
   const order = await lockOrder(tx, asks.orderId);
   if (order.state === 'frozen') throw underReview();
   const back = (await refundsOf(tx, order.id)).filter(
@@ -150,13 +171,11 @@ export async function changePayoutFor(
     if (!back.some(({ state }) => NAMEABLE.includes(state)))
       throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
     await nameDestination(context, tx, { orderId: order.id, to: asks.to, by: 'partner', now: asks.now });
-    return { order: await lockOrder(tx, order.id) };
+    return await lockOrder(tx, order.id);
   }
-  if (order.state !== 'payout_held') throw new Refusal('order_over', { state: toldState(order.state) });
-  await requireNotReviewed(tx, order);
-  const action = {
-    ...{ orderId: order.id, by: by(asks), people: people(asks, order) },
-    ...{ why: 'its partner named another destination', now: asks.now },
-  };
-  return { order, goesOn: async () => void (await retryTo(context, action, asks.to)) };
+  const { address = null, fiatAccountId = null } = asks.to;
+  const last = await destinationNow(tx, order);
+  const isThere = last.address === address && last.fiatAccountId === fiatAccountId;
+  if (isThere && order.payoutAttempt > 1 && order.state !== 'payout_held') return order;
+  throw new Refusal('order_over', { state: toldState(order.state) });
 }

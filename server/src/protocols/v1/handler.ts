@@ -64,6 +64,8 @@ interface Write {
   readonly as: 'partner' | 'system';
   /** Runs first, at the partner's role: what is not the partner's is unknown. */
   readonly check: ((tx: Tx, asked: Asked) => Promise<void>) | undefined;
+  /** Runs before the work, in transactions of its own, unless the request was answered before; repeated, it does no more. */
+  readonly before: ((asked: Asked) => Promise<void>) | undefined;
   work(tx: Tx, asked: Asked): Promise<unknown>;
   /** Runs after the commit, and calls outside; when it throws, the same request may be sent again. */
   readonly after: ((asked: Asked, reply: never) => Promise<void>) | undefined;
@@ -83,6 +85,7 @@ export const writes = <D extends Declared>(
   more: {
     as?: 'partner' | 'system';
     check?: (tx: Tx, asked: Asked<D['fields']>) => Promise<void>;
+    before?: (asked: Asked<D['fields']>) => Promise<void>;
     after?: (asked: Asked<D['fields']>, reply: ReplyOf<D>) => Promise<void>;
   } = {},
 ): Handled => ({
@@ -90,6 +93,7 @@ export const writes = <D extends Declared>(
   declared,
   as: more.as ?? 'partner',
   check: more.check as Write['check'],
+  before: more.before as Write['before'],
   work: work as Write['work'],
   after: more.after as Write['after'],
 });

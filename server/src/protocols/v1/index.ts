@@ -165,12 +165,14 @@ async function write(
   asked: Asked,
   { key, given }: { key: string; given: Readonly<Record<string, unknown>> },
 ): Promise<{ reply: Reply; replayed: boolean }> {
-  const { declared, as, check, work, after } = one;
+  const { declared, as, check, before, work, after } = one;
   const { deps, caller, now, inTx } = asked;
   const partnerId = caller.partner.id;
   if (check !== undefined) await inTx((tx) => check(tx, asked));
   const sorted = Object.entries(given).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const record = { partnerId, path: `v1 ${declared.name}`, key: hashOf(`header ${key}`) };
+  if (before !== undefined && (await inTx((tx) => idempotencyRecords.find(tx, record))) === undefined)
+    await before(asked);
   const { reply, isReplay } = await once(
     deps,
     { ...record, body: hashOf(JSON.stringify(sorted)), now, as },

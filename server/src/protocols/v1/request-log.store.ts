@@ -59,5 +59,9 @@ export const requestLog = {
     ),
 
   /** As the system role: a partner deletes none. */
-  forget: (tx: Tx, before: Date) => tx.run('delete from request_log where at < $1', [before]),
+  forget: (tx: Tx, before: Date, most: number) =>
+    tx.run('delete from request_log where id in (select id from request_log where at < $1 order by at limit $2)', [
+      before,
+      most,
+    ]),
 };

@@ -210,7 +210,9 @@ function evidenceOf({ parts, known }: Facts): Evidence[] {
         : row.state === 'returned'
           ? (`${kind}_returned` as const)
           : undefined;
-    const rejected = row.state === 'rejected' && kind === 'payout' ? line('payout_rejected', row, row.endedAt) : [];
+    // What the gate has held was never with a rail.
+    const isRails = row.state === 'rejected' && publicReason(row.why ?? '') !== 'under_review';
+    const rejected = isRails && kind === 'payout' ? line('payout_rejected', row, row.endedAt) : [];
     return [
       ...line(`${kind}_submitted`, row, row.submittedAt),
       ...(ended === undefined ? [] : line(ended, row, row.endedAt)),

@@ -2,7 +2,6 @@
 import { about, id, oneOf, optional, personal, text, time } from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
 import { Deposit, Order, Payout, pageOf, Refund, SHOWN_STATES, Trace } from '../schemas.ts';
-import { PRICED } from './quotes.ts';
 
 const order = { order: id };
 export const customerId = text(32, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, 'an id of a customer');
@@ -28,7 +27,10 @@ export const ORDERS = {
     gives: Order,
     status: 201,
     refuses: [
-      ...PRICED,
+      'amount_outside_limits',
+      'exposure_exceeded',
+      'market_switched_off',
+      'partner_switched_off',
       'unsupported_method',
       'unknown_quote',
       'quote_over',

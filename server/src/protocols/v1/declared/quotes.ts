@@ -7,7 +7,7 @@ import { Quote } from '../schemas.ts';
 export const assetCode = text(64, /^[a-z0-9]+(\.[a-z0-9_-]+)?$/, 'a code of an asset, such as usdc.matic20 or inr');
 
 /** Why no price is promised. */
-export const PRICED: readonly Reason[] = [
+const PRICED: readonly Reason[] = [
   'unsupported_pair',
   'amount_outside_limits',
   'amount_below_fees',

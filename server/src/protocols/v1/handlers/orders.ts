@@ -14,6 +14,7 @@ import {
   changePayoutFor,
   MAX_LISTED,
   type Order,
+  payElsewhereFor,
   refundHeldFor,
   refundSuspenseFor,
 } from '../../../orders/index.ts';
@@ -78,9 +79,6 @@ const mine = {
   as: 'system',
   check: async (tx: Tx, asked: About): Promise<void> => void (await own(tx, asked)),
 } as const;
-
-/** What a refused request was about outside a transaction, by the request. */
-const goesOn = new WeakMap<object, () => Promise<void>>();
 
 export const ORDER_HANDLERS: readonly Handled[] = [
   writes(ORDERS.create, async (tx, asked) => {
@@ -218,12 +216,20 @@ export const ORDER_HANDLERS: readonly Handled[] = [
       const { deps, values } = asked;
       const before = await own(tx, asked);
       const to = await usable(tx, before, values.destinationId, asked);
-      const changed = await changePayoutFor(deps.context, tx, { ...asks(asked, before.id), to });
-      if (changed.goesOn !== undefined) goesOn.set(asked, changed.goesOn);
+      await changePayoutFor(deps.context, tx, { ...asks(asked, before.id), to });
       recordNamed(tx, asked, before, to);
       return await shaped(tx, await own(tx, asked), asked);
     },
-    { ...mine, after: async (asked) => await goesOn.get(asked)?.() },
+    {
+      ...mine,
+      // A rejected payout is screened outside a transaction. Done first: repeated, it is answered as being paid there.
+      async before(asked) {
+        const { deps, inTx, values } = asked;
+        const order = await inTx((tx) => own(tx, asked));
+        const to = await inTx((tx) => usable(tx, order, values.destinationId, asked));
+        await payElsewhereFor(deps.context, { ...asks(asked, order.id), to });
+      },
+    },
   ),
 
   writes(ORDERS.namePayerReference, async (tx, asked) => {
