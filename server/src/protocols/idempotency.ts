@@ -15,7 +15,7 @@ import { encryptText, openText } from '../base/texts.ts';
 import { idempotencyRecords } from './idempotency.store.ts';
 import type { Reply } from './protocol.ts';
 
-const KEPT_FOR_MS = 24 * 3_600_000;
+export const KEPT_FOR_MS = 24 * 3_600_000;
 export const MAX_KEY_CHARS = 255;
 
 export const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
