@@ -12,7 +12,7 @@
  * Not here: the proxy and the process of `cloverleaf-ramp certify` (cli/certify.ts).
  */
 import type { Cloverleaf } from './client.ts';
-import { multiply, round } from './decimal.ts';
+import { isDecimal, multiply, round } from './decimal.ts';
 import { CloverleafError, UsageError } from './errors.ts';
 import { type Fault, type Seen, withFault } from './faults.ts';
 import { sleep } from './http.ts';
@@ -168,15 +168,17 @@ async function bouncedPayout(trial: Trial, { bounced }: Run): Promise<void> {
 }
 
 async function requote(trial: Trial, run: Run): Promise<void> {
-  const real = run.settled[0] as Told;
+  const created = run.open[0] as Told;
+  await trial.takes(created);
+  const { rate, payoutAmount } = created.data;
+  const less = (amount: unknown): unknown =>
+    isDecimal(amount) ? round(multiply(amount, '0.97'), { places: 2, rounding: 'down' }) : amount;
   const made: Told = {
-    ...real,
-    id: `${real.id}9`,
-    type: 'order.changed',
-    sequence: (run.settled.at(-1) as Told).sequence + 1,
-    data: { ...(run.settled.at(-1) as Told).data, reason: 'price_moved' },
+    ...{ ...created, id: `${created.id}9`, type: 'order.changed', sequence: created.sequence + 1 },
+    data: { ...created.data, rate: less(rate), payoutAmount: less(payoutAmount) },
   };
-  await trial.takes(made, `${name(made)} with the reason price_moved (made here, not by the sandbox)`);
+  await trial.takes(made, `${name(made)} with a lower rate and payoutAmount (made here, not by the sandbox)`);
+  await trial.shows(created);
   await trial.program(run, 'price_moved');
 }
 
@@ -349,6 +351,8 @@ interface Run {
   readonly bounced: readonly Told[];
   /** Of one that nobody paid. */
   readonly expired: readonly Told[];
+  /** Of one that waits for its payment. */
+  readonly open: readonly Told[];
 }
 
 async function prepare({ client, webhookUrl, secret }: CertifyOptions): Promise<Run> {
@@ -372,12 +376,13 @@ async function prepare({ client, webhookUrl, secret }: CertifyOptions): Promise<
     const asked = { ...PAIR, fromAmount: '100', customerId, fiatAccountId };
     return (await post('offramp/createTransaction', asked)).transactionId;
   };
-  const [settled, refunded, bounced, expired] = [
+  const [settled, refunded, expired, open] = [
     await sale(ACCOUNT),
     await sale(ACCOUNT),
-    await sale(BOUNCING_ACCOUNT),
+    await sale(ACCOUNT),
     await sale(ACCOUNT),
   ];
+  const bounced = await sale(BOUNCING_ACCOUNT);
   await client.sandbox.pay({ transactionId: settled });
   await client.sandbox.pay({ transactionId: bounced });
   await client.sandbox.status({ transactionId: refunded, status: '-4' }, { timeoutMs: 60_000 });
@@ -396,7 +401,8 @@ async function prepare({ client, webhookUrl, secret }: CertifyOptions): Promise<
       ended(settled, type('order.settled')) &&
       ended(refunded, type('order.refunded')) &&
       ended(bounced, isReturned) &&
-      ended(expired, type('order.expired'));
+      ended(expired, type('order.expired')) &&
+      ended(open, type('order.created'));
     if (isOver) break;
     if (Date.now() > giveUpAt)
       throw new CloverleafError('the orders of the sandbox did not get where they were driven: nothing was certified');
@@ -418,6 +424,6 @@ async function prepare({ client, webhookUrl, secret }: CertifyOptions): Promise<
         await client.sandbox.prices({ coin, fiat });
       },
     },
-    ...{ settled: of(settled), refunded: of(refunded), bounced: of(bounced), expired: of(expired) },
+    ...{ settled: of(settled), refunded: of(refunded), bounced: of(bounced), expired: of(expired), open: of(open) },
   };
 }

@@ -65,8 +65,10 @@ const LONGEST_WAIT_MS = 5_000;
 /** An answer beyond this is none of ours. */
 const LONGEST_ANSWER_CHARS = 32 * 1024 * 1024;
 const NOTHING_DONE = new Set([429]);
-/** The first three may come from whatever stands before the server. */
-const MAY_PASS = new Set([502, 503, 504, 500, 408]);
+/** 502 and 504 come from whatever stands before the server. */
+const MAY_PASS = new Set([408, 502, 503, 504]);
+/** A defect of the server may be a moment's, and then is gone at once. */
+const ATTEMPTS_AT_500 = 3;
 
 export function openHttp(options: HttpOptions): Http {
   const baseUrl = readBaseUrl(options.baseUrl);
@@ -94,7 +96,7 @@ export function openHttp(options: HttpOptions): Http {
           const again =
             NOTHING_DONE.has(answer.status) ||
             error.reason === 'idempotency_in_flight' ||
-            (repeatable && MAY_PASS.has(answer.status));
+            (repeatable && (MAY_PASS.has(answer.status) || (answer.status === 500 && attempts < ATTEMPTS_AT_500)));
           if (!again || !inTime) throw error;
           await sleep(wait, call.signal);
         }

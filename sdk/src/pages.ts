@@ -31,9 +31,8 @@ export class Pages<T> implements AsyncIterable<T> {
   async *pages(): AsyncGenerator<Page<T>, void, undefined> {
     for (let cursor = this.#from; ; ) {
       const page = await this.#fetch(cursor);
-      // A feed has a cursor at its end too: an empty page, or the same cursor again, is the end for now.
-      if (page.data.length === 0) return;
-      yield page;
+      if (page.data.length > 0) yield page;
+      // A feed has a cursor at its end too: the same one again is the end for now.
       if (page.nextCursor === null || page.nextCursor === cursor) return;
       cursor = page.nextCursor;
     }

@@ -92,14 +92,18 @@ function banner({ baseUrl, metricsUrl, sandbox }: Running, { dataDir, docs }: Co
     ...(sandbox.asleep?.length
       ? [`  Chains    ${sandbox.asleep.map(({ code }) => code).join(', ')}: each node starts when it is first needed`]
       : []),
-    ...sandbox.partners.map(
-      ({ name, apiKey, apiSecret }) => `  Partner   ${name.padEnd(12)} key ${apiKey}  secret ${apiSecret}`,
-    ),
+    ...sandbox.partners.flatMap(({ name, apiKey, apiSecret, bearerToken }) => [
+      `  Partner   ${name.padEnd(12)} key ${apiKey}  secret ${apiSecret}`,
+      `            ${' '.repeat(12)} token ${bearerToken}`,
+    ]),
     `  All of it in ${file}`,
     '',
     'Try next, in another terminal:',
     '  npm run demo',
     `  curl ${baseUrl}/onramp/api/v3/buy/public/listAllCoins`,
+    ...sandbox.partners
+      .slice(0, 1)
+      .map(({ bearerToken }) => `  curl -H 'Authorization: Bearer ${bearerToken}' ${baseUrl}/v1/key`),
     `  curl ${baseUrl}/readyz`,
     '',
     'Ctrl-C ends everything it started; the data stays.',

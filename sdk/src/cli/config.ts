@@ -10,7 +10,7 @@ import { Misuse } from './misuse.ts';
 
 export interface Access {
   readonly baseUrl: string;
-  readonly token?: string;
+  readonly bearerToken?: string;
   readonly apiKey?: string;
   readonly apiSecret?: string;
 }
@@ -24,17 +24,17 @@ const DEFAULT_URL = 'http://127.0.0.1:8080';
 export function readAccess(env: NodeJS.ProcessEnv): Access {
   const given: Access = {
     baseUrl: env.CLOVERLEAF_URL ?? DEFAULT_URL,
-    ...(env.CLOVERLEAF_TOKEN === undefined ? {} : { token: env.CLOVERLEAF_TOKEN }),
+    ...(env.CLOVERLEAF_BEARER_TOKEN === undefined ? {} : { bearerToken: env.CLOVERLEAF_BEARER_TOKEN }),
     ...(env.CLOVERLEAF_API_KEY === undefined ? {} : { apiKey: env.CLOVERLEAF_API_KEY }),
     ...(env.CLOVERLEAF_API_SECRET === undefined ? {} : { apiSecret: env.CLOVERLEAF_API_SECRET }),
   };
-  if (given.token !== undefined || given.apiSecret !== undefined) return given;
+  if (given.bearerToken !== undefined || given.apiSecret !== undefined) return given;
   const file = configFile(env);
   let mode: number;
   try {
     ({ mode } = statSync(file));
   } catch {
-    throw new Misuse('no key: run `cloverleaf-ramp login`, or set CLOVERLEAF_TOKEN');
+    throw new Misuse('no key: run `cloverleaf-ramp login`, or set CLOVERLEAF_API_KEY and CLOVERLEAF_API_SECRET');
   }
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
     throw new Misuse(`${file} can be read by others: chmod 600 it, and change the key if others may have read it`);

@@ -73,23 +73,19 @@ async function reach(baseUrl: string, note: Note): Promise<[boolean, string] | u
 }
 
 async function checkKey(client: Cloverleaf, access: ReturnType<typeof readAccess>, note: Note): Promise<void> {
-  if (access.token === undefined) note('key', false, 'there is no bearer token: log in with one for /v1');
-  else {
-    const key = await asked(client.key.get(), 'key', note);
-    if (key === undefined) return;
-    note('key', true, `${key.key}, with the scopes ${key.scopes.join(', ')}`);
-    const lacks = key.writes === 'signed' && access.apiSecret === undefined;
+  const key = await asked(client.key.get(), 'key', note);
+  if (key === undefined) return;
+  note('key', true, `${key.key}, with the scopes ${key.scopes.join(', ')}`);
+  const signs = access.apiKey !== undefined && access.apiSecret !== undefined;
+  if (key.writes === 'signed')
     note(
       'writes',
-      !lacks,
-      lacks ? 'must be signed, and there is no secret: log in with key and secret' : `${key.writes}`,
+      signs,
+      signs ? 'are signed, as they must be' : 'must be signed, and there is no secret: log in with key and secret',
     );
-    await checkEndpoints(client, note);
-    await checkDeclined(client, note);
-  }
-  if (access.apiSecret === undefined) return;
-  const signed = await asked(client.whitelabel.get('v1/webhooks'), 'secret', note);
-  if (signed !== undefined) note('secret', true, 'signs what the server accepts');
+  else note('writes', true, signs ? 'are signed, and need not be' : 'need no signature');
+  await checkEndpoints(client, note);
+  await checkDeclined(client, note);
 }
 
 async function asked<T>(promise: Promise<T>, part: string, note: Note): Promise<T | undefined> {

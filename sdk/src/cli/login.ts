@@ -10,7 +10,7 @@ import { type Access, storeAccess } from './config.ts';
 import type { Given } from './given.ts';
 import { Misuse } from './misuse.ts';
 
-const PROMPTS = ['bearer token', 'API key (empty if you only have a token)', 'API secret'] as const;
+const PROMPTS = ['API key (empty if you only have a token)', 'API secret', 'bearer token'] as const;
 
 export async function login(given: Given): Promise<number> {
   const { sandbox, partner, url } = given.options;
@@ -20,17 +20,12 @@ export async function login(given: Given): Promise<number> {
       : await typed(typeof url === 'string' ? url : undefined);
   const client = new Cloverleaf({ ...access, patienceMs: 5_000 });
   let name: string;
-  if (access.token === undefined) {
-    await client.whitelabel.get('v1/webhooks');
-    name = access.apiKey ?? '';
-  } else {
-    try {
-      name = (await client.key.get()).key;
-    } catch (error) {
-      if (hasReason(error, 'unauthenticated'))
-        throw new Misuse(`${access.baseUrl} does not know this token: nothing was kept`);
-      throw error;
-    }
+  try {
+    name = (await client.key.get()).key;
+  } catch (error) {
+    if (hasReason(error, 'unauthenticated'))
+      throw new Misuse(`${access.baseUrl} does not know this key: nothing was kept`);
+    throw error;
   }
   const file = storeAccess(access, given.env);
   given.say(`logged in at ${access.baseUrl} with the key ${name}; it is kept in ${file}`);
@@ -39,7 +34,6 @@ export async function login(given: Given): Promise<number> {
 
 interface SandboxPartner {
   name: string;
-  token?: string;
   apiKey?: string;
   apiSecret?: string;
 }
@@ -55,16 +49,15 @@ export function fromSandbox(file: string, name: string | true | undefined): Acce
   const partner = typeof name === 'string' ? sandbox.partners.find((one) => one.name === name) : sandbox.partners[0];
   if (partner === undefined)
     throw new Misuse(`--partner must be ${sandbox.partners.map((one) => one.name).join(', ')}`);
-  const { token, apiKey, apiSecret } = partner;
+  const { apiKey, apiSecret } = partner;
   return {
     baseUrl: sandbox.baseUrl,
-    ...(token === undefined ? {} : { token }),
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(apiSecret === undefined ? {} : { apiSecret }),
   };
 }
 
-/** At a terminal what is typed is not shown; a program writes three lines. */
+/** At a terminal what is typed is not shown; a program writes the same lines. The token is asked for where there is no secret. */
 async function typed(url: string | undefined): Promise<Access> {
   if (url === undefined) throw new Misuse('name the address: login --url https://ramp.example');
   const isTerminal = process.stdin.isTTY === true;
@@ -77,17 +70,14 @@ async function typed(url: string | undefined): Promise<Access> {
   ask();
   for await (const line of lines) {
     answers.push(line.trim());
-    if (answers.length === PROMPTS.length) break;
+    const isKnown = answers.length === 2 && answers[0] !== '' && answers[1] !== '';
+    if (isKnown || answers.length === PROMPTS.length) break;
     ask();
   }
   lines.close();
   if (isTerminal) process.stderr.write('\n');
-  const [token = '', apiKey = '', apiSecret = ''] = answers;
-  if (token === '' && apiSecret === '') throw new Misuse('a token is needed, or a key with its secret');
-  return {
-    baseUrl: url,
-    ...(token === '' ? {} : { token }),
-    ...(apiKey === '' ? {} : { apiKey }),
-    ...(apiSecret === '' ? {} : { apiSecret }),
-  };
+  const [apiKey = '', apiSecret = '', bearerToken = ''] = answers;
+  if (apiKey !== '' && apiSecret !== '') return { baseUrl: url, apiKey, apiSecret };
+  if (bearerToken === '') throw new Misuse('a key with its secret is needed, or a token');
+  return { baseUrl: url, bearerToken };
 }

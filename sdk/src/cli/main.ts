@@ -133,7 +133,7 @@ function overview(words: readonly string[]): string {
     ),
     '',
     `${NAME} <command> --help shows fields and examples. --json prints the server's answer. Times are UTC.`,
-    'Key: `login` keeps one; CLOVERLEAF_URL, CLOVERLEAF_TOKEN, CLOVERLEAF_API_KEY and CLOVERLEAF_API_SECRET go before it.',
+    'Key: `login` keeps one; CLOVERLEAF_URL, CLOVERLEAF_API_KEY with CLOVERLEAF_API_SECRET, or CLOVERLEAF_BEARER_TOKEN go before it.',
     'Ends: 0 done, 1 declined or found wrong, 2 misused, 4 not answered',
   ].join('\n');
 }

@@ -95,7 +95,16 @@ export const OWN_COMMANDS: readonly Own[] = [
         ...(reason === undefined ? {} : { reason: String(reason) }),
       } as Parameters<typeof requests.list>[0];
       const got = id === undefined ? await requests.list(query).first() : await requests.get(id);
-      given.say(given.json ? JSON.stringify(got, null, 2) : answer(got, given.width));
+      if (given.json) given.say(JSON.stringify(got, null, 2));
+      else if (!('data' in got)) given.say(answer(got, given.width));
+      else {
+        // What one looks for, instead of the first columns of many.
+        const rows = got.data.map((one) => ({
+          ...{ at: one.at, operation: one.operation, status: one.status, reason: one.reason },
+          ...{ tookMs: one.tookMs, replayed: one.replayed || null, id: one.id, clientRequestId: one.clientRequestId },
+        }));
+        given.say(answer({ data: rows, nextCursor: got.nextCursor }, given.width));
+      }
       return 0;
     },
   },

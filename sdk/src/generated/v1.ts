@@ -207,7 +207,7 @@ export interface Destination {
 export interface DestinationRef {
   /** A bank account, or an address on a chain */
   readonly kind: 'account' | 'address';
-  /** Id of the destination, where it is one of the customer’s */
+  /** Id of the bank account; null of an address */
   readonly id: string | null;
   /** The address on the chain; null of an account */
   readonly address: string | null;
@@ -462,7 +462,7 @@ export interface Payout {
   /** Which attempt it is */
   readonly attempt: number;
   /** `submitted`: handed to bank or chain. `unknown`: whether it left is being found out. `settled`: bank or chain shows it */
-  readonly state: 'created' | 'submitted' | 'unknown' | 'settled' | 'returned' | 'rejected' | 'cancelled';
+  readonly state: 'created' | 'submitted' | 'unknown' | 'settled' | 'returned' | 'rejected';
   /** What is paid */
   readonly amount: Money;
   readonly destination: DestinationRef;
@@ -790,10 +790,8 @@ export interface Trace {
   readonly evidence: readonly {
     /** What happened */
     readonly what:
-      | 'order_created'
       | 'deposit_seen'
       | 'deposit_confirmed'
-      | 'deposit_reversed'
       | 'payout_submitted'
       | 'payout_settled'
       | 'payout_returned'

@@ -67,11 +67,13 @@ export function isUsable(
  * From when on a code to the customer's phone confirms a destination; undefined when it does. A thief with a key could name another
  * phone first: a phone that the partner has changed counts once the cooling-off time has passed.
  */
-export function phoneCountsFrom(
-  { phoneChangedAt }: { phoneChangedAt: Date | null },
-  { coolingOffMs, now }: { coolingOffMs: number; now: Date },
-): Date | undefined {
-  const from = phoneChangedAt === null ? now : later(phoneChangedAt, coolingOffMs);
+export async function phoneCountsFrom(
+  tx: Tx,
+  { customerId, coolingOffMs, now }: { customerId: string; coolingOffMs: number; now: Date },
+): Promise<Date | undefined> {
+  const row = await tx.row<{ phone_changed_at: Date | null }>(sql.phoneChanged, [customerId]);
+  const changedAt = row?.phone_changed_at ?? null;
+  const from = changedAt === null ? now : later(changedAt, coolingOffMs);
   return from <= now ? undefined : from;
 }
 

@@ -94,8 +94,6 @@ export interface Customer {
   readonly blocked: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  /** When its partner last gave it another phone; null for the phone that it began with. */
-  readonly phoneChangedAt: Date | null;
 }
 
 export interface FiatAccount {
@@ -528,7 +526,6 @@ function customerOf(row: CustomerRow): Customer {
     blocked: row.blocked_at !== null,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    phoneChangedAt: row.phone_changed_at,
   };
 }
 

@@ -19,7 +19,6 @@ export interface CustomerRow {
   blocked_at: Date | null;
   created_at: Date;
   updated_at: Date;
-  phone_changed_at: Date | null;
 }
 
 export interface FiatAccountRow {
@@ -71,7 +70,7 @@ export interface CustomerDetailsRow {
 
 const LOGIN_SEND = 'id, customer_id, session, code, sent_at, tries, used_at, failed_at';
 const CUSTOMER = `id, partner_id, client_customer_id, kind, level, verification, previous_level, failed_reason, country,
-  logged_in_at, login_epoch, blocked_at, created_at, updated_at, phone_changed_at`;
+  logged_in_at, login_epoch, blocked_at, created_at, updated_at`;
 const ACCOUNT = 'id, customer_id, sender_of, fiat, hint, created_at';
 
 export const sql = {

@@ -31,7 +31,7 @@ interface Sandbox {
     code: string;
     rpcUrl: string;
     chainId: number;
-    tokens: { code: string; address: string; decimals: number }[];
+    tokens: readonly { code: string; address: string; decimals: number }[];
   }[];
 }
 

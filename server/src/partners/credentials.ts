@@ -162,7 +162,7 @@ const waiting = (name: string | undefined, now: Date) =>
   name === undefined ? [null, null] : [name, later(now, COLLECTED_WITHIN_MS)];
 
 /**
- * Creates a key. The secret is in the reply and, encrypted, in its row.
+ * Creates a key. The secret is in the reply and, encrypted, in its row; the bearer token is derived from it.
  *
  * @param k.secretFor     the operator who collects it, if the reply goes to another
  * @param k.key,k.secret  given only by seeds and tests; otherwise random
@@ -182,7 +182,7 @@ export async function createKey(
     expiresAt?: Date | undefined;
     secretFor?: string | undefined;
   },
-): Promise<{ apiKey: string; apiSecret: string }> {
+): Promise<{ apiKey: string; apiSecret: string; bearerToken: string }> {
   const apiKey = k.key ?? randomText(32);
   const apiSecret = k.secret ?? randomText(SECRET_CHARS);
   await tx.run(sql.insertKey, [
@@ -196,7 +196,7 @@ export async function createKey(
     k.now,
     ...waiting(k.secretFor, k.now),
   ]);
-  return { apiKey, apiSecret };
+  return { apiKey, apiSecret, bearerToken: bearerToken(apiKey, apiSecret) };
 }
 
 /**
@@ -207,7 +207,7 @@ export async function rotateKey(
   tx: Tx,
   vault: Vault,
   k: { key: string; now: Date; overlapMs?: number; secretFor?: string | undefined },
-): Promise<{ apiSecret: string }> {
+): Promise<{ apiSecret: string; bearerToken: string }> {
   const apiSecret = randomText(SECRET_CHARS);
   const until = later(k.now, k.overlapMs ?? ROTATION_MS);
   const changed = await tx.run(sql.rotateKey, [
@@ -217,7 +217,7 @@ export async function rotateKey(
     ...waiting(k.secretFor, k.now),
   ]);
   assert(changed === 1, 'a key that is rotated is there and not revoked');
-  return { apiSecret };
+  return { apiSecret, bearerToken: bearerToken(k.key, apiSecret) };
 }
 
 /**
@@ -259,6 +259,8 @@ export interface ShownKey {
   /** The operator who may collect its newest secret, and until when; null when none waits. */
   secretFor: string | null;
   secretUntil: Date | null;
+  /** It may write in production without a signature. */
+  unsignedWrites: boolean;
 }
 
 /** A partner's keys, oldest first. */
@@ -284,6 +286,7 @@ const shown = (row: ShownKeyRow): ShownKey => ({
   createdAt: row.created_at,
   secretFor: row.secret_for,
   secretUntil: row.secret_until,
+  unsignedWrites: row.unsigned_writes,
 });
 
 /** Both secrets of a key share it, so that the new one becomes the old one without being decrypted. */

@@ -47,6 +47,7 @@ export interface ShownKeyRow {
   created_at: Date;
   secret_for: string | null;
   secret_until: Date | null;
+  unsigned_writes: boolean;
 }
 
 export interface AssetRow {
@@ -128,9 +129,9 @@ export const sql = {
     where key = $1 and secret_for = $2 and secret_until > $3 and revoked_at is null returning secret, next_secret`,
   // Without the secrets.
   keysOf: `select key, partner_id, label, scopes, next_until, addresses::text[] as addresses, expires_at, revoked_at,
-      held_at, last_used_at, created_at, secret_for, secret_until from api_keys where partner_id = $1 order by created_at, key limit 500`,
+      held_at, last_used_at, created_at, secret_for, secret_until, unsigned_writes from api_keys where partner_id = $1 order by created_at, key limit 500`,
   keyShown: `select key, partner_id, label, scopes, next_until, addresses::text[] as addresses, expires_at, revoked_at,
-      held_at, last_used_at, created_at, secret_for, secret_until from api_keys where key = $1`,
+      held_at, last_used_at, created_at, secret_for, secret_until, unsigned_writes from api_keys where key = $1`,
   partners: `select ${PARTNER} from partners p where p.id > $1 order by p.id limit $2`,
   revokeKey: 'update api_keys set revoked_at = coalesce(revoked_at, $2) where key = $1',
   insertPartner: `insert into partners as p (name, quote_shape, tolerance_bps, kyc_words, trade_level, cors_origins,

@@ -18,6 +18,7 @@ import {
   addMarkets,
   allMarkets,
   assets,
+  bearerToken,
   createKey,
   createPartner,
   everyFee,
@@ -284,6 +285,8 @@ export interface SeededPartner {
   name: string;
   apiKey: string;
   apiSecret: string;
+  /** For `Authorization: Bearer`, under /v1. */
+  bearerToken: string;
 }
 
 /**
@@ -300,7 +303,7 @@ export async function seedPartners(
     const before = earlier.find((one) => one.name === name);
     const known = before === undefined ? undefined : await partners.credential(before.apiKey);
     if (before !== undefined && known?.partner.name === name && known.secrets.includes(before.apiSecret)) {
-      seeded.push(before);
+      seeded.push({ ...before, bearerToken: bearerToken(before.apiKey, before.apiSecret) });
       continue;
     }
     const key = await db.asSystem(async (tx) => {

@@ -12,6 +12,7 @@ import { type CertifyResult, certify } from '../../../sdk/src/certify.ts';
 import { Cloverleaf, hasReason, verifyWebhook } from '../../../sdk/src/index.ts';
 import { freshFolder } from '../support/folder.ts';
 import { collect, run, type ServerProcess, startProcess } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const SECRET = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
 const folder = freshFolder('certify');
@@ -74,10 +75,39 @@ const partner = () => {
   return { baseUrl, apiKey, apiSecret };
 };
 
-/** A program that sells, with the SDK: asks for a new quote where the old one is over. */
-async function sells(fetch: typeof globalThis.fetch, how: { careful: boolean }): Promise<void> {
-  const client = new Cloverleaf({ ...partner(), fetch, patienceMs: how.careful ? 20_000 : 0 });
-  const { post } = client.whitelabel;
+/** A client that keeps asking, and a customer of its own who may trade. */
+async function customerOf(fetch: typeof globalThis.fetch) {
+  const client = new Cloverleaf({ ...partner(), fetch, patienceMs: 20_000 });
+  const phone = `+91-8${String(Date.now()).slice(-9)}`;
+  const { id: customerId } = await client.customers.create({
+    reference: crypto.randomUUID(),
+    kind: 'individual',
+    phone,
+  });
+  await client.whitelabel.post('test/changeKycStatus', { customerId, status: 'ADVANCE_KYC_COMPLETED' });
+  const { id: destinationId } = await client.destinations.create(customerId, {
+    ...{ kind: 'account', asset: 'inr', accountNumber: '000111222333', ifsc: 'HDFC0000001' },
+  });
+  return { client, customerId, destinationId };
+}
+
+/** A program that sells through /v1, and asks for a new quote where the old one is over. */
+async function sellsCarefully(fetch: typeof globalThis.fetch): Promise<void> {
+  const { client, customerId, destinationId } = await customerOf(fetch);
+  for (;;) {
+    const { id } = await client.quotes.create({ payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' });
+    try {
+      await client.orders.create({ quoteId: id, customerId, destinationId });
+      return;
+    } catch (error) {
+      if (!hasReason(error, 'quote_over')) throw error;
+    }
+  }
+}
+
+/** One of the white-label wire that knows no moved price, and after any failure tries anew under a new key. */
+async function sellsCarelessly(fetch: typeof globalThis.fetch): Promise<void> {
+  const { post } = new Cloverleaf({ ...partner(), fetch, patienceMs: 0 }).whitelabel;
   const { customerId } = await post('kyc/url', {
     clientCustomerId: crypto.randomUUID(),
     phoneNumber: `+91-8${String(Date.now()).slice(-9)}`,
@@ -87,21 +117,36 @@ async function sells(fetch: typeof globalThis.fetch, how: { careful: boolean }):
   const account = { customerId, fiatAccount: '000111222333', ifsc: 'HDFC0000001' };
   const { fiatAccountId } = await post('bank/addFiatAccount', account);
   const sell = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
-  for (;;) {
-    const quote = await post('offramp/quote', sell);
-    assert.ok('rate' in quote);
-    const { rate, toAmount } = quote;
-    try {
-      await post('offramp/createTransaction', { ...sell, rate, toAmount, customerId, fiatAccountId });
-      return;
-    } catch (error) {
-      if (how.careful && hasReason(error, 'price_moved')) continue;
-      // Careless: after a failure it simply tries anew, under a new key.
-      if (!how.careful && hasReason(error, 'unavailable')) continue;
-      throw error;
-    }
-  }
+  const quote = await post('offramp/quote', sell);
+  assert.ok('rate' in quote);
+  const order = { ...sell, rate: quote.rate, toAmount: quote.toAmount, customerId, fiatAccountId };
+  await post('offramp/createTransaction', order).catch(async (error: unknown) => {
+    if (!hasReason(error, 'unavailable')) throw error;
+    await post('offramp/createTransaction', order);
+  });
 }
+
+test('an order whose answer was lost, twice, is asked for again under its key and created once', async () => {
+  let lost = 0;
+  const losing: typeof globalThis.fetch = async (input, init) => {
+    const answer = await fetch(input, init);
+    if (!String(input).endsWith('/v1/orders') || init?.method !== 'POST' || lost === 2) return answer;
+    lost += 1;
+    throw new TypeError('the connection was closed');
+  };
+  const { client, customerId, destinationId } = await customerOf(losing);
+  const { id: quoteId } = await client.quotes.create({
+    payAsset: 'usdc.matic20',
+    receiveAsset: 'inr',
+    payAmount: '70',
+  });
+  const order = await client.orders.create({ quoteId, customerId, destinationId });
+  assert.equal(lost, 2);
+  assert.deepEqual(
+    (await client.orders.list({ customerId }).toArray()).map(({ id }) => id),
+    [order.id],
+  );
+});
 
 const outcomes = (results: readonly CertifyResult[]) =>
   Object.fromEntries(results.map(({ situation, outcome }) => [situation, outcome]));
@@ -115,7 +160,7 @@ test('an integration that does what the documentation says passes all ten', { ti
     webhookUrl: mine.url,
     secret: SECRET,
     observe: async (orderId) => await (await fetch(`${mine.url}/${orderId}`)).text(),
-    program: (through) => sells(through, { careful: true }),
+    program: sellsCarefully,
   });
   mine.close();
   assert.equal(results.length, 10);
@@ -124,7 +169,14 @@ test('an integration that does what the documentation says passes all ten', { ti
     [],
   );
   const did = results.flatMap((one) => one.did).join('\n');
-  for (const word of ['order.settled', 'order.refunded', 'order.expired', 'instead of the answer'])
+  for (const word of [
+    '409',
+    'order.settled',
+    'order.refunded',
+    'order.expired',
+    'with a lower rate',
+    'instead of the answer',
+  ])
     assert.ok(did.includes(word), word);
   assert.match(results.find(({ situation }) => situation === 'bounced payout')?.did.join('\n') ?? '', /order\.changed/);
 });
@@ -147,7 +199,7 @@ test('what is wrong with another one is named', { timeout: 300_000 }, async () =
     webhookUrl: mine.url,
     secret: SECRET,
     observe: async (orderId) => await (await fetch(`${mine.url}/${orderId}`)).text(),
-    program: (through) => sells(through, { careful: false }),
+    program: sellsCarelessly,
   });
   mine.close();
   const expected = {
@@ -187,4 +239,40 @@ test('the command says pass or fail with why, and that what it could not see was
   assert.match(output(), /NOT TESTED +503\n +→ what your program does about it/);
   assert.match(output(), /\n7 passed, 0 failed, 3 not tested\n$/);
   assert.ok(!output().includes(SECRET));
+});
+
+test('the command against a sandbox: login, doctor, an order as a timeline, webhooks as they are delivered', {
+  timeout: 300_000,
+}, async () => {
+  const env = { CLOVERLEAF_CONFIG: join(folder, 'config.json') };
+  const cli = async (...args: string[]) => {
+    const child = run(['sdk/src/cli/main.ts', ...args], env);
+    const output = collect(child);
+    const [code] = await once(child, 'close');
+    assert.equal(code, 0, output());
+    return output();
+  };
+  assert.match(await cli('login', '--sandbox', join(folder, 'sandbox.json')), /^logged in at http/);
+  assert.match(await cli('doctor'), /Nothing is wrong\.\n$/);
+
+  const listening = run(['sdk/src/cli/main.ts', 'webhooks', 'listen'], env);
+  const heard = collect(listening);
+  const ended = once(listening, 'close');
+  await until('it listens', () => heard().includes('Listening at'), { more: heard });
+  const { client, customerId, destinationId } = await customerOf(fetch);
+  const { id: quoteId } = await client.quotes.create({
+    payAsset: 'usdc.matic20',
+    receiveAsset: 'inr',
+    payAmount: '50',
+  });
+  const { id } = await client.orders.create({ quoteId, customerId, destinationId });
+  await cli('sandbox', 'pay', id);
+  assert.match(await cli('orders', 'watch', id), /payout_settled [\s\S]*now: settled; [\d.]+ inr with recipient/);
+  await until('it is delivered', () => new RegExp(`order.settled +order:${id} .*signature valid`).test(heard()), {
+    more: heard,
+  });
+  listening.kill('SIGINT');
+  assert.deepEqual((await ended)[0], 0, heard());
+  assert.match(await cli('webhooks', 'list'), /^none\n$/);
+  assert.match(await cli('logs', '--limit', '3'), /^at +operation +status/);
 });

@@ -32,7 +32,11 @@ const start = (args: string[], env: NodeJS.ProcessEnv = {}, stdin?: string) =>
   run(
     ['sdk/src/cli/main.ts', ...args],
     {
-      ...{ CLOVERLEAF_URL: server.baseUrl, CLOVERLEAF_TOKEN: TOKEN, CLOVERLEAF_CONFIG: join(folder, 'none.json') },
+      ...{
+        CLOVERLEAF_URL: server.baseUrl,
+        CLOVERLEAF_BEARER_TOKEN: TOKEN,
+        CLOVERLEAF_CONFIG: join(folder, 'none.json'),
+      },
       ...{ CLOVERLEAF_API_KEY: 'clv_1', CLOVERLEAF_API_SECRET: SECRET, ...env },
     },
     stdin,
@@ -48,7 +52,7 @@ async function cli(args: string[], env?: NodeJS.ProcessEnv, stdin?: string) {
   assert.ok(!`${out}${err}`.includes(TOKEN) && !`${out}${err}`.includes(SECRET), 'no secret is printed');
   return { code: code as number, out, err };
 }
-const NO_KEY = { CLOVERLEAF_TOKEN: undefined, CLOVERLEAF_API_KEY: undefined, CLOVERLEAF_API_SECRET: undefined };
+const NO_KEY = { CLOVERLEAF_BEARER_TOKEN: undefined, CLOVERLEAF_API_KEY: undefined, CLOVERLEAF_API_SECRET: undefined };
 
 test('what people see', { timeout: 300_000 }, async () => {
   const shown: string[] = [];
@@ -123,12 +127,12 @@ describe('keys', () => {
   test('login tries the key, keeps it with mode 600, and prints nothing of it; logout removes it', async () => {
     const file = join(folder, 'home', 'config.json');
     const env = { ...NO_KEY, CLOVERLEAF_URL: undefined, CLOVERLEAF_CONFIG: file };
-    const stdin = `${TOKEN}\nclv_1\n${SECRET}\n`;
+    const stdin = `clv_1\n${SECRET}\n`;
     const { code, out, err } = await cli(['login', '--url', server.baseUrl], env, stdin);
     assert.equal(code, 0, err);
     assert.match(out, /^logged in at http/);
     assert.equal(statSync(file).mode & 0o777, 0o600);
-    assert.equal(server.asked.at(-1)?.headers.authorization, `Bearer ${TOKEN}`);
+    assert.match(String(server.asked.at(-1)?.headers.authorization), /^Bearer clv_1\.[\w-]{43}$/);
     assert.equal((await cli(['whoami'], env)).code, 0);
 
     chmodSync(file, 0o644);
@@ -144,7 +148,7 @@ describe('keys', () => {
     instead = () => ({ status: 401, body: { reason: 'unauthenticated', detail: 'Unknown token.' } });
     const file = join(folder, 'unknown.json');
     const env = { ...NO_KEY, CLOVERLEAF_CONFIG: file };
-    const { code } = await cli(['login', '--url', server.baseUrl], env, `${TOKEN}\n\n\n`);
+    const { code } = await cli(['login', '--url', server.baseUrl], env, `\n\n${TOKEN}\n`);
     instead = () => undefined;
     assert.deepEqual([code, existsSync(file)], [2, false]);
   });

@@ -76,7 +76,7 @@ describe('the package', () => {
         follow(join(file, '..', target));
       }
     };
-    follow(join(folder, 'index.js'));
+    for (const entry of ['index.js', 'certify.js']) follow(join(folder, entry));
     assert.ok(reached.size > 5);
   });
 
@@ -128,26 +128,38 @@ void client.whitelabel.post('offramp/quotes', {});
   });
 });
 
+/** One sale through each API; reads and verifies what it gets. */
 const SALE = `
-import { Cloverleaf, decimal } from 'cloverleaf-ramp';
-const client = new Cloverleaf({ baseUrl: process.env.BASE_URL, apiKey: process.env.API_KEY, apiSecret: process.env.API_SECRET });
+import { Cloverleaf, decimal, verifyQuote } from 'cloverleaf-ramp';
+const { BASE_URL: baseUrl, API_KEY: apiKey, API_SECRET: apiSecret, PHONE: phone } = process.env;
+const client = new Cloverleaf({ baseUrl, apiKey, apiSecret });
 const { post } = client.whitelabel;
-const { customerId } = await post('kyc/url', { clientCustomerId: crypto.randomUUID(), phoneNumber: process.env.PHONE, type: 'INDIVIDUAL' });
+
+const customer = await client.customers.create({ reference: crypto.randomUUID(), kind: 'individual', phone });
+const customerId = customer.id;
 await post('test/changeKycStatus', { customerId, status: 'ADVANCE_KYC_COMPLETED' });
-const { fiatAccountId } = await post('bank/addFiatAccount', { customerId, fiatAccount: '000111222333', ifsc: 'HDFC0000001' });
-const sell = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
+const account = { kind: 'account', asset: 'inr', accountNumber: '000111222333', ifsc: 'HDFC0000001' };
+const destination = await client.destinations.create(customerId, account);
+const quote = await client.quotes.create({ payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' });
+if (!(await verifyQuote(quote, apiSecret))) throw new Error('the quote is not signed');
+const order = await client.orders.create({ quoteId: quote.id, customerId, destinationId: destination.id });
+await client.sandbox.pay({ transactionId: order.id });
+for await (const { event } of client.events.follow({ intervalMs: 100, signal: AbortSignal.timeout(60_000) }))
+  if (event.subject === 'order:' + order.id && event.type === 'order.settled') break;
+const { receive } = await client.orders.get(order.id);
+if (!decimal.equal(receive.amount, quote.receive.amount)) throw new Error('another amount');
+
+const fiatAccountId = destination.id;
+const sell = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '50' };
 const { rate, toAmount } = await post('offramp/quote', sell);
 const { transactionId } = await post('offramp/createTransaction', { ...sell, rate, toAmount, customerId, fiatAccountId });
 await client.sandbox.pay({ transactionId });
 for (;;) {
   const sale = await post('offramp/transaction', { customerId, transactionId });
-  if (sale.status === '6') {
-    if (!decimal.equal(sale.toAmount, toAmount)) throw new Error('another amount');
-    console.log(\`\${process.versions.node} sold for \${sale.toAmount}\`);
-    break;
-  }
+  if (sale.status === '6') break;
   await new Promise((wake) => setTimeout(wake, 100));
 }
+console.log(process.versions.node + ' sold for ' + receive.amount);
 `;
 
 describe('a sale with the installed package', () => {
@@ -157,6 +169,19 @@ describe('a sale with the installed package', () => {
       NODES.map(({ name }) => name),
       wanted,
     );
+  });
+
+  test("the first program of the SDK's page does what it says", { timeout: 120_000 }, async () => {
+    const page = readFileSync(join(ROOT, 'sdk/README.md'), 'utf8');
+    const program = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
+    writeFileSync(join(project, 'readme.js'), program.replace('http://127.0.0.1:8080', sandbox.baseUrl));
+    const { apiKey = '', apiSecret = '' } = sandbox.partners[0] ?? {};
+    const env = { RAMP_KEY: apiKey, RAMP_SECRET: apiSecret };
+    const child = spawn(process.execPath, ['readme.js'], { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const output = collect(child);
+    const code = await new Promise((ended) => child.once('exit', ended));
+    assert.equal(code, 0, output());
+    assert.match(output(), /^send 250\.5 usdc\.matic20 to 0x[\s\S]*\norder\.settled\n$/);
   });
 
   for (const [at, { name, path }] of NODES.entries())

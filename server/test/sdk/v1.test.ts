@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import { after, describe, test } from 'node:test';
-import { ApiError, Cloverleaf, hasReason, signRequest, UsageError } from '../../../sdk/src/index.ts';
+import { ApiError, bearerToken, Cloverleaf, hasReason, signRequest, UsageError } from '../../../sdk/src/index.ts';
 import { describedServer, type Instead, NAMES } from './described.ts';
 
-const KEY = { token: 'the-token', apiKey: 'clv_1', apiSecret: 'the-secret' };
+const KEY = { bearerToken: 'the-token', apiKey: 'clv_1', apiSecret: 'the-secret' };
 const closing: (() => void)[] = [];
 after(() => {
   for (const close of closing) close();
@@ -62,8 +62,16 @@ describe('signatures of writes (RFC 9421)', () => {
     assert.equal((await signRequest(request, KEY, 1_795_600_000_123)).signature, `sig=:${signature}:`);
   });
 
+  test('the bearer token of reads follows from key and secret', async () => {
+    const mac = createHmac('sha256', KEY.apiSecret).update('cloverleaf bearer clv_1').digest('base64url');
+    assert.equal(await bearerToken(KEY), `clv_1.${mac}`);
+    const { client, asked } = await served(undefined, { apiKey: KEY.apiKey, apiSecret: KEY.apiSecret });
+    await client.orders.get('17');
+    assert.equal(asked[0]?.headers.authorization, `Bearer clv_1.${mac}`);
+  });
+
   test('with a token alone nothing is signed; without one nothing is sent', async () => {
-    const { client, asked } = await served(undefined, { token: 't' });
+    const { client, asked } = await served(undefined, { bearerToken: 't' });
     await client.orders.cancel('17');
     assert.equal(asked[0]?.headers['signature-input'], undefined);
     const without = await served(undefined, {});

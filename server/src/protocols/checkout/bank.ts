@@ -129,7 +129,8 @@ export async function keepAccount(
   const account = await inTx(async (tx) => {
     const added = await addFiatAccount(tx, deps.vault, { customer, fiat: fiat.code, details, now });
     // Named by the customer, logged in: nothing waits for a confirmation of it.
-    if (phoneCountsFrom(customer, { coolingOffMs: deps.coolingOffMs ?? 0, now }) === undefined)
+    const trust = { customerId: customer.id, coolingOffMs: deps.coolingOffMs ?? 0, now };
+    if ((await phoneCountsFrom(tx, trust)) === undefined)
       await noteConfirmedAccount(tx, { customer, accountId: added.id, now });
     const facts = { customer: customer.id, fiat: fiat.code, ending: added.hint };
     recordActivity(tx, through, { action: 'account.added', subject: `account:${added.id}`, facts, now });

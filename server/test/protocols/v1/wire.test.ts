@@ -4,23 +4,20 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { outsideFor } from '../../../src/events/index.ts';
-import { openOrders } from '../../../src/orders/index.ts';
-import { bearerToken, createKey, openPartners, setUnsignedWrites } from '../../../src/partners/index.ts';
+import { bearerToken, createKey, setUnsignedWrites } from '../../../src/partners/index.ts';
 import { declare } from '../../../src/protocols/v1/declare.ts';
 import { ENDPOINTS } from '../../../src/protocols/v1/declared/index.ts';
 import { reads } from '../../../src/protocols/v1/handler.ts';
 import { HANDLERS } from '../../../src/protocols/v1/handlers/index.ts';
-import { purgeRequestLog, v1 } from '../../../src/protocols/v1/index.ts';
+import { purgeRequestLog } from '../../../src/protocols/v1/index.ts';
 import { REASONS } from '../../../src/protocols/v1/reasons.ts';
 import { listOf, Money } from '../../../src/protocols/v1/schemas.ts';
 import { NEWEST } from '../../../src/protocols/v1/version.ts';
-import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import type { Came, Keys } from '../../support/client.ts';
 import { openStory, type Story } from '../../support/story.ts';
 import { openV1, signed, type V1Client } from '../../support/v1.ts';
+import { besideStory } from './world.ts';
 
 let s: Story;
 let keys: Keys;
@@ -50,22 +47,7 @@ before(async () => {
   assert.ok(first);
   keys = first;
   api = openV1(s.server.baseUrl, keys);
-  const { db, vault, orders: context } = s.server;
-  const { clock, log } = context;
-  const app = createServer({ log });
-  let baseUrl = '';
-  await app.register(
-    v1({
-      ...{ db, vault, clock, log, context, publicUrl: () => baseUrl, egress: outsideFor('production') },
-      ...{ profile: 'production', coolingOffMs: 86_400_000, networkIds: new Map() },
-      partners: openPartners({ db, vault, clock }),
-      orders: openOrders({ ...context, vault }),
-      beside: [reads(OLD, async () => ({ data: [] }))],
-    }),
-  );
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-  strict = { baseUrl, close: () => app.close() };
+  strict = await besideStory(s, { beside: [reads(OLD, async () => ({ data: [] }))] });
 });
 after(async () => {
   await strict?.close();

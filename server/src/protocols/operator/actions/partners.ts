@@ -8,6 +8,7 @@ import { Refusal } from '../../../base/errors.ts';
 import type { Doing } from '../../../operators/index.ts';
 import {
   activityOf,
+  bearerToken,
   collectSecret,
   createKey,
   createPartner,
@@ -21,6 +22,7 @@ import {
   resumePartner,
   revokeKey,
   rotateKey,
+  setUnsignedWrites,
   suspendPartner,
 } from '../../../partners/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
@@ -157,8 +159,8 @@ export const PARTNER_ACTIONS: readonly Action[] = [
         throw new Refusal('malformed_field', { fields: { expiresAt: 'must lie ahead' } });
       const secretFor = collectorOf(doing);
       const made = { ...rest, partnerId: partner, scopes: [...new Set(scopes)], now, secretFor };
-      const { apiKey, apiSecret } = await createKey(tx, vault, made);
-      return { apiKey, ...(secretFor === undefined ? { apiSecret } : { secretFor }) };
+      const { apiKey, ...secrets } = await createKey(tx, vault, made);
+      return { apiKey, ...(secretFor === undefined ? secrets : { secretFor }) };
     },
   }),
   action({
@@ -171,8 +173,8 @@ export const PARTNER_ACTIONS: readonly Action[] = [
       if ((await findKey(tx, input.key))?.revokedAt !== null) throw new Refusal('unknown_key');
       const overlapMs = (input.overlapHours ?? DEFAULT_OVERLAP_H) * HOUR_MS;
       const secretFor = collectorOf(doing);
-      const { apiSecret } = await rotateKey(tx, vault, { key: input.key, now, overlapMs, secretFor });
-      const shown = secretFor === undefined ? { apiSecret } : { secretFor };
+      const secrets = await rotateKey(tx, vault, { key: input.key, now, overlapMs, secretFor });
+      const shown = secretFor === undefined ? secrets : { secretFor };
       return { apiKey: input.key, ...shown, oldSecretValidUntil: later(now, overlapMs) };
     },
   }),
@@ -181,7 +183,18 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     subject: keySubject,
     look: lookAtKey,
     async perform({ vault }, tx, { key }, { operator, now }) {
-      return { apiKey: key, apiSecret: await collectSecret(tx, vault, { key, by: operator.name, now }) };
+      const apiSecret = await collectSecret(tx, vault, { key, by: operator.name, now });
+      return { apiKey: key, apiSecret, bearerToken: bearerToken(key, apiSecret) };
+    },
+  }),
+  action({
+    ...PARTNERS.keyWrites,
+    subject: keySubject,
+    look: lookAtKey,
+    needs: rule,
+    async perform(_deps, tx, { key, signed }) {
+      if ((await findKey(tx, key))?.revokedAt !== null) throw new Refusal('unknown_key');
+      await setUnsignedWrites(tx, key, !signed);
     },
   }),
   action({

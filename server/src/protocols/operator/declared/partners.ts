@@ -33,6 +33,7 @@ const SEEN = ['name', 'suspended', 'held', { newestHeld }];
 const STILL = ['stillHeld', 'hasMore'] as const;
 const decided = Type.Integer({ description: 'How many were decided' });
 const apiSecret = Type.String({ description: 'The secret: shown once' });
+const bearerToken = Type.String({ description: 'The bearer token of the key under /v1: shown once' });
 const secretFor = Type.String({
   description: 'Who collects the secret with key secret, where another operator confirmed',
 });
@@ -41,6 +42,7 @@ const KEY = [
   {
     revokedAt: maybe(Type.String({ description: 'Since when it is revoked: ISO 8601 in UTC' })),
     rotatingUntil: maybe(Type.String({ description: 'Until when its old secret works, too: ISO 8601 in UTC' })),
+    unsignedWrites: Type.Boolean({ description: 'Whether it may write in production without a signature' }),
   },
   ...['heldAt', 'createdAt'],
 ];
@@ -232,7 +234,10 @@ export const PARTNERS = {
       expiresAt: optional(about(time, 'Until when it works', '2028-01-31T00:00:00Z')),
     },
     refuses: ['unknown_partner', ...PROPOSES],
-    gives: done(['name', 'suspended'], ['apiKey', { 'apiSecret?': apiSecret, 'secretFor?': secretFor }]),
+    gives: done(
+      ['name', 'suspended'],
+      ['apiKey', { 'apiSecret?': apiSecret, 'bearerToken?': bearerToken, 'secretFor?': secretFor }],
+    ),
     command: { words: 'key create', args: ['partner', 'label', 'scopes'] },
   }),
   rotateKey: act({
@@ -248,7 +253,7 @@ export const PARTNERS = {
     refuses: ['unknown_key', ...PROPOSES],
     gives: done(KEY, [
       'apiKey',
-      { 'apiSecret?': apiSecret, 'secretFor?': secretFor },
+      { 'apiSecret?': apiSecret, 'bearerToken?': bearerToken, 'secretFor?': secretFor },
       { oldSecretValidUntil: Type.String({ description: 'Until when the old secret works: ISO 8601 in UTC' }) },
     ]),
     command: { words: 'key rotate' },
@@ -261,8 +266,19 @@ export const PARTNERS = {
     people: 'one',
     fields: { key: keyName },
     refuses: ['unknown_key', 'no_secret_waits'],
-    gives: done(KEY, ['apiKey', { apiSecret }]),
+    gives: done(KEY, ['apiKey', { apiSecret, bearerToken }]),
     command: { words: 'key secret' },
+  }),
+  keyWrites: act({
+    name: 'key.writes',
+    path: '/keys/:key/writes',
+    says: 'Says whether the writes of a key under /v1 have to be signed in production, or may carry its bearer token alone.',
+    right: 'partners',
+    people: 'rules',
+    fields: { key: keyName, signed: about(flag, 'Whether its writes have to be signed', true) },
+    refuses: ['unknown_key', ...PROPOSES],
+    gives: done(KEY),
+    command: { words: 'key writes', args: ['key', 'signed'] },
   }),
   revoke: act({
     name: 'key.revoke',

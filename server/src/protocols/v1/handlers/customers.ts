@@ -188,10 +188,10 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
         ? (['account.added', 'account'] as const)
         : (['destination.added', 'destination'] as const);
     recordActivity(tx, throughOf(caller), { action, subject: `${of}:${added.id}`, facts, now });
-    return destinationShape(added, { now, coolingOffMs: deps.coolingOffMs });
+    return destinationShape(added, asked);
   }),
   reads(DESTINATIONS.get, (asked) =>
-    asked.readOnly(async (tx) => destinationShape(await ownDestination(tx, asked), about(asked))),
+    asked.readOnly(async (tx) => destinationShape(await ownDestination(tx, asked), asked)),
   ),
   reads(DESTINATIONS.list, (asked) => {
     const { values, readOnly } = asked;
@@ -201,7 +201,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
       const rows = await destinationsOf(tx, { customerId, after: readCursor(cursor) ?? 0n, limit: limit + 1 });
       const shown = rows.slice(0, limit);
       return {
-        data: shown.map((row) => destinationShape(row, about(asked))),
+        data: shown.map((row) => destinationShape(row, asked)),
         nextCursor: rows.length > limit ? cursorOf(shown.at(-1)?.id ?? null) : null,
       };
     });
@@ -214,7 +214,9 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
       if (customer.blocked) throw new Refusal('customer_blocked');
       // Only a phone that the customer has proved once gets a code for a destination.
       if (customer.loggedInAt === null) throw new Refusal('login_required');
-      const from_ = phoneCountsFrom(customer, { coolingOffMs: deps.coolingOffMs, now });
+      const from_ = await phoneCountsFrom(tx, {
+        ...{ customerId: customer.id, coolingOffMs: deps.coolingOffMs, now },
+      });
       if (from_ !== undefined) throw new Refusal('destination_waits', { usableAt: from_ });
       const { id } = await destinationById(tx, { customerId: customer.id, id: values.destination });
       if (deps.codes === undefined) throw new Unavailable('code sender', 'there is none');
@@ -261,7 +263,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
           facts: { customer: customer.id },
           now,
         });
-        return destinationShape(confirmed, about(asked));
+        return destinationShape(confirmed, asked);
       },
       { check: (tx, asked) => tryCode(tx, asked) },
     ),
@@ -290,14 +292,12 @@ async function tryCode(_tx: Tx, asked: Asked<(typeof DESTINATIONS.confirm)['fiel
   if (found !== 'right') throw new Refusal('code_over');
 }
 
-const about = ({ now, deps }: Asked) => ({ now, coolingOffMs: deps.coolingOffMs });
-
 async function ownDestination(tx: Tx, { values }: Asked<(typeof DESTINATIONS.get)['fields']>): Promise<Destination> {
   const { id: customerId } = await findCustomer(tx, values.customer);
   return await destinationById(tx, { customerId, id: values.destination });
 }
 
-function destinationShape(destination: Destination, { now }: { now: Date; coolingOffMs: number }) {
+function destinationShape(destination: Destination, { now }: Pick<Asked, 'now'>) {
   const { id, customerId, kind, fiat, chain, address: text, hint, createdAt, usableAt, confirmedAt } = destination;
   const waits = confirmedAt === null && usableAt !== null && usableAt > now;
   return {

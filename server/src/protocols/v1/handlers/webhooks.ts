@@ -122,6 +122,7 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
       const { caller, now } = asked;
       const partnerId = caller.partner.id;
       const endpoint = await own(tx, asked);
+      if (endpoint.heldAt === null) throw new Refusal('unknown_held_item');
       await decide(tx, asked, endpoint, 'released');
       await freeEndpoints(tx, { partnerId, ids: await freeOf(tx, partnerId, 'endpoint', [endpoint.id]), now });
       recordActivity(tx, throughOf(caller), { action: 'endpoint.resumed', ...about(endpoint), now });
