@@ -4,6 +4,7 @@
  *
  * A question is bounded, because fuzzy matching costs more the longer it is.
  */
+import { setImmediate } from 'node:timers/promises';
 import MiniSearch from 'minisearch';
 import { type Library, type Page, ROOT } from './library.ts';
 import { anchorOf, plain } from './markdown.ts';
@@ -46,12 +47,13 @@ const words = (text: string): string[] => [
   ),
 ];
 
-export function openSearch(library: Library): (question: string, most: number) => Found[] {
-  let index: MiniSearch<Entry> | undefined;
+export type Search = (question: string, most: number) => Promise<Found[]>;
+
+export function openSearch(library: Library): Search {
+  let index: Promise<MiniSearch<Entry>> | undefined;
   const entries: Entry[] = [];
-  const opened = (): MiniSearch<Entry> => {
-    if (index !== undefined) return index;
-    index = new MiniSearch<Entry>({
+  const build = async (): Promise<MiniSearch<Entry>> => {
+    const built = new MiniSearch<Entry>({
       fields: ['title', 'section', 'text'],
       tokenize: words,
       processTerm: (term) => term.toLowerCase(),
@@ -62,15 +64,21 @@ export function openSearch(library: Library): (question: string, most: number) =
         combineWith: 'AND',
       },
     });
-    for (const page of library.pages.values())
-      for (const part of partsOf(page)) entries.push({ id: entries.length, isListed: page.isListed, ...part });
-    index.addAll(entries);
-    return index;
+    // Page by page: money waits for nobody's first search.
+    for (const page of library.pages.values()) {
+      for (const part of partsOf(page)) {
+        const entry = { id: entries.length, isListed: page.isListed, ...part };
+        entries.push(entry);
+        built.add(entry);
+      }
+      await setImmediate();
+    }
+    return built;
   };
-  return (question, most) => {
+  return async (question, most) => {
     const asked = wholes(question.slice(0, MOST_CHARS)).slice(0, MOST_WORDS);
     if (asked.length === 0) return [];
-    const search = opened();
+    const search = await (index ??= build());
     const boost = { boostDocument: (id: number) => (entries[id]?.isListed === true ? 1.5 : 1) };
     const how = { ...boost, tokenize: wholes };
     const strict = search.search(asked.join(' '), how);
