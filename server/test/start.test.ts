@@ -106,14 +106,18 @@ test('a sandbox says what it is at while it starts, and its address answers with
     readiness: string;
     metrics: string;
     chains: unknown;
-    docs: { file: string }[];
+    docs: { url: string; file: string }[];
   };
   assert.deepEqual(
     shown.chains,
     sandbox.chains.map(({ code, chainId, rpcUrl }: Record<string, unknown>) => ({ code, chainId, rpcUrl })),
   );
   for (const url of [shown.coins, shown.readiness, shown.metrics]) assert.equal((await fetch(url)).status, 200, url);
-  for (const { file } of shown.docs) assert.ok(existsSync(file), `${file} is named and is not there`);
+  for (const { url, file } of shown.docs) {
+    assert.ok(existsSync(file), `${file} is named and is not there`);
+    assert.equal((await fetch(url)).status, 200, url);
+    assert.ok(text.includes(`href="${url}"`), `the page does not link to ${url}`);
+  }
   for (const { apiSecret } of sandbox.partners)
     assert.ok(!text.includes(apiSecret) && !JSON.stringify(shown).includes(apiSecret), 'a secret is shown');
 

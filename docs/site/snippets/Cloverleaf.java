@@ -3,15 +3,17 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.HexFormat;
+import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-/** Signs requests and sends them. Java 17 or newer, no packages. */
+/** Signs requests and sends them: v1 under /v1, call of the white-label interface. Java 17 or newer, no packages. */
 public final class Cloverleaf {
     private static final HttpClient HTTP = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();
 
@@ -33,6 +35,47 @@ public final class Cloverleaf {
         HttpResponse<String> response = HTTP.send(request, HttpResponse.BodyHandlers.ofString());
         if (response.statusCode() != 200) throw new IllegalStateException(path + ": " + response.body());
         return response.body();
+    }
+
+    public static String v1(String method, String path, String body) throws Exception {
+        return v1(method, path, body, UUID.randomUUID().toString());
+    }
+
+    /** Repeat a write with the key of the first time: it takes effect once. An empty body is none. */
+    public static String v1(String method, String path, String body, String idempotencyKey) throws Exception {
+        String key = System.getenv("CLOVERLEAF_KEY");
+        String token = Base64.getUrlEncoder().withoutPadding().encodeToString(mac("cloverleaf bearer " + key));
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(System.getenv("CLOVERLEAF_URL") + path))
+            .timeout(Duration.ofSeconds(30))
+            .header("authorization", "Bearer " + key + "." + token);
+        if (method.equals("GET")) {
+            request.GET();
+        } else {
+            byte[] hash = MessageDigest.getInstance("SHA-256").digest(body.getBytes(StandardCharsets.UTF_8));
+            String digest = "sha-256=:" + Base64.getEncoder().encodeToString(hash) + ":";
+            String params = "(\"@method\" \"@path\" \"content-digest\" \"idempotency-key\");created="
+                + System.currentTimeMillis() / 1000 + ";keyid=\"" + key + "\";alg=\"hmac-sha256\"";
+            String signed = "\"@method\": " + method + "\n\"@path\": " + path + "\n\"content-digest\": " + digest
+                + "\n\"idempotency-key\": " + idempotencyKey + "\n\"@signature-params\": " + params;
+            if (!body.isEmpty()) request.header("content-type", "application/json");
+            request.header("idempotency-key", idempotencyKey)
+                .header("content-digest", digest)
+                .header("signature-input", "sig=" + params)
+                .header("signature", "sig=:" + Base64.getEncoder().encodeToString(mac(signed)) + ":")
+                .method(method, body.isEmpty()
+                    ? HttpRequest.BodyPublishers.noBody()
+                    : HttpRequest.BodyPublishers.ofString(body));
+        }
+        HttpResponse<String> response = HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString());
+        if (response.statusCode() >= 400) throw new IllegalStateException(path + ": " + response.body());
+        return response.body();
+    }
+
+    private static byte[] mac(String text) throws Exception {
+        byte[] secret = System.getenv("CLOVERLEAF_SECRET").getBytes(StandardCharsets.UTF_8);
+        Mac mac = Mac.getInstance("HmacSHA256");
+        mac.init(new SecretKeySpec(secret, "HmacSHA256"));
+        return mac.doFinal(text.getBytes(StandardCharsets.UTF_8));
     }
 
     /** HMAC-SHA512 under the secret of the key, in lower-case hex. */

@@ -1,42 +1,34 @@
 import java.util.UUID;
 
-/** Sells 100 USDC for rupees: a customer, a quote, an order, and its status until the money has arrived. */
+/** Sells 100 USDC for rupees: a customer, a destination, a quote, an order, and its state until the money has arrived. */
 public final class Sell {
-    private static final String WL = "/onramp/api/v2/whiteLabel/";
-
     public static void main(String[] args) throws Exception {
-        String customer = Cloverleaf.field(post("kyc/url",
-            "clientCustomerId", UUID.randomUUID().toString(), // your own id of this customer
-            "phoneNumber", "+91-9" + String.valueOf(System.nanoTime()).substring(0, 9), // one phone is one customer
-            "type", "INDIVIDUAL"), "customerId");
-        // Only the sandbox verifies on request; elsewhere the customer opens the kycUrl of that reply.
-        post("test/changeKycStatus", "customerId", customer, "status", "BASIC_KYC_COMPLETED");
-        String account = Cloverleaf.field(post("bank/addFiatAccount",
-            "customerId", customer, "fiatAccount", "000111222333", "ifsc", "HDFC0000001"), "fiatAccountId");
+        String customer = post("/v1/customers",
+            "reference", UUID.randomUUID().toString(), // your own id of this customer
+            "kind", "individual",
+            "phone", "+91-9" + String.valueOf(System.nanoTime()).substring(0, 9)); // one phone is one customer
+        // Only the sandbox verifies on request; elsewhere the customer opens the link of
+        // POST /v1/customers/<id>/verification-link.
+        Cloverleaf.call("POST", "/onramp/api/v2/whiteLabel/test/changeKycStatus",
+            Cloverleaf.json("customerId", customer, "status", "BASIC_KYC_COMPLETED"));
+        String account = post("/v1/customers/" + customer + "/destinations",
+            "kind", "account", "asset", "inr", "accountNumber", "000111222333", "ifsc", "HDFC0000001");
 
-        String quote = post("offramp/quote",
-            "fromCurrency", "usdc", "toCurrency", "INR", "chain", "matic20", "fromAmount", "100");
-        String amount = Cloverleaf.field(quote, "toAmount");
-        String sale = post("offramp/createTransaction",
-            "fromCurrency", "usdc", "toCurrency", "INR", "chain", "matic20", "fromAmount", "100",
-            "rate", Cloverleaf.field(quote, "rate"), "toAmount", amount,
-            "customerId", customer, "fiatAccountId", account);
-        String id = Cloverleaf.field(sale, "transactionId");
-        String address = Cloverleaf.field(sale, "depositAddress");
-        System.out.println("send 100 USDC to " + address + ", to receive " + amount + " INR");
+        String quote = post("/v1/quotes", "payAsset", "usdc.matic20", "receiveAsset", "inr", "payAmount", "100");
+        String order = Cloverleaf.v1("POST", "/v1/orders",
+            Cloverleaf.json("quoteId", quote, "customerId", customer, "destinationId", account));
+        String id = Cloverleaf.field(order, "id");
+        System.out.println("order " + id + ": send 100 USDC to " + Cloverleaf.field(order, "address"));
 
         // The sandbox's customer pays: a token transfer on its chain.
-        post("test/changeOfframpStatus", "customerId", customer, "transactionId", id, "status", "2");
-        String data;
-        do {
+        Cloverleaf.call("POST", "/sandbox/v1/pay", Cloverleaf.json("transactionId", id));
+        while (!Cloverleaf.field(Cloverleaf.v1("GET", "/v1/orders/" + id, ""), "state").equals("settled"))
             Thread.sleep(1000);
-            data = post("offramp/transaction", "customerId", customer, "transactionId", id)
-                .replaceFirst("^.*?\"data\":", "");
-        } while (!Cloverleaf.field(data, "status").equals("6"));
-        System.out.println("status 6: paid to the bank account");
+        System.out.println("settled: paid to the bank account");
     }
 
-    private static String post(String endpoint, String... pairs) throws Exception {
-        return Cloverleaf.call("POST", WL + endpoint, Cloverleaf.json(pairs));
+    /** Answers the id of what was made. */
+    private static String post(String path, String... pairs) throws Exception {
+        return Cloverleaf.field(Cloverleaf.v1("POST", path, Cloverleaf.json(pairs)), "id");
     }
 }

@@ -1,36 +1,32 @@
-// Receives webhooks of the format whitelabel: checks the signature, drops duplicates and what is older than what it knows.
-import { createHmac, timingSafeEqual } from 'node:crypto';
+// Receives webhooks of every format: checks the signature, drops duplicates and what is older than what it knows.
 import { createServer } from 'node:http';
+import { verifyWebhook, WebhookError } from 'cloverleaf-ramp';
 
-const { CLOVERLEAF_SECRET = '', PORT = '8000' } = process.env;
-const seen = new Set<number>(); // in your program: a table with the event's id as its key
+// Of the formats whitelabel and flat: the secret of your key. Of the format standard: that of the endpoint.
+const secret = process.env.WEBHOOK_SECRET ?? process.env.CLOVERLEAF_SECRET ?? '';
+const seen = new Set<string>(); // in your program: a table with the event's id as its key
 const newest = new Map<string, number>(); // in your program: a column beside the order
 
-/** The signature covers the text of the header, and the header is base64 of the body. */
-function isGenuine(headers: NodeJS.Dict<string | string[]>, body: Buffer): boolean {
-  const payload = String(headers['x-onramp-payload'] ?? '');
-  const given = Buffer.from(String(headers['x-onramp-signature'] ?? ''));
-  const expected = Buffer.from(createHmac('sha512', CLOVERLEAF_SECRET).update(payload).digest('hex'));
-  const isSigned = given.length === expected.length && timingSafeEqual(given, expected);
-  return isSigned && payload === body.toString('base64');
-}
+type Webhook = Awaited<ReturnType<typeof verifyWebhook>>;
 
-function take(body: Buffer): string {
-  const { referenceId, eventType, status, metadata } = JSON.parse(body.toString());
-  const { eventId, sequence, customerId } = metadata;
-  if (seen.has(eventId)) return `duplicate ${eventId}`;
-  seen.add(eventId);
-  const subject = String(referenceId ?? customerId);
-  if (sequence < (newest.get(subject) ?? 0)) return `older ${eventId}`;
+function take({ id, subject, sequence, event }: Webhook): string {
+  if (seen.has(id)) return `duplicate ${id}`;
+  seen.add(id);
+  if (sequence < (newest.get(subject) ?? 0)) return `older ${id}`;
   newest.set(subject, sequence);
-  return `new ${eventType} ${status}`; // here your program does its work
+  return `new ${'type' in event ? event.type : `${event.eventType} ${event.status}`}`; // here your program does its work
 }
 
 createServer(async (request, response) => {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part);
-  const body = Buffer.concat(parts);
-  const isOurs = isGenuine(request.headers, body);
-  console.log(isOurs ? take(body) : 'wrong signature');
-  response.writeHead(isOurs ? 200 : 401).end();
-}).listen(Number(PORT), '127.0.0.1', () => console.log('listening'));
+  try {
+    // The body as it came: never parse it first.
+    console.log(take(await verifyWebhook({ headers: request.headers, body: Buffer.concat(parts) }, { secret })));
+    response.writeHead(200).end();
+  } catch (error) {
+    if (!(error instanceof WebhookError)) throw error;
+    console.log('wrong signature');
+    response.writeHead(401).end();
+  }
+}).listen(Number(process.env.PORT ?? 8000), '127.0.0.1', () => console.log('listening'));

@@ -1,35 +1,28 @@
-"""Sells 100 USDC for rupees: a customer, a quote, an order, and its status until the money has arrived."""
+"""Sells 100 USDC for rupees: a customer, a destination, a quote, an order, and its state until the money has arrived."""
 import time
 import uuid
 
-from cloverleaf import call
+from cloverleaf import call, v1
 
-WL = "/onramp/api/v2/whiteLabel"
-
-customer = call("POST", f"{WL}/kyc/url", {
-    "clientCustomerId": str(uuid.uuid4()),  # your own id of this customer
-    "phoneNumber": f"+91-9{str(time.time_ns())[7:16]}",  # one phone is one customer
-    "type": "INDIVIDUAL",
-})["customerId"]
-# Only the sandbox verifies on request; elsewhere the customer opens the kycUrl of that reply.
-call("POST", f"{WL}/test/changeKycStatus", {"customerId": customer, "status": "BASIC_KYC_COMPLETED"})
-account = call("POST", f"{WL}/bank/addFiatAccount", {
-    "customerId": customer, "fiatAccount": "000111222333", "ifsc": "HDFC0000001",
-})["fiatAccountId"]
-
-pair = {"fromCurrency": "usdc", "toCurrency": "INR", "chain": "matic20", "fromAmount": "100"}
-quote = call("POST", f"{WL}/offramp/quote", pair)
-sale = call("POST", f"{WL}/offramp/createTransaction", {
-    **pair, "rate": quote["rate"], "toAmount": quote["toAmount"],
-    "customerId": customer, "fiatAccountId": account,
+customer = v1("POST", "/v1/customers", {
+    "reference": str(uuid.uuid4()),  # your own id of this customer
+    "kind": "individual",
+    "phone": f"+91-9{str(time.time_ns())[7:16]}",  # one phone is one customer
+})["id"]
+# Only the sandbox verifies on request; elsewhere the customer opens the link of POST /v1/customers/<id>/verification-link.
+call("POST", "/onramp/api/v2/whiteLabel/test/changeKycStatus", {
+    "customerId": customer, "status": "BASIC_KYC_COMPLETED",
 })
-print(f"send 100 USDC to {sale['depositAddress']}, to receive {quote['toAmount']} INR")
+account = v1("POST", f"/v1/customers/{customer}/destinations", {
+    "kind": "account", "asset": "inr", "accountNumber": "000111222333", "ifsc": "HDFC0000001",
+})["id"]
+
+quote = v1("POST", "/v1/quotes", {"payAsset": "usdc.matic20", "receiveAsset": "inr", "payAmount": "100"})
+order = v1("POST", "/v1/orders", {"quoteId": quote["id"], "customerId": customer, "destinationId": account})
+print(f"order {order['id']}: send 100 USDC to {order['payment']['address']}")
 
 # The sandbox's customer pays: a token transfer on its chain.
-order = {"customerId": customer, "transactionId": sale["transactionId"]}
-call("POST", f"{WL}/test/changeOfframpStatus", {**order, "status": "2"})
-status = ""
-while status != "6":
+call("POST", "/sandbox/v1/pay", {"transactionId": order["id"]})
+while v1("GET", f"/v1/orders/{order['id']}")["state"] != "settled":
     time.sleep(1)
-    status = call("POST", f"{WL}/offramp/transaction", order)["status"]
-print("status 6: paid to the bank account")
+print("settled: paid to the bank account")

@@ -1,26 +1,23 @@
-# Sells 100 USDC for rupees: a customer, a quote, an order, and its status until the money has arrived.
+# Sells 100 USDC for rupees: a customer, a destination, a quote, an order, and its state until the money has arrived.
 set -eu
 . ./cloverleaf.sh
-WL=/onramp/api/v2/whiteLabel
 
-customer=$(call POST $WL/kyc/url "{\"clientCustomerId\":\"sh-$(date +%s%N)\",\"phoneNumber\":\"+91-9$(date +%s%N | cut -c8-16)\",\"type\":\"INDIVIDUAL\"}" | field customerId)
-# Only the sandbox verifies on request; elsewhere the customer opens the kycUrl of that reply.
-call POST $WL/test/changeKycStatus "{\"customerId\":\"$customer\",\"status\":\"BASIC_KYC_COMPLETED\"}" > /dev/null
-account=$(call POST $WL/bank/addFiatAccount "{\"customerId\":\"$customer\",\"fiatAccount\":\"000111222333\",\"ifsc\":\"HDFC0000001\"}" | field fiatAccountId)
+now=$(date +%s%N)
+customer=$(v1 POST /v1/customers "{\"reference\":\"sh-$now\",\"kind\":\"individual\",\"phone\":\"+91-9$(printf %s "$now" | cut -c8-16)\"}" | field id)
+# Only the sandbox verifies on request; elsewhere the customer opens the link of POST /v1/customers/<id>/verification-link.
+call POST /onramp/api/v2/whiteLabel/test/changeKycStatus "{\"customerId\":\"$customer\",\"status\":\"BASIC_KYC_COMPLETED\"}" > /dev/null
+account=$(v1 POST "/v1/customers/$customer/destinations" '{"kind":"account","asset":"inr","accountNumber":"000111222333","ifsc":"HDFC0000001"}' | field id)
 
-pair='"fromCurrency":"usdc","toCurrency":"INR","chain":"matic20","fromAmount":"100"'
-quote=$(call POST $WL/offramp/quote "{$pair}")
-rate=$(printf %s "$quote" | field rate)
-amount=$(printf %s "$quote" | field toAmount)
-sale=$(call POST $WL/offramp/createTransaction "{$pair,\"rate\":\"$rate\",\"toAmount\":\"$amount\",\"customerId\":\"$customer\",\"fiatAccountId\":\"$account\"}")
-id=$(printf %s "$sale" | field transactionId)
-echo "send 100 USDC to $(printf %s "$sale" | field depositAddress), to receive $amount INR"
+quote=$(v1 POST /v1/quotes '{"payAsset":"usdc.matic20","receiveAsset":"inr","payAmount":"100"}' | field id)
+order=$(v1 POST /v1/orders "{\"quoteId\":\"$quote\",\"customerId\":\"$customer\",\"destinationId\":\"$account\"}")
+id=$(printf %s "$order" | field id)
+echo "order $id: send 100 USDC to $(printf %s "$order" | field address)"
 
 # The sandbox's customer pays: a token transfer on its chain.
-call POST $WL/test/changeOfframpStatus "{\"customerId\":\"$customer\",\"transactionId\":\"$id\",\"status\":\"2\"}" > /dev/null
-status=''
-while [ "$status" != 6 ]; do
+call POST /sandbox/v1/pay "{\"transactionId\":\"$id\"}" > /dev/null
+state=''
+while [ "$state" != settled ]; do
   sleep 1
-  status=$(call POST $WL/offramp/transaction "{\"customerId\":\"$customer\",\"transactionId\":\"$id\"}" | field status)
+  state=$(v1 GET "/v1/orders/$id" | field state)
 done
-echo "status 6: paid to the bank account"
+echo "settled: paid to the bank account"

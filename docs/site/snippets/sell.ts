@@ -1,27 +1,27 @@
-// Sells 100 USDC for rupees: a customer, a quote, an order, and its status until the money has arrived.
+// Sells 100 USDC for rupees: a customer, a destination, a quote, an order, and its state until the money has arrived.
 import { randomUUID } from 'node:crypto';
-import { call } from './cloverleaf.ts';
+import { client } from './cloverleaf.ts';
 
-const WL = '/onramp/api/v2/whiteLabel';
-
-const { customerId } = await call('POST', `${WL}/kyc/url`, {
-  clientCustomerId: randomUUID(), // your own id of this customer
-  phoneNumber: `+91-9${String(Date.now()).slice(-9)}`, // one phone is one customer
-  type: 'INDIVIDUAL',
+const { id: customerId } = await client.customers.create({
+  reference: randomUUID(), // your own id of this customer
+  kind: 'individual',
+  phone: `+91-9${String(Date.now()).slice(-9)}`, // one phone is one customer
 });
-// Only the sandbox verifies on request; elsewhere the customer opens the kycUrl of that reply.
-await call('POST', `${WL}/test/changeKycStatus`, { customerId, status: 'BASIC_KYC_COMPLETED' });
-const account = { customerId, fiatAccount: '000111222333', ifsc: 'HDFC0000001' };
-const { fiatAccountId } = await call('POST', `${WL}/bank/addFiatAccount`, account);
+// Only the sandbox verifies on request; elsewhere the customer opens the link of client.customers.verificationLink(customerId).
+await client.whitelabel.post('test/changeKycStatus', { customerId, status: 'BASIC_KYC_COMPLETED' });
+const { id: destinationId } = await client.destinations.create(customerId, {
+  kind: 'account',
+  asset: 'inr',
+  accountNumber: '000111222333',
+  ifsc: 'HDFC0000001',
+});
 
-const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
-const { rate, toAmount } = await call('POST', `${WL}/offramp/quote`, pair);
-const order = { ...pair, rate, toAmount, customerId, fiatAccountId };
-const { transactionId, depositAddress } = await call('POST', `${WL}/offramp/createTransaction`, order);
-console.log(`send 100 USDC to ${depositAddress}, to receive ${toAmount} INR`);
+const quote = await client.quotes.create({ payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' });
+const { id, payment } = await client.orders.create({ quoteId: quote.id, customerId, destinationId });
+const address = payment !== null && 'address' in payment ? payment.address : '';
+console.log(`order ${id}: send 100 USDC to ${address}`);
 
 // The sandbox's customer pays: a token transfer on its chain.
-await call('POST', `${WL}/test/changeOfframpStatus`, { customerId, transactionId, status: '2' });
-for (let status: string | undefined; status !== '6'; await new Promise((wake) => setTimeout(wake, 1000)))
-  ({ status } = await call('POST', `${WL}/offramp/transaction`, { customerId, transactionId }));
-console.log('status 6: paid to the bank account');
+await client.sandbox.pay({ transactionId: id });
+while ((await client.orders.get(id)).state !== 'settled') await new Promise((wake) => setTimeout(wake, 1000));
+console.log('settled: paid to the bank account');

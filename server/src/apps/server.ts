@@ -35,9 +35,7 @@ async function main(): Promise<void> {
     const running = await starting;
     if (isEnding()) return;
     const tookMs = performance.now() - begunAt;
-    process.stdout.write(
-      config.profile === 'production' ? plainly(running, tookMs) : banner(running, config.dataDir, tookMs),
-    );
+    process.stdout.write(config.profile === 'production' ? plainly(running, tookMs) : banner(running, config, tookMs));
   } catch (error) {
     throw explained(error, config);
   }
@@ -77,13 +75,14 @@ function endOnSignal(starting: Promise<Running>): () => boolean {
 const plainly = ({ baseUrl, metricsUrl }: Running, tookMs: number): string =>
   `Cloverleaf is ready in production (${(tookMs / 1000).toFixed(1)} s): ${baseUrl}, metrics ${metricsUrl}\n`;
 
-function banner({ baseUrl, metricsUrl, sandbox }: Running, dataDir: string, tookMs: number): string {
+function banner({ baseUrl, metricsUrl, sandbox }: Running, { dataDir, docs }: Config, tookMs: number): string {
   const file = relative(process.cwd(), `${dataDir}/sandbox.json`);
   const lines = [
     '',
     `Cloverleaf sandbox is ready (${(tookMs / 1000).toFixed(1)} s)`,
     '',
     `  Page      ${baseUrl}/`,
+    ...(docs === '1' ? [`  Docs      ${baseUrl}/docs`] : []),
     `  API       ${baseUrl}`,
     `  Health    ${baseUrl}/readyz`,
     `  Metrics   ${metricsUrl}`,

@@ -134,7 +134,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
       isEnding = true;
       await world.stop();
     },
-    welcome: (at) => welcome(() => ({ ...at(), file: relative(process.cwd(), file) })),
+    welcome: (at) => welcome(() => ({ ...at(), file: relative(process.cwd(), file), hasDocs: config.docs === '1' })),
   };
 }
 

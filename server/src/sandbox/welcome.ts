@@ -17,6 +17,8 @@ export interface Welcome {
   metricsUrl: string;
   /** Path of sandbox.json. */
   file: string;
+  /** Whether this server serves them at /docs. */
+  hasDocs: boolean;
 }
 
 const STEPS = [
@@ -29,11 +31,15 @@ const STEPS = [
 ] as const;
 
 const DOCS = [
-  { file: 'docs/first-trade.md', says: 'a first trade by hand, in JavaScript or with curl' },
-  { file: 'docs/sandbox.md', says: 'what the sandbox trades, its controls and magic values' },
-  { file: 'docs/api-v1.md', says: 'every endpoint of the partner API; docs/openapi-v1.json for programs' },
-  { file: 'docs/api.md', says: 'every endpoint of the white-label wire; docs/openapi.json for programs' },
-  { file: 'docs/webhooks.md', says: 'events and webhooks, and how to check their signatures' },
+  { path: '/docs/start', file: 'docs/site/start.md', says: 'a first sale in your language, in five minutes' },
+  { path: '/docs/situations', file: 'docs/site/situations/README.md', says: 'ten situations that you will meet' },
+  { path: '/docs/sandbox', file: 'docs/sandbox.md', says: 'what the sandbox trades, its controls and magic values' },
+  {
+    path: '/docs/v1',
+    file: 'docs/api-v1.md',
+    says: 'every endpoint: fields, replies, errors, requests in six languages',
+  },
+  { path: '/docs/webhooks', file: 'docs/webhooks.md', says: 'events and webhooks, and how to check their signatures' },
 ] as const;
 
 /** Public reference data: a first answer without a key. */
@@ -55,7 +61,7 @@ const wantsPage = (accept = ''): boolean => accept.toLowerCase().includes('text/
 
 type Shown = ReturnType<typeof shownOf>;
 
-function shownOf({ sandbox, baseUrl, metricsUrl, file }: Welcome) {
+function shownOf({ sandbox, baseUrl, metricsUrl, file, hasDocs }: Welcome) {
   return {
     name: 'Cloverleaf sandbox',
     api: baseUrl,
@@ -63,7 +69,7 @@ function shownOf({ sandbox, baseUrl, metricsUrl, file }: Welcome) {
     metrics: metricsUrl,
     coins: `${baseUrl}${OPEN_PATH}`,
     next: STEPS,
-    docs: DOCS,
+    docs: DOCS.map(({ path, ...doc }) => ({ ...(hasDocs && { url: `${baseUrl}${path}` }), ...doc })),
     partners: (sandbox?.partners ?? []).map(({ name, apiKey }) => ({ name, apiKey })),
     chains: (sandbox?.chains ?? []).map(({ code, chainId, rpcUrl }) => ({ code, chainId, rpcUrl })),
     secrets: file,
@@ -118,7 +124,7 @@ ${rows(shown.partners.map(({ name, apiKey }) => [html`${name}`, html`<code>${api
 <p>For a wallet of your own: the address of each node, and its chain id.</p>
 ${rows(shown.chains.map(({ code, chainId, rpcUrl }) => [html`${code}, chain id ${chainId}`, html`<code>${rpcUrl}</code>`]))}
 <h2>Read</h2>
-${rows(shown.docs.map(({ file, says }) => [html`<code>${file}</code>`, says]))}
+${rows(shown.docs.map(({ url, file, says }) => [url === undefined ? html`<code>${file}</code>` : link(url), says]))}
 <p class="soft">The same as JSON: <code>curl ${shown.api}/</code></p>
 </main>`;
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Cloverleaf sandbox</title>${style}</head><body>${page.text}</body></html>`;

@@ -1,6 +1,6 @@
 /**
- * Requests as curl, TypeScript, Python, PHP, Java and Go. Each calls the client of its language that the page "Signing
- * requests" shows (docs/site/snippets); a test compiles or parses every example together with that client.
+ * Requests as curl, TypeScript, Python, PHP, Java and Go. In TypeScript they call the SDK, in the others the client of the
+ * five-minute start (docs/site/snippets); a test compiles or parses every example together with that client.
  */
 import type { Endpoint } from './openapi.ts';
 
@@ -21,53 +21,81 @@ export const LANGUAGES: readonly Language[] = [
 
 export interface Request {
   readonly method: string;
+  /** With the values of its names and its query. */
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>> | undefined;
+  /** Of the white-label interface: the path without its prefix, as the SDK names it. Otherwise the name of the SDK's function. */
+  readonly sdk: string;
+  readonly isWhitelabel: boolean;
+  readonly inPath: readonly (readonly [name: string, value: string])[];
+  readonly inQuery: readonly (readonly [name: string, value: string])[];
 }
 
-/** The request with the examples of its required fields; where none is required, of all its fields that have one. */
-export function exampleOf({ method, path, fields }: Endpoint): Request {
+/** Values of names in paths, where the description has none. */
+const IDS: Readonly<Record<string, string>> = { id: 'whe_Zx81kQmP0aLd37Tn', event: 'evt_1_42' };
+
+/** The request with the examples of its required fields; where none is required, of some that have one. */
+export function exampleOf({ method, path, short, name: sdk, fields, example }: Endpoint): Request {
   const at = (place: string) => fields.filter((field) => field.place === place && !/[.[]/.test(field.name));
   const shown = (place: string) => {
-    const all = at(place).filter(({ example }) => example !== undefined);
+    const all = at(place).filter((field) => field.example !== undefined);
     const needed = all.filter(({ required }) => required);
     return needed.length > 0 || at(place).some(({ required }) => required) ? needed : all.slice(0, 3);
   };
-  const filled = path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => {
-    const known = at('path').find((field) => field.name === name)?.example;
-    return String(known ?? { id: 'whe_Zx81kQmP0aLd37Tn', event: 'evt_1_42' }[name] ?? `<${name}>`);
-  });
-  const query = new URLSearchParams(
-    at('query')
-      .filter(({ required, example }) => required && example !== undefined)
-      .map(({ name, example }): [string, string] => [name, String(example)]),
-  ).toString();
-  const body = Object.fromEntries(shown('body').map(({ name, example }) => [name, example]));
+  const inPath = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']): [string, string] => [
+    name,
+    String(at('path').find((field) => field.name === name)?.example ?? IDS[name] ?? `<${name}>`),
+  ]);
+  const inQuery = at('query')
+    .filter((field) => field.required && field.example !== undefined)
+    .map((field): [string, string] => [field.name, String(field.example)]);
+  const query = new URLSearchParams(inQuery.map(([name, value]): [string, string] => [name, value])).toString();
+  const filled = inPath.reduce((text, [name, value]) => text.replace(`{${name}}`, encodeURIComponent(value)), path);
+  const body = example ?? Object.fromEntries(shown('body').map((field) => [field.name, field.example]));
+  const isWhitelabel = sdk === '';
   return {
-    method,
-    path: query === '' ? filled : `${filled}?${query}`,
+    ...{ method, path: query === '' ? filled : `${filled}?${query}`, isWhitelabel, inPath, inQuery },
+    sdk: isWhitelabel ? short.replace(/^\//, '') : sdk,
     body: method === 'GET' || Object.keys(body).length === 0 ? undefined : body,
   };
 }
 
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-const indent = (text: string): string => text.replaceAll('\n', '\n  ');
+
+/** Of the client in every language: `call` is the white-label interface, `v1` the partner API. */
+const callee = ({ isWhitelabel }: Request): string => (isWhitelabel ? 'call' : 'v1');
+
+/** Short JSON in one line. */
+const lines = (body: object): string => {
+  const line = JSON.stringify(body);
+  return line.length <= 60 ? line : JSON.stringify(body, null, 2);
+};
 
 const WRITERS: Readonly<Record<string, (request: Request) => string>> = {
-  sh({ method, path, body }) {
-    const json = body === undefined ? '' : ` '${JSON.stringify(body).replaceAll("'", `'\\''`)}'`;
-    return `call ${method} '${path}'${json}`;
+  sh(request) {
+    const { method, path, body } = request;
+    const json = body === undefined ? '' : ` '${lines(body).replaceAll("'", `'\\''`)}'`;
+    return `${callee(request)} ${method} '${path}'${json}`;
   },
-  ts: ({ method, path, body }) =>
-    `const data = await call(${quoted(method)}, ${quoted(path)}${body === undefined ? '' : `, ${script(body)}`});`,
-  py: ({ method, path, body }) => `data = call("${method}", "${path}"${body === undefined ? '' : `, ${python(body)}`})`,
-  php: ({ method, path, body }) =>
-    `$data = call(${quoted(method)}, ${quoted(path)}${body === undefined ? '' : `, ${php(body)}`});`,
-  java: ({ method, path, body }) =>
-    `String reply = Cloverleaf.call("${method}", "${path}", ${
-      body === undefined ? '"{}"' : `"""\n    ${indent(JSON.stringify(body, null, 2)).replaceAll('\n  ', '\n    ')}"""`
-    });`,
-  go: ({ method, path, body }) => `data, err := call("${method}", "${path}", ${body === undefined ? 'nil' : go(body)})`,
+  ts({ method, sdk, isWhitelabel, inPath, inQuery, body }) {
+    const named = Object.fromEntries([...(isWhitelabel ? inPath : []), ...inQuery, ...Object.entries(body ?? {})]);
+    const fields = Object.keys(named).length === 0 ? [] : [script(named)];
+    if (isWhitelabel)
+      return `const data = await client.whitelabel.${method.toLowerCase()}(${[quoted(sdk), ...fields].join(', ')});`;
+    return `const data = await client.${sdk}(${[...inPath.map(([, value]) => quoted(value)), ...fields].join(', ')});`;
+  },
+  py: (request) =>
+    `data = ${callee(request)}("${request.method}", "${request.path}"${request.body === undefined ? '' : `, ${python(request.body)}`})`,
+  php: (request) =>
+    `$data = ${callee(request)}(${quoted(request.method)}, ${quoted(request.path)}${request.body === undefined ? '' : `, ${php(request.body)}`});`,
+  java(request) {
+    const { method, path, body, isWhitelabel } = request;
+    const none = isWhitelabel ? '"{}"' : '""';
+    const text = body === undefined ? none : `"""\n    ${JSON.stringify(body, null, 2).replaceAll('\n', '\n    ')}"""`;
+    return `String reply = Cloverleaf.${callee(request)}("${method}", "${path}", ${text});`;
+  },
+  go: (request) =>
+    `data, err := ${callee(request)}("${request.method}", "${request.path}", ${request.body === undefined ? 'nil' : go(request.body)})`,
 };
 
 /** @throws Error for a language without a writer */

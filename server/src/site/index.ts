@@ -76,14 +76,14 @@ export const site =
     app.get(`${ROOT}/search`, async (request, reply) => {
       const { library, search } = open();
       const question = questionOf(request);
-      const found = search(question, MOST_RESULTS);
+      const found = await search(question, MOST_RESULTS);
       return reply
         .headers({ ...HEADERS, 'cache-control': 'no-store' })
         .type(HTML)
         .send(resultsOf({ assets: ASSETS, library }, question, found));
     });
     app.get(`${ROOT}/search.json`, async (request, reply) => {
-      const found = open().search(questionOf(request), MOST_SUGGESTED);
+      const found = await open().search(questionOf(request), MOST_SUGGESTED);
       return reply
         .headers({ ...HEADERS, 'cache-control': 'no-store' })
         .type(JSON_TYPE)

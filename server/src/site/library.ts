@@ -56,6 +56,8 @@ const CONTENTS: readonly { title: string; pages: readonly (readonly [path: strin
     pages: [
       ['', 'site/index.md'],
       ['start', 'site/start.md'],
+      ['calling', 'site/calling.md'],
+      ['sdk', 'site/sdk.md'],
       ['signing', 'site/signing.md'],
     ],
   },
@@ -66,6 +68,7 @@ const CONTENTS: readonly { title: string; pages: readonly (readonly [path: strin
       ['buying', 'site/buying.md'],
       ['customers', 'site/customers.md'],
       ['webhooks', 'webhooks.md'],
+      ['receivers', 'site/receivers.md'],
       ['checkout-links', 'checkout-links.md'],
     ],
   },
@@ -116,7 +119,8 @@ const INTERFACES = [
     root: 'v1',
     file: 'openapi-v1.json',
     title: 'API reference',
-    intro: 'The native interface, `/v1`. The same as OpenAPI 3.1: [openapi-v1.json](/docs/openapi-v1.json).',
+    intro:
+      'The partner API, for new integrations: every path is under `/v1`. Made from the declarations of the endpoints; the same as OpenAPI 3.1: [openapi-v1.json](/docs/openapi-v1.json). [Calling `/v1`](/docs/calling) says what every request and reply has, [errors](/docs/errors) what a declined one means.',
   },
   {
     root: 'api',
@@ -126,6 +130,9 @@ const INTERFACES = [
       'The interface that programs written for the public white-label services speak. Made from the declarations of the endpoints; the same as OpenAPI 3.1: [openapi.json](/docs/openapi.json). A field that is not listed is ignored; the sandbox names it in the header `x-ignored-fields`. [Signing requests](/docs/signing) says how a request is signed, [errors](/docs/errors) what a declined one means.',
   },
 ] as const;
+
+/** The generated Markdown of docs/ is these pages here. */
+const REFERENCES: Readonly<Record<string, string>> = { 'api.md': 'api', 'api-v1.md': 'v1' };
 
 const titleOf = (markdown: string): string => plain(/^# (.+)$/m.exec(markdown)?.[1] ?? '');
 
@@ -160,7 +167,7 @@ export function openLibrary(docs: string): Library {
   const reasons = reasonsOf(interfaces);
   const made: Readonly<Record<string, string>> = {
     ...Object.fromEntries(interfaces.map(({ root, markdown }) => [root.slice(ROOT.length + 1), markdown])),
-    errors: reasonsPage(reasons, errors),
+    errors: reasonsPage(interfaces, errors),
   };
 
   const pages = new Map<string, Page>();
@@ -172,7 +179,8 @@ export function openLibrary(docs: string): Library {
   const sections = CONTENTS.map(({ title: section, pages: list }) => ({
     title: section,
     pages: list.flatMap(([path, file]) => {
-      const markdown = file === '' ? made[path] : withSnippets(readFileSync(join(docs, file), 'utf8'), docs);
+      const written = file === '' ? '' : withSnippets(readFileSync(join(docs, file), 'utf8'), docs);
+      const markdown = file === '' ? made[path] : withErrors(written, reasons);
       if (markdown === undefined) return [];
       return [
         add({
@@ -199,7 +207,7 @@ export function openLibrary(docs: string): Library {
     });
 
   const byFile = new Map([...pages.values()].flatMap(({ file, path }) => (file === undefined ? [] : [[file, path]])));
-  const named = namedIn(interfaces, reasons);
+  const named = namedIn(interfaces);
   const rendered = new Map<string, Rendered>();
   const listed = sections.flatMap((section) => section.pages);
   return {
@@ -231,24 +239,22 @@ export function openLibrary(docs: string): Library {
 }
 
 function reasonsOf(interfaces: readonly { api: Interface; root: string; title: string }[]): ReasonEverywhere[] {
-  const codes = new Map(interfaces.flatMap(({ api }) => api.reasons.map((reason) => [reason.code, reason] as const)));
-  const used = (code: string) =>
-    interfaces
-      .map(({ api, root, title }) => ({
-        ...{ root, title },
-        endpoints: api.endpoints.filter(({ reasons }) => reasons.some(({ reason }) => reason === code)),
-      }))
-      .filter(({ endpoints }) => endpoints.length > 0);
-  return [...codes.values()]
-    .map((reason) => ({ ...reason, used: used(reason.code) }))
-    .toSorted((a, b) => a.status - b.status || a.code.localeCompare(b.code));
+  const codes = new Set(interfaces.flatMap(({ api }) => api.reasons.map(({ code }) => code)));
+  return [...codes].toSorted().map((code) => ({
+    code,
+    used: interfaces.flatMap(({ api, root, title }) =>
+      api.reasons
+        .filter((reason) => reason.code === code)
+        .map((reason) => ({
+          ...{ ...reason, root, title },
+          endpoints: api.endpoints.filter(({ reasons }) => reasons.some((one) => one.reason === code)),
+        })),
+    ),
+  }));
 }
 
-/** What inline code names and has a page: an endpoint by its method and path, a reason. A path alone, where it is one endpoint's. */
-function namedIn(
-  interfaces: readonly { api: Interface; root: string }[],
-  reasons: readonly { code: string }[],
-): Map<string, string> {
+/** What inline code names and has a page: an endpoint by its method and path; by its path alone, where it is one endpoint's. */
+function namedIn(interfaces: readonly { api: Interface; root: string }[]): Map<string, string> {
   const named = new Map<string, string>();
   const twice = new Set<string>();
   const put = (name: string, to: string): void => {
@@ -260,7 +266,6 @@ function namedIn(
       for (const name of namesOf(endpoint)) put(name, `${root}/${endpoint.slug}`);
     }
   for (const name of twice) named.delete(name);
-  for (const { code } of reasons) if (code.includes('_')) named.set(code, `${ROOT}/errors/${code}`);
   return named;
 }
 
@@ -281,8 +286,20 @@ function resolveLink(href: string, page: Page, byFile: ReadonlyMap<string, strin
   const end = hash === undefined ? '' : `#${hash}`;
   if (path !== undefined) return `${ROOT}${path === '' ? '' : `/${path}`}${end}`;
   const below = relative(docs, file);
-  if (below === 'api.md') return `${ROOT}/api`;
+  const reference = REFERENCES[below];
+  if (reference !== undefined) return `${ROOT}/${reference}`;
   return /^openapi[a-z0-9-]*\.json$/.test(below) ? `${ROOT}/${below}` : undefined;
+}
+
+/**
+ * 409 `quote_over` becomes a link to the page of that reason. A reason without its status is left alone: some are also reasons
+ * of orders, which mean something else.
+ */
+function withErrors(markdown: string, reasons: readonly { code: string }[]): string {
+  const known = new Set(reasons.map(({ code }) => code));
+  return markdown.replaceAll(/\b([45][0-9]{2}) `([a-z_]+)`/g, (all, status: string, code: string) =>
+    known.has(code) ? `${status} [\`${code}\`](${ROOT}/errors/${code})` : all,
+  );
 }
 
 /** `<!-- snippets: sell -->` becomes the files docs/site/snippets/sell.*, as code blocks of their languages. */

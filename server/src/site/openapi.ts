@@ -37,6 +37,8 @@ interface Parameter {
 
 interface Operation {
   readonly operationId: string;
+  /** `orders.create`, as the SDK has it; an interface without one is called by path. */
+  readonly 'x-name'?: string;
   readonly tags?: readonly string[];
   readonly summary?: string;
   readonly description?: string;
@@ -57,6 +59,7 @@ interface Response {
 }
 
 interface Document {
+  readonly servers?: readonly { readonly url: string }[];
   readonly info: { readonly title: string; readonly version: string; readonly description?: string };
   readonly tags?: readonly { readonly name: string; readonly description?: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -84,6 +87,8 @@ export interface Field {
 
 export interface Endpoint {
   readonly id: string;
+  /** As the SDK names it: `orders.create`; empty where it is called by its path. */
+  readonly name: string;
   /** Of the page: `post-offramp-quote`. */
   readonly slug: string;
   readonly group: string;
@@ -94,8 +99,15 @@ export interface Endpoint {
   readonly says: string;
   readonly more: string;
   readonly isSigned: boolean;
+  /** The body as the description shows it; undefined where only its fields have examples. */
+  readonly example: Readonly<Record<string, unknown>> | undefined;
   readonly fields: readonly Field[];
-  readonly replies: readonly { readonly status: string; readonly says: string; readonly fields: readonly Field[] }[];
+  readonly replies: readonly {
+    readonly status: string;
+    readonly says: string;
+    readonly fields: readonly Field[];
+    readonly example: unknown;
+  }[];
   readonly headers: readonly { readonly name: string; readonly says: string }[];
   readonly reasons: readonly { readonly status: string; readonly reason: string }[];
 }
@@ -151,14 +163,17 @@ export function readInterface(file: string): Interface {
     return all.filter((field, at) => all.findIndex(({ name }) => name === field.name) === at);
   }
 
-  const endpoints = Object.entries(document.paths).flatMap(([path, methods]) =>
+  const base = new URL(document.servers?.[0]?.url ?? 'http://x').pathname.replace(/\/$/, '');
+  const endpoints = Object.entries(document.paths).flatMap(([below, methods]) =>
     METHODS.flatMap((method): Endpoint[] => {
       const operation = methods[method];
       if (operation === undefined) return [];
+      const path = `${base}${below}`;
       const parameters = (operation.parameters ?? []).map((one) =>
         one.$ref === undefined ? one : found(components.parameters, one.$ref),
       );
       const body = Object.values(operation.requestBody?.content ?? {})[0];
+      const shown = body?.example as Endpoint['example'];
       const answers = Object.entries(operation.responses).map(([status, one]) => ({
         status,
         ...(one.$ref === undefined ? one : found(components.responses, one.$ref)),
@@ -166,9 +181,16 @@ export function readInterface(file: string): Interface {
       const good = answers.filter(({ status }) => /^[23]/.test(status));
       return [
         {
-          ...{ id: operation.operationId, slug: slugOf(operation.operationId), method: method.toUpperCase(), path },
+          ...{
+            id: operation.operationId,
+            name: operation['x-name'] ?? '',
+            slug: slugOf(operation.operationId),
+            method: method.toUpperCase(),
+            path,
+          },
           ...{ group: operation.tags?.[0] ?? '', short: shortOf(path), says: operation.summary ?? '' },
           more: operation.description ?? '',
+          example: shown,
           isSigned: (operation.security ?? [{}]).some((one) => Object.keys(one).length > 0),
           fields: [
             ...parameters.map(({ name, in: place, required = false, description = '', schema = {} }) => ({
@@ -178,8 +200,8 @@ export function readInterface(file: string): Interface {
             ...(body === undefined ? [] : rows(body.schema, 'body')),
           ],
           replies: good.map(({ status, description = '', content }) => {
-            const schema = Object.values(content ?? {})[0]?.schema;
-            return { status, says: description, fields: schema === undefined ? [] : rows(schema, 'body') };
+            const { schema, example } = Object.values(content ?? {})[0] ?? {};
+            return { status, says: description, fields: schema === undefined ? [] : rows(schema, 'body'), example };
           }),
           headers: good.flatMap(({ headers = {} }) =>
             Object.entries(headers).map(([name, { $ref, description }]) => ({

@@ -4,6 +4,7 @@
  */
 import { exampleOf } from './examples.ts';
 import { type Library, type Page, ROOT } from './library.ts';
+import type { Endpoint } from './openapi.ts';
 
 const addressOf = ({ path }: Page): string => `${ROOT}/${path === '' ? 'index' : path}.md`;
 
@@ -36,11 +37,8 @@ export const everything = (library: Library): string =>
     .map((page) => `<!-- ${ROOT}/${page.path} -->\n\n${page.markdown.trim()}\n`)
     .join('\n\n');
 
-/**
- * Signs each request as it is sent: in Postman and in Bruno, which reads Postman's scripts. The body of a GET is signed as
- * an empty object.
- */
-export const SIGNING_SCRIPT = `const CryptoJS = require('crypto-js');
+/** Signs each request as it is sent: in Postman and in Bruno, which reads Postman's scripts. A GET is signed over `{}`. */
+export const WHITELABEL_SCRIPT = `const CryptoJS = require('crypto-js');
 const text = pm.request.method === 'GET' || !pm.request.body || !pm.request.body.raw ? '{}' : pm.variables.replaceIn(pm.request.body.raw);
 const json = JSON.stringify({ body: JSON.parse(text), timestamp: String(Date.now()) });
 const payload = CryptoJS.enc.Base64.stringify(CryptoJS.enc.Utf8.parse(json));
@@ -50,14 +48,32 @@ pm.request.headers.upsert({ key: 'payload', value: payload });
 pm.request.headers.upsert({ key: 'signature', value: signature });
 `;
 
-/** Postman's collection format 2.1, which Bruno imports. */
+/** The bearer token; a write gets a new Idempotency-Key and the signature that production demands. */
+export const V1_SCRIPT = `const CryptoJS = require('crypto-js');
+const base64 = (words) => CryptoJS.enc.Base64.stringify(words);
+const key = pm.variables.get('apiKey');
+const mac = (text) => base64(CryptoJS.HmacSHA256(text, pm.variables.get('apiSecret')));
+const token = mac('cloverleaf bearer ' + key).replace(/\\+/g, '-').replace(/\\//g, '_').replace(/=+$/, '');
+pm.request.headers.upsert({ key: 'Authorization', value: 'Bearer ' + key + '.' + token });
+if (pm.request.method !== 'GET') {
+  const body = pm.request.body && pm.request.body.raw ? pm.variables.replaceIn(pm.request.body.raw) : '';
+  const once = pm.variables.replaceIn('{{$guid}}');
+  const digest = 'sha-256=:' + base64(CryptoJS.SHA256(body)) + ':';
+  const params = '("@method" "@path" "content-digest" "idempotency-key");created=' + Math.floor(Date.now() / 1000) + ';keyid="' + key + '";alg="hmac-sha256"';
+  const lines = ['"@method": ' + pm.request.method, '"@path": ' + pm.request.url.getPath(), '"content-digest": ' + digest, '"idempotency-key": ' + once, '"@signature-params": ' + params];
+  pm.request.headers.upsert({ key: 'Idempotency-Key', value: once });
+  pm.request.headers.upsert({ key: 'Content-Digest', value: digest });
+  pm.request.headers.upsert({ key: 'Signature-Input', value: 'sig=' + params });
+  pm.request.headers.upsert({ key: 'Signature', value: 'sig=:' + mac(lines.join('\\n')) + ':' });
+}
+`;
+
+/** Postman's collection format 2.1, which Bruno imports: a folder for each interface, which signs its own requests. */
 export function collection(library: Library, baseUrl: string): object {
-  const white = library.interfaces.find(({ root }) => root === `${ROOT}/api`);
-  if (white === undefined) return {};
   return {
     info: {
-      name: 'Cloverleaf, white-label',
-      description: `Set the variables baseUrl, apiKey and apiSecret. Requests are signed as they are sent: ${ROOT}/signing.`,
+      name: 'Cloverleaf',
+      description: `Set the variables baseUrl, apiKey and apiSecret. Requests are signed as they are sent: ${ROOT}/calling, ${ROOT}/signing.`,
       schema: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json',
     },
     variable: [
@@ -65,33 +81,39 @@ export function collection(library: Library, baseUrl: string): object {
       { key: 'apiKey', value: '' },
       { key: 'apiSecret', value: '', type: 'secret' },
     ],
-    event: [{ listen: 'prerequest', script: { type: 'text/javascript', exec: SIGNING_SCRIPT.trimEnd().split('\n') } }],
-    item: white.api.groups.map(({ name, says, endpoints }) => ({
-      name,
-      description: says,
-      item: endpoints.map((endpoint) => {
-        const { method, path, body } = exampleOf(endpoint);
-        const [plainPath = '', query = ''] = path.split('?', 2);
-        return {
-          name: `${method} ${endpoint.short}`,
-          request: {
-            method,
-            description: endpoint.says,
-            header: body === undefined ? [] : [{ key: 'content-type', value: 'application/json' }],
-            ...(body === undefined
-              ? {}
-              : { body: { mode: 'raw', raw: JSON.stringify(body, null, 2), options: { raw: { language: 'json' } } } }),
-            url: {
-              raw: `{{baseUrl}}${path}`,
-              host: ['{{baseUrl}}'],
-              path: plainPath.slice(1).split('/'),
-              ...(query === ''
-                ? {}
-                : { query: [...new URLSearchParams(query)].map(([key, value]) => ({ key, value })) }),
-            },
-          },
-        };
-      }),
-    })),
+    item: library.interfaces.map(({ title, root, api }) => {
+      const script = root === `${ROOT}/api` ? WHITELABEL_SCRIPT : V1_SCRIPT;
+      return {
+        name: title.replace(' reference', ''),
+        event: [{ listen: 'prerequest', script: { type: 'text/javascript', exec: script.trimEnd().split('\n') } }],
+        item: api.groups.map(({ name, says, endpoints }) => ({
+          name,
+          description: says,
+          item: endpoints.map(requestOf),
+        })),
+      };
+    }),
+  };
+}
+
+function requestOf(endpoint: Endpoint): object {
+  const { method, path, body, inQuery } = exampleOf(endpoint);
+  const [plainPath = ''] = path.split('?', 1);
+  return {
+    name: `${method} ${endpoint.short}`,
+    request: {
+      method,
+      description: endpoint.says,
+      header: body === undefined ? [] : [{ key: 'content-type', value: 'application/json' }],
+      ...(body === undefined
+        ? {}
+        : { body: { mode: 'raw', raw: JSON.stringify(body, null, 2), options: { raw: { language: 'json' } } } }),
+      url: {
+        raw: `{{baseUrl}}${path}`,
+        host: ['{{baseUrl}}'],
+        path: plainPath.slice(1).split('/'),
+        ...(inQuery.length === 0 ? {} : { query: inQuery.map(([key, value]) => ({ key, value })) }),
+      },
+    },
   };
 }

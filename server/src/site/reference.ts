@@ -19,9 +19,10 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 /** `offramp/quote`, or with its method where a path has several. */
 export const nameOf = ({ method, short }: Endpoint): string => `${method} ${short}`;
 
+const isEverywhere = (api: Interface, has: (endpoint: Endpoint) => boolean): boolean => api.endpoints.every(has);
 /** Reasons that any request may be declined for: a page per endpoint lists its own, and links to these. */
-const isCommon = (all: Interface, reason: string): boolean =>
-  all.endpoints.every(({ reasons }) => reasons.some((one) => one.reason === reason));
+const isCommon = (api: Interface, reason: string): boolean =>
+  isEverywhere(api, ({ reasons }) => reasons.some((one) => one.reason === reason));
 
 export function interfacePage(title: string, intro: string, root: string, api: Interface): string {
   return [
@@ -45,6 +46,13 @@ export function endpointPage(endpoint: Endpoint, api: Interface, errors: string)
   const { method, path, says, more, fields, replies, headers, reasons } = endpoint;
   const of = (place: Field['place']) => fields.filter((field) => field.place === place);
   const request = exampleOf(endpoint);
+  // What every request and reply of an interface has stands on a page of its own.
+  const inHeaders = of('header').filter(
+    ({ name }) => !isEverywhere(api, ({ fields: all }) => all.some((one) => one.name === name)),
+  );
+  const told = headers.filter(
+    ({ name }) => !isEverywhere(api, ({ headers: all }) => all.some((one) => one.name === name)),
+  );
   const own = reasons.filter(({ reason }) => !isCommon(api, reason));
   const common = reasons.filter(({ reason }) => isCommon(api, reason));
   const meaning = (code: string): string => api.reasons.find((one) => one.code === code)?.means ?? '';
@@ -64,21 +72,12 @@ export function endpointPage(endpoint: Endpoint, api: Interface, errors: string)
     '',
     `${says}${endpoint.isSigned ? '' : ' It needs no signature.'}`,
     '',
-    '```text',
-    `${method} ${path}`,
-    '```',
-    '',
+    ...(nameOf(endpoint) === `${method} ${path}` ? [] : ['```text', `${method} ${path}`, '```', '']),
     ...(more === '' ? [] : [more, '']),
-    '## Request',
+    ...(endpoint.name === '' ? [] : [`In the SDK and the command line: \`${endpoint.name}\`.`, '']),
+    '## Example',
     '',
-    ...(fields.length === 0 ? ['It takes no fields.', ''] : []),
-    ...section('In the path', of('path')),
-    ...section('In the query', of('query')),
-    ...section('In headers', of('header')),
-    ...section('In the body', of('body')),
-    '### Example',
-    '',
-    'With the `call` of [Signing requests](/docs/signing#a-client-in-your-language).',
+    'With the client of the [five-minute start](/docs/start#3-save-the-client); in TypeScript that is the [SDK](/docs/sdk).',
     '',
     ...LANGUAGES.flatMap((language) => [
       `\`\`\`${language.ending} title="${language.title}"`,
@@ -86,11 +85,19 @@ export function endpointPage(endpoint: Endpoint, api: Interface, errors: string)
       '```',
       '',
     ]),
+    '## Request',
+    '',
+    ...(fields.length === 0 ? ['It takes no fields.', ''] : []),
+    ...section('In the path', of('path')),
+    ...section('In the query', of('query')),
+    ...section('In the body', of('body')),
+    ...section('In headers', inHeaders),
     '## Reply',
     '',
-    ...replies.flatMap(({ status, fields: rows, says: what }) => [
+    ...replies.flatMap(({ status, fields: rows, says: what, example }) => [
       `### ${status}`,
       '',
+      ...(example === undefined ? [] : ['```json', JSON.stringify(example, null, 2), '```', '']),
       ...(rows.length === 0
         ? [what === '' ? 'Done.' : `${what.replace(/\.$/, '')}.`, '']
         : table(
@@ -102,14 +109,14 @@ export function endpointPage(endpoint: Endpoint, api: Interface, errors: string)
             ]),
           )),
     ]),
-    ...(headers.length === 0
+    ...(told.length === 0
       ? []
       : [
           '### Headers',
           '',
           ...table(
             ['Header', 'Meaning'],
-            headers.map((one) => [`\`${one.name}\``, one.says]),
+            told.map((one) => [`\`${one.name}\``, one.says]),
           ),
         ]),
     ...(reasons.length === 0
@@ -131,50 +138,70 @@ export function endpointPage(endpoint: Endpoint, api: Interface, errors: string)
   ].join('\n');
 }
 
-/** A reason, over all interfaces that use it. */
-export interface ReasonEverywhere extends Reason {
-  readonly used: readonly { readonly title: string; readonly root: string; readonly endpoints: readonly Endpoint[] }[];
-}
-
-export function reasonPage({ code, status, means, todo, used }: ReasonEverywhere): string {
-  return [
-    `# \`${code}\``,
-    '',
-    means,
-    '',
-    `HTTP status ${status}.`,
-    '',
-    '## What to do',
-    '',
-    todo,
-    '',
-    ...used.flatMap(({ title, root, endpoints }) => [
-      `## ${title}`,
-      '',
-      ...(endpoints.length > MOST_LISTED
-        ? [`${endpoints.length} endpoints answer it.`, '']
-        : [...endpoints.map((one) => `- [\`${nameOf(one)}\`](${root}/${one.slug})`), '']),
-    ]),
-  ].join('\n');
+/** A reason, in each interface that has it. */
+export interface ReasonEverywhere {
+  readonly code: string;
+  readonly used: readonly (Reason & {
+    readonly title: string;
+    readonly root: string;
+    readonly endpoints: readonly Endpoint[];
+  })[];
 }
 
 const MOST_LISTED = 24;
 
-export function reasonsPage(reasons: readonly Reason[], errors: string): string {
-  const statuses = [...new Set(reasons.map(({ status }) => status))].toSorted((a, b) => a - b);
+export function reasonPage({ code, used }: ReasonEverywhere): string {
+  const isOne = new Set(used.map(({ status, means, todo }) => `${status} ${means} ${todo}`)).size === 1;
+  const said = ({ status, means, todo }: Reason, level: string): string[] => [
+    means,
+    '',
+    `HTTP status ${status}.`,
+    '',
+    `${level} What to do`,
+    '',
+    todo,
+    '',
+  ];
+  const where = (endpoints: readonly Endpoint[], root: string): string[] => {
+    if (endpoints.length === 0) return ['Any request may be answered so.', ''];
+    if (endpoints.length > MOST_LISTED) return [`${endpoints.length} endpoints answer it.`, ''];
+    return [...endpoints.map((one) => `- [\`${nameOf(one)}\`](${root}/${one.slug})`), ''];
+  };
+  const first = used[0];
+  return [
+    `# \`${code}\``,
+    '',
+    ...(isOne && first !== undefined ? said(first, '##') : ['Both interfaces have it.', '']),
+    ...used.flatMap((one) => [
+      `## ${nameOfInterface(one.title)}`,
+      '',
+      ...(isOne ? [] : said(one, '###')),
+      ...where(one.endpoints, one.root),
+    ]),
+  ].join('\n');
+}
+
+const nameOfInterface = (title: string): string => title.replace(' reference', '');
+
+export function reasonsPage(
+  interfaces: readonly { readonly title: string; readonly api: Interface }[],
+  errors: string,
+): string {
   return [
     '# Errors',
     '',
-    'A request that is declined has changed nothing. Branch on the reason, a word that never changes its meaning; sentences are for people and may change. What to repeat: 429 and 503 after `Retry-After`, 409 `idempotency_in_flight` a moment later, with the same body and the same `Idempotency-Key`. Nothing else gets better by repeating it.',
+    'A request that is declined has changed nothing. Branch on `reason`, a word that never changes its meaning; sentences are for people and may change. What to repeat: 429 and 503 after `Retry-After`, 409 `idempotency_in_flight` a moment later, with the same body and the same `Idempotency-Key`. Nothing else gets better by repeating it.',
     '',
-    ...statuses.flatMap((status) => [
-      `## ${status}`,
+    'Under `/v1` a failure is `application/problem+json` (RFC 9457) with `reason`, `detail` and `fields`. In the white-label interface it is `{"status": 0, "code": …, "error": …, "message": …, "reason": …}`, with `fields` where a field is wrong.',
+    '',
+    ...interfaces.flatMap(({ title, api }) => [
+      `## ${nameOfInterface(title)}`,
       '',
       ...table(
-        ['Reason', 'Meaning', 'What to do'],
-        reasons
-          .filter((one) => one.status === status)
-          .map(({ code, means, todo }) => [`[\`${code}\`](${errors}/${code})`, means, todo]),
+        ['Status', 'Reason', 'Meaning', 'What to do'],
+        api.reasons
+          .toSorted((a, b) => a.status - b.status || a.code.localeCompare(b.code))
+          .map(({ status, code, means, todo }) => [String(status), `[\`${code}\`](${errors}/${code})`, means, todo]),
       ),
     ]),
   ].join('\n');

@@ -4,6 +4,7 @@
  *
  * A question is bounded, because fuzzy matching costs more the longer it is.
  */
+import { setImmediate } from 'node:timers/promises';
 import MiniSearch from 'minisearch';
 import { type Library, type Page, ROOT } from './library.ts';
 import { anchorOf, plain } from './markdown.ts';
@@ -29,21 +30,33 @@ const MOST_WORDS = 8;
 export const MOST_CHARS = 100;
 const EXCERPT_CHARS = 160;
 
-/** Words of a path or name too: `offramp/quote`, `price_moved`, `setWebhookUrl`. */
-const words = (text: string): string[] =>
-  text
-    .split(/[^\p{L}\p{N}_-]+/u)
-    .flatMap((word) => [word, ...word.split(/[_-]+|(?<=[a-z0-9])(?=[A-Z])/)])
-    .filter((word, at, all) => word !== '' && all.indexOf(word) === at);
+/** Names stay whole: `price_moved`, `setWebhookUrl`, `orders.create`. */
+const wholes = (text: string): string[] =>
+  text.split(/[^\p{L}\p{N}_.-]+/u).flatMap((word) => {
+    const bare = word.replaceAll(/^[.-]+|[.-]+$/g, '');
+    return bare === '' ? [] : [bare];
+  });
 
-export function openSearch(library: Library): (question: string, most: number) => Found[] {
-  let index: MiniSearch<Entry> | undefined;
+/** As they are indexed: names whole, and the words that they are made of. */
+const words = (text: string): string[] => [
+  ...new Set(
+    wholes(text).flatMap((word) => [
+      word,
+      ...word.split(/[._-]+|(?<=[a-z0-9])(?=[A-Z])/).filter((part) => part !== ''),
+    ]),
+  ),
+];
+
+export type Search = (question: string, most: number) => Promise<Found[]>;
+
+export function openSearch(library: Library): Search {
+  let index: Promise<MiniSearch<Entry>> | undefined;
   const entries: Entry[] = [];
-  const opened = (): MiniSearch<Entry> => {
-    if (index !== undefined) return index;
-    index = new MiniSearch<Entry>({
+  const build = async (): Promise<MiniSearch<Entry>> => {
+    const built = new MiniSearch<Entry>({
       fields: ['title', 'section', 'text'],
       tokenize: words,
+      processTerm: (term) => term.toLowerCase(),
       searchOptions: {
         boost: { title: 5, section: 3 },
         prefix: (word) => word.length > 2,
@@ -51,24 +64,37 @@ export function openSearch(library: Library): (question: string, most: number) =
         combineWith: 'AND',
       },
     });
-    for (const page of library.pages.values())
-      for (const part of partsOf(page)) entries.push({ id: entries.length, isListed: page.isListed, ...part });
-    index.addAll(entries);
-    return index;
+    // Page by page: money waits for nobody's first search.
+    for (const page of library.pages.values()) {
+      for (const part of partsOf(page)) {
+        const entry = { id: entries.length, isListed: page.isListed, ...part };
+        entries.push(entry);
+        built.add(entry);
+      }
+      await setImmediate();
+    }
+    return built;
   };
-  return (question, most) => {
-    const asked = words(question.slice(0, MOST_CHARS)).slice(0, MOST_WORDS);
+  return async (question, most) => {
+    const asked = wholes(question.slice(0, MOST_CHARS)).slice(0, MOST_WORDS);
     if (asked.length === 0) return [];
-    const search = opened();
+    const search = await (index ??= build());
     const boost = { boostDocument: (id: number) => (entries[id]?.isListed === true ? 1.5 : 1) };
-    const strict = search.search(asked.join(' '), boost);
-    const hits = strict.length > 0 ? strict : search.search(asked.join(' '), { ...boost, combineWith: 'OR' });
-    return hits.slice(0, most).flatMap(({ id, terms }) => {
+    const how = { ...boost, tokenize: wholes };
+    const strict = search.search(asked.join(' '), how);
+    const hits =
+      strict.length > 0 ? strict : search.search(asked.join(' '), { ...how, tokenize: words, combineWith: 'OR' });
+    const found = new Map<string, Found>();
+    // The best section of each page.
+    for (const { id, terms } of hits) {
       const entry = entries[id as number];
-      return entry === undefined
-        ? []
-        : [{ title: entry.title, section: entry.section, url: entry.url, excerpt: excerptOf(entry.text, terms) }];
-    });
+      const page = entry?.url.split('#', 1)[0] ?? '';
+      if (entry === undefined || found.has(page)) continue;
+      const { title, section, url, text } = entry;
+      found.set(page, { title, section, url, excerpt: excerptOf(text, terms) });
+      if (found.size === most) break;
+    }
+    return [...found.values()];
   };
 }
 

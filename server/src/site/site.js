@@ -60,6 +60,12 @@ const fold = () => {
 fold();
 wide.addEventListener('change', fold);
 
+const current = document.querySelector('.pages [aria-current]');
+if (wide.matches && current !== null) {
+  const pages = document.querySelector('.pages');
+  pages.scrollTop = current.offsetTop - pages.clientHeight / 2;
+}
+
 const field = document.querySelector('#q');
 const list = document.querySelector('#found');
 let asked = 0;

@@ -304,6 +304,14 @@ test('nothing of a sandbox answers, and who comes by the proxy is known by its o
   assert.equal((await keys.post('offramp/quote', input, elsewhere)).status, 403, 'what a stranger says of itself');
 });
 
+test('the docs for partners are served, and their collection names this server', async () => {
+  assert.equal((await fetch(`${server.baseUrl}/docs`)).status, 200);
+  const collection = (await (await fetch(`${server.baseUrl}/docs/collection.json`)).json()) as {
+    variable: { key: string; value: string }[];
+  };
+  assert.equal(collection.variable.find(({ key }) => key === 'baseUrl')?.value, PUBLIC_URL);
+});
+
 test('a customer logs in with the code that was sent, gives details, and is verified by a person', async () => {
   const invited = await told('kyc/url', {
     clientCustomerId: 'c-1',

@@ -3,7 +3,7 @@
  * finds what people look for. In a real browser: wide and narrow, light and dark, with nothing that axe finds.
  */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -11,9 +11,10 @@ import vm from 'node:vm';
 import axe, { type AxeResults } from 'axe-core';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Browser } from 'playwright-core';
+import { bearerToken, signRequest } from '../../../sdk/src/sign.ts';
 import { site } from '../../src/site/index.ts';
 import { openLibrary } from '../../src/site/library.ts';
-import { SIGNING_SCRIPT } from '../../src/site/programs.ts';
+import { V1_SCRIPT, WHITELABEL_SCRIPT } from '../../src/site/programs.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import { hmac } from '../support/client.ts';
 
@@ -119,6 +120,9 @@ describe('search', () => {
     ['price_moved', '/docs/errors/price_moved'],
     ['offramp/quote', '/docs/api/post-offramp-quote'],
     ['setWebhookUrl', '/docs/api/post-merchant-set-webhook-url'],
+    ['orders.create', '/docs/v1/orders-create'],
+    ['idempotency_key_missing', '/docs/errors/idempotency_key_missing'],
+    ['refundDestinationId', '/docs/v1/orders-create'],
     ['underpayment', '/docs/situations/underpayment'],
     ['duplicate webhook', '/docs/situations/duplicate-webhook'],
     ['quote expires', '/docs/situations/expired-quote'],
@@ -129,7 +133,7 @@ describe('search', () => {
     test(`finds ${question}`, async () => {
       const results = await found(question);
       assert.ok(
-        results.slice(0, 3).some((one) => one.url.split('#', 1)[0] === url),
+        results.slice(0, 5).some((one) => one.url.split('#', 1)[0] === url),
         JSON.stringify(results.map((one) => one.url)),
       );
     });
@@ -168,8 +172,8 @@ describe('the collection', () => {
   test('has every endpoint of the description, with a body that is JSON', async () => {
     const { info, item } = await collection();
     assert.match(info.schema, /v2\.1\.0/);
-    const requests = item.flatMap((group) => group.item ?? []);
-    const endpoints = library.interfaces.find(({ root }) => root === '/docs/api')?.api.endpoints ?? [];
+    const requests = item.flatMap(({ item: groups = [] }) => groups.flatMap((group) => group.item ?? []));
+    const endpoints = library.interfaces.flatMap(({ api }) => api.endpoints);
     assert.equal(requests.length, endpoints.length);
     for (const { name, request } of requests) {
       assert.match(request?.url.raw ?? '', /^\{\{baseUrl\}\}\/[^{}<]+$/, name);
@@ -177,36 +181,69 @@ describe('the collection', () => {
     }
   });
 
-  test('signs as the server demands: the body, and {} of a GET', () => {
+  /** A script of the collection on a request, with as much of Postman and CryptoJS as it uses. */
+  function scripted(script: string, method: string, path: string, raw: string | undefined): Record<string, string> {
+    const headers: Record<string, string> = {};
+    const variables: Record<string, string> = { apiKey: 'key', apiSecret: 'secret' };
+    const mac = (kind: string) => (text: string, secret: string) => {
+      const made = createHmac(kind, secret).update(text).digest();
+      const hex = made.toString('hex');
+      return Object.assign(made, { toString: () => hex });
+    };
+    const CryptoJS = {
+      enc: {
+        Utf8: { parse: (text: string) => Buffer.from(text) },
+        Base64: { stringify: (bytes: Buffer) => Buffer.from(bytes).toString('base64') },
+      },
+      HmacSHA512: mac('sha512'),
+      HmacSHA256: mac('sha256'),
+      SHA256: (text: string) => createHash('sha256').update(text).digest(),
+    };
+    const upsert = ({ key, value }: { key: string; value: string }) => (headers[key.toLowerCase()] = value);
+    vm.runInNewContext(script, {
+      require: () => CryptoJS,
+      pm: {
+        request: {
+          method,
+          url: { getPath: () => path },
+          body: raw === undefined ? undefined : { raw },
+          headers: { upsert },
+        },
+        variables: {
+          get: (name: string) => variables[name],
+          replaceIn: (text: string) => text.replace('{{$guid}}', 'a-guid'),
+        },
+      },
+    });
+    return headers;
+  }
+
+  test('signs as the white-label interface demands: the body, and {} of a GET', () => {
     for (const [method, raw, body] of [
       ['POST', '{"a": "1"}', { a: '1' }],
       ['GET', undefined, {}],
     ] as const) {
-      const headers: Record<string, string> = {};
-      const variables: Record<string, string> = { apiKey: 'key', apiSecret: 'secret' };
-      const CryptoJS = {
-        enc: {
-          Utf8: { parse: (text: string) => text },
-          Base64: { stringify: (text: string) => Buffer.from(text).toString('base64') },
-        },
-        HmacSHA512: (text: string, secret: string) => ({ toString: () => hmac(text, secret) }),
-      };
-      vm.runInNewContext(SIGNING_SCRIPT, {
-        require: () => CryptoJS,
-        pm: {
-          request: {
-            method,
-            body: raw === undefined ? undefined : { raw },
-            headers: { upsert: ({ key, value }: { key: string; value: string }) => (headers[key] = value) },
-          },
-          variables: { get: (name: string) => variables[name], replaceIn: (text: string) => text },
-        },
-      });
-      const { payload = '', signature } = headers;
+      const { payload = '', signature, apikey } = scripted(WHITELABEL_SCRIPT, method, '/x', raw);
       assert.equal(signature, hmac(payload, 'secret'));
-      assert.equal(headers.apiKey, 'key');
+      assert.equal(apikey, 'key');
       assert.deepEqual(JSON.parse(Buffer.from(payload, 'base64').toString()).body, body);
     }
+  });
+
+  test('signs as the SDK does under /v1', async () => {
+    const key = { apiKey: 'key', apiSecret: 'secret' };
+    const body = '{"quoteId": "1"}';
+    const made = scripted(V1_SCRIPT, 'POST', '/v1/orders', body);
+    const created = Number(/created=(\d+)/.exec(made['signature-input'] ?? '')?.[1]) * 1000;
+    assert.ok(Math.abs(created - Date.now()) < 60_000);
+    const right = await signRequest(
+      { method: 'POST', path: '/v1/orders', body, idempotencyKey: 'a-guid' },
+      key,
+      created,
+    );
+    for (const [name, value] of Object.entries(right)) assert.equal(made[name], value, name);
+    assert.equal(made.authorization, `Bearer ${await bearerToken(key)}`);
+    assert.deepEqual(Object.keys(scripted(V1_SCRIPT, 'GET', '/v1/orders', undefined)), ['authorization']);
   });
 });
 
@@ -233,7 +270,8 @@ describe('in a browser', () => {
     'start',
     'selling',
     'situations/underpayment',
-    'api',
+    'v1',
+    'v1/orders-create',
     'api/post-offramp-quote',
     'errors',
     'statuses',
@@ -278,9 +316,9 @@ describe('in a browser', () => {
     const page = await browser.newPage();
     await page.goto(`${baseUrl}/docs/api/post-offramp-quote`);
     await page.getByText('Python', { exact: true }).first().click();
-    await page.goto(`${baseUrl}/docs/signing`);
+    await page.goto(`${baseUrl}/docs/start`);
     assert.equal(await page.locator('input[data-language="Python"]').first().isChecked(), true);
-    assert.equal(await page.getByText('def call(method, path, body=None)').first().isVisible(), true);
+    assert.equal(await page.getByText('def v1(method, path, body=None, key=None)').first().isVisible(), true);
     await page.keyboard.press('/');
     await page.keyboard.type('price_mo');
     await page.locator('#found a').first().waitFor();

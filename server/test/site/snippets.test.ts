@@ -5,9 +5,10 @@
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import type { Tree } from '@lezer/common';
 import { parser as goParser } from '@lezer/go';
 import { parser as javaParser } from '@lezer/java';
@@ -82,22 +83,34 @@ test('a program that is not of its language is found', () => {
 function allExamples(ending: Ending): string {
   const language = LANGUAGES.find((one) => one.ending === ending);
   assert.ok(language !== undefined);
-  const all = readInterface(join(docs, 'openapi.json')).endpoints.map((endpoint) =>
-    written(exampleOf(endpoint), language),
-  );
+  const all = ['openapi.json', 'openapi-v1.json']
+    .flatMap((file) => readInterface(join(docs, file)).endpoints)
+    .map((endpoint) => written(exampleOf(endpoint), language));
   const each = (begin: string, end: string, prefix = ''): string =>
     all.map((text, at) => `${begin.replace('#', String(at))}\n${prefix}${text}\n${end}`).join('\n');
   return {
     sh: () => all.join('\n'),
-    ts: () => `import { call } from './cloverleaf.ts';\n${each('{', '}')}`,
-    py: () => `from cloverleaf import call\n${all.join('\n')}`,
+    ts: () => `import { client } from './cloverleaf.ts';\n${each('{', 'void data;\n}')}`,
+    py: () => `from cloverleaf import call, v1\n${all.join('\n')}`,
     php: () => `<?php\nrequire 'cloverleaf.php';\n${all.join('\n')}`,
     java: () => `class Examples {\n${each('static void f#() throws Exception {', '}')}\n}`,
     go: () => `package main\n\n${each('func f#() {', '\t_, _ = data, err\n}', '\t')}\n\nfunc main() {}\n`,
   }[ending]();
 }
 
+/** Where a program in TypeScript finds the SDK that it names: in this repository, as it is. */
+const SDK = join(docs, '../sdk/src/index.ts');
+const PROJECT = {
+  compilerOptions: {
+    ...{ strict: true, noEmit: true, target: 'es2024', module: 'nodenext', allowImportingTsExtensions: true },
+    ...{ skipLibCheck: true, types: ['node'], typeRoots: [join(docs, '../node_modules/@types')] },
+    paths: { 'cloverleaf-ramp': [SDK] },
+  },
+};
+const TSC = join(docs, '../node_modules/.bin/tsc');
+
 const COMPILES: Partial<Record<Ending, readonly (readonly [string, readonly string[]])[]>> = {
+  ts: [[process.execPath, [TSC, '-p', '.']]],
   py: [['python3', ['-m', 'py_compile', 'examples.py']]],
   php: [['php', ['-l', 'examples.php']]],
   java: [['javac', ['-d', 'out', 'Cloverleaf.java', 'Examples.java']]],
@@ -111,10 +124,12 @@ for (const ending of Object.keys(here) as Ending[])
     if (!here[ending]) return;
     const folder = freshFolder('examples');
     cpSync(SNIPPETS, folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(PROJECT));
     writeFileSync(join(folder, ending === 'java' ? 'Examples.java' : `examples.${ending}`), text);
     for (const [program, args] of COMPILES[ending] ?? []) {
-      const { status, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' });
-      assert.equal(status, 0, `${ending}: ${stderr}`);
+      const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' });
+      assert.equal(status, 0, `${ending}: ${stdout}${stderr}`);
     }
   });
 
@@ -126,7 +141,13 @@ describe('against a sandbox', () => {
   let env: NodeJS.ProcessEnv = {};
   before(async () => {
     cpSync(SNIPPETS, folder, { recursive: true });
-    mkdirSync(join(folder, 'out'));
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    writeFileSync(
+      join(folder, 'sdk.mjs'),
+      `import { registerHooks } from 'node:module';
+       const sdk = { url: ${JSON.stringify(pathToFileURL(SDK).href)}, shortCircuit: true };
+       registerHooks({ resolve: (name, context, next) => (name === 'cloverleaf-ramp' ? sdk : next(name, context)) });`,
+    );
     server = await startProcess({ dataDir, port: 0 });
     const { baseUrl, partners } = server.sandbox();
     env = {
@@ -135,7 +156,7 @@ describe('against a sandbox', () => {
     };
     // The pages name `node`: a recent one, as this is.
     if (here.java) {
-      const made = spawnSync('javac', ['-d', '.', 'Cloverleaf.java', 'Sell.java', 'Receive.java'], {
+      const made = spawnSync('javac', ['-d', '.', ...files.filter((file) => file.endsWith('.java'))], {
         cwd: folder,
         encoding: 'utf8',
       });
@@ -148,22 +169,25 @@ describe('against a sandbox', () => {
     removeDataDir(dataDir);
   });
 
-  const SELL: Record<Ending, readonly [string, ...string[]]> = {
-    sh: ['bash', 'sell.sh'],
-    ts: [process.execPath, 'sell.ts'],
-    py: ['python3', 'sell.py'],
-    php: ['php', 'sell.php'],
-    java: ['java', 'Sell'],
-    go: ['go', 'run', 'cloverleaf.go', 'sell.go'],
-  };
-  const RECEIVE: Partial<Record<Ending, readonly [string, ...string[]]>> = {
-    ts: [process.execPath, 'receive.ts'],
+  /** Node as the pages name it, with the SDK where `npm install` would have put it. */
+  const NODE = [process.execPath, '--import', './sdk.mjs'] as const;
+  type Command = readonly [string, ...string[]];
+  const programs = (name: string, inJava: string): Record<Ending, Command> => ({
+    sh: ['bash', `${name}.sh`],
+    ts: [...NODE, `${name}.ts`],
+    py: ['python3', `${name}.py`],
+    php: ['php', `${name}.php`],
+    java: ['java', inJava],
+    go: ['go', 'run', 'cloverleaf.go', `${name}.go`],
+  });
+  const RECEIVE: Partial<Record<Ending, Command>> = {
+    ts: [...NODE, 'receive.ts'],
     py: ['python3', 'receive.py'],
     java: ['java', 'Receive'],
     go: ['go', 'run', 'receive.go'],
   };
 
-  function started([program, ...args]: readonly [string, ...string[]], more: NodeJS.ProcessEnv = {}) {
+  function started([program, ...args]: Command, more: NodeJS.ProcessEnv = {}) {
     const child = spawn(program, args, { cwd: folder, env: { ...env, ...more }, stdio: ['ignore', 'pipe', 'pipe'] });
     children.push(child);
     const ended = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
@@ -171,17 +195,21 @@ describe('against a sandbox', () => {
   }
   const onThisMachine = (Object.keys(here) as Ending[]).filter((ending) => here[ending]);
 
-  test(`the sale is paid out: ${onThisMachine.join(', ')}`, async () => {
-    const runs = onThisMachine.map((ending) => ({ ending, ...started(SELL[ending]) }));
-    for (const { ending, ended, output } of runs) {
-      assert.equal(await ended, 0, `${ending}: ${output()}`);
-      assert.match(
-        output(),
-        /^send 100 USDC to 0x[0-9a-f]{40}, to receive [0-9.]+ INR\nstatus 6: paid to the bank account\n$/,
-        ending,
-      );
-    }
-  });
+  for (const [name, inJava, says] of [
+    ['sell', 'Sell', /^order [0-9]+: send 100 USDC to 0x[0-9a-fA-F]{40}\nsettled: paid to the bank account\n$/],
+    [
+      'whitelabel',
+      'Whitelabel',
+      /^send 100 USDC to 0x[0-9a-f]{40}, to receive [0-9.]+ INR\nstatus 6: paid to the bank account\n$/,
+    ],
+  ] as const)
+    test(`${name}: the sale is paid out: ${onThisMachine.join(', ')}`, async () => {
+      const runs = onThisMachine.map((ending) => ({ ending, ...started(programs(name, inJava)[ending]) }));
+      for (const { ending, ended, output } of runs) {
+        assert.equal(await ended, 0, `${ending}: ${output()}`);
+        assert.match(output(), says, ending);
+      }
+    });
 
   const receivers = onThisMachine.filter((ending) => RECEIVE[ending] !== undefined);
   test(`the receiver takes what is genuine, once and in order: ${receivers.join(', ')}`, async () => {
@@ -212,10 +240,13 @@ describe('against a sandbox', () => {
 
       const send = async (event: object, secret: string, body = JSON.stringify(event)): Promise<number> => {
         const payload = Buffer.from(JSON.stringify(event)).toString('base64');
-        const headers = { 'x-onramp-payload': payload, 'x-onramp-signature': hmac(payload, secret) };
+        const headers = {
+          ...{ 'x-onramp-payload': payload, 'x-onramp-signature': hmac(payload, secret) },
+          'x-onramp-timestamp': String(Date.now()),
+        };
         return (await fetch(webhookUrl, { method: 'POST', headers, body })).status;
       };
-      const metadata = { eventId: 1_000_001, sequence: 1, customerId };
+      const metadata = { eventId: 1_000_001, sequence: 1, customerId, timestamp: Date.now() };
       const event = { referenceId: Number(transactionId), eventType: 'OFFRAMP', status: 'TRADE_COMPLETED', metadata };
       assert.equal(await send(event, `${apiSecret}x`), 401, `${ending}: another secret`);
       assert.equal(

@@ -186,7 +186,6 @@ function verification(): string {
 }
 
 const TYPES_BESIDE: readonly (readonly [type: string, when: string])[] = [
-  ['order.payout_submitted', 'a bank or chain has accepted the payout'],
   [
     'order.changed',
     'something else about the order changes: its exception, evidence, terms, deadline, a refund, a payout that came back',
@@ -197,36 +196,35 @@ const TYPES_BESIDE: readonly (readonly [type: string, when: string])[] = [
   [OFF_EVENT, 'another endpoint of yours accepted nothing for five days and is switched off'],
 ];
 
-function webhookTypes(): string {
-  const words = (direction: Direction, state: OrderState, submitted: boolean) => {
-    const word = wordOf(direction, state, submitted);
-    return word === '' ? '' : code(word);
-  };
-  const rows = STATE_NAMES.filter((state) => state !== 'frozen').map(
-    (state): Row => [
-      code(`order.${state}`),
-      state === 'created' ? 'the order was created, or its deposit vanished' : `the order is ${code(state)}`,
-      words('offramp', state, false),
-      words('onramp', state, false),
-      state === 'settled' ? 'the whole order' : '',
+const wordCell = (direction: Direction, state: OrderState, submitted: boolean): string => {
+  const word = wordOf(direction, state, submitted);
+  return word === '' ? '' : code(word);
+};
+
+const webhookStates = (): string =>
+  table(
+    ['`standard`', '`whitelabel`, selling', '`whitelabel`, buying', '`flat`'],
+    [
+      ...STATE_NAMES.filter((state) => state !== 'frozen').map(
+        (state): Row => [
+          code(`order.${state}`),
+          wordCell('offramp', state, false),
+          wordCell('onramp', state, false),
+          state === 'settled' ? 'the order' : '',
+        ],
+      ),
+      ['`order.payout_submitted`', wordCell('offramp', 'paying_out', true), wordCell('onramp', 'paying_out', true), ''],
     ],
   );
-  const beside = TYPES_BESIDE.map(([type, when]): Row => {
-    const isSubmitted = type === 'order.payout_submitted';
-    const kyc = type.startsWith('customer.') ? '`KYC` or `KYB` with the status' : '';
-    return [
-      code(type),
-      when,
-      isSubmitted ? words('offramp', 'paying_out', true) : type === TEST_EVENT ? 'a sample' : kyc,
-      isSubmitted ? words('onramp', 'paying_out', true) : type === TEST_EVENT ? 'a sample' : kyc,
-      type === TEST_EVENT ? 'a sample' : '',
-    ];
-  });
-  return table(
-    ['Type (`standard`)', 'When', '`whitelabel`, selling', '`whitelabel`, buying', '`flat`'],
-    [...rows, ...beside],
+
+const webhookOthers = (): string =>
+  table(
+    ['`standard`', 'When', '`whitelabel`'],
+    TYPES_BESIDE.map(([type, when]): Row => {
+      const kyc = type.startsWith('customer.') ? '`KYC` or `KYB`, with the status' : '';
+      return [code(type), when, type === TEST_EVENT ? 'a sample, and one in `flat`' : kyc];
+    }),
   );
-}
 
 const reasons = (): string =>
   table(
@@ -334,7 +332,8 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   states,
   verification,
   business: () => BUSINESS_WORDS.map(code).join(', '),
-  'webhook-types': webhookTypes,
+  'webhook-states': webhookStates,
+  'webhook-others': webhookOthers,
   reasons,
   magic,
   limits,
