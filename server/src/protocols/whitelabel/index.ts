@@ -14,6 +14,7 @@ import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
 import { cutOff } from '../../partners/index.ts';
 import { networkOf, openLimiter } from '../limit.ts';
+import { nearestPath } from '../nearest.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
 import { authenticate, authorize, CLOCK_WINDOW, isSigned, signingHeader } from './auth.ts';
 import { type Body, bodyKind, readBody, sameMeaning } from './body.ts';
@@ -22,8 +23,7 @@ import { withLoginLink } from './endpoints/customers.ts';
 import { gasFees } from './endpoints/public.ts';
 import { failureOf } from './errors.ts';
 import { readMultipart } from './multipart.ts';
-import { nearestPath } from './nearest.ts';
-import type { Route, WhitelabelDeps } from './route.ts';
+import { type Route, type WhitelabelDeps, withIgnored } from './route.ts';
 import { ROUTES } from './table.ts';
 
 export { CLOCK_WINDOW } from './auth.ts';
@@ -109,12 +109,12 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
       if (allowance?.allowed === false)
         throw new Refusal('too_many_requests', { retryAfterMs: allowance.retryAfterMs });
       authorize(caller.credential, { address: call.address, scope: route.scope });
-      const reply = await route.answer(signedRequest);
+      const reply = withIgnored(await route.answer(signedRequest), route, signedRequest);
       return { ...reply, headers: { ...limits, ...reply.headers } };
     } catch (error) {
       const refused = error instanceof Refusal ? error : cutOff(error);
       if (refused === undefined) throw error;
-      const reply = failureOf(await withLoginLink(signedRequest, refused));
+      const reply = withIgnored(failureOf(await withLoginLink(signedRequest, refused)), route, signedRequest);
       return { ...reply, headers: { ...limits, ...reply.headers } };
     }
   };
