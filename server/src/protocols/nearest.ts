@@ -1,5 +1,5 @@
 /**
- * Suggests the path that a mistyped one most likely means.
+ * Suggests the path that a mistyped one most likely means. A path may have `:names`, which stand for what was typed there.
  */
 
 const MOST_CHARS = 160;
@@ -24,11 +24,21 @@ export function edits(one: string, other: string): number {
 /** @returns undefined when none is near */
 export function nearestPath(url: string, paths: readonly string[]): string | undefined {
   if (url.length > MOST_CHARS) return undefined;
-  const ends = paths.filter((path) => lastOf(path) !== '' && lastOf(path) === lastOf(url));
-  const near = (ends.length > 0 ? ends : paths).map((path) => ({ path, edits: edits(url, path) }));
+  const all = paths.map((path) => ({ path, filled: filled(path, url) }));
+  const ends = all.filter((one) => lastOf(one.filled) !== '' && lastOf(one.filled) === lastOf(url));
+  const near = (ends.length > 0 ? ends : all).map((one) => ({ path: one.path, edits: edits(url, one.filled) }));
   const [nearest] = near.toSorted((a, b) => a.edits - b.edits);
   if (nearest === undefined || (ends.length === 0 && nearest.edits > MOST_EDITS)) return undefined;
   return nearest.path;
+}
+
+function filled(path: string, url: string): string {
+  if (!path.includes(':')) return path;
+  const typed = url.split('/');
+  return path
+    .split('/')
+    .map((part, at) => (part.startsWith(':') ? (typed[at] ?? part) : part))
+    .join('/');
 }
 
 /** The end of a longer path, such as `offramp/quote`: people usually copy that part correctly. */

@@ -17,6 +17,7 @@ import { openTyped } from '../../base/typed.ts';
 import { operatorOf } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
 import { givenBy, readFields } from '../declaration/fields.ts';
+import { nearestPath } from '../nearest.ts';
 import type { Protocol } from '../protocol.ts';
 import {
   type Action,
@@ -50,6 +51,7 @@ import { SHORTAGE_ACTIONS } from './actions/shortages.ts';
 import { TERM_ACTIONS } from './actions/terms.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
 import { csvOf } from './csv.ts';
+import { ENDPOINTS } from './declared/index.ts';
 import { PROPOSALS } from './declared/people.ts';
 import { failureOf } from './errors.ts';
 import { READS } from './reads.ts';
@@ -79,6 +81,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...OPERATOR_ACTIONS,
 ];
 
+const PREFIX = '/operator/v1';
 const MAX_BODY_BYTES = 64 * 1024;
 /** Where the next page begins, for CSV, which has no other place for it. */
 const NEXT_HEADER = 'x-next';
@@ -110,6 +113,11 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
           return reply.code(500).send({ error: 'Something went wrong on our side.', reason: 'internal' });
         }
         const { status, body } = failureOf(refusal);
+        return reply.code(status).send(body);
+      });
+
+      inside.setNotFoundHandler(async (request, reply) => {
+        const { status, body } = nothingAt(request.url.split('?', 1)[0] ?? '');
         return reply.code(status).send(body);
       });
 
@@ -159,9 +167,20 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
       });
       await inside.register(routes);
     },
-    { prefix: '/operator/v1' },
+    { prefix: PREFIX },
   );
 };
+
+/** Only operators get so far, and they have the list of all paths: so the nearest one is named in production, too. */
+function nothingAt(url: string): ActReply {
+  const nearest = nearestPath(
+    url,
+    ENDPOINTS.map(({ path }) => `${PREFIX}${path}`),
+  );
+  const methods = ENDPOINTS.filter(({ path }) => `${PREFIX}${path}` === nearest).map(({ method }) => method);
+  const where = nearest === undefined ? '' : ` The nearest is ${methods.join(' or ')} ${nearest}.`;
+  return { status: 404, body: { error: `There is nothing at this path.${where}`, reason: 'unknown_path' } };
+}
 
 /** Converts Fastify's own errors about a body, which are the caller's fault. */
 function translated(error: unknown): Refusal | undefined {

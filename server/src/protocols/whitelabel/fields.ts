@@ -49,12 +49,15 @@ export function readField<T>(field: Field<T>, value: unknown): T | Malformed {
   return read === undefined ? new Malformed(`must be ${field.rule}`) : read;
 }
 
-/** @throws Refusal 'missing_fields' | 'malformed_field' | 'wrong_type', with every field concerned */
-export function readFields<F extends Fields>(fields: F, body: Body): Values<F> {
+/**
+ * @param options.only another field than these is an error, and not ignored
+ * @throws Refusal 'missing_fields' | 'malformed_field' | 'wrong_type', with every field concerned
+ */
+export function readFields<F extends Fields>(fields: F, body: Body, { only = false } = {}): Values<F> {
   const missing = Object.keys(fields).filter((name) => fields[name]?.optional !== true && isAbsent(body.get(name)));
   if (missing.length > 0) throw missingFields(missing);
   const values: Record<string, unknown> = {};
-  const wrong: [string, Malformed][] = [];
+  const wrong: [string, Malformed][] = only ? undeclared(fields, body).map((name) => [name, noneOf(fields)]) : [];
   for (const [name, field] of Object.entries(fields)) {
     const value = body.get(name);
     if (isAbsent(value)) continue;
@@ -64,6 +67,20 @@ export function readFields<F extends Fields>(fields: F, body: Body): Values<F> {
   }
   if (wrong.length > 0) throw malformedFields(wrong);
   return values as Values<F>;
+}
+
+/** Names that were sent and are no fields: not all of many, and none longer than any name of ours. */
+export const undeclared = (fields: Fields, body: Body): string[] =>
+  [...body.keys()]
+    .filter((name) => !Object.hasOwn(fields, name))
+    .slice(0, MOST_UNDECLARED)
+    .map((name) => name.slice(0, LONGEST_NAME));
+const MOST_UNDECLARED = 10;
+const LONGEST_NAME = 64;
+
+function noneOf(fields: Fields): Malformed {
+  const names = Object.keys(fields);
+  return new Malformed(names.length === 0 ? 'is no field: there are none here' : `is not one of ${names.join(', ')}`);
 }
 
 export const missingFields = (names: readonly string[]): Refusal => new Refusal('missing_fields', { names });

@@ -24,7 +24,7 @@ import { withLoginLink } from './endpoints/customers.ts';
 import { gasFees } from './endpoints/public.ts';
 import { failureOf } from './errors.ts';
 import { readMultipart } from './multipart.ts';
-import type { Route, WhitelabelDeps } from './route.ts';
+import { type Route, type WhitelabelDeps, withIgnored } from './route.ts';
 import { ROUTES } from './table.ts';
 
 export { purgeIdempotencyRecords } from '../idempotency.ts';
@@ -90,12 +90,12 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
       if (allowance?.allowed === false)
         throw new Refusal('too_many_requests', { retryAfterMs: allowance.retryAfterMs });
       authorize(caller.credential, { address: call.address, scope: route.scope });
-      const reply = await route.answer(signedRequest);
+      const reply = withIgnored(await route.answer(signedRequest), route, signedRequest);
       return { ...reply, headers: { ...limits, ...reply.headers } };
     } catch (error) {
       const refused = error instanceof Refusal ? error : cutOff(error);
       if (refused === undefined) throw error;
-      const reply = failureOf(await withLoginLink(signedRequest, refused));
+      const reply = withIgnored(failureOf(await withLoginLink(signedRequest, refused)), route, signedRequest);
       return { ...reply, headers: { ...limits, ...reply.headers } };
     }
   };

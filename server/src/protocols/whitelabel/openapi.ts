@@ -57,7 +57,7 @@ export function fieldsOf({ forms, paths }: Pick<Route, 'forms' | 'paths'>): Told
 
 /** Refusal codes of an endpoint, in the order of their HTTP status. */
 export function reasonsOf(route: Route): Reason[] {
-  const takes = route.forms.some((form) => Object.keys(form).length > 0);
+  const takes = route.strict || route.forms.some((form) => Object.keys(form).length > 0);
   const all = [
     ...Object.keys(COMMON_REASONS),
     ...(route.auth === 'public' ? [] : Object.keys(SIGNED_REASONS)),
@@ -94,6 +94,7 @@ function requestBody(route: Route, schemas: Map<string, unknown>): Json {
     type: 'object',
     properties: Object.fromEntries(told.map((one) => [one.name, fieldSchema(one)])),
     ...(required.length === 0 ? {} : { required }),
+    ...(route.strict ? { additionalProperties: false } : {}),
   });
   const schema = {
     schema: { $ref: `#/components/schemas/${title}` },
@@ -321,7 +322,7 @@ export function referencePage(): string {
     '',
     'A success is `{"status": 1, "code": 200, "data": …}`. A failure is `{"status": 0, "code": …, "error": …, "message": …, "reason": …}`: branch on `reason`. Every request may be declined for the [reasons common to all](#reasons); each endpoint names its own.',
     '',
-    'A field that is not listed is ignored; the sandbox names it in the header `x-ignored-fields`.',
+    'A field that is not listed is ignored, and the sandbox names it in the header `x-ignored-fields`; on paths under `/v1` and `/sandbox` it is refused with 400.',
     '',
   ];
   for (const { name, says, routes } of GROUPS) {

@@ -15,7 +15,7 @@ import type { Market, openPartners, Scope, Through } from '../../partners/index.
 import type { Call, Reply } from '../protocol.ts';
 import type { Caller, ClockWindow } from './auth.ts';
 import type { Body } from './body.ts';
-import { type Fields, readFields, type Values } from './fields.ts';
+import { type Fields, readFields, undeclared, type Values } from './fields.ts';
 import type { NetworkIds } from './reference.ts';
 
 /** How an order is paid: as asked, or in one of the ways that customers get wrong. */
@@ -167,6 +167,8 @@ export interface Route extends Declared {
   readonly sandbox: boolean;
   /** One of the sandbox's controls, which an installation may lack. */
   readonly control?: boolean;
+  /** Its paths are ours and not the interface's: a field that is not declared is refused there. */
+  readonly strict: boolean;
   /** Its fields, which may depend on what was sent. */
   readonly fields: (body: Body) => Fields;
   /** All fields it may take, one row per form of a request. */
@@ -204,29 +206,43 @@ type Takes<F extends Fields> =
 export function signed<F extends Fields>(endpoint: SignedEndpoint<F> & Takes<F>): Route {
   const { takes, answer, method = 'POST', sandbox = false, ...declared } = endpoint;
   const fieldsFor = (body: Body): F => (typeof takes === 'function' ? takes(body) : takes);
+  const strict = declared.paths.every((path) => OUR_PATHS.test(path));
   return {
     ...declared,
     method,
     sandbox,
+    strict,
     auth: 'signed',
     fields: fieldsFor,
     forms: 'forms' in endpoint ? endpoint.forms : [endpoint.takes as Fields],
-    async answer(input) {
-      const fields = fieldsFor(input.body);
-      const values = readFields(fields, input.body);
-      const reply = await answer({ ...(input as SignedRequest<Fields>), values });
-      return input.deps.sandbox === undefined ? reply : withIgnored(reply, fields, input.body);
-    },
+    answer: async (input) =>
+      await answer({
+        ...(input as SignedRequest<Fields>),
+        values: readFields(fieldsFor(input.body), input.body, { only: strict }),
+      }),
   };
 }
 
-const MOST_IGNORED = 10;
+const OUR_PATHS = /^\/(?:v1|sandbox)\//;
 
-/** Undeclared fields are ignored, as programs expect; in the sandbox a header lists them, since they may be misspelt. */
-function withIgnored(reply: Reply, fields: Fields, body: Body): Reply {
-  const ignored = [...body.keys()].filter((name) => !(name in fields) && /^[\w.-]{1,64}$/.test(name));
+/**
+ * On the interface's paths undeclared fields are ignored, as programs expect. In the sandbox a header lists them, since they may
+ * be misspelt: also beside a refusal, which then says what is missing.
+ */
+export function withIgnored(reply: Reply, route: Route, { deps, body }: Pick<Input<Fields>, 'deps' | 'body'>): Reply {
+  if (deps.sandbox === undefined || route.strict || route.auth !== 'signed') return reply;
+  const printable = new Map([...body].filter(([name]) => /^[\w.-]{1,64}$/.test(name)));
+  const ignored = undeclared(fieldsOf(route, body), printable);
   if (ignored.length === 0) return reply;
-  return { ...reply, headers: { ...reply.headers, 'x-ignored-fields': ignored.slice(0, MOST_IGNORED).join(', ') } };
+  return { ...reply, headers: { ...reply.headers, 'x-ignored-fields': ignored.join(', ') } };
+}
+
+function fieldsOf({ fields, forms }: Route, body: Body): Fields {
+  try {
+    return fields(body);
+  } catch {
+    return Object.assign({}, ...forms) as Fields;
+  }
 }
 
 interface OpenEndpoint extends Declared {
@@ -243,6 +259,7 @@ export const open = ({ auth = 'public', ...endpoint }: OpenEndpoint): Route => (
   auth,
   scope: 'read',
   sandbox: false,
+  strict: false,
   fields: () => ({}),
   forms: [{}],
 });

@@ -168,6 +168,26 @@ describe('what is asked', () => {
     assert.equal((await ada.does(`/markets/${market}`, { max: '1.0000001' })).body.reason, 'malformed_amount');
   });
 
+  test('at a path that is not there names the nearest one, to an operator', async () => {
+    for (const [path, nearest] of [
+      ['/orders/17/relase', 'POST /operator/v1/orders/:order/release'],
+      ['/case', 'GET /operator/v1/cases'],
+      ['/orders/17/release', 'POST /operator/v1/orders/:order/release'],
+    ] as const) {
+      const { status, body } = await ada.reads(path);
+      assert.deepEqual([status, body.reason], [404, 'unknown_path'], path);
+      assert.equal(body.error, `There is nothing at this path. The nearest is ${nearest}.`);
+    }
+    assert.equal((await ada.reads('/nothing-of-the-kind-at-all')).body.error, 'There is nothing at this path.');
+    assert.equal((await withToken(world.baseUrl, 'a-token-that-nobody-has').reads('/case')).status, 401);
+  });
+
+  test('with a field that nobody declared names it, and those that there are', async () => {
+    const { status, body } = await ada.reads('/cases?opened=true');
+    assert.deepEqual([status, body.reason], [400, 'malformed_field']);
+    assert.match(body.fields.opened, /^is not one of .*open, .*kind/);
+  });
+
   test('about something that is not there is a 404 that says what', async () => {
     for (const [path, what] of [
       ['/orders/1/timeline', 'order'],

@@ -1,8 +1,8 @@
-/** What the sandbox says to a program that misspells: the field that was ignored, and the path that is near. */
+/** What a program is told that misspells: a field that is ignored or refused, and the path that is near. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { edits, nearestPath } from '../../../src/protocols/nearest.ts';
-import { ask } from '../../support/client.ts';
+import { ask, openClient } from '../../support/client.ts';
 import { type World, wireWorld } from './world.ts';
 
 const QUOTE = { fromCurrency: 'usdc', toCurrency: 'inr', fromAmount: '10', chain: 'erc20' };
@@ -11,7 +11,7 @@ const MISSPELT = { ...QUOTE, paymentMethod: 'UPI', redirectURL: 'https://wallet.
 describe('the sandbox', () => {
   let world: World;
   before(async () => {
-    world = await wireWorld();
+    world = await wireWorld({ controls: true });
   });
   after(async () => await world.stop());
 
@@ -24,6 +24,17 @@ describe('the sandbox', () => {
     assert.equal(right.headers.get('x-ignored-fields'), null);
   });
 
+  test('names it beside a refusal, too: what is missing may be what is misspelt', async () => {
+    const acme = await world.partner('carl');
+    const { fromAmount: formAmount, ...rest } = QUOTE;
+    const quote = await acme.post('offramp/quote', { ...rest, formAmount });
+    assert.deepEqual([quote.status, quote.body.fields], [400, { fromAmount: 'is missing' }]);
+    assert.equal(quote.headers.get('x-ignored-fields'), 'formAmount');
+    // Which fields an account has depends on what is sent.
+    const account = await acme.post('bank/addFiatAccount', { customerID: acme.customerId });
+    assert.deepEqual([account.status, account.headers.get('x-ignored-fields')], [400, 'customerID']);
+  });
+
   test('names no more than ten of them, and none that is no name', async () => {
     const acme = await world.partner('bolt');
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`extra${at}`, 'x']));
@@ -31,6 +42,22 @@ describe('the sandbox', () => {
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.headers.get('x-ignored-fields')?.split(', ').length, 10);
     assert.doesNotMatch(answer.headers.get('x-ignored-fields') ?? '', /a\W*b|na/);
+  });
+
+  test('refuses one on our own paths, with the names that there are', async () => {
+    const { partner } = await world.partner('dora');
+    const acme = openClient(world.baseUrl, await world.keyOf(partner, { scopes: ['admin', 'read'] }));
+    const made = await acme.post('/v1/webhooks', { url: 'https://wallet.example/', event: 'order.*' });
+    assert.deepEqual(
+      [made.status, made.body.reason, made.body.fields],
+      [400, 'malformed_field', { event: 'is not one of url, format, events, payloadForm' }],
+    );
+    const read = await acme.get('/v1/events?form=1');
+    assert.deepEqual([read.status, read.body.fields], [400, { form: 'is not one of after, limit' }]);
+    const none = await acme.get('/v1/webhooks?all=1');
+    assert.deepEqual([none.status, none.body.fields], [400, { all: 'is no field: there are none here' }]);
+    const moved = await acme.post('/sandbox/v1/clock', { advance: '1h', by: '2' });
+    assert.deepEqual([moved.status, moved.body.fields], [400, { by: 'is not one of advance' }]);
   });
 
   test('names the path that is near to one that is not there', async () => {
@@ -68,5 +95,9 @@ test('the distance of two paths counts what is inserted, removed and replaced', 
   ] as const)
     assert.equal(edits(one, other), distance, `${one} and ${other}`);
   assert.equal(nearestPath('/v1/evnets', ['/v1/webhooks', '/v1/events']), '/v1/events');
+  assert.equal(
+    nearestPath('/v1/webhooks/whe_4pQ9aXbT7mK2vN8c/rotat', ['/v1/webhooks', '/v1/webhooks/:id/rotate']),
+    '/v1/webhooks/:id/rotate',
+  );
   assert.equal(nearestPath(`/${'x'.repeat(200)}`, ['/v1/events']), undefined);
 });
