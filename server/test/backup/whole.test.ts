@@ -11,6 +11,7 @@ import pg from 'pg';
 import { runningPostgres, startPostgres } from '../../src/base/postgres.ts';
 import { isGoneWithin } from '../../src/base/processes.ts';
 import { type Client, openClient } from '../support/client.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { freshFolder } from '../support/folder.ts';
 import { collect, run, type ServerProcess, startProcess } from '../support/process.ts';
 import { until as waitUntil } from '../support/until.ts';
@@ -74,7 +75,7 @@ async function told(path: string, body: Record<string, string>): Promise<Record<
 /** What an operator does, over the operator's wire. */
 async function operates(path: string, body: Record<string, string>): Promise<void> {
   const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim();
-  const response = await fetch(`${server.sandbox().baseUrl}/operator/v1${path}`, {
+  const response = await fetchDeclared(`${server.sandbox().baseUrl}/operator/v1${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ ...body, reason: 'a drill' }),

@@ -1,11 +1,12 @@
 /**
  * A partner's program, as several are written: what they have in common, and how they differ. It knows the wire and what
  * sandbox.json says, and nothing else of us: no import of the server, no database. The server is a process of its own,
- * started as the README says.
+ * started as the README says. Only what it is answered is compared with the declarations of the endpoints.
  */
 import assert from 'node:assert/strict';
 import { createHmac, randomInt } from 'node:crypto';
 import { after, before } from 'node:test';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { makeDataDir, removeDataDir, type Sandbox, type ServerProcess, startProcess } from '../support/process.ts';
 
 export const WL = '/onramp/api/v2/whiteLabel';
@@ -117,7 +118,7 @@ export function caller(sandbox: () => Sandbox, style: Style, partner = 0) {
     };
     const payload = Buffer.from(write(signed, style.spaced)).toString('base64');
     const [key, load, sign] = style.spelling;
-    const response = await fetch(baseUrl + path, {
+    const response = await fetchDeclared(baseUrl + path, {
       method: change.method ?? 'POST',
       headers: {
         // Of a multipart body, whoever writes it says where its parts begin.

@@ -10,6 +10,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openBooksOf, untilSound } from '../support/books.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import {
   collect,
   freePort,
@@ -45,7 +46,7 @@ interface Answer {
 async function says(path: string, body: Record<string, unknown>): Promise<Answer | undefined> {
   const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim();
   try {
-    const response = await fetch(`${server.sandbox().baseUrl}/operator/v1${path}`, {
+    const response = await fetchDeclared(`${server.sandbox().baseUrl}/operator/v1${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ ...body, reason: 'the fee was typed wrong' }),

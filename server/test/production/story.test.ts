@@ -24,6 +24,7 @@ import { ANVIL_FIRST, type Anvil, data, deployToken, startAnvil } from '../suppo
 import { brokenBooks, untilSound } from '../support/books.ts';
 import { type Client, openClient } from '../support/client.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { type PriceHosts, priceHosts } from '../support/pricehosts.ts';
 import {
   COLD,
@@ -205,7 +206,7 @@ async function agreed(path: string, body: Record<string, unknown>): Promise<Resp
 
 /** Over the operator's wire. Without a body it is looked at only. */
 const operatorAsks = (path: string, headers: Record<string, string> = {}, body?: string, token = operatorToken) =>
-  fetch(`${server.baseUrl}/operator/v1${path}`, {
+  fetchDeclared(`${server.baseUrl}/operator/v1${path}`, {
     headers: { ...headers, authorization: `Bearer ${token}` },
     ...(body === undefined ? {} : { method: 'POST', body }),
   });

@@ -24,6 +24,7 @@ import { ANVIL_FIRST, data, deployToken, startAnvil } from './anvil.ts';
 import { brokenBooks, untilSound } from './books.ts';
 import { type Client, openClient } from './client.ts';
 import { freshDatabase } from './database.ts';
+import { fetchDeclared } from './declared.fetch.ts';
 import { priceHosts } from './pricehosts.ts';
 import { COLD, codeHost, EURO_PRICES, FUNDING_IBAN, installation, onThisMachine, PUBLIC_URL } from './production.ts';
 import { startSigner } from './signer.ts';
@@ -114,7 +115,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
   // People.
 
   const asks = (path: string, headers: Record<string, string> = {}, body?: string, by = operatorToken) =>
-    fetch(`${server.baseUrl}/operator/v1${path}`, {
+    fetchDeclared(`${server.baseUrl}/operator/v1${path}`, {
       headers: { ...headers, authorization: `Bearer ${by}` },
       ...(body === undefined ? {} : { method: 'POST', body }),
     });

@@ -7,8 +7,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { assertDeclaredOperator } from './declared.operator.ts';
-import { assertDeclared } from './declared.ts';
+import { assertAsDeclared } from './declared.fetch.ts';
 
 export interface Ended {
   code: number | null;
@@ -20,7 +19,6 @@ export interface Ended {
 
 const PRELOAD = new URL('terminal.preload.ts', import.meta.url).href;
 const OPERATOR = fileURLToPath(new URL('../../src/apps/operator.ts', import.meta.url));
-const OPERATOR_PATHS = '/operator/v1';
 let runs = 0;
 
 /** @throws AssertionError for a reply that is not as declared */
@@ -35,20 +33,12 @@ export async function run(argv: readonly string[], options: { env: NodeJS.Proces
       child.stderr.on('data', (part) => ((said.err += part), (said.printed += part)));
       child.once('close', (code) => resolve({ ...said, code }));
     });
-    for (const line of existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []) check(JSON.parse(line));
+    for (const line of existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [])
+      assertAsDeclared(JSON.parse(line));
     return ended;
   } finally {
     rmSync(file, { force: true });
   }
-}
-
-function check(reply: { method: string; path: string; status: number; type?: string; text: string }): void {
-  if (reply.type?.startsWith('application/json') !== true || reply.text === '') return;
-  const { method, path, status } = reply;
-  const body = JSON.parse(reply.text);
-  if (path.startsWith(OPERATOR_PATHS))
-    assertDeclaredOperator({ method, path: path.slice(OPERATOR_PATHS.length) }, status, body);
-  else assertDeclared({ method, path }, status, body);
 }
 
 /** The operator's program. @param over more of its environment */
