@@ -245,6 +245,6 @@ function evmOptions(chain: SandboxChain, { client, wallets, xpub }: Signing) {
     sweepSigner: client.deposits(chainId, addressesOf(xpub)),
     finality: chain.finality,
     maxGasPrice: MAX_GAS_PRICE,
-    pace: { pollMs: 250, idleMs: 2_000, nativeEveryMs: 3_000, lowerBranchMs: 2_000 },
+    pace: { pollMs: 250, nativeEveryMs: 3_000, lowerBranchMs: 2_000 },
   };
 }
