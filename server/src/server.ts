@@ -16,7 +16,7 @@ import { migrate } from './base/migrate.ts';
 import { joinServers } from './base/servers.ts';
 import { askReview, openCase, openScreener, reviewed, SCREENING_MAX_AGE_MS, screenOwn } from './compliance/index.ts';
 import type { Config } from './config.ts';
-import { comparePayer, openPayee } from './customers/index.ts';
+import { comparePayer, openPayee, waitsUntil } from './customers/index.ts';
 import type { Profile } from './environment.ts';
 import { openSender, outsideFor, standard, startDispatcher } from './events/index.ts';
 import { declareInstallation, peopleNeeded, startOperator } from './operators/index.ts';
@@ -178,6 +178,7 @@ async function compose(
     isSwitchedOff: isSubmittingOff,
     peopleNeeded,
     heldDestination,
+    unconfirmedUntil: waitsUntil,
     screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
   };
   const screener = world.screener(openScreener({ db, vault }));
