@@ -67,7 +67,7 @@ import {
 import { productionProfile } from './production/index.ts';
 import { checkout } from './protocols/checkout/index.ts';
 import { operator } from './protocols/operator/index.ts';
-import { v1 } from './protocols/v1/index.ts';
+import { purgeRequestLog, v1 } from './protocols/v1/index.ts';
 import {
   createServer,
   flatFormat,
@@ -207,7 +207,7 @@ async function compose(
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
     ...reconcileHandlers({ db, clock, rails }),
     ...levelHandlers({ db, clock, rails, everyMs: 2_000 }),
-    ...recurringHandlers({ db, clock, rails, chains }),
+    ...recurringHandlers({ db, clock, rails, chains, purge: (now) => purgeRequestLog(db, now) }),
   };
   const workers = await startWorkers({ db, clock, log, handlers: metrics.measureJobs(handlers), concurrency: 12 });
   ending.add(() => workers.stop());
