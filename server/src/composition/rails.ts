@@ -5,7 +5,7 @@
  * it. These are the circular dependencies of a process, and both are closed here.
  */
 import { openScreener, SCREENING_MAX_AGE_MS, screenOwn } from '../compliance/index.ts';
-import { comparePayer } from '../customers/index.ts';
+import { comparePayer, waitsUntil } from '../customers/index.ts';
 import type { Environment } from '../environment.ts';
 import { peopleNeeded } from '../operators/index.ts';
 import { askBeforeSigning, type GateRules, type OrdersContext, orderFacts } from '../orders/index.ts';
@@ -42,6 +42,7 @@ export function connectRails({ db, vault, clock, log }: Ground, world: Environme
     isSwitchedOff: isSubmittingOff,
     peopleNeeded,
     heldDestination,
+    unconfirmedUntil: waitsUntil,
     screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
   };
   const screener = world.screener(openScreener({ db, vault }));

@@ -10,7 +10,6 @@ import { closeCases, openCase } from '../compliance/index.ts';
 import { seal } from '../ledger/index.ts';
 import { sealAudit } from '../operators/index.ts';
 import { DORMANCY, OVERDUE } from '../orders/index.ts';
-import { purgeRequestLog } from '../protocols/v1/index.ts';
 import { purgeIdempotencyRecords } from '../protocols/whitelabel/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
 import { OBSERVE, type Rail } from '../rails/rail.ts';
@@ -54,8 +53,10 @@ export function recurringHandlers(deps: {
   clock: Clock;
   rails: ReadonlyMap<string, Rail>;
   chains: ReadonlyMap<string, ChainRail>;
+  /** Deletes what protocols keep for a time, besides replies to idempotent requests. */
+  purge?: (now: Date) => Promise<unknown>;
 }): Handlers {
-  const { db, clock, rails, chains } = deps;
+  const { db, clock, rails, chains, purge } = deps;
   /** Rails known to this process to have no open case. */
   const well = new Set<string>();
 
@@ -90,7 +91,7 @@ export function recurringHandlers(deps: {
     },
     async purge_idempotency_records() {
       await purgeIdempotencyRecords(db, clock.now());
-      await purgeRequestLog(db, clock.now());
+      await purge?.(clock.now());
       return { againInMs: 600_000 };
     },
   };

@@ -9,6 +9,7 @@ import { openPayee } from '../customers/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';
 import { askGate, type Orders, orderHandlers } from '../orders/index.ts';
 import { assets, findPartner, signingSecrets } from '../partners/index.ts';
+import { purgeRequestLog } from '../protocols/v1/index.ts';
 import { flatFormat, whitelabelFormat } from '../protocols/whitelabel/index.ts';
 import { type PriceSource, quoteHandlers } from '../quotes/index.ts';
 import { payoutHandlers } from '../rails/payouts.ts';
@@ -62,7 +63,7 @@ function handlersOf(
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
     ...reconcileHandlers({ db, clock, rails }),
     ...levelHandlers({ db, clock, rails, everyMs: 10_000 }),
-    ...recurringHandlers({ db, clock, rails, chains }),
+    ...recurringHandlers({ db, clock, rails, chains, purge: (now) => purgeRequestLog(db, now) }),
     ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };
 }

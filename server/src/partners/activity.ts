@@ -28,6 +28,7 @@ export const ACTIVITIES = [
   'customer.contact_changed',
   'account.added',
   'destination.added',
+  'destination.code_sent',
   'destination.confirmed',
   'order.created',
   'order.payer_reference_named',

@@ -34,7 +34,7 @@ import {
   useApprovals,
   type Verdict,
 } from '../../compliance/index.ts';
-import { findCustomer, waitsUntil } from '../../customers/index.ts';
+import { findCustomer } from '../../customers/index.ts';
 import { isRailOff, levelMaxUnits, marketById } from '../../partners/index.ts';
 import type { SendAnswer } from '../../rails/chain.ts';
 import { findPayout, type GateAnswer, type Payout, payoutsOf } from '../../rails/payouts.ts';
@@ -73,6 +73,11 @@ export interface GateRules {
     tx: Tx,
     d: { partnerId: bigint; fiatAccountId: bigint | null; address: string | null; orderId: bigint | null; now: Date },
   ): Promise<{ since: Date; why: string; isRejected: boolean } | undefined>;
+  /** Until when the destination waits for its customer's confirmation; undefined when it does not. */
+  unconfirmedUntil?(
+    tx: Tx,
+    d: { customerId: string; fiatAccountId: bigint | null; address: string | null; now: Date },
+  ): Promise<Date | undefined>;
   /** Default maximum age of a stored screening result, in milliseconds. */
   screeningMaxAgeMs: number;
 }
@@ -108,7 +113,7 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
     context.gate.isSwitchedOff(tx, payout.rail),
     notReady(context, tx, leaving.deposits, now),
     screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),
-    unconfirmed(tx, leaving, now),
+    unconfirmed(context, tx, leaving, now),
   );
   const screenedAt = kept?.at;
   const { id: key, rail, asset, units } = payout;
@@ -140,9 +145,14 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
 }
 
 /** Until when the destination waits for its customer's confirmation. What goes back to where it came from does not. */
-async function unconfirmed(tx: Tx, { order, address, fiatAccountId }: Leaving, now: Date): Promise<Date | undefined> {
+async function unconfirmed(
+  { gate }: GateContext,
+  tx: Tx,
+  { order, address, fiatAccountId }: Leaving,
+  now: Date,
+): Promise<Date | undefined> {
   if (order === undefined) return undefined;
-  return await waitsUntil(tx, { customerId: order.customerId, fiatAccountId, address, now });
+  return await gate.unconfirmedUntil?.(tx, { customerId: order.customerId, fiatAccountId, address, now });
 }
 
 /** One case per debit, however many payouts wait for it; reopened when a person closed it without a decision. */

@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { ENDPOINTS } from '../../../src/protocols/v1/declared/index.ts';
 import { exampleRequest } from '../../../src/protocols/v1/examples.ts';
 import { type Came, newPhone } from '../../support/client.ts';
+import { findInDump } from '../../support/dump.ts';
 import { openV1 } from '../../support/v1.ts';
 import { besideStory, type V1World, v1World } from './world.ts';
 
@@ -546,6 +547,48 @@ describe('events and webhook endpoints', () => {
       return [...seen, ...page.data].find(({ subject }) => subject === `order:${order.id}`);
     });
     assert.equal(created.type, 'order.created');
+  });
+});
+
+describe('what a program types', () => {
+  test('under this wire is in no dump, whatever field it is', async () => {
+    const { s, api } = w;
+    const [who, what, claim, key, holder] = ['Grace', 'Barbara', 'Frances', 'Hedy', 'Katherine'].map(
+      (name) => `${name}-${randomUUID()}`,
+    );
+    const number = newPhone();
+    const mail = `${randomUUID()}@example.org`;
+    const { id: customerId } = await api.does('POST', '/customers', {
+      ...{ reference: who, kind: 'individual', phone: number, email: mail },
+    });
+    await s.told('test/changeKycStatus', { customerId, status: 'ADVANCE_KYC_COMPLETED' });
+    const { id: destinationId } = await api.does(
+      'POST',
+      `/customers/${customerId}/destinations`,
+      {
+        ...{ kind: 'account', asset: 'inr', accountNumber: '000177788899', ifsc: 'HDFC0000001' },
+        ...{ accountHolder: holder, bankName: 'A Bank' },
+      },
+      { key: key ?? '' },
+    );
+    const order = await w.sells('35', { customerId, destinationId, reference: what ?? '' });
+    await api.does('POST', `/orders/${order.id}/payer-reference`, { payerReference: claim });
+    assert.deepEqual(
+      (await api.does('GET', `/orders?reference=${what}`)).data.map(({ payerReference }: Came) => payerReference),
+      [claim],
+    );
+    await s.until('the requests are in the log', async () => {
+      const { data } = await api.does('GET', '/request-log?operation=orders.namePayerReference&limit=1');
+      return data[0]?.path === `/v1/orders/${order.id}/payer-reference`;
+    });
+    const words = [who, what, claim, key, holder, number, number.slice(4), mail, '000177788899'];
+    assert.deepEqual(
+      await findInDump(
+        s.adminUrl,
+        words.filter((word) => word !== undefined),
+      ),
+      [],
+    );
   });
 });
 

@@ -230,6 +230,8 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
         throw new Refusal('too_many_requests', { retryAfterMs: issued.until.getTime() - now.getTime() });
       const { phone } = await openContact(tx, deps.vault, customer.id);
       if (phone === undefined) throw new Refusal('login_required');
+      const action = 'destination.code_sent' as const;
+      recordActivity(tx, throughOf(caller), { action, subject: `destination:${id}`, now });
       toSend.set(asked, { id: issued.id, phone, code });
       return { sentAt: iso(now), expiresAt: iso(later(now, CODE_FOR_MS)) };
     },

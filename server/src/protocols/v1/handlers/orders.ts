@@ -226,7 +226,12 @@ export const ORDER_HANDLERS: readonly Handled[] = [
       async before(asked) {
         const { deps, inTx, values } = asked;
         const order = await inTx((tx) => own(tx, asked));
-        const to = await inTx((tx) => usable(tx, order, values.destinationId, asked));
+        const to = await inTx(async (tx) => {
+          const named = await usable(tx, order, values.destinationId, asked);
+          // Recorded first: a key that is revoked by now is stopped by it.
+          recordNamed(tx, asked, order, named);
+          return named;
+        });
         await payElsewhereFor(deps.context, { ...asks(asked, order.id), to });
       },
     },
