@@ -313,7 +313,7 @@ async function compose(
       publicUrl: () => config.publicUrl ?? baseUrl,
       egress: outside,
       send,
-      networkIds: new Map(world.connections.evmChains.map(({ chain, chainId }) => [chain, Number(chainId)])),
+      networkIds: new Map(registry.chainIdsOf(world.connections).map(({ chain, chainId }) => [chain, Number(chainId)])),
       withdrawalFee: (market) =>
         db.asSystem((tx) => chainCost(tx, market, world.gasAtRest?.(market.crypto.chain ?? ''))),
     }),

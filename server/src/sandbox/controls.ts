@@ -26,9 +26,9 @@ import { isMovable } from '../quotes/sources/fixed.ts';
 import type { ChainRail } from '../rails/chain.ts';
 import { OBSERVE } from '../rails/rail.ts';
 import type { FaultKind, SimulatedBank } from '../rails/simulated/index.ts';
-import { CHAIN_CODES, FIATS, OPENING } from './catalogue.ts';
+import { CHAIN_CODES, FIATS, OPENING, railCode } from './catalogue.ts';
 import type { Payer } from './payer.ts';
-import { assetCode, BANK, evmCode } from './seed.ts';
+import { assetCode, BANK } from './seed.ts';
 
 export interface ControlsContext extends OrdersContext {
   vault: Vault;
@@ -97,7 +97,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
   ): Promise<{ rail: ChainRail; asset: Asset }> {
     const all = [...(await db.asSystem(assets)).values()].filter(({ kind, native }) => kind === 'crypto' && !native);
     const asked = await assetOf(order.depositAsset);
-    const isAwake = ({ chain }: Asset): boolean => chains.get(evmCode(chain ?? ''))?.isAsleep?.() !== true;
+    const isAwake = ({ chain }: Asset): boolean => chains.get(railCode(chain ?? ''))?.isAsleep?.() !== true;
     const there = all.find(
       (one) =>
         isAwake(one) &&
@@ -105,7 +105,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
           ? one.chain === asked?.chain && one.coin !== asked?.coin
           : one.chain !== asked?.chain && one.coin === asked?.coin),
     );
-    const rail = chains.get(evmCode(there?.chain ?? ''));
+    const rail = chains.get(railCode(there?.chain ?? ''));
     if (there === undefined || rail === undefined) throw wrong('how', 'has nothing to pay with here');
     return { rail, asset: there };
   }
@@ -282,7 +282,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
   async function bring({ code, chain }: Asset, units: bigint): Promise<void> {
     const id = `sandbox-${randomHex(8)}`;
     let entry = `fund_${BANK}_FUNDING:${id}`;
-    const rail = chains.get(evmCode(chain ?? ''));
+    const rail = chains.get(railCode(chain ?? ''));
     if (rail === undefined) await bank.fund({ currency: code.toUpperCase(), units, id });
     else {
       const destination = { kind: 'address', address: rail.walletAddresses.hot ?? '' } as const;

@@ -267,7 +267,7 @@ export const CONTROLS: readonly Control[] = [
       example: 'reorg matic20 3',
       fields: { chain: required(code), blocks: required(wholeNumber({ min: 1, max: 12 })) },
       fieldsSay: {
-        chain: '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`',
+        chain: '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20`',
         blocks: '1 to 12; more would be deeper than final and halt the chain',
       },
       gives: object({ chain: Type.String(), blocks: Type.Integer() }),
