@@ -44,7 +44,7 @@ export interface Levels {
 }
 
 /** Chain ids of local test nodes. */
-const LOCAL_CHAINS = [1_337n, 31_337n, 31_338n, 31_339n, 31_340n, 31_341n, 31_342n];
+const LOCAL_CHAINS = [1_337n, 31_337n, 31_338n, 31_339n, 31_340n, 31_341n, 31_342n, 31_343n];
 const CODE = /^[a-z0-9]{1,20}$/;
 const CODE_RULE = 'must be 1 to 20 lower-case letters and digits';
 
