@@ -83,6 +83,12 @@ export interface Connections {
   banks: readonly AnyBank[];
 }
 
+/** The chains that this installation is connected to, with the ids that they report. */
+export const chainIdsOf = ({
+  evmChains,
+  tronChains = [],
+}: Connections): readonly { chain: string; chainId: bigint }[] => [...evmChains, ...tronChains];
+
 export function rails(
   outside: Connections,
   context: BankContext & Pick<RailContext, 'mayLeave'>,

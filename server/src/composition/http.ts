@@ -83,7 +83,9 @@ async function mountForCustomers(
   const { world, orders, partners, sources, verifier, outside, send, publicUrl } = served;
   // A protocol's request may need a chain whose node has not been started yet.
   const front = world.front?.(db) ?? db;
-  const networkIds = new Map(world.connections.evmChains.map(({ chain, chainId }) => [chain, Number(chainId)]));
+  const networkIds = new Map(
+    registry.chainIdsOf(world.connections).map(({ chain, chainId }) => [chain, Number(chainId)]),
+  );
   await app.register(
     whitelabel({
       ...{ db: front, vault, clock, log, partners, orders, publicUrl, send },

@@ -45,7 +45,7 @@ export interface Levels {
 }
 
 /** Chain ids of local test nodes. */
-const LOCAL_CHAINS = [1_337n, 31_337n, 31_338n, 31_339n, 31_340n, 31_341n, 31_342n];
+const LOCAL_CHAINS = [1_337n, 31_337n, 31_338n, 31_339n, 31_340n, 31_341n, 31_342n, 31_343n];
 const code = text(20, /^[a-z0-9]{1,20}$/, '1 to 20 lower-case letters and digits');
 const XPUB = text(120, /^[1-9A-HJ-NP-Za-km-z]{100,120}$/, 'an extended public key (xpub…)');
 const node = webAddress(

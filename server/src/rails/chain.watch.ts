@@ -190,7 +190,8 @@ async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boole
   ) {
     const next = await replacement(engine, newest);
     if (next !== undefined) return await bump(engine, newest, next);
-    log.warn({ rail, key: newest.key, version: newest.version }, 'stuck at the highest fee allowed');
+    if (newest.slots.length > 0)
+      log.warn({ rail, key: newest.key, version: newest.version }, 'stuck at the highest fee allowed');
   }
   // No block can include it any more: it is proved absent, or found, once that time is final.
   if (newest.deadline !== null && now > newest.deadline.getTime()) return;

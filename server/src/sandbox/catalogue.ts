@@ -6,6 +6,9 @@ export interface SandboxChain {
   code: string;
   chainId: number;
   native: string;
+  nativeDecimals: number;
+  /** How its node is asked; EVM where it is left out. Tron is played on an EVM node (tron.ts). */
+  family?: 'tron';
   /** Its node runs from the start. The nodes of all other chains start when first needed (chains.ts). */
   atStart: boolean;
   /** Number of newest blocks that a reorg of this chain can replace. */
@@ -25,15 +28,26 @@ const TWO_TOKENS = [USDT, USDC];
 const BEP20_TOKENS = TWO_TOKENS.map((token) => ({ ...token, decimals: 18 }));
 
 /** One block a second. */
+const EVM = { nativeDecimals: 18 } as const;
 export const CHAINS: readonly SandboxChain[] = [
-  { code: 'erc20', chainId: 31_337, native: 'eth', atStart: true, finality: 12, tokens: TOKENS },
-  { code: 'matic20', chainId: 31_338, native: 'matic', atStart: true, finality: 12, tokens: TOKENS },
-  { code: 'bep20', chainId: 31_339, native: 'bnb', atStart: false, finality: 12, tokens: BEP20_TOKENS },
-  { code: 'arbitrum', chainId: 31_340, native: 'eth', atStart: false, finality: 12, tokens: TWO_TOKENS },
-  { code: 'base', chainId: 31_341, native: 'eth', atStart: false, finality: 12, tokens: TWO_TOKENS },
-  { code: 'optimism', chainId: 31_342, native: 'eth', atStart: false, finality: 12, tokens: TWO_TOKENS },
+  { code: 'erc20', chainId: 31_337, native: 'eth', ...EVM, atStart: true, finality: 12, tokens: TOKENS },
+  { code: 'matic20', chainId: 31_338, native: 'matic', ...EVM, atStart: true, finality: 12, tokens: TOKENS },
+  { code: 'bep20', chainId: 31_339, native: 'bnb', ...EVM, atStart: false, finality: 12, tokens: BEP20_TOKENS },
+  { code: 'arbitrum', chainId: 31_340, native: 'eth', ...EVM, atStart: false, finality: 12, tokens: TWO_TOKENS },
+  { code: 'base', chainId: 31_341, native: 'eth', ...EVM, atStart: false, finality: 12, tokens: TWO_TOKENS },
+  { code: 'optimism', chainId: 31_342, native: 'eth', ...EVM, atStart: false, finality: 12, tokens: TWO_TOKENS },
+  {
+    ...{ code: 'trc20', chainId: 31_343, native: 'trx', nativeDecimals: 6, family: 'tron' },
+    ...{ atStart: false, finality: 12, tokens: [USDT] },
+  },
 ];
 export const CHAIN_CODES: readonly string[] = CHAINS.map(({ code }) => code);
+
+const TRON_CODES = new Set(CHAINS.filter(({ family }) => family === 'tron').map(({ code }) => code));
+export const isTron = (chain: string): boolean => TRON_CODES.has(chain);
+
+/** Code of a chain's rail. */
+export const railCode = (chain: string): string => `${isTron(chain) ? 'tron' : 'evm'}.${chain}`;
 
 /** Small deposits need fewer confirmations. Whole tokens and confirmations. */
 export const CONFIRMATIONS = [

@@ -4,6 +4,7 @@ import { pow10 } from '../base/money.ts';
 import { type Order, passDeadline, trace } from '../orders/index.ts';
 import { type Asset, assets } from '../partners/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
+import { railCode } from './catalogue.ts';
 import {
   type Answered,
   type Asked,
@@ -15,7 +16,6 @@ import {
   saying,
   wrong,
 } from './controls.context.ts';
-import { evmCode } from './seed.ts';
 
 const PATIENCE_MS = 10_000;
 /** A payer who is no customer here. */
@@ -93,7 +93,7 @@ async function insteadOf(
   const { db, chains } = context;
   const all = [...(await db.asSystem(assets)).values()].filter(({ kind, native }) => kind === 'crypto' && !native);
   const asked = await assetOf(context, order.depositAsset);
-  const isAwake = ({ chain }: Asset): boolean => chains.get(evmCode(chain ?? ''))?.isAsleep?.() !== true;
+  const isAwake = ({ chain }: Asset): boolean => chains.get(railCode(chain ?? ''))?.isAsleep?.() !== true;
   const there = all.find(
     (one) =>
       isAwake(one) &&
@@ -101,7 +101,7 @@ async function insteadOf(
         ? one.chain === asked?.chain && one.coin !== asked?.coin
         : one.chain !== asked?.chain && one.coin === asked?.coin),
   );
-  const rail = chains.get(evmCode(there?.chain ?? ''));
+  const rail = chains.get(railCode(there?.chain ?? ''));
   if (there === undefined || rail === undefined) throw wrong('how', 'has nothing to pay with here');
   return { rail, asset: there };
 }

@@ -4,9 +4,9 @@ import { randomHex } from '../base/ids.ts';
 import { formatUnits, parseUnits, pow10 } from '../base/money.ts';
 import { balance, chart, isPosted, move, post } from '../ledger/index.ts';
 import type { Asset } from '../partners/index.ts';
-import { FIATS, OPENING } from './catalogue.ts';
+import { FIATS, OPENING, railCode } from './catalogue.ts';
 import { type Answered, type Asked, assetOf, type ControlsContext, looksAtTheBank, wrong } from './controls.context.ts';
-import { assetCode, BANK, evmCode } from './seed.ts';
+import { assetCode, BANK } from './seed.ts';
 
 const FILLED_WITHIN_MS = 12_000;
 
@@ -44,7 +44,7 @@ async function bring(context: ControlsContext, { code, chain }: Asset, units: bi
   const { db, chains, bank } = context;
   const id = `sandbox-${randomHex(8)}`;
   let entry = `fund_${BANK}_FUNDING:${id}`;
-  const rail = chains.get(evmCode(chain ?? ''));
+  const rail = chains.get(railCode(chain ?? ''));
   if (rail === undefined) await bank.fund({ currency: code.toUpperCase(), units, id });
   else {
     const destination = { kind: 'address', address: rail.walletAddresses.hot ?? '' } as const;

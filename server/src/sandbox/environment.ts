@@ -18,6 +18,7 @@ import type { Config } from '../config.ts';
 import { followedGenesis } from '../rails/chain.ts';
 import { addressesOf } from '../rails/evm/index.ts';
 import { loopbackBank, recognisesForMs, type SimulatedBank, startSimulatedBank } from '../rails/simulated/index.ts';
+import { accountOf, addressOf, tronAddressesOf } from '../rails/tron/index.ts';
 import type { Connections } from '../registry.ts';
 import {
   type ChainLimits,
@@ -28,11 +29,12 @@ import {
   signerClient,
   signerWithin,
 } from '../signer/index.ts';
-import { CHAIN_CODES, CHAINS, FIATS, POCKET_MONEY, type SandboxChain } from './catalogue.ts';
+import { CHAIN_CODES, CHAINS, FIATS, isTron, POCKET_MONEY, railCode, type SandboxChain } from './catalogue.ts';
 import { hasNode, openSleepers, type Sleepers } from './chains.ts';
 import { call, type SandboxNode, startNode } from './nodes.ts';
-import { type DeployedToken, evmCode, type SandboxFile, seedCatalogue, seedMarkets } from './seed.ts';
+import { type DeployedToken, type SandboxFile, seedCatalogue, seedMarkets } from './seed.ts';
 import { deployTokens, tokensOf } from './tokens.ts';
+import { startTron, tronIdOf } from './tron.ts';
 import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
 
 export interface LocalEnvironment {
@@ -56,6 +58,8 @@ export interface LocalEnvironment {
 
 /** Maximum native units per unit of gas ever offered here: 200 gwei. */
 const MAX_GAS_PRICE = 200n * pow10(9);
+/** The same on Tron, for a unit of energy. */
+export const MAX_ENERGY_PRICE = 1_000n;
 /** The signer's limits per hour, as a multiple of those per transfer: more than any test moves. */
 const TRANSFERS_PER_HOUR = 10_000n;
 
@@ -69,6 +73,7 @@ export async function startWorld(deps: {
   const { config, db, log } = deps;
   const started: { stop(): Promise<void> }[] = [];
   const nodes = new Map<string, SandboxNode>();
+  const trons = new Map<string, string>();
   /** Run again, it continues where it failed. */
   const startChain = async (chain: SandboxChain): Promise<void> => {
     let node = nodes.get(chain.code);
@@ -82,6 +87,12 @@ export async function startWorld(deps: {
     }
     await refuseAnotherChain(db, node);
     await deployTokens(node, chain.tokens);
+    if (chain.family !== 'tron' || trons.has(chain.code)) return;
+    const { rpcUrl } = node;
+    const { chainId, finality: solidBlocks } = chain;
+    const tron = await startTron({ rpcUrl: () => rpcUrl, chainId, solidBlocks });
+    started.push(tron);
+    trons.set(chain.code, tron.url);
   };
   try {
     const followed = await chainsFollowed(db);
@@ -92,7 +103,7 @@ export async function startWorld(deps: {
     await Promise.allSettled(starting);
     await Promise.all(starting);
     let rest = async (chain: string): Promise<void> => {
-      throw new Unavailable(evmCode(chain), 'the server is still starting');
+      throw new Unavailable(railCode(chain), 'the server is still starting');
     };
     const sleepers = openSleepers({
       codes: CHAINS.map(({ code }) => code).filter((code) => !nodes.has(code)),
@@ -109,17 +120,22 @@ export async function startWorld(deps: {
     const signer = startSigner(config.dataDir, tokens);
     started.push(signer);
     const urlOf = (code: string): string => {
-      const node = nodes.get(code);
-      if (node !== undefined) return node.rpcUrl;
-      throw new Unavailable(evmCode(code), 'its node has not been started yet', { chain: code });
+      const url = isTron(code) ? trons.get(code) : nodes.get(code)?.rpcUrl;
+      if (url !== undefined) return url;
+      throw new Unavailable(railCode(code), 'its node has not been started yet', { chain: code });
     };
     const told = ({ code, chainId }: SandboxChain) => ({ code, chainId, tokens: tokens.get(code) ?? [] });
     await seedCatalogue(db, tokens);
     return {
       connections: {
-        evmChains: CHAINS.map((chain) => ({
+        evmChains: CHAINS.filter(({ family }) => family === undefined).map((chain) => ({
           ...evmOptions(chain, signer),
           rpcUrl: () => urlOf(chain.code),
+          isAsleep: () => sleepers.isAsleep(chain.code),
+        })),
+        tronChains: CHAINS.filter(({ family }) => family === 'tron').map((chain) => ({
+          ...tronOptions(chain, signer),
+          url: () => urlOf(chain.code),
           isAsleep: () => sleepers.isAsleep(chain.code),
         })),
         banks: [
@@ -135,7 +151,9 @@ export async function startWorld(deps: {
       chains: () => ({
         chains: CHAINS.flatMap((chain) => {
           const node = nodes.get(chain.code);
-          return node === undefined ? [] : [{ ...told(chain), rpcUrl: node.rpcUrl }];
+          if (node === undefined) return [];
+          const tronUrl = trons.get(chain.code);
+          return [{ ...told(chain), rpcUrl: node.rpcUrl, ...(tronUrl === undefined ? {} : { tronUrl }) }];
         }),
         asleep: CHAINS.filter(({ code }) => !nodes.has(code)).map(told),
       }),
@@ -170,15 +188,16 @@ export async function startWorld(deps: {
 /** Chains in the books: their nodes must run, because orders on them would otherwise wait for ever. */
 export const chainsFollowed = async (db: Database): Promise<ReadonlySet<string>> =>
   await db.asSystem(async (tx) => {
-    const genesis = await awaitAll(...CHAIN_CODES.map((code) => followedGenesis(tx, evmCode(code))));
+    const genesis = await awaitAll(...CHAIN_CODES.map((code) => followedGenesis(tx, railCode(code))));
     return new Set(CHAIN_CODES.filter((_, at) => genesis[at] !== undefined));
   });
 
 /** Otherwise the rail would halt, for every server on this database: this folder and this database do not belong together. */
 async function refuseAnotherChain(db: Database, node: SandboxNode): Promise<void> {
-  const followed = await db.asSystem((tx) => followedGenesis(tx, evmCode(node.code)));
+  const followed = await db.asSystem((tx) => followedGenesis(tx, railCode(node.code)));
   const { hash } = await call<{ hash: string }>(node.rpcUrl, 'eth_getBlockByNumber', ['0x0', false]);
-  if (followed === undefined || followed === hash) return;
+  const id = isTron(node.code) ? tronIdOf(node.chainId, 0n, hash) : hash;
+  if (followed === undefined || followed === id) return;
   throw new SettingError(
     `DATA_DIR: the database has followed another chain ${node.code} than the one in this folder. Start with the folder that belongs to the database, or on a database of its own.`,
   );
@@ -221,21 +240,43 @@ function startSigner(
 
 function limitsOf(chain: SandboxChain, tokens: readonly DeployedToken[]): ChainLimits {
   const limit = (perTransfer: bigint) => ({ perTransfer, perHour: perTransfer * TRANSFERS_PER_HOUR });
+  const accountIn = (address: string): string => (chain.family === 'tron' ? accountOf(address) : address.toLowerCase());
+  // Enough for gas: one coin of an EVM chain, and a hundred of Tron's, each of which is worth less.
+  const native = chain.family === 'tron' ? 100n * pow10(chain.nativeDecimals) : pow10(chain.nativeDecimals);
   return {
     chainId: BigInt(chain.chainId),
+    ...(chain.family === undefined ? {} : { family: chain.family }),
     tokens: Object.fromEntries(
-      tokens.map((token) => [token.address.toLowerCase(), limit(POCKET_MONEY * pow10(token.decimals))]),
+      tokens.map((token) => [accountIn(token.address), limit(POCKET_MONEY * pow10(token.decimals))]),
     ),
-    gas: limit(pow10(18)),
-    native: limit(10n * pow10(18)),
-    fees: limit(pow10(18)),
+    gas: limit(native),
+    native: limit(10n * native),
+    fees: limit(native),
+  };
+}
+
+function tronOptions(chain: SandboxChain, { client, wallets, xpub }: Signing) {
+  const chainId = BigInt(chain.chainId);
+  return {
+    code: railCode(chain.code),
+    chain: chain.code,
+    chainId,
+    xpub,
+    signers: Object.fromEntries(
+      Object.entries(wallets).map(([name, account]) => [name, client.tronWallet(chainId, name, addressOf(account))]),
+    ),
+    sweepSigner: client.tronDeposits(chainId, tronAddressesOf(xpub)),
+    finality: chain.finality,
+    maxFeeLimit: 100n * pow10(chain.nativeDecimals),
+    maxEnergyPrice: MAX_ENERGY_PRICE,
+    pace: { pollMs: 250, nativeEveryMs: 3_000, lowerBranchMs: 2_000 },
   };
 }
 
 function evmOptions(chain: SandboxChain, { client, wallets, xpub }: Signing) {
   const chainId = BigInt(chain.chainId);
   return {
-    code: evmCode(chain.code),
+    code: railCode(chain.code),
     chain: chain.code,
     chainId,
     xpub,

@@ -18,13 +18,13 @@ import type { Connecting, Environment, Profile } from '../environment.ts';
 import type { Outcome } from '../events/index.ts';
 import { assets } from '../partners/index.ts';
 import { simulatedVerifier } from '../verifiers/simulated/index.ts';
+import { isTron, railCode } from './catalogue.ts';
 import { waking } from './chains.ts';
 import { sandboxControls, screensOrders } from './controls.ts';
 import { sandboxDriver } from './driver.ts';
 import { startWorld } from './environment.ts';
 import { openPayer } from './payer.ts';
 import {
-  evmCode,
   type Funding,
   fundChain,
   type SandboxFile,
@@ -34,6 +34,7 @@ import {
   seedPartners,
   seedPeopleRules,
 } from './seed.ts';
+import { ENERGY_PRICE } from './tron.ts';
 import { welcome } from './welcome.ts';
 
 export interface SandboxOptions {
@@ -103,7 +104,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
       );
       await seedFunds(funding, awake);
       world.wakesWith(async (code) => {
-        const rail = chains.get(evmCode(code));
+        const rail = chains.get(railCode(code));
         assert(rail !== undefined, `chain ${code} has no rail`);
         tellChains();
         await follow(rail.code);
@@ -114,7 +115,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
       });
     },
     front: (usual) => waking(usual, sleepers),
-    gasAtRest: (chain) => (sleepers.isAsleep(chain) ? GAS_AT_REST : undefined),
+    gasAtRest: (chain) => (!sleepers.isAsleep(chain) ? undefined : isTron(chain) ? ENERGY_PRICE : GAS_AT_REST),
     webhooks: (usual) => (to) => (webhooks.dropped ? Promise.resolve(LOST) : usual(to)),
     controls(context) {
       const payer = openPayer({ db, vault, bank: world.bank });

@@ -52,9 +52,11 @@ import {
   PARTNERS,
   POCKET_MONEY,
   PRICES,
+  railCode,
   railFixedOf,
   type SandboxFiat,
 } from './catalogue.ts';
+import { contractOf, spelledOn } from './tokens.ts';
 import { visitorAddress } from './wallets.ts';
 
 export interface DeployedToken {
@@ -74,12 +76,13 @@ export interface SandboxFile {
 
 interface ToldChain {
   code: string;
+  /** Where the chain's own API is, if that is not its EVM node's. */
+  tronUrl?: string;
   chainId: number;
   tokens: readonly DeployedToken[];
 }
 
 export const BANK = 'bank.simulated';
-export const evmCode = (chain: string): string => `evm.${chain}`;
 export const assetCode = (coin: string, chain: string): string => `${coin}.${chain}`;
 
 /** Assets and confirmations: must exist before a rail is polled. */
@@ -109,10 +112,10 @@ export async function seedCatalogue(
         coin: chain.native,
         chain: chain.code,
         contract: null,
-        decimals: 18,
+        decimals: chain.nativeDecimals,
         native: true,
       });
-      await seedDustThreshold(tx, code, parseUnits(DUST.native, 18));
+      await seedDustThreshold(tx, code, parseUnits(DUST.native, chain.nativeDecimals));
       for (const token of tokens.get(chain.code) ?? []) {
         const asset = assetCode(token.code, chain.code);
         await upsertAsset(tx, {
@@ -120,7 +123,7 @@ export async function seedCatalogue(
           kind: 'crypto',
           coin: token.code,
           chain: chain.code,
-          contract: token.address.toLowerCase(),
+          contract: contractOf(chain.code, token),
           decimals: token.decimals,
           native: false,
         });
@@ -142,10 +145,10 @@ export async function seedCatalogue(
 /** Thresholds of the hot wallets of these chains; none for a sleeping chain, whose wallet is still empty. */
 export async function seedLevels(db: Database, chains: readonly string[]): Promise<void> {
   await db.asSystem(async (tx) => {
-    for (const { code, native, tokens } of CHAINS.filter((chain) => chains.includes(chain.code))) {
-      await seedLevel(tx, evmCode(code), 'hot', assetCode(native, code), ENOUGH.native, 18);
+    for (const { code, native, nativeDecimals, tokens } of CHAINS.filter((chain) => chains.includes(chain.code))) {
+      await seedLevel(tx, railCode(code), 'hot', assetCode(native, code), ENOUGH.native, nativeDecimals);
       for (const token of tokens)
-        await seedLevel(tx, evmCode(code), 'hot', assetCode(token.code, code), ENOUGH.tokens, token.decimals);
+        await seedLevel(tx, railCode(code), 'hot', assetCode(token.code, code), ENOUGH.tokens, token.decimals);
     }
   });
 }
@@ -253,7 +256,7 @@ function marketsOf({
   const selling = {
     ...terms,
     direction: 'offramp' as const,
-    depositRail: evmCode(chain),
+    depositRail: railCode(chain),
     payoutRail: BANK,
     paymentMethod: fiat.sellMethod,
     minUnits: LIMITS.minWhole * pow10(decimals),
@@ -264,7 +267,7 @@ function marketsOf({
     ...terms,
     direction: 'onramp' as const,
     depositRail: BANK,
-    payoutRail: evmCode(chain),
+    payoutRail: railCode(chain),
     paymentMethod: fiat.buyMethod,
     minUnits: fiat.minWhole * pow10(fiat.decimals),
     maxUnits: fiat.maxWhole * pow10(fiat.decimals),
@@ -376,7 +379,7 @@ export async function fundChain({ db, clock, tokens, finalize, isEnding }: Fundi
       }
     };
     await give('customer', customer, POCKET_MONEY);
-    await give('visitor', visitorAddress(), POCKET_MONEY);
+    await give('visitor', spelledOn(rail.chain, visitorAddress()), POCKET_MONEY);
     wanted.push(`fund_${rail.code}_${await give('hot', hot, OPENING.tokens)}:0`);
   }
   for (const entry of wanted) {

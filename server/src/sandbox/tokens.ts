@@ -16,6 +16,8 @@ import {
   stringToHex,
 } from 'viem';
 import { Unavailable } from '../base/errors.ts';
+import { addressOf } from '../rails/tron/index.ts';
+import { isTron } from './catalogue.ts';
 import { call, type SandboxNode } from './nodes.ts';
 import artifact from './TestToken.artifact.json' with { type: 'json' };
 import { walletAddress } from './wallets.ts';
@@ -34,7 +36,8 @@ export interface TokenSpec {
 
 export interface DeployedToken {
   code: string;
-  address: Hex;
+  /** As its chain spells it. */
+  address: string;
   decimals: number;
 }
 
@@ -55,15 +58,23 @@ const deploymentsOf = (chain: string, specs: readonly TokenSpec[], holder: Hex):
     return { spec, address, data: concat([salt, code]) };
   });
 
-const deployed = ({ spec, address }: Deployment): DeployedToken => ({
+const deployed = (chain: string, { spec, address }: Deployment): DeployedToken => ({
   code: spec.code,
-  address,
+  address: isTron(chain) ? addressOf(address.toLowerCase()) : address,
   decimals: spec.decimals,
 });
 
+/** An account as a chain spells it. @param account 20 bytes as hex with 0x */
+export const spelledOn = (chain: string, account: string): string =>
+  isTron(chain) ? addressOf(account.toLowerCase()) : account;
+
+/** A token's contract in the spelling that its rail keeps. */
+export const contractOf = (chain: string, { address }: { address: string }): string =>
+  isTron(chain) ? address : address.toLowerCase();
+
 /** The tokens of a chain, at their present or future addresses, whether or not its node has ever run. Pure. */
 export const tokensOf = (chain: { code: string; tokens: readonly TokenSpec[] }): DeployedToken[] =>
-  deploymentsOf(chain.code, chain.tokens, getAddress(walletAddress('faucet'))).map(deployed);
+  deploymentsOf(chain.code, chain.tokens, getAddress(walletAddress('faucet'))).map((one) => deployed(chain.code, one));
 
 /**
  * Deploys missing tokens; deploying twice changes nothing.
@@ -89,5 +100,5 @@ export async function deployTokens(node: SandboxNode, specs: readonly TokenSpec[
     if (!(await isThere(address)))
       throw new Unavailable('anvil', `token ${spec.code} was not deployed on ${node.code}`);
   }
-  return wanted.map(deployed);
+  return wanted.map((one) => deployed(node.code, one));
 }

@@ -14,6 +14,9 @@
  * - Just after a restart the EVM node has no balances of old blocks: the solidified ones are then those of the newest block.
  * - Other transactions of the EVM node (its deployer's) have its hash in place of an id.
  *
+ * `POST sandbox/lose {"what": "bytes" | "answer" | "nothing"}` plays a bad line: transactions that never arrive, or arrive and
+ * are not confirmed, until it is asked for something else.
+ *
  * A transaction rides behind the call data of the EVM transaction that plays it, so that the node itself knows every id, also
  * after a restart: nothing is kept here that it has not.
  */
@@ -31,7 +34,7 @@ import {
 import { call } from './nodes.ts';
 
 /** Native units (sun) for one unit of gas: of a call, and of a native transfer. */
-const ENERGY_PRICE = 100n;
+export const ENERGY_PRICE = 100n;
 const TRANSFER_PRICE = 10n;
 /** Wei of the EVM node in one sun. */
 const SUN = 10n ** 12n;
@@ -86,6 +89,7 @@ interface Played {
     /** Up to which block those are known. */
     scanned: bigint;
     losing: 'answer' | 'bytes' | undefined;
+    losesAll: boolean;
     isPaused: boolean;
     lastBroadcast: Promise<unknown>;
   };
@@ -110,7 +114,7 @@ export async function startTron(options: {
       return solid > 0n ? solid : 0n;
     },
     played: new Map(),
-    memory: { scanned: -1n, losing: undefined, isPaused: false, lastBroadcast: Promise.resolve() },
+    memory: { scanned: -1n, losing: undefined, losesAll: false, isPaused: false, lastBroadcast: Promise.resolve() },
   };
   const server = createServer((request, response) => void handle(of, request, response));
   await new Promise<void>((ready, failed) => {
@@ -132,9 +136,8 @@ export async function startTron(options: {
   };
 }
 
-/** Tron's ids begin with the number, and its chain id is the end of the first one. */
-function idOf(of: Played, number: bigint, hash: string): string {
-  const { chainId } = of;
+/** Tron's ids begin with the number, and its chain id is the end of the first one. @param hash of the EVM block */
+export function tronIdOf(chainId: number, number: bigint, hash: string): string {
   const text = number.toString(16).padStart(16, '0') + hash.slice(18);
   return number === 0n ? text.slice(0, 56) + chainId.toString(16).padStart(8, '0') : text;
 }
@@ -142,12 +145,12 @@ function idOf(of: Played, number: bigint, hash: string): string {
 const tronBlock = (of: Played, { number, hash, parentHash, timestamp }: EvmBlock) => {
   const at = BigInt(number);
   return {
-    blockID: idOf(of, at, hash),
+    blockID: tronIdOf(of.chainId, at, hash),
     block_header: {
       raw_data: {
         ...(at === 0n ? {} : { number: Number(at) }),
         timestamp: Number(timestamp) * 1_000,
-        parentHash: at === 0n ? '0'.repeat(64) : idOf(of, at - 1n, parentHash),
+        parentHash: at === 0n ? '0'.repeat(64) : tronIdOf(of.chainId, at - 1n, parentHash),
       },
     },
   };
@@ -198,6 +201,12 @@ function infoOf(id: string, block: EvmBlock, receipt: EvmReceipt) {
   };
 }
 
+/** The id of the transaction that an EVM transaction plays. */
+function idIn({ hash, input }: { hash: string; input: string }): string {
+  const riding = ridingOn(input);
+  return riding === undefined ? hash.slice(2) : hashOf(riding.rawData);
+}
+
 async function infosIn(of: Played, number: bigint): Promise<unknown[]> {
   const { rpc, evmBlock } = of;
   const block = await evmBlock(number, true);
@@ -205,8 +214,7 @@ async function infosIn(of: Played, number: bigint): Promise<unknown[]> {
   return await Promise.all(
     block.transactions.map(async ({ hash, input }) => {
       const receipt = await rpc<EvmReceipt>('eth_getTransactionReceipt', [hash]);
-      const riding = ridingOn(input);
-      return infoOf(riding === undefined ? hash.slice(2) : hashOf(riding.rawData), block, receipt);
+      return infoOf(idIn({ hash, input }), block, receipt);
     }),
   );
 }
@@ -263,7 +271,7 @@ const refused = (code: string, why: string): Answer => ({ code, message: inHex(w
 async function broadcast(of: Played, body: Body): Promise<Answer> {
   const { played, rpc, evmBlock, memory } = of;
   const lost = memory.losing;
-  memory.losing = undefined;
+  if (!memory.losesAll) memory.losing = undefined;
   if (lost === 'bytes') throw new Error('nothing arrives');
   const transaction = Buffer.from(String(body.transaction), 'hex');
   const { rawData, signature } = decodeTransaction(transaction) ?? {};
@@ -307,7 +315,7 @@ async function isReference(of: Played, bytes: Buffer, part: Buffer, head: bigint
   const low = BigInt(`0x${bytes.toString('hex') || '0'}`);
   const number = head - ((head - low) & (TAPOS_BLOCKS - 1n));
   const block = number < 0n ? null : await evmBlock(number);
-  return block !== null && idOf(of, number, block.hash).slice(16, 32) === part.toString('hex');
+  return block !== null && tronIdOf(of.chainId, number, block.hash).slice(16, 32) === part.toString('hex');
 }
 
 /** @param upTo the newest block that this node shows */
@@ -320,6 +328,13 @@ async function answerTo(of: Played, method: string, body: Body, upTo: bigint, at
       const number = BigInt(String(body.id_or_num));
       const block = number > upTo ? null : await evmBlock(number);
       return block === null ? {} : tronBlock(of, block);
+    }
+    case 'getblockbynum': {
+      const number = BigInt(Number(body.num));
+      const block = number > upTo ? null : await evmBlock(number, true);
+      if (block === null) return {};
+      const transactions = block.transactions.map((one) => ({ txID: idIn(one) }));
+      return { ...tronBlock(of, block), ...(transactions.length === 0 ? {} : { transactions }) };
     }
     case 'gettransactioninfobyblocknum':
       return BigInt(Number(body.num)) > upTo ? [] : await infosIn(of, BigInt(Number(body.num)));
@@ -372,6 +387,12 @@ async function handle(of: Played, request: IncomingMessage, response: ServerResp
     if (memory.isPaused) throw new Error('it answers nothing');
     const [, from = '', method = ''] = (request.url ?? '').split('/');
     const body = JSON.parse((await textOf(request)) || '{}') as Body;
+    if (from === 'sandbox' && method === 'lose') {
+      memory.losing = body.what === 'answer' || body.what === 'bytes' ? body.what : undefined;
+      memory.losesAll = memory.losing !== undefined;
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+      return;
+    }
     const upTo = from === 'walletsolidity' ? await solidNumber() : await headNumber();
     const answer = await answerTo(of, method, body, upTo, from === 'walletsolidity' ? upTo : 'latest');
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));

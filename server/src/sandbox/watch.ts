@@ -13,13 +13,15 @@ import { Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../config.ts';
 import { loopbackBank, recognisesForMs, startSimulatedBank } from '../rails/simulated/index.ts';
+import { addressOf } from '../rails/tron/index.ts';
 import type { Connections } from '../registry.ts';
 import { publicOf } from '../signer/index.ts';
-import { CHAINS, FIATS, type SandboxChain } from './catalogue.ts';
+import { CHAINS, FIATS, railCode, type SandboxChain } from './catalogue.ts';
 import { hasNode } from './chains.ts';
 import { chainsFollowed } from './environment.ts';
 import { startNode } from './nodes.ts';
-import { evmCode, type SandboxFile } from './seed.ts';
+import type { SandboxFile } from './seed.ts';
+import { startTron } from './tron.ts';
 import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
 
 /**
@@ -45,13 +47,31 @@ export async function watchOutside(deps: {
       running === undefined
         ? atStart || hasNode(config.dataDir, code) || followed.has(code)
         : running.chains.some((chain) => chain.code === code);
+    const rpcUrlOf = async (chain: SandboxChain): Promise<string> =>
+      running?.chains.find(({ code }) => code === chain.code)?.rpcUrl ?? (await node(chain));
+    const commonOf = ({ code, chainId, finality }: SandboxChain) => ({
+      ...{ code: railCode(code), chain: code, chainId: BigInt(chainId), finality, xpub },
+    });
+    const used = CHAINS.filter(isUsed);
     const evmChains = await Promise.all(
-      CHAINS.filter(isUsed).map(async (chain) => {
-        const rpcUrl = running?.chains.find(({ code }) => code === chain.code)?.rpcUrl ?? (await node(chain));
-        const { code, chainId, finality } = chain;
-        const common = { code: evmCode(code), chain: code, chainId: BigInt(chainId), finality, xpub };
-        return { ...common, rpcUrl, addresses: wallets, maxGasPrice: 0n };
-      }),
+      used
+        .filter(({ family }) => family === undefined)
+        .map(async (chain) => {
+          const rpcUrl = await rpcUrlOf(chain);
+          return { ...commonOf(chain), rpcUrl, addresses: wallets, maxGasPrice: 0n };
+        }),
+    );
+    const inTron = Object.fromEntries(Object.entries(wallets).map(([name, account]) => [name, addressOf(account)]));
+    const tronChains = await Promise.all(
+      used
+        .filter(({ family }) => family === 'tron')
+        .map(async (chain) => {
+          const rpcUrl = await rpcUrlOf(chain);
+          // What it plays is on the EVM node, so another one beside the server's shows the same.
+          const tron = await startTron({ rpcUrl: () => rpcUrl, chainId: chain.chainId, solidBlocks: chain.finality });
+          started.push(tron);
+          return { ...commonOf(chain), url: tron.url, addresses: inTron, maxFeeLimit: 0n, maxEnergyPrice: 0n };
+        }),
     );
     const banking = config.valuesOf(loopbackBank);
     const bank = await startSimulatedBank({ ...deps, deduplicatesForMs: recognisesForMs(banking) });
@@ -60,6 +80,7 @@ export async function watchOutside(deps: {
     return {
       connections: {
         evmChains,
+        tronChains,
         banks: [loopbackBank.create(banking, { url: bank.url, token: bank.token, currencies })],
       },
       stop,

@@ -187,7 +187,7 @@ test('the maps agree with each other and with the public ones', async () => {
   assert.deepEqual([config.fiatSymbolMapping?.INR, config.fiatSymbolMapping?.EUR], [1, 12]);
   assert.deepEqual([config.coinSymbolMapping?.usdt, config.coinSymbolMapping?.usdc], [54, 116]);
   const { base = 0, optimism = 0, ...published } = config.chainSymbolMapping ?? {};
-  assert.deepEqual(published, { erc20: 0, bep20: 1, matic20: 3, arbitrum: 13 });
+  assert.deepEqual(published, { erc20: 0, bep20: 1, trc20: 2, matic20: 3, arbitrum: 13 });
   assert.ok(base > 1_000_000 && optimism > 1_000_000, 'a chain without a published number has another than ours');
 
   const fees = (await told(call(`${COMMON}/allGasFee`))) as unknown as Record<string, Record<string, Data>>;
@@ -205,7 +205,7 @@ test('the maps agree with each other and with the public ones', async () => {
   const { min = 0, max = 0 } = limits.onramp?.['1'] ?? {};
   assert.ok(0 < min && min < max);
   const least = (await told(call(`${COMMON}/allCoinLimits`, { fiatType: 1 }))) as unknown as Record<string, unknown>;
-  assert.deepEqual(least['54'], { 0: min, 1: min, 3: min, 13: min, [base]: min, [optimism]: min });
+  assert.deepEqual(least['54'], { 0: min, 1: min, 2: min, 3: min, 13: min, [base]: min, [optimism]: min });
   const prices = (await told(call(`${COMMON}/priceTicker`, { type: 1, fiatType: 1 }))) as unknown as {
     onramp: Record<string, number>;
   };

@@ -161,6 +161,25 @@ describe('sending on a chain of outputs', () => {
     );
   });
 
+  test('a nonce is a slot, too: it belongs to one send, also where a server of the previous version writes it', async () => {
+    await world();
+    const write = (key: string, version: number, nonce: number) =>
+      rows.query(
+        `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, reserved_at)
+         values ($1, 'old', $2, $3, $4, 'out-friend', '', 0, $5, 1, '{}', now())`,
+        [RAIL, nonce, key, version, COIN],
+      );
+    await write('pay_1_1', 1, 5);
+    await write('pay_1_1', 2, 5);
+    await assert.rejects(write('pay_2_1', 3, 5), { code: '23505' });
+    await write('pay_2_1', 1, 6);
+    const slots = await rows.query('select slot, key from chain_slots where wallet = $1 order by slot', ['old']);
+    assert.deepEqual(slots, [
+      { slot: '5', key: 'pay_1_1' },
+      { slot: '6', key: 'pay_2_1' },
+    ]);
+  });
+
   test('one transaction with several outputs is several deposits, each once', async () => {
     const { chain, rail, facts, look } = await world();
     const [one, two] = [rail.instructions(1n).target, rail.instructions(2n).target];

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { ask, type Http } from '../../src/base/http.ts';
 import { type ChainPace, type ChainRail, type RailContext, watchAddress } from '../../src/rails/chain.ts';
 import { addressesOf } from '../../src/rails/evm/index.ts';
 import type { RailFact } from '../../src/rails/rail.ts';
@@ -309,6 +310,20 @@ describe('deposits on Tron', () => {
     await chain.mine();
     await look();
     assert.deepEqual(typesOf(), ['deposit_seen', 'deposit_reversed']);
+  });
+
+  test('a node that answers as if a block were empty is not believed, and no deposit is passed over', async () => {
+    const { address, open, look, typesOf } = await world();
+    const to = await address();
+    await chain.mint(to, 7n);
+    await chain.mine();
+    const behind: Http = async (request) => {
+      const answer = await ask(request);
+      return request.url.endsWith('/gettransactioninfobyblocknum') ? { ...answer, body: Buffer.from('[]') } : answer;
+    };
+    await assert.rejects(look(open({ http: behind })), { name: 'Unavailable' });
+    await look();
+    assert.deepEqual(typesOf(), ['deposit_seen']);
   });
 
   test('a node of another chain halts the rail', async () => {

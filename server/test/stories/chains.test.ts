@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { isAlive } from '../../src/base/processes.ts';
-import { CHAINS } from '../../src/sandbox/catalogue.ts';
+import { CHAINS, railCode } from '../../src/sandbox/catalogue.ts';
 import type { Answer } from '../support/client.ts';
 import { openStory, type Story } from '../support/story.ts';
 
@@ -30,7 +30,7 @@ const sandboxFile = () =>
   };
 const jobsOf = async (chain: string): Promise<string[]> =>
   (
-    await world.read((tx) => tx.rows<{ kind: string }>('select kind from jobs where subject = $1', [`evm.${chain}`]))
+    await world.read((tx) => tx.rows<{ kind: string }>('select kind from jobs where subject = $1', [railCode(chain)]))
   ).map(({ kind }) => kind);
 const readiness = async () => {
   const answer = await fetch(`${world.server.baseUrl}/readyz`);
@@ -108,7 +108,7 @@ test('a chain that sleeps is on offer everywhere and has no process, no jobs and
       [],
       `readiness asks ${chain}`,
     );
-    assert.ok(!metrics.includes(`evm.${chain}`), `metrics show ${chain}`);
+    assert.ok(!metrics.includes(railCode(chain)), `metrics show ${chain}`);
   }
 });
 
@@ -184,7 +184,7 @@ test('a wake that fails says so, books nothing, and succeeds when it is asked fo
   assert.ok(!(await readiness()).checks.some(({ name }) => name.includes('optimism')));
   assert.deepEqual(
     sandboxFile().asleep.map(({ code }) => code),
-    ['arbitrum', 'optimism'],
+    ['arbitrum', 'optimism', 'trc20'],
   );
   const link = { coinCode: 'usdc', network: 'optimism', quantity: '10', fiatType: '1', type: '2' };
   const generate = () => world.partner.post('/onramp/api/v2/common/transaction/generateLink', link);

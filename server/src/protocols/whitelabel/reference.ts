@@ -148,6 +148,7 @@ const COIN_NAMES: Readonly<Record<string, string>> = {
   eth: 'Ethereum',
   usdt: 'Tether',
   bnb: 'BNB',
+  trx: 'TRON',
   matic: 'Polygon',
   usdc: 'USD Coin',
   dai: 'Dai',
@@ -217,6 +218,15 @@ const KNOWN_CHAINS: Readonly<Record<string, Chain>> = {
   arbitrum: evm('Arbitrum', 42161, 6, 'arbiscan.io'),
   base: evm('Base', 8453, 6, 'basescan.org'),
   optimism: evm('Optimism', 10, 6, 'optimistic.etherscan.io'),
+  trc20: {
+    chainName: 'Tron Network',
+    addressRegex: '^T[1-9A-HJ-NP-Za-km-z]{33}$',
+    memoRegex: '',
+    networkId: 728_126_428,
+    nativeToken: coinNumber({ coin: 'trx' }),
+    startingWith: ['T'],
+    hashLink: 'https://tronscan.org/#/transaction/',
+  },
 };
 
 /** The chain ids reported by the connected chains, by our code of the chain. */

@@ -29,6 +29,7 @@ const DOLLARS: Readonly<Record<string, string>> = {
   eth: '2500',
   matic: '0.5',
   bnb: '600',
+  trx: '0.3',
   btc: '65000',
 };
 

@@ -61,6 +61,14 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     http: options.http,
   });
   const evm: Evm = { code, chainId, options, rpc, address: addressesOf(options.xpub) };
+  const sent = sentBy({
+    code,
+    rpc,
+    ask: (method, params, read) => ask(evm, method, params, read),
+    receipts: (hashes) => receipts(evm, hashes),
+    addressOf: (wallet) => walletAddress(evm, wallet),
+    feeOf,
+  });
   return {
     code,
     chain: options.chain,
@@ -100,18 +108,14 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     transfersBetween: (from, to, contracts) => transfersBetween(evm, from, to, contracts),
     balancesAt: (block, contract, of) => balancesAt(evm, block, contract, of),
 
+    sentAs: sent.sentAs,
+
     account: {
       nonces: (wallet) => nonces(evm, wallet),
       signedFrom: async (wallet, nonce) => (await signerFor(evm, wallet)?.signedFrom?.(nonce)) ?? [],
       cancelCall: (wallet) => ({ target: walletAddress(evm, wallet), data: Buffer.alloc(0), value: 0n }),
-      ...sentBy({
-        code,
-        rpc,
-        ask: (method, params, read) => ask(evm, method, params, read),
-        receipts: (hashes) => receipts(evm, hashes),
-        addressOf: (wallet) => walletAddress(evm, wallet),
-        feeOf,
-      }),
+      sentUnder: sent.sentUnder,
+      sentIn: sent.sentIn,
     },
   };
 }

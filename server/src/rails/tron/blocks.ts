@@ -1,15 +1,16 @@
 /**
  * Reading Tron: its head, what is solidified, blocks, and the transfers of tokens in them.
  *
- * Transactions are requested by block number, because the API has nothing else. So the block's id is read again afterwards:
- * when it is still the one asked about, so are they.
+ * What transactions did is requested by block number, because the API has nothing else, and a node that lags behind answers as
+ * if the block were empty. So the block itself is read afterwards: it must be the one asked about, and name no transaction of
+ * which nothing was said.
  */
 import { Unavailable } from '../../base/errors.ts';
 import type { Block, SentTransaction, Transfer } from '../chain.adapter.ts';
 import { decodeTransfer } from '../erc20.ts';
 import { addressOf } from './addresses.ts';
 import { hexOf, object, reading } from './http.ts';
-import { blockAt, each, type From, infoOf, infosOf, newestBlock, type Tron } from './node.ts';
+import { blockAt, blockWithIds, each, type From, infoOf, infosOf, newestBlock, type Tron } from './node.ts';
 import { decodeRawData } from './protobuf.ts';
 import { movedBy } from './signer.ts';
 
@@ -38,10 +39,9 @@ export async function transfers(
   contracts: readonly string[],
 ): Promise<Transfer[]> {
   const found = await each(within, async ({ number, hash }) => {
-    const moved = await transfersIn(tron, number, 'wallet', contracts);
-    const now = await blockAt(tron, number);
-    if (now.hash !== hash) throw new Unavailable(tron.code, `block ${number} was replaced while it was read`);
-    return moved.map((one) => ({ ...one, blockHash: hash }));
+    const { moved, blockHash } = await transfersIn(tron, number, 'wallet', contracts);
+    if (blockHash !== hash) throw new Unavailable(tron.code, `block ${number} was replaced while it was read`);
+    return moved;
   });
   return found.flat();
 }
@@ -55,7 +55,7 @@ export async function transfersBetween(
 ): Promise<Transfer[]> {
   if (contracts.length === 0) return [];
   const found = await each(range(from, to), (number) => transfersIn(tron, number, 'walletsolidity', contracts));
-  return found.flat().map((one) => ({ ...one, blockHash: '' }));
+  return found.flatMap(({ moved }) => moved);
 }
 
 /** A log's index here is that in its transaction, which is its position. */
@@ -64,10 +64,17 @@ async function transfersIn(
   number: bigint,
   from: From,
   contracts: readonly string[],
-): Promise<Omit<Transfer, 'blockHash'>[]> {
+): Promise<{ moved: Transfer[]; blockHash: string }> {
   const wanted = new Set(contracts);
   const infos = await infosOf(tron, number, from);
-  return infos
+  const { block, ids } = await blockWithIds(tron, number, from);
+  const told = new Set(infos.map(({ id }) => id));
+  if (!ids.every((id) => told.has(id)))
+    throw new Unavailable(tron.code, `the node does not say what all transactions of block ${number} did`);
+  const blockHash = block.hash;
+  const inBlock = new Set(ids);
+  const moved = infos
+    .filter(({ id }) => inBlock.has(id))
     .filter(({ succeeded }) => succeeded)
     .flatMap(({ id, logs }) =>
       logs.flatMap((log, logIndex) => {
@@ -77,9 +84,10 @@ async function transfersIn(
         if (!wanted.has(contract)) return [];
         const { units } = transfer;
         const [payer, payee] = [addressOf(transfer.from), addressOf(transfer.to)];
-        return [{ txHash: id, block: number, logIndex, contract, from: payer, to: payee, units }];
+        return [{ txHash: id, block: number, blockHash, logIndex, contract, from: payer, to: payee, units }];
       }),
     );
+  return { moved, blockHash };
 }
 
 /** Tron writes the same logs as EVM chains, without `0x`. */

@@ -3,13 +3,14 @@
  *
  * A block may include a transaction only if the block below it is older than the expiration. So once a final block is not
  * older than that, no block above it can: every block that could is final. Absent is a transaction that none of them holds.
- * They are read one by one, besides asking for it by its hash: an index may lag behind the blocks.
+ * They are read one by one with all they contain, and must link to each other, besides asking for it by its hash: an index may
+ * lag behind the blocks, and another node behind this one.
  *
  * Included and failed is not absent: it cost energy and moved nothing, and its block shows that.
  */
 import { Unavailable } from '../../base/errors.ts';
 import type { Block, Fate, SendAsked } from '../chain.adapter.ts';
-import { blockAt, each, infoOf, infosOf, newestBlock, type Tron } from './node.ts';
+import { blockAt, blockWithIds, each, infoOf, newestBlock, type Tron } from './node.ts';
 import { VALID_MS } from './sends.ts';
 
 export async function fates(tron: Tron, sends: readonly SendAsked[], final: Block | undefined): Promise<Fate[]> {
@@ -46,8 +47,11 @@ async function absenceOf(tron: Tron, hash: string, deadline: Date, final: Block)
   // Its expiration was set this long after the block that was then the newest.
   const first = await firstNotBefore(tron, new Date(deadline.getTime() - VALID_MS), last);
   const numbers = Array.from({ length: Number(last.number - first.number) + 1 }, (_, at) => first.number + BigInt(at));
-  const infos = await each(numbers, (number) => infosOf(tron, number, 'walletsolidity'));
-  if (infos.flat().some(({ id }) => id === hash)) return undefined;
+  const blocks = await each(numbers, (number) => blockWithIds(tron, number, 'walletsolidity'));
+  const isLinked = blocks.every(({ block }, at) => at === 0 || block.parentHash === blocks[at - 1]?.block.hash);
+  if (!isLinked || blocks.at(-1)?.block.hash !== last.hash)
+    throw new Unavailable(code, 'the node contradicted itself about solidified blocks');
+  if (blocks.some(({ ids }) => ids.includes(hash))) return undefined;
   return (
     `${hash} is in none of the blocks ${first.number} to ${last.number}, all final; the last one, of ` +
     `${last.at.toISOString()}, is not before its expiration ${deadline.toISOString()}`

@@ -99,7 +99,23 @@ export interface Info {
   logs: readonly unknown[];
 }
 
-/** All transactions of a block with their outcomes. */
+/** A block with the ids of all its transactions. @throws Unavailable when the node has no such block */
+export async function blockWithIds(
+  { code, ask }: Tron,
+  number: bigint,
+  from: From,
+): Promise<{ block: Block; ids: string[] }> {
+  const answer = await ask(`${from}/getblockbynum`, { num: number });
+  return reading(code, () => {
+    const block = readBlock(answer);
+    if (block.number !== number) throw new Malformed('another block than the one asked for');
+    const { transactions = [] } = object(answer, 'block');
+    const ids = list(transactions, 'transactions').map((one) => hexOf(object(one, 'transaction').txID, 32, 'txID'));
+    return { block, ids };
+  });
+}
+
+/** All transactions of a block with their outcomes. A node that has no such block says that there are none. */
 export async function infosOf({ code, ask }: Tron, number: bigint, from: From): Promise<Info[]> {
   const answer = await ask(`${from}/gettransactioninfobyblocknum`, { num: number });
   // An empty block is answered with an empty list, or an empty object.

@@ -136,7 +136,7 @@ export const clock = async (controls: SandboxControls, input: Asked<typeof clock
   await controls.advanceClock({ partnerId: input.caller.partner.id, ms: input.values.advance });
 
 export const reorgFields = {
-  chain: required(code, '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`'),
+  chain: required(code, '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20`'),
   blocks: required(wholeNumber({ min: 1, max: 12 }), '1 to 12; more would be deeper than final and halt the chain'),
 };
 
