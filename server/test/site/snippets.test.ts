@@ -164,7 +164,7 @@ describe('against a sandbox', () => {
     }
   });
   after(async () => {
-    for (const child of children) child.kill('SIGKILL');
+    for (const child of children) end(child);
     await server?.interrupt();
     removeDataDir(dataDir);
   });
@@ -187,8 +187,19 @@ describe('against a sandbox', () => {
     go: ['go', 'run', 'receive.go'],
   };
 
+  /** With what it started: `go run` runs the program as a child. */
+  function end({ pid, exitCode, signalCode }: ChildProcess): void {
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    process.kill(-pid, 'SIGKILL');
+  }
+
   function started([program, ...args]: Command, more: NodeJS.ProcessEnv = {}) {
-    const child = spawn(program, args, { cwd: folder, env: { ...env, ...more }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, {
+      cwd: folder,
+      env: { ...env, ...more },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
     children.push(child);
     const ended = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
     return { child, output: collect(child), ended };
@@ -256,7 +267,7 @@ describe('against a sandbox', () => {
       );
       assert.equal(await send(event, apiSecret), 200, ending);
       await says('older 1000001');
-      child.kill('SIGKILL');
+      end(child);
       await ended;
     }
   });
