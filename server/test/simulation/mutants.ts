@@ -908,7 +908,7 @@ const NO_SUCH_NAME = /error TS(?:2304|2305|2307|2551|2552|2724): /;
 export function misnamed(): string[] {
   const copy = mkdtempSync(join(tmpdir(), 'cloverleaf-planted-'));
   try {
-    for (const part of ['server/src', 'server/test', 'scripts', 'bench', 'tsconfig.json', 'package.json'])
+    for (const part of ['server/src', 'server/test', 'sdk', 'scripts', 'bench', 'tsconfig.json', 'package.json'])
       cpSync(join(root, part), join(copy, part), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     const owners = new Map<string, string>();
