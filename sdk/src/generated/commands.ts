@@ -1046,7 +1046,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'amount',
         place: 'body',
-        says: 'instead of the amount asked for',
+        says: 'instead of the amount asked for, in the same currency',
         example: '10',
       },
     ],
@@ -1065,7 +1065,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'amount',
         place: 'body',
-        says: 'instead of the amount asked for',
+        says: 'instead of the amount asked for, in the same currency',
         example: '10',
       },
       {
@@ -1175,7 +1175,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'chain',
         place: 'body',
-        says: '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`',
+        says: '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20`',
         required: true,
         example: 'matic20',
       },
@@ -1221,7 +1221,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'delayMs',
         place: 'body',
-        says: 'of `delay_answer`: 8000 if nothing is said, which is longer than we wait',
+        says: 'of `delay_answer`, in milliseconds: 8000 if nothing is said, which is longer than we wait',
         type: 'integer',
         example: '1',
       },
@@ -1249,6 +1249,7 @@ export const DECLARED: readonly Declared[] = [
         name: 'price',
         place: 'body',
         says: "fiat for one coin; without it, the table's again",
+        example: '91.5',
       },
     ],
   },
@@ -1280,7 +1281,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'amount',
         place: 'body',
-        says: 'how much is brought; as much as at the beginning if nothing is said',
+        says: 'how much is brought, in that currency; as much as at the beginning if nothing is said',
         example: '10',
       },
     ],
