@@ -15,6 +15,7 @@ import { payoutsOf } from '../../rails/payouts.ts';
 import { cancel, requestOrderRefund } from '../actions.ts';
 import type { GateContext, OrdersContext, RefundTo } from '../context.ts';
 import { HELD_AT_GATE, isForAPerson } from '../decide.ts';
+import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { history } from '../history.store.ts';
 import { lockOrder } from '../lock.ts';
@@ -75,6 +76,11 @@ export async function refundHeldFor(
   if (state !== 'on_hold' && state !== 'payout_held' && state !== 'awaiting_liquidity')
     throw new Refusal('order_over', { state });
   await requireNotReviewed(tx, order);
+  // To name a destination for the order sends its money in suspense there, too.
+  const open = (await refundsOf(tx, order.id)).filter((one) => one.source === 'suspense' && isOpen(one));
+  const refunded = new Set(open.map(({ depositId }) => depositId));
+  const deposits = (await depositStore.depositsOf(tx, order.id)).filter(({ id }) => refunded.has(id));
+  if (deposits.some(isReviewed) || (await isHeldAtGate(tx, order, open))) throw underReview();
   if (order.refundRequest === null)
     await requestOrderRefund(
       context,
@@ -111,14 +117,17 @@ export async function refundSuspenseFor(
   if (deposit === undefined || deposit.order_id !== order.id) throw new Refusal('unknown_deposit', {});
   const open = (await refundsOf(tx, order.id)).filter((one) => one.depositId === deposit.id && isOpen(one));
   if (open.length === 0 && inSuspense(deposit) <= 0n) throw new Refusal('refund_exceeds', {});
-  const isReviewed = deposit.origin === 'released' || REVIEWED.includes(publicReason(deposit.why ?? ''));
-  if (order.state === 'frozen' || isReviewed || (await isHeldAtGate(tx, order, open))) throw underReview();
+  if (order.state === 'frozen' || isReviewed(deposit) || (await isHeldAtGate(tx, order, open))) throw underReview();
   await refundDeposit(context, tx, {
     ...{ depositId: deposit.id, to: asks.to, by: by(asks), people: people(asks, order) },
     ...{ why: 'its partner asked for it', now: asks.now },
   });
   return await lockOrder(tx, order.id);
 }
+
+/** Whether a person looks at this deposit. */
+const isReviewed = ({ origin, why }: DepositRow): boolean =>
+  origin === 'released' || REVIEWED.includes(publicReason(why ?? ''));
 
 /** Whether the gate or screening holds one of these refunds. */
 async function isHeldAtGate(tx: Tx, order: Order, refunds: readonly Refund[]): Promise<boolean> {

@@ -265,7 +265,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
         });
         return destinationShape(confirmed, asked);
       },
-      { check: (tx, asked) => tryCode(tx, asked) },
+      { before: tryCode },
     ),
   },
 ];
@@ -277,10 +277,10 @@ const toSend = new WeakMap<object, { id: bigint; phone: string; code: string }>(
 const sessionOf = (id: bigint): string => `destination ${id}`;
 
 /**
- * Tries the code in a transaction of its own: a wrong try counts although the request is declined.
+ * Tries the code in a transaction of its own: a wrong try counts although the request is declined. Not inside another one: as many
+ * requests as there are connections would each wait for a second.
  */
-async function tryCode(_tx: Tx, asked: Asked<(typeof DESTINATIONS.confirm)['fields']>): Promise<void> {
-  const { values, deps, now, inTx } = asked;
+async function tryCode({ values, deps, now, inTx }: Asked<(typeof DESTINATIONS.confirm)['fields']>): Promise<void> {
   const found = await inTx(async (tx) => {
     const customer = await findCustomer(tx, values.customer);
     const { id, confirmedAt } = await destinationById(tx, { customerId: customer.id, id: values.destination });
