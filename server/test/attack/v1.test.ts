@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { replaceDenyList } from '../../src/compliance/index.ts';
+import { declareInstallation } from '../../src/operators/index.ts';
 import { besideStory, type V1World, v1World } from '../protocols/v1/world.ts';
 import { type Came, newPhone } from '../support/client.ts';
 import { openV1 } from '../support/v1.ts';
@@ -115,4 +116,38 @@ test('a web address that may open something is in no request log', async () => {
     return found.status === 200 && found;
   });
   assert.ok(!line.text.includes('opensesame'), line.text);
+});
+
+test('where two people approve a new destination, a time that has passed is not one of them', async () => {
+  const { s } = w;
+  const declare = (operators: 'one' | 'two') =>
+    s.read((tx) => declareInstallation(tx, { operators, delayS: 0, now: s.clock.now() }));
+  const careful = await besideStory(s, {
+    profile: 'sandbox',
+    codes: { nextCode: () => '246810', sendCode: async () => {} },
+  });
+  const by = openV1(careful.baseUrl, w.keys);
+  try {
+    const order = await w.sells('63', { ending: '9001' });
+    await s.pays(w.sale(order), '63');
+    await s.mines(3);
+    await w.becomes(order, 'payout_held');
+    const [added, confirmed] = [
+      await w.account(order.customerId, '0000', by),
+      await w.account(order.customerId, '0000', by),
+    ];
+    const path = `/customers/${order.customerId}/destinations/${confirmed.id}`;
+    await by.does('POST', `${path}/code`);
+    await by.does('POST', `${path}/confirm`, { code: '246810' });
+    s.clock.advance(86_400_001);
+    await declare('two');
+    const asks = (destinationId: string) => by.post(`/orders/${order.id}/payout-destination`, { destinationId });
+    const declined = await asks(added.id);
+    assert.equal(declined.body.reason, 'destination_held', declined.text);
+    assert.equal((await asks(confirmed.id)).status, 200);
+    await w.becomes(order, 'settled');
+  } finally {
+    await declare('one');
+    await careful.close();
+  }
 });

@@ -4,10 +4,10 @@
  *
  * Nothing here decides about money that is under review: what screening, a limit, a name, an operator or the law has stopped waits for
  * a person. Everything goes on through the same functions as an operator's decision, and leaves through the one gate. The caller has
- * checked that the order is the partner's, and that the destination is the customer's and confirmed.
+ * checked that the order is the partner's, and that the destination is the customer's, and confirmed or old enough.
  *
- * Where the gate asks how many people approve a destination that the order did not name, they are the customer, who has confirmed it,
- * and the partner's key. Nothing else that stands against it passes with that.
+ * Where the gate asks how many people approve a destination that the order did not name, they are the customer, if it was confirmed
+ * (`isConfirmed`), and the partner's key. Nothing else that stands against it passes with that.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -37,7 +37,11 @@ export interface PartnerAsks {
 }
 
 const by = ({ apiKey }: PartnerAsks): string => `key ${apiKey}`;
-const people = (asks: PartnerAsks, { customerId }: Order): string[] => [`customer ${customerId}`, by(asks)];
+/** A cooling-off time that has passed makes a destination usable, and is nobody's approval. */
+const people = (asks: PartnerAsks & { isConfirmed: boolean }, { customerId }: Order): string[] => [
+  ...(asks.isConfirmed ? [`customer ${customerId}`] : []),
+  by(asks),
+];
 
 /** Only an operator decides about money that is held for these. */
 const REVIEWED: readonly PublicReason[] = ['under_review', 'payer_name'];
@@ -110,7 +114,7 @@ async function requireNotReviewed(tx: Tx, order: Order): Promise<void> {
 export async function refundSuspenseFor(
   context: GateContext,
   tx: Tx,
-  asks: PartnerAsks & { depositId: bigint; to: RefundTo },
+  asks: PartnerAsks & { depositId: bigint; to: RefundTo; isConfirmed: boolean },
 ): Promise<Order> {
   const order = await lockOrder(tx, asks.orderId);
   const deposit = await depositStore.depositById(tx, asks.depositId);
@@ -145,7 +149,10 @@ async function isHeldAtGate(tx: Tx, order: Order, refunds: readonly Refund[]): P
  *
  * @throws Refusal 'under_review' | 'order_over' | 'destination_held' | what the destination does not fit
  */
-export async function payElsewhereFor(context: OrdersContext, asks: PartnerAsks & { to: RefundTo }): Promise<void> {
+export async function payElsewhereFor(
+  context: OrdersContext,
+  asks: PartnerAsks & { to: RefundTo; isConfirmed: boolean },
+): Promise<void> {
   const order = await context.db.asSystem(async (tx) => {
     const found = await lockOrder(tx, asks.orderId);
     if (found.state !== 'payout_held') return undefined;
