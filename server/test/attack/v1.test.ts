@@ -151,3 +151,25 @@ test('where two people approve a new destination, a time that has passed is not 
     await careful.close();
   }
 });
+
+test('a key whose answer has lapsed does not confirm another destination without its code', async () => {
+  const { s } = w;
+  const careful = await besideStory(s, {
+    profile: 'sandbox',
+    codes: { nextCode: () => '246810', sendCode: async () => {} },
+  });
+  const by = openV1(careful.baseUrl, w.keys);
+  try {
+    const [own, other] = [await w.customer(), await w.customer()];
+    const mine = `/customers/${own}/destinations/${(await w.account(own, '0000', by)).id}`;
+    await by.does('POST', `${mine}/code`);
+    await by.does('POST', `${mine}/confirm`, { code: '246810' }, { key: 'once' });
+    const theirs = `/customers/${other}/destinations/${(await w.account(other, '0000', by)).id}`;
+    s.clock.advance(86_400_000);
+    const guess = await by.post(`${theirs}/confirm`, { code: '000000' }, { key: 'once' });
+    assert.equal(guess.body.reason, 'code_over', guess.text);
+    assert.equal((await by.does('GET', theirs)).confirmedAt, null);
+  } finally {
+    await careful.close();
+  }
+});
