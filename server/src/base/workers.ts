@@ -65,6 +65,8 @@ interface Worker extends WorkersOptions {
   readonly wakeup: Wakeup;
   holder: () => number;
   readonly running: Set<Promise<void>>;
+  /** Those of them that were kept. */
+  readonly runningKept: Set<Promise<void>>;
   /** By name. */
   readonly kept: Map<string, Kept>;
   /** By name: whether it was enqueued again while it runs. */
@@ -87,6 +89,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     wakeup: openWakeup(),
     holder: () => 0,
     running: new Set(),
+    runningKept: new Set(),
     kept: new Map(),
     underWay: new Map(),
     isStale: true,
@@ -133,51 +136,65 @@ async function loop(worker: Worker): Promise<void> {
     } catch (error) {
       if (!worker.isStopped) log.error(describeError(error), 'work could not be claimed');
       worker.lookAt = performance.now() + BLOCKED_MS;
+      // What is kept waits as long: a database that is away is not asked at full speed.
+      if (!worker.isStopped) await wakeup.wait(BLOCKED_MS);
+      continue;
     }
-    const nextKept = Math.min(...[...kept.values()].map(({ dueIn }) => dueIn));
+    // Where there is no room for what is kept, a run that ends wakes the loop.
+    const nextKept = hasRoomForKept(worker)
+      ? Math.min(...[...kept.values()].map(({ dueIn }) => dueIn))
+      : Number.POSITIVE_INFINITY;
     if (!worker.isStopped) await wakeup.wait(Math.max(0, Math.min(worker.lookAt, nextKept) - performance.now()));
   }
 }
 
-/** Claims until nothing more is due, and notes when to look again. */
+/** Kept rows come first and leave one slot to the table: neither has to wait until there is nothing due of the other. */
+const hasRoomForKept = ({ running, runningKept, concurrency }: Worker): boolean =>
+  running.size < concurrency && runningKept.size < Math.max(1, concurrency - 1);
+
+/** Claims what there is room for, and notes when to look again: at once where something was claimed. */
 async function claimAll(worker: Worker): Promise<void> {
   const { db, clock, handlers, token, concurrency, pollMs, running, kept } = worker;
-  for (;;) {
-    worker.isStale = false;
-    const began = performance.now();
-    const isTidied = began - worker.tidiedAt > TIDY_EVERY_MS;
-    if (isTidied) worker.tidiedAt = began;
-    const now = clock.now();
-    const { claimed, nextAt } = await look(db, {
-      kinds: Object.keys(handlers),
-      room: Math.min(BATCH, concurrency - running.size),
-      holder: worker.holder(),
-      now,
-      token,
-      isTidied,
-    });
-    for (const item of claimed) {
-      // Its lease had lapsed: it is run as what was claimed now.
-      kept.delete(nameOf(item));
-      run(worker, item, began);
-    }
-    if (claimed.length > 0 && !worker.isStopped) continue;
-    const untilNextMs = nextAt === undefined ? pollMs : nextAt > now ? nextAt.getTime() - now.getTime() : BLOCKED_MS;
-    worker.lookAt = performance.now() + Math.min(pollMs, untilNextMs);
+  worker.isStale = false;
+  const began = performance.now();
+  const isTidied = began - worker.tidiedAt > TIDY_EVERY_MS;
+  if (isTidied) worker.tidiedAt = began;
+  const now = clock.now();
+  const { claimed, nextAt } = await look(db, {
+    kinds: Object.keys(handlers),
+    room: Math.min(BATCH, concurrency - running.size),
+    holder: worker.holder(),
+    now,
+    token,
+    isTidied,
+  });
+  for (const item of claimed) {
+    // Its lease had lapsed: it is run as what was claimed now.
+    kept.delete(nameOf(item));
+    run(worker, item, began);
+  }
+  if (claimed.length > 0) {
+    // What is kept and due comes between: a table with a backlog does not keep it waiting.
+    worker.isStale = true;
+    worker.wakeup.signal();
     return;
   }
+  const untilNextMs = nextAt === undefined ? pollMs : nextAt > now ? nextAt.getTime() - now.getTime() : BLOCKED_MS;
+  worker.lookAt = performance.now() + Math.min(pollMs, untilNextMs);
 }
 
-function run(worker: Worker, item: Claimed, leasedAt: number): void {
-  const { running, kept, concurrency } = worker;
+function run(worker: Worker, item: Claimed, leasedAt: number, wasKept = false): void {
+  const { running, runningKept, kept, concurrency } = worker;
   const job: Promise<void> = work(worker, item, leasedAt).finally(() => {
     running.delete(job);
+    runningKept.delete(job);
     // The next row of its ordering key, or the row itself if due again, may have become claimable after the running claim
     // looked. One that is kept frees no row, and a slot only where all were taken.
     if (!kept.has(nameOf(item)) || running.size + 1 >= concurrency) worker.isStale = true;
     worker.wakeup.signal();
   });
   running.add(job);
+  if (wasKept) runningKept.add(job);
 }
 
 async function work(worker: Worker, item: Claimed, leasedAt: number): Promise<void> {
@@ -222,15 +239,15 @@ const isKeepable = (item: Claimed, againInMs: number, tookMs: number): boolean =
 
 /** Runs the kept rows that are due, as many as there is room for. */
 async function runKept(worker: Worker): Promise<void> {
-  const { clock, kept, running, concurrency } = worker;
+  const { clock, kept } = worker;
   if ([...kept.values()].some(({ leasedAt }) => performance.now() - leasedAt > RENEW_MS)) await renewKept(worker);
   const now = { timer: performance.now(), clock: clock.now() };
   for (const [name, { item, leasedAt, dueIn, dueAt }] of kept) {
-    if (running.size >= concurrency) return;
+    if (!hasRoomForKept(worker)) return;
     // A clock that was moved ahead makes a row due as it does in the table; one that goes back keeps none waiting.
     if (dueIn > now.timer && dueAt > now.clock) continue;
     kept.delete(name);
-    run(worker, item, leasedAt);
+    run(worker, item, leasedAt, true);
   }
 }
 

@@ -27,7 +27,8 @@ export const destinationSql = {
   insert: `insert into customer_destinations (id, partner_id, customer_id, fiat_account_id, chain, address, created_at, usable_at, confirmed_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
   confirm: `update customer_destinations set confirmed_at = coalesce(confirmed_at, $3) where customer_id = $1 and id = $2`,
-  phoneChanged: 'select phone_changed_at from customers where id = $1',
+  // Locked: the phone that is read after this, for a code to it, is the one that this speaks of.
+  phoneChanged: 'select phone_changed_at from customers where id = $1 for share',
   waits: `select max(usable_at) as usable_at from customer_destinations
     where customer_id = $1 and (fiat_account_id = $2 or address = $3) and confirmed_at is null and usable_at > $4
     having max(usable_at) is not null`,

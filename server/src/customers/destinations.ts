@@ -65,7 +65,7 @@ export function isUsable(
 
 /**
  * From when on a code to the customer's phone confirms a destination; undefined when it does. A thief with a key could name another
- * phone first: a phone that the partner has changed counts once the cooling-off time has passed.
+ * phone first: a phone that the partner has changed counts once the cooling-off time has passed. Until `tx` ends, nobody changes it.
  */
 export async function phoneCountsFrom(
   tx: Tx,

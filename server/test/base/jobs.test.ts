@@ -197,3 +197,73 @@ test('a server whose recurring work sleeps from a time that is yet to come is no
   );
   assert.deepEqual(await seen(), { ok: false, essential: true, asleep: 1 });
 });
+
+test('rows that are kept and always due leave room for a row of the table', async () => {
+  const { db, clock, log } = fixture;
+  let isDone = false;
+  const outside = () => new Promise<void>((answered) => setTimeout(answered, 50));
+  const handlers: Handlers = {
+    look_always: async () => {
+      await outside();
+      return { againInMs: 0 };
+    },
+    do_once: async () => {
+      isDone = true;
+      return undefined;
+    },
+  };
+  await db.asSystem((tx) => {
+    for (let n = 0; n < 12; n += 1) enqueue(tx, { kind: 'look_always', subject: String(n), dueAt: clock.now() });
+  });
+  const workers = await startWorkers({ db, clock, log, handlers, concurrency: 4 });
+  try {
+    await until('all are held', async () =>
+      db.asSystem(async (tx) => {
+        const row = await tx.row<{ n: bigint }>(
+          `select count(*) as n from jobs where kind = 'look_always' and lease is not null`,
+        );
+        return row?.n === 12n;
+      }),
+    );
+    await db.asSystem((tx) => enqueue(tx, { kind: 'do_once', subject: '1', dueAt: clock.now() }));
+    await until('the row has its turn', () => isDone, { withinMs: 10_000 });
+  } finally {
+    await workers.stop();
+  }
+});
+
+test('a row that is kept while the database is away does not make its worker ask at full speed', async () => {
+  const { clock, log } = fixture;
+  let failed = 0;
+  let isAway = false;
+  const db = {
+    ...fixture.db,
+    asSystem: (async (body) => {
+      if (!isAway) return await fixture.db.asSystem(body);
+      failed += 1;
+      throw new Error('the database is away');
+    }) as typeof fixture.db.asSystem,
+  };
+  let runs = 0;
+  const handlers: Handlers = {
+    look_slowly: async () => {
+      runs += 1;
+      return { againInMs: 8_500 };
+    },
+  };
+  await db.asSystem((tx) => enqueue(tx, { kind: 'look_slowly', subject: '1', dueAt: clock.now() }));
+  const workers = await startWorkers({ db, clock, log, handlers });
+  try {
+    await until('it ran', () => runs === 1);
+    const began = performance.now();
+    isAway = true;
+    await until('it is overdue', () => performance.now() - began > 9_000, { withinMs: 20_000 });
+    const [before, since] = [failed, performance.now()];
+    await until('it was asked a few times', () => failed >= before + 4, { withinMs: 10_000 });
+    assert.ok(performance.now() - since > 1_000, `4 times within ${performance.now() - since} ms`);
+    isAway = false;
+    await until('it runs again', () => runs > 1, { withinMs: 10_000 });
+  } finally {
+    await workers.stop();
+  }
+});

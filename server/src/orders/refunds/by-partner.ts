@@ -4,10 +4,10 @@
  *
  * Nothing here decides about money that is under review: what screening, a limit, a name, an operator or the law has stopped waits for
  * a person. Everything goes on through the same functions as an operator's decision, and leaves through the one gate. The caller has
- * checked that the order is the partner's, and that the destination is the customer's and confirmed.
+ * checked that the order is the partner's, and that the destination is the customer's, and confirmed or old enough.
  *
- * Where the gate asks how many people approve a destination that the order did not name, they are the customer, who has confirmed it,
- * and the partner's key. Nothing else that stands against it passes with that.
+ * Where the gate asks how many people approve a destination that the order did not name, they are the customer, if it was confirmed
+ * (`isConfirmed`), and the partner's key. Nothing else that stands against it passes with that.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -15,6 +15,7 @@ import { payoutsOf } from '../../rails/payouts.ts';
 import { cancel, requestOrderRefund } from '../actions.ts';
 import type { GateContext, OrdersContext, RefundTo } from '../context.ts';
 import { HELD_AT_GATE, isForAPerson } from '../decide.ts';
+import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { history } from '../history.store.ts';
 import { lockOrder } from '../lock.ts';
@@ -36,7 +37,11 @@ export interface PartnerAsks {
 }
 
 const by = ({ apiKey }: PartnerAsks): string => `key ${apiKey}`;
-const people = (asks: PartnerAsks, { customerId }: Order): string[] => [`customer ${customerId}`, by(asks)];
+/** A cooling-off time that has passed makes a destination usable, and is nobody's approval. */
+const people = (asks: PartnerAsks & { isConfirmed: boolean }, { customerId }: Order): string[] => [
+  ...(asks.isConfirmed ? [`customer ${customerId}`] : []),
+  by(asks),
+];
 
 /** Only an operator decides about money that is held for these. */
 const REVIEWED: readonly PublicReason[] = ['under_review', 'payer_name'];
@@ -75,6 +80,11 @@ export async function refundHeldFor(
   if (state !== 'on_hold' && state !== 'payout_held' && state !== 'awaiting_liquidity')
     throw new Refusal('order_over', { state });
   await requireNotReviewed(tx, order);
+  // To name a destination for the order sends its money in suspense there, too.
+  const open = (await refundsOf(tx, order.id)).filter((one) => one.source === 'suspense' && isOpen(one));
+  const refunded = new Set(open.map(({ depositId }) => depositId));
+  const deposits = (await depositStore.depositsOf(tx, order.id)).filter(({ id }) => refunded.has(id));
+  if (deposits.some(isReviewed) || (await isHeldAtGate(tx, order, open))) throw underReview();
   if (order.refundRequest === null)
     await requestOrderRefund(
       context,
@@ -104,21 +114,24 @@ async function requireNotReviewed(tx: Tx, order: Order): Promise<void> {
 export async function refundSuspenseFor(
   context: GateContext,
   tx: Tx,
-  asks: PartnerAsks & { depositId: bigint; to: RefundTo },
+  asks: PartnerAsks & { depositId: bigint; to: RefundTo; isConfirmed: boolean },
 ): Promise<Order> {
   const order = await lockOrder(tx, asks.orderId);
   const deposit = await depositStore.depositById(tx, asks.depositId);
   if (deposit === undefined || deposit.order_id !== order.id) throw new Refusal('unknown_deposit', {});
   const open = (await refundsOf(tx, order.id)).filter((one) => one.depositId === deposit.id && isOpen(one));
   if (open.length === 0 && inSuspense(deposit) <= 0n) throw new Refusal('refund_exceeds', {});
-  const isReviewed = deposit.origin === 'released' || REVIEWED.includes(publicReason(deposit.why ?? ''));
-  if (order.state === 'frozen' || isReviewed || (await isHeldAtGate(tx, order, open))) throw underReview();
+  if (order.state === 'frozen' || isReviewed(deposit) || (await isHeldAtGate(tx, order, open))) throw underReview();
   await refundDeposit(context, tx, {
     ...{ depositId: deposit.id, to: asks.to, by: by(asks), people: people(asks, order) },
     ...{ why: 'its partner asked for it', now: asks.now },
   });
   return await lockOrder(tx, order.id);
 }
+
+/** Whether a person looks at this deposit. */
+const isReviewed = ({ origin, why }: DepositRow): boolean =>
+  origin === 'released' || REVIEWED.includes(publicReason(why ?? ''));
 
 /** Whether the gate or screening holds one of these refunds. */
 async function isHeldAtGate(tx: Tx, order: Order, refunds: readonly Refund[]): Promise<boolean> {
@@ -136,7 +149,10 @@ async function isHeldAtGate(tx: Tx, order: Order, refunds: readonly Refund[]): P
  *
  * @throws Refusal 'under_review' | 'order_over' | 'destination_held' | what the destination does not fit
  */
-export async function payElsewhereFor(context: OrdersContext, asks: PartnerAsks & { to: RefundTo }): Promise<void> {
+export async function payElsewhereFor(
+  context: OrdersContext,
+  asks: PartnerAsks & { to: RefundTo; isConfirmed: boolean },
+): Promise<void> {
   const order = await context.db.asSystem(async (tx) => {
     const found = await lockOrder(tx, asks.orderId);
     if (found.state !== 'payout_held') return undefined;

@@ -10,6 +10,7 @@ import {
   addFiatAccount,
   type FiatAccount,
   fiatAccounts,
+  noteApiAccount,
   noteConfirmedAccount,
   phoneCountsFrom,
 } from '../../customers/index.ts';
@@ -133,6 +134,11 @@ export async function keepAccount(
     const trust = { customerId: customer.id, coolingOffMs: deps.coolingOffMs ?? 0, now };
     if ((await phoneCountsFrom(tx, trust)) === undefined)
       await noteConfirmedAccount(tx, { customer, accountId: added.id, now });
+    else {
+      // Whoever changed the phone may be at it: like one that a program adds.
+      const isNew = added.createdAt.getTime() === now.getTime();
+      await noteApiAccount(tx, { customer, accountId: added.id, isNew, coolingOffMs: trust.coolingOffMs, now });
+    }
     const facts = { customer: customer.id, fiat: fiat.code, ending: added.hint };
     recordActivity(tx, through, { action: 'account.added', subject: `account:${added.id}`, facts, now });
     return added;

@@ -15,7 +15,7 @@ import { authorize } from '../authorize.ts';
 import { readFields } from '../declaration/fields.ts';
 import { isInPath } from '../declaration/openapi.ts';
 import { idempotencyRecords } from '../idempotency.store.ts';
-import { hashOf, once } from '../idempotency.ts';
+import { hashOf, KEPT_FOR_MS, once } from '../idempotency.ts';
 import { openLimiter, openStrangers } from '../limit.ts';
 import type { Protocol, Reply } from '../protocol.ts';
 import { authenticate } from './auth.ts';
@@ -171,8 +171,10 @@ async function write(
   if (check !== undefined) await inTx((tx) => check(tx, asked));
   const sorted = Object.entries(given).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const record = { partnerId, path: `v1 ${declared.name}`, key: hashOf(`header ${key}`) };
-  if (before !== undefined && (await inTx((tx) => idempotencyRecords.find(tx, record))) === undefined)
-    await before(asked);
+  if (before !== undefined) {
+    const kept = await inTx((tx) => idempotencyRecords.find(tx, record));
+    if (kept === undefined || now.getTime() - kept.kept_at.getTime() >= KEPT_FOR_MS) await before(asked);
+  }
   const { reply, isReplay } = await once(
     deps,
     { ...record, body: hashOf(JSON.stringify(sorted)), now, as },

@@ -1,15 +1,18 @@
 /** The page for adding an account, over HTTP. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { updateContact, waitsUntil } from '../../../src/customers/index.ts';
+import { newPhone } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
 import { openBrowser, type PagesWorld, pagesWorld, wayBack } from './world.ts';
 
+const DAY_MS = 86_400_000;
 let world: PagesWorld;
 let acme: TestPartner;
 
 before(async () => {
-  world = await pagesWorld();
+  world = await pagesWorld({ coolingOffMs: DAY_MS });
   acme = await world.partner('acme');
 });
 after(async () => await world?.stop());
@@ -121,4 +124,27 @@ test('nothing is added without logging in, and a kyc link does not open this pag
   const { kycUrl } = await world.invited(acme, { customerId, clientCustomerId: '' });
   assert.equal((await browser.open(kycUrl.replace('/kyc/', '/bank/'))).status, 404);
   assert.equal((await browser.open(bankUrl.replace('/bank/', '/kyc/'))).status, 404);
+});
+
+test('an account added with a phone that its partner has just changed is not paid to at once', async () => {
+  const { db, vault, clock } = world;
+  const { id: partnerId } = acme.partner;
+  const waits = async (changesPhone: boolean) => {
+    const { customerId, bankUrl } = await invitedToBank();
+    if (changesPhone)
+      await db.asPartner(partnerId, (tx) =>
+        updateContact(tx, vault, customerId, { phone: newPhone(), now: clock.now() }),
+      );
+    const browser = openBrowser();
+    await browser.login(bankUrl);
+    await browser.open(`${bankUrl}?currency=inr`);
+    await browser.go('account', { currency: 'inr', account: '5010 0283 7466', ifsc: 'hdfc0001234' });
+    const [account] = await accountsOf(customerId);
+    const fiatAccountId = BigInt(account.fiatAccountId);
+    return await db.asPartner(partnerId, (tx) =>
+      waitsUntil(tx, { customerId, fiatAccountId, address: null, now: clock.now() }),
+    );
+  };
+  assert.equal(await waits(false), undefined);
+  assert.ok(((await waits(true))?.getTime() ?? 0) > clock.now().getTime() + DAY_MS / 2);
 });

@@ -17,7 +17,12 @@ export const BACK = 'https://wallet.example/back?flow=7';
 
 /** @param options what is other than usual; a sender may be left out with `null` */
 export async function pagesWorld(
-  options: { requestsPerMinute?: number; sender?: CheckoutDeps['sender'] | null; publicUrl?: string } = {},
+  options: {
+    coolingOffMs?: number;
+    requestsPerMinute?: number;
+    sender?: CheckoutDeps['sender'] | null;
+    publicUrl?: string;
+  } = {},
 ) {
   const asked: VerificationRequest[] = [];
   /** What the verifier answers from now on; undefined: as the simulated one does. */
@@ -42,6 +47,7 @@ export async function pagesWorld(
       const pages = checkout({
         ...fixture,
         ...(options.publicUrl === undefined ? {} : { publicUrl: () => options.publicUrl ?? '' }),
+        coolingOffMs: options.coolingOffMs,
         requestsPerMinute: options.requestsPerMinute ?? 10_000,
         sender: options.sender === null ? undefined : (options.sender ?? sandboxSender),
         statusWord: (customer, partner) => verificationWords(customer, partner).status,

@@ -11,7 +11,8 @@ const phone = personal(
   text(32, /^\+[0-9]{1,4}-?[0-9]{4,14}$/, 'a phone number with its country code, such as +91-9876543210'),
 );
 const email = personal(text(254, /^[^\s@]+@[^\s@]+\.[^\s@]+$/, 'an e-mail address'));
-const redirectUrl = text(1_000, /^https?:\/\/[^\s]+$/, 'a web address');
+// It may name a session of the customer's.
+const redirectUrl = personal(text(1_000, /^https?:\/\/[^\s]+$/, 'a web address'));
 
 /** As our own pages read them. */
 const formed = (form: keyof typeof accountForms, rule: string): Field<string> =>

@@ -1,5 +1,15 @@
 /** Events, and the endpoints they are posted to. */
-import { about, listOf as fieldList, flag, id, optional, text, time, whole } from '../../declaration/fields.ts';
+import {
+  about,
+  listOf as fieldList,
+  flag,
+  id,
+  optional,
+  personal,
+  text,
+  time,
+  whole,
+} from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
 import {
   Attempt,
@@ -16,7 +26,8 @@ import {
 
 const endpoint = { endpoint: text(64, /^whe_[0-9A-Za-z]{1,40}$/, 'an id of a webhook endpoint') };
 const eventId = text(64, /^evt_[0-9]{1,18}_[0-9]{1,15}$/, 'an id of an event');
-const url = text(1_000, /^https?:\/\/[^\s]+$/, 'a web address');
+// Who reads it may send to it: replies in the request log hide it, too.
+const url = personal(text(1_000, /^https?:\/\/[^\s]+$/, 'a web address'));
 const events = fieldList(text(64, /^[a-z_]+\.(\*|[a-z_]+)$/, 'a type of events such as order.settled or order.*'), 32);
 const MAX_OVERLAP_S = 7 * 24 * 3_600;
 

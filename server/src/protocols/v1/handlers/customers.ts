@@ -254,6 +254,8 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
       DESTINATIONS.confirm,
       async (tx, asked) => {
         const { values, now, caller } = asked;
+        // The answer that was kept has lapsed since it was looked for: asked again, the code is tried.
+        if (!tried.has(asked)) throw new Refusal('idempotency_in_flight', { retryAfterMs: 1_000 });
         const customer = await findCustomer(tx, values.customer);
         if (customer.blocked) throw new Refusal('customer_blocked');
         const { id } = await destinationById(tx, { customerId: customer.id, id: values.destination });
@@ -267,7 +269,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
         });
         return destinationShape(confirmed, asked);
       },
-      { check: (tx, asked) => tryCode(tx, asked) },
+      { before: tryCode },
     ),
   },
 ];
@@ -275,13 +277,17 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
 /** The code under way of a request, until it is sent after the commit. */
 const toSend = new WeakMap<object, { id: bigint; phone: string; code: string }>();
 
+/** Requests whose code was right. */
+const tried = new WeakSet<object>();
+
 /** A code belongs to the destination that it was sent for. */
 const sessionOf = (id: bigint): string => `destination ${id}`;
 
 /**
- * Tries the code in a transaction of its own: a wrong try counts although the request is declined.
+ * Tries the code in a transaction of its own: a wrong try counts although the request is declined. Not inside another one: as many
+ * requests as there are connections would each wait for a second.
  */
-async function tryCode(_tx: Tx, asked: Asked<(typeof DESTINATIONS.confirm)['fields']>): Promise<void> {
+async function tryCode(asked: Asked<(typeof DESTINATIONS.confirm)['fields']>): Promise<void> {
   const { values, deps, now, inTx } = asked;
   const found = await inTx(async (tx) => {
     const customer = await findCustomer(tx, values.customer);
@@ -292,6 +298,7 @@ async function tryCode(_tx: Tx, asked: Asked<(typeof DESTINATIONS.confirm)['fiel
   });
   if (found === 'wrong') throw new Refusal('wrong_code');
   if (found !== 'right') throw new Refusal('code_over');
+  tried.add(asked);
 }
 
 async function ownDestination(tx: Tx, { values }: Asked<(typeof DESTINATIONS.get)['fields']>): Promise<Destination> {

@@ -53,7 +53,7 @@ async function usable(tx: Tx, order: Order, id: bigint, { deps, caller, now }: A
   if (from !== true) throw new Refusal('destination_waits', { usableAt: from });
   const fiatAccountId = destination.kind === 'account' ? id : null;
   await requireNotHeld(tx, { ...throughOf(caller), fiatAccountId, address: destination.address, orderId: null, now });
-  return destinationOf(destination);
+  return { to: destinationOf(destination), isConfirmed: destination.confirmedAt !== null };
 }
 
 /** A page ends with an order of the partner's. @throws Refusal 'malformed_field' */
@@ -199,11 +199,11 @@ export const ORDER_HANDLERS: readonly Handled[] = [
     async (tx, asked) => {
       const { deps, values } = asked;
       const before = await own(tx, asked);
-      const to = await usable(tx, before, values.destinationId, asked);
+      const { to, isConfirmed } = await usable(tx, before, values.destinationId, asked);
       const what = { ...asks(asked, before.id), to };
       const { depositId } = values;
       if (depositId === undefined) await refundHeldFor(deps.context, tx, what);
-      else await refundSuspenseFor(deps.context, tx, { ...what, depositId });
+      else await refundSuspenseFor(deps.context, tx, { ...what, isConfirmed, depositId });
       recordNamed(tx, asked, before, to);
       return await shaped(tx, await own(tx, asked), asked);
     },
@@ -215,7 +215,7 @@ export const ORDER_HANDLERS: readonly Handled[] = [
     async (tx, asked) => {
       const { deps, values } = asked;
       const before = await own(tx, asked);
-      const to = await usable(tx, before, values.destinationId, asked);
+      const { to } = await usable(tx, before, values.destinationId, asked);
       await changePayoutFor(deps.context, tx, { ...asks(asked, before.id), to });
       recordNamed(tx, asked, before, to);
       return await shaped(tx, await own(tx, asked), asked);
@@ -226,13 +226,13 @@ export const ORDER_HANDLERS: readonly Handled[] = [
       async before(asked) {
         const { deps, inTx, values } = asked;
         const order = await inTx((tx) => own(tx, asked));
-        const to = await inTx(async (tx) => {
+        const found = await inTx(async (tx) => {
           const named = await usable(tx, order, values.destinationId, asked);
           // Recorded first: a key that is revoked by now is stopped by it.
-          recordNamed(tx, asked, order, named);
+          recordNamed(tx, asked, order, named.to);
           return named;
         });
-        await payElsewhereFor(deps.context, { ...asks(asked, order.id), to });
+        await payElsewhereFor(deps.context, { ...asks(asked, order.id), ...found });
       },
     },
   ),
