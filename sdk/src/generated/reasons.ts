@@ -16,6 +16,7 @@ export type Reason =
   | 'destination_held'
   | 'destination_waits'
   | 'exposure_exceeded'
+  | 'funds_short'
   | 'headers_too_large'
   | 'idempotency_conflict'
   | 'idempotency_in_flight'

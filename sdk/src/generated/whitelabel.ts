@@ -717,7 +717,7 @@ export interface PostSandboxV1BankRequest {
     | 'STATEMENT_REORDERED';
   /** how often; 1 if nothing is said */
   readonly times?: number | undefined;
-  /** of `delay_answer`: 8000 if nothing is said, which is longer than we wait */
+  /** of `delay_answer`, in milliseconds: 8000 if nothing is said, which is longer than we wait */
   readonly delayMs?: number | undefined;
 }
 
@@ -734,7 +734,7 @@ export interface PostSandboxV1ClockRequest {
 export interface PostSandboxV1CreditRequest {
   /** number of one of your orders, a purchase */
   readonly transactionId: string;
-  /** instead of the amount asked for */
+  /** instead of the amount asked for, in the same currency */
   readonly amount?: string | undefined;
   /** `right` (if nothing is said), `none`, `wrong` (one letter mistyped) */
   readonly reference?: 'RIGHT' | 'NONE' | 'WRONG' | undefined;
@@ -747,7 +747,7 @@ export interface PostSandboxV1PayRequest {
   readonly transactionId: string;
   /** `exact` (if nothing is said), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin) */
   readonly how?: 'EXACT' | 'UNDER' | 'OVER' | 'LATE' | 'TWICE' | 'ANOTHER_TOKEN' | 'ANOTHER_CHAIN' | undefined;
-  /** instead of the amount asked for */
+  /** instead of the amount asked for, in the same currency */
   readonly amount?: string | undefined;
 }
 
@@ -795,7 +795,7 @@ export interface PostSandboxV1TreasuryRequest {
   readonly state: 'DRY' | 'FILLED';
   /** of a coin */
   readonly chain?: string | undefined;
-  /** how much is brought; as much as at the beginning if nothing is said */
+  /** how much is brought, in that currency; as much as at the beginning if nothing is said */
   readonly amount?: string | undefined;
 }
 
@@ -1863,7 +1863,7 @@ export interface WhitelabelEndpoints {
     'sandbox/v1/recall': {
       takes: PostSandboxV1RecallRequest;
       gives: {
-        /** Line at the bank */
+        /** Line at the bank by which the credit is taken back */
         readonly line: string;
       };
     };
@@ -1879,7 +1879,9 @@ export interface WhitelabelEndpoints {
     'sandbox/v1/status': {
       takes: PostSandboxV1StatusRequest;
       gives: {
+        /** Number of the status that the order is driven to */
         readonly status: number;
+        /** Its word */
         readonly word: string;
       };
     };
@@ -1895,8 +1897,11 @@ export interface WhitelabelEndpoints {
     'sandbox/v1/clock': {
       takes: PostSandboxV1ClockRequest;
       gives: {
+        /** Orders whose due times moved */
         readonly orders: number;
+        /** Quotes whose end moved */
         readonly quotes: number;
+        /** Deliveries of webhooks whose next attempt moved */
         readonly deliveries: number;
       };
     };
@@ -1904,7 +1909,9 @@ export interface WhitelabelEndpoints {
     'sandbox/v1/reorg': {
       takes: PostSandboxV1ReorgRequest;
       gives: {
+        /** The chain */
         readonly chain: string;
+        /** Blocks that were replaced */
         readonly blocks: number;
       };
     };
@@ -1912,7 +1919,9 @@ export interface WhitelabelEndpoints {
     'sandbox/v1/bank': {
       takes: PostSandboxV1BankRequest;
       gives: {
+        /** What goes wrong */
         readonly fault: string;
+        /** How often */
         readonly times: number;
       };
     };
@@ -1920,7 +1929,9 @@ export interface WhitelabelEndpoints {
     'sandbox/v1/prices': {
       takes: PostSandboxV1PricesRequest;
       gives: {
+        /** Coin and fiat */
         readonly pair: string;
+        /** Fiat for one coin; null where the table decides again */
         readonly price: string | null;
       };
     };
@@ -1928,8 +1939,9 @@ export interface WhitelabelEndpoints {
     'sandbox/v1/treasury': {
       takes: PostSandboxV1TreasuryRequest;
       gives: {
+        /** Code of the asset */
         readonly asset: string;
-        /** What may be paid out */
+        /** What may be paid out, in that currency */
         readonly available: string;
       };
     };
@@ -1937,7 +1949,8 @@ export interface WhitelabelEndpoints {
     'sandbox/v1/webhooks': {
       takes: PostSandboxV1WebhooksRequest;
       gives: {
-        readonly webhooks: string;
+        /** What becomes of deliveries */
+        readonly webhooks: 'dropped' | 'delivered';
       };
     };
   };
@@ -2077,7 +2090,7 @@ export interface SandboxControls {
     takes: PostSandboxV1RecallRequest,
     options?: CallOptions,
   ): Promise<{
-    /** Line at the bank */
+    /** Line at the bank by which the credit is taken back */
     readonly line: string;
   }>;
   /** Sandbox: what was paid to an account comes back, before or after it arrived. */
@@ -2093,7 +2106,9 @@ export interface SandboxControls {
     takes: PostSandboxV1StatusRequest,
     options?: CallOptions,
   ): Promise<{
+    /** Number of the status that the order is driven to */
     readonly status: number;
+    /** Its word */
     readonly word: string;
   }>;
   /** Sandbox: screening holds the order as if its destination were denied, until a person releases it; or no longer. */
@@ -2109,8 +2124,11 @@ export interface SandboxControls {
     takes: PostSandboxV1ClockRequest,
     options?: CallOptions,
   ): Promise<{
+    /** Orders whose due times moved */
     readonly orders: number;
+    /** Quotes whose end moved */
     readonly quotes: number;
+    /** Deliveries of webhooks whose next attempt moved */
     readonly deliveries: number;
   }>;
   /** Sandbox: the newest blocks of a chain are replaced by empty ones; transfers of ours and of simulated customers are sent again. */
@@ -2118,7 +2136,9 @@ export interface SandboxControls {
     takes: PostSandboxV1ReorgRequest,
     options?: CallOptions,
   ): Promise<{
+    /** The chain */
     readonly chain: string;
+    /** Blocks that were replaced */
     readonly blocks: number;
   }>;
   /** Sandbox: the bank's next calls go wrong. */
@@ -2126,7 +2146,9 @@ export interface SandboxControls {
     takes: PostSandboxV1BankRequest,
     options?: CallOptions,
   ): Promise<{
+    /** What goes wrong */
     readonly fault: string;
+    /** How often */
     readonly times: number;
   }>;
   /** Sandbox: the price of a coin is what you say, until you say otherwise or the server restarts. */
@@ -2134,7 +2156,9 @@ export interface SandboxControls {
     takes: PostSandboxV1PricesRequest,
     options?: CallOptions,
   ): Promise<{
+    /** Coin and fiat */
     readonly pair: string;
+    /** Fiat for one coin; null where the table decides again */
     readonly price: string | null;
   }>;
   /** Sandbox: the operator's money of a currency runs dry (it is set aside in the books), or is brought anew. */
@@ -2142,8 +2166,9 @@ export interface SandboxControls {
     takes: PostSandboxV1TreasuryRequest,
     options?: CallOptions,
   ): Promise<{
+    /** Code of the asset */
     readonly asset: string;
-    /** What may be paid out */
+    /** What may be paid out, in that currency */
     readonly available: string;
   }>;
   /** Sandbox: deliveries fail as if every receiver were down, until you say otherwise or the server restarts. */
@@ -2151,7 +2176,8 @@ export interface SandboxControls {
     takes: PostSandboxV1WebhooksRequest,
     options?: CallOptions,
   ): Promise<{
-    readonly webhooks: string;
+    /** What becomes of deliveries */
+    readonly webhooks: 'dropped' | 'delivered';
   }>;
 }
 
