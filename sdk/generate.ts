@@ -15,7 +15,7 @@ interface Operation {
   description?: string;
   security?: readonly Json[];
   parameters?: readonly Json[];
-  requestBody?: { required?: boolean; content: Record<string, { schema: Json }> };
+  requestBody?: { required?: boolean; content: Record<string, { schema: Json; example?: Json }> };
   responses: Record<string, Json>;
 }
 
@@ -353,9 +353,13 @@ export function commandsFile(api: OpenApi, controls: OpenApi): string {
     const declared = endpoint.operation.requestBody?.content['application/json']?.schema ?? {};
     const schema = resolved(of, declared);
     const required = (schema.required ?? []) as string[];
-    const inBody = Object.entries((schema.properties ?? {}) as Record<string, Json>).map(([name, one]) =>
-      field(name, one, undefined, required.includes(name), 'body'),
-    );
+    // A field that is not required may be needed beside others: what the example request has, the example of the command has.
+    const example = endpoint.operation.requestBody?.content['application/json']?.example ?? {};
+    const inBody = Object.entries((schema.properties ?? {}) as Record<string, Json>).map(([name, one]) => ({
+      ...field(name, one, undefined, required.includes(name), 'body'),
+      ...(example[name] === undefined ? {} : { example: String(example[name]) }),
+      ...(example[name] === undefined || required.includes(name) ? {} : { isInExample: true }),
+    }));
     return [...parameters, ...inBody];
   };
   const rows = [
@@ -382,6 +386,8 @@ export interface Field {
   readonly words?: readonly string[];
   readonly type?: 'integer' | 'boolean' | 'array';
   readonly example?: string;
+  /** Not required, and in the example request. */
+  readonly isInExample?: boolean;
 }
 
 export interface Declared {

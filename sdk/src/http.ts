@@ -130,12 +130,14 @@ export function openHttp(options: HttpOptions): Http {
   }
 }
 
-function readBaseUrl(text: string): string {
+function readBaseUrl(text: string | undefined): string {
   let url: URL;
   try {
-    url = new URL(text);
+    url = new URL(text ?? '');
   } catch {
-    throw new UsageError('baseUrl must be a URL such as https://ramp.example');
+    // What was given may be a secret in the wrong place: it is not shown.
+    const is = text === '' ? 'empty' : text === undefined ? 'undefined' : 'none';
+    throw new UsageError(`baseUrl must be a URL such as https://ramp.example, and is ${is}`);
   }
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal))

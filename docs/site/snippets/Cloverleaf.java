@@ -44,7 +44,7 @@ public final class Cloverleaf {
     /** Repeat a write with the key of the first time: it takes effect once. An empty body is none. */
     public static String v1(String method, String path, String body, String idempotencyKey) throws Exception {
         String key = System.getenv("CLOVERLEAF_KEY");
-        String token = Base64.getUrlEncoder().withoutPadding().encodeToString(mac("cloverleaf bearer " + key));
+        String token = HexFormat.of().formatHex(mac("cloverleaf bearer " + key));
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(System.getenv("CLOVERLEAF_URL") + path))
             .timeout(Duration.ofSeconds(30))
             .header("authorization", "Bearer " + key + "." + token);

@@ -58,7 +58,7 @@ func v1(method, path string, body map[string]any) (map[string]any, error) {
 // v1Keyed repeats a write with the key of the first time: it takes effect once.
 func v1Keyed(method, path string, body map[string]any, idempotencyKey string) (map[string]any, error) {
 	key := os.Getenv("CLOVERLEAF_KEY")
-	token := base64.RawURLEncoding.EncodeToString(mac(sha256.New, "cloverleaf bearer "+key))
+	token := hex.EncodeToString(mac(sha256.New, "cloverleaf bearer "+key))
 	headers := map[string]string{"authorization": "Bearer " + key + "." + token}
 	if method == "GET" {
 		return send(method, path, nil, headers)

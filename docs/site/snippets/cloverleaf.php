@@ -21,7 +21,7 @@ function call(string $method, string $path, array $body = []): mixed
 function v1(string $method, string $path, ?array $body = null, ?string $key = null): mixed
 {
     $apiKey = getenv('CLOVERLEAF_KEY');
-    $token = rtrim(strtr(base64_encode(mac("cloverleaf bearer $apiKey")), '+/', '-_'), '=');
+    $token = bin2hex(mac("cloverleaf bearer $apiKey"));
     $headers = ["authorization: Bearer $apiKey.$token"];
     if ($method === 'GET') {
         return send($method, $path, '', $headers);

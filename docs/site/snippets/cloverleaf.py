@@ -31,7 +31,7 @@ def call(method, path, body=None):
 
 def v1(method, path, body=None, key=None):
     """Repeat a write with the key of the first time: it takes effect once."""
-    token = base64.urlsafe_b64encode(mac(f"cloverleaf bearer {KEY}")).decode().rstrip("=")
+    token = mac(f"cloverleaf bearer {KEY}").hex()
     headers = {"authorization": f"Bearer {KEY}.{token}"}
     if method == "GET":
         return send(method, path, None, headers)

@@ -19,7 +19,7 @@ field() { grep -o "\"$1\":\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }
 v1() {
   method=$1 path=$2 body=${3:-} key=${4:-$(openssl rand -hex 16)}
   mac() { openssl dgst -sha256 -hmac "$CLOVERLEAF_SECRET" -binary | openssl base64 -A; }
-  token=$CLOVERLEAF_KEY.$(printf 'cloverleaf bearer %s' "$CLOVERLEAF_KEY" | mac | tr '+/' '-_' | tr -d '=')
+  token=$CLOVERLEAF_KEY.$(printf 'cloverleaf bearer %s' "$CLOVERLEAF_KEY" | openssl dgst -sha256 -hmac "$CLOVERLEAF_SECRET" | sed 's/.* //')
   if [ "$method" = GET ]; then
     curl -sS --max-time 30 "$CLOVERLEAF_URL$path" -H "authorization: Bearer $token"
     return

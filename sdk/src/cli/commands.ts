@@ -41,12 +41,14 @@ export const DECLARED_COMMANDS: readonly Command[] = DECLARED.map((declared) => 
 }));
 
 function exampleOf({ name, fields }: Declared): string {
-  const needed = fields
-    .filter(({ required }) => required === true)
-    .map(({ example, words }) => example ?? words?.[0] ?? '…');
+  const shown = ({ example, words }: Field): string => {
+    const value = example ?? words?.[0] ?? '…';
+    return /[^\w.:/-]/.test(value) ? `'${value}'` : value;
+  };
   return [
     ...name.split('.').map(kebab),
-    ...needed.map((value) => (/[^\w.:/-]/.test(value) ? `'${value}'` : value)),
+    ...fields.filter(({ required }) => required === true).map(shown),
+    ...fields.filter(({ isInExample }) => isInExample === true).flatMap((field) => [`--${field.name}`, shown(field)]),
   ].join(' ');
 }
 

@@ -25,8 +25,8 @@ export function readAccess(env: NodeJS.ProcessEnv): Access {
   const given: Access = {
     baseUrl: env.CLOVERLEAF_URL ?? DEFAULT_URL,
     ...(env.CLOVERLEAF_BEARER_TOKEN === undefined ? {} : { bearerToken: env.CLOVERLEAF_BEARER_TOKEN }),
-    ...(env.CLOVERLEAF_API_KEY === undefined ? {} : { apiKey: env.CLOVERLEAF_API_KEY }),
-    ...(env.CLOVERLEAF_API_SECRET === undefined ? {} : { apiSecret: env.CLOVERLEAF_API_SECRET }),
+    ...(env.CLOVERLEAF_KEY === undefined ? {} : { apiKey: env.CLOVERLEAF_KEY }),
+    ...(env.CLOVERLEAF_SECRET === undefined ? {} : { apiSecret: env.CLOVERLEAF_SECRET }),
   };
   if (given.bearerToken !== undefined || given.apiSecret !== undefined) return given;
   const file = configFile(env);
@@ -34,7 +34,7 @@ export function readAccess(env: NodeJS.ProcessEnv): Access {
   try {
     ({ mode } = statSync(file));
   } catch {
-    throw new Misuse('no key: run `cloverleaf-ramp login`, or set CLOVERLEAF_API_KEY and CLOVERLEAF_API_SECRET');
+    throw new Misuse('no key: run `cloverleaf-ramp login`, or set CLOVERLEAF_KEY and CLOVERLEAF_SECRET');
   }
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
     throw new Misuse(`${file} can be read by others: chmod 600 it, and change the key if others may have read it`);

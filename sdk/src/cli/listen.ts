@@ -124,9 +124,16 @@ async function post(url: string, message: { headers: Record<string, string>; bod
       signal: AbortSignal.timeout(FORWARD_MS),
     });
     return { status, says: `your receiver answered ${status}` };
-  } catch {
-    return { status: undefined, says: `your receiver did not answer within ${FORWARD_MS / 1000} s` };
+  } catch (error) {
+    return { status: undefined, says: unanswered(error) };
   }
+}
+
+function unanswered(error: unknown): string {
+  const { name, message, cause } = error as Error & { cause?: { code?: unknown; message?: unknown } };
+  if (name === 'TimeoutError') return `your receiver did not answer within ${FORWARD_MS / 1000} s`;
+  if (cause?.code === 'ECONNREFUSED') return 'nothing listens at the address of --forward';
+  return `your receiver was not reached: ${plain(cause?.code ?? cause?.message ?? message)}`;
 }
 
 const time = (): string => new Date().toISOString().slice(11, 23);

@@ -44,7 +44,7 @@ export function fromSandbox(file: string, name: string | true | undefined): Acce
   try {
     sandbox = JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    throw new Misuse(`${file} cannot be read: is the sandbox running?`);
+    throw new Misuse(`${file} cannot be read. A sandbox writes sandbox.json to its DATA_DIR: data, unless it is set`);
   }
   const partner = typeof name === 'string' ? sandbox.partners.find((one) => one.name === name) : sandbox.partners[0];
   if (partner === undefined)
@@ -59,7 +59,8 @@ export function fromSandbox(file: string, name: string | true | undefined): Acce
 
 /** At a terminal what is typed is not shown; a program writes the same lines. The token is asked for where there is no secret. */
 async function typed(url: string | undefined): Promise<Access> {
-  if (url === undefined) throw new Misuse('name the address: login --url https://ramp.example');
+  if (url === undefined)
+    throw new Misuse('name the address: login --url https://ramp.example, or login --sandbox data/sandbox.json');
   const isTerminal = process.stdin.isTTY === true;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: silent, terminal: isTerminal });
@@ -78,6 +79,9 @@ async function typed(url: string | undefined): Promise<Access> {
   if (isTerminal) process.stderr.write('\n');
   const [apiKey = '', apiSecret = '', bearerToken = ''] = answers;
   if (apiKey !== '' && apiSecret !== '') return { baseUrl: url, apiKey, apiSecret };
-  if (bearerToken === '') throw new Misuse('a key with its secret is needed, or a token');
+  if (bearerToken === '')
+    throw new Misuse(
+      'no key and secret on standard input: write a line each, or for a token alone two empty lines and the token',
+    );
   return { baseUrl: url, bearerToken };
 }

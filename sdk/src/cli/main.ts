@@ -132,7 +132,7 @@ function overview(words: readonly string[]): string {
     ),
     '',
     `${NAME} <command> --help shows fields and examples. --json prints the server's answer. Times are UTC.`,
-    'Key: `login` keeps one; CLOVERLEAF_URL, CLOVERLEAF_API_KEY with CLOVERLEAF_API_SECRET, or CLOVERLEAF_BEARER_TOKEN go before it.',
+    'Key: `login` keeps one; CLOVERLEAF_URL, CLOVERLEAF_KEY with CLOVERLEAF_SECRET, or CLOVERLEAF_BEARER_TOKEN go before it.',
     'A request that is not answered is repeated for 15 seconds, or CLOVERLEAF_PATIENCE_S.',
     'Ends: 0 done, 1 declined or found wrong, 2 misused, 4 not answered',
   ].join('\n');

@@ -60,7 +60,7 @@ const line = ({ at, what, amount, hash, bankReference }: Trace['evidence'][numbe
 function foot(order: Order, { heldBy, amount, since, next, otherMoney }: Trace): string[] {
   const now = `${order.state}${order.reason === null ? '' : ` (${order.reason})`}`;
   return [
-    `  now: ${now}; ${plain(amount)} with ${heldBy.replace('_', ' ')} since ${plain(since)}`,
+    `  now: ${now}; ${plain(amount)} ${heldBy === 'in_transit' ? 'in transit' : `with ${heldBy}`} since ${plain(since)}`,
     ...(next.step === 'nothing'
       ? []
       : [`  next: ${plain(next.says)}${next.until === null ? '' : ` By ${plain(next.until)}.`}`]),

@@ -25,7 +25,7 @@ export const OWN_COMMANDS: readonly Own[] = [
   {
     ...none,
     words: 'login',
-    says: 'Keeps a key in a file that only you can read, after the server has known it.',
+    says: 'Asks for key and secret (a program writes them to its standard input, a line each), and keeps them in a file that only you can read.',
     options: {
       url: 'address of the operator, or of a sandbox',
       sandbox: "a sandbox's sandbox.json: takes address and key from there",

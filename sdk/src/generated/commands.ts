@@ -10,6 +10,8 @@ export interface Field {
   readonly words?: readonly string[];
   readonly type?: 'integer' | 'boolean' | 'array';
   readonly example?: string;
+  /** Not required, and in the example request. */
+  readonly isInExample?: boolean;
 }
 
 export interface Declared {
@@ -65,6 +67,7 @@ export const DECLARED: readonly Declared[] = [
         place: 'body',
         says: 'Amount that the customer pays; either this or receiveAmount',
         example: '250.50',
+        isInExample: true,
       },
       {
         name: 'receiveAmount',
@@ -467,6 +470,7 @@ export const DECLARED: readonly Declared[] = [
         place: 'body',
         says: 'E-mail address',
         example: 'customer@example.org',
+        isInExample: true,
       },
     ],
   },
@@ -582,18 +586,21 @@ export const DECLARED: readonly Declared[] = [
         place: 'body',
         says: 'Code of the asset',
         example: 'inr',
+        isInExample: true,
       },
       {
         name: 'accountNumber',
         place: 'body',
         says: 'Number of the account',
         example: '000111222333',
+        isInExample: true,
       },
       {
         name: 'ifsc',
         place: 'body',
         says: 'Bank code of an Indian account',
         example: 'HDFC0000001',
+        isInExample: true,
       },
       {
         name: 'iban',
@@ -806,6 +813,7 @@ export const DECLARED: readonly Declared[] = [
         says: 'Whether events are sent',
         type: 'boolean',
         example: 'true',
+        isInExample: true,
       },
     ],
   },
@@ -885,6 +893,7 @@ export const DECLARED: readonly Declared[] = [
         place: 'body',
         says: 'Id of an event',
         example: 'evt_1_17',
+        isInExample: true,
       },
       {
         name: 'orderId',
@@ -1034,14 +1043,15 @@ export const DECLARED: readonly Declared[] = [
         place: 'body',
         says: 'number of one of your orders',
         required: true,
-        example: '747983292881815',
+        example: '123456789',
       },
       {
         name: 'how',
         place: 'body',
         says: '`exact` (if nothing is said), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin)',
         words: ['EXACT', 'UNDER', 'OVER', 'LATE', 'TWICE', 'ANOTHER_TOKEN', 'ANOTHER_CHAIN'],
-        example: 'EXACT',
+        example: 'UNDER',
+        isInExample: true,
       },
       {
         name: 'amount',
@@ -1060,7 +1070,7 @@ export const DECLARED: readonly Declared[] = [
         place: 'body',
         says: 'number of one of your orders, a purchase',
         required: true,
-        example: '747983292881815',
+        example: '123456789',
       },
       {
         name: 'amount',
@@ -1073,14 +1083,16 @@ export const DECLARED: readonly Declared[] = [
         place: 'body',
         says: '`right` (if nothing is said), `none`, `wrong` (one letter mistyped)',
         words: ['RIGHT', 'NONE', 'WRONG'],
-        example: 'RIGHT',
+        example: 'NONE',
+        isInExample: true,
       },
       {
         name: 'name',
         place: 'body',
         says: "payer's name: `right` (the customer's, if nothing is said), `wrong`, `none`",
         words: ['RIGHT', 'WRONG', 'NONE'],
-        example: 'RIGHT',
+        example: 'WRONG',
+        isInExample: true,
       },
     ],
   },
@@ -1092,7 +1104,8 @@ export const DECLARED: readonly Declared[] = [
         name: 'transactionId',
         place: 'body',
         says: 'number of one of your orders: its last credit',
-        example: '747983292881815',
+        example: '123456789',
+        isInExample: true,
       },
       {
         name: 'line',
@@ -1110,7 +1123,7 @@ export const DECLARED: readonly Declared[] = [
         place: 'body',
         says: 'number of one of your orders, with a payout or refund at the bank',
         required: true,
-        example: '747983292881815',
+        example: '123456789',
       },
     ],
   },
@@ -1123,7 +1136,7 @@ export const DECLARED: readonly Declared[] = [
         place: 'body',
         says: 'number of one of your orders',
         required: true,
-        example: '747983292881815',
+        example: '123456789',
       },
       {
         name: 'status',
@@ -1143,7 +1156,7 @@ export const DECLARED: readonly Declared[] = [
         place: 'body',
         says: 'number of one of your orders',
         required: true,
-        example: '747983292881815',
+        example: '123456789',
       },
       {
         name: 'outcome',
@@ -1185,7 +1198,7 @@ export const DECLARED: readonly Declared[] = [
         says: '1 to 12; more would be deeper than final and halt the chain',
         required: true,
         type: 'integer',
-        example: '1',
+        example: '3',
       },
     ],
   },
@@ -1209,14 +1222,15 @@ export const DECLARED: readonly Declared[] = [
           'STATEMENT_TWICE',
           'STATEMENT_REORDERED',
         ],
-        example: 'NONE',
+        example: 'LOSE_ANSWER',
       },
       {
         name: 'times',
         place: 'body',
         says: 'how often; 1 if nothing is said',
         type: 'integer',
-        example: '1',
+        example: '2',
+        isInExample: true,
       },
       {
         name: 'delayMs',
@@ -1250,6 +1264,7 @@ export const DECLARED: readonly Declared[] = [
         place: 'body',
         says: "fiat for one coin; without it, the table's again",
         example: '91.5',
+        isInExample: true,
       },
     ],
   },

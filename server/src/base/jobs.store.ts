@@ -33,7 +33,7 @@ export type Outcome = { done: Handled } | { failed: unknown };
 
 export interface Round {
   claimed: Claimed[];
-  /** When the next row of these kinds is due; undefined where there is none. Not looked up where something was claimed. */
+  /** When the next row is due, of any kind, so that an index finds it; undefined where there is none. Not looked up where something was claimed. */
   nextAt?: Date;
 }
 
@@ -59,9 +59,8 @@ export async function look(
       [kinds, now, room, token, holder, LEASE_MS / 1000],
     );
     const next = tx.row<{ due_at: Date }>(
-      `select due_at from jobs where dead_at is null and kind = any($1)
-         and (leased_until is null or leased_until < clock_timestamp()) order by due_at limit 1`,
-      [kinds],
+      `select due_at from jobs where dead_at is null and (leased_until is null or leased_until < clock_timestamp())
+        order by due_at limit 1`,
     );
     const [rows, nextRow] = await awaitAll(claimed, next);
     return { claimed: rows, ...(nextRow === undefined ? {} : { nextAt: nextRow.due_at }) };

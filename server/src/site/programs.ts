@@ -52,8 +52,9 @@ pm.request.headers.upsert({ key: 'signature', value: signature });
 export const V1_SCRIPT = `const CryptoJS = require('crypto-js');
 const base64 = (words) => CryptoJS.enc.Base64.stringify(words);
 const key = pm.variables.get('apiKey');
-const mac = (text) => base64(CryptoJS.HmacSHA256(text, pm.variables.get('apiSecret')));
-const token = mac('cloverleaf bearer ' + key).replace(/\\+/g, '-').replace(/\\//g, '_').replace(/=+$/, '');
+const hmac = (text) => CryptoJS.HmacSHA256(text, pm.variables.get('apiSecret'));
+const mac = (text) => base64(hmac(text));
+const token = hmac('cloverleaf bearer ' + key).toString();
 pm.request.headers.upsert({ key: 'Authorization', value: 'Bearer ' + key + '.' + token });
 if (pm.request.method !== 'GET') {
   const body = pm.request.body && pm.request.body.raw ? pm.variables.replaceIn(pm.request.body.raw) : '';

@@ -37,7 +37,7 @@ const start = (args: string[], env: NodeJS.ProcessEnv = {}, stdin?: string) =>
         CLOVERLEAF_BEARER_TOKEN: TOKEN,
         CLOVERLEAF_CONFIG: join(folder, 'none.json'),
       },
-      ...{ CLOVERLEAF_API_KEY: 'clv_1', CLOVERLEAF_API_SECRET: SECRET, ...env },
+      ...{ CLOVERLEAF_KEY: 'clv_1', CLOVERLEAF_SECRET: SECRET, ...env },
     },
     stdin,
   );
@@ -52,13 +52,16 @@ async function cli(args: string[], env?: NodeJS.ProcessEnv, stdin?: string) {
   assert.ok(!`${out}${err}`.includes(TOKEN) && !`${out}${err}`.includes(SECRET), 'no secret is printed');
   return { code: code as number, out, err };
 }
-const NO_KEY = { CLOVERLEAF_BEARER_TOKEN: undefined, CLOVERLEAF_API_KEY: undefined, CLOVERLEAF_API_SECRET: undefined };
+const NO_KEY = { CLOVERLEAF_BEARER_TOKEN: undefined, CLOVERLEAF_KEY: undefined, CLOVERLEAF_SECRET: undefined };
 
 test('what people see', { timeout: 300_000 }, async () => {
   const shown: string[] = [];
   for (const line of [
     '',
+    'login --help',
     'orders refund --help',
+    'quotes create --help',
+    'destinations create --help',
     'quote usdc.matic20 inr --pay-amount 250.5',
     'orders list --state settled',
     'orders show 747983292881815',
@@ -156,6 +159,11 @@ describe('keys', () => {
     assert.match((await cli(['whoami'], env)).err, /no key: run `cloverleaf-ramp login`/);
   });
 
+  test('login without a key says how to give one', async () => {
+    const { code, err } = await cli(['login', '--url', server.baseUrl], NO_KEY, '');
+    assert.deepEqual([code, /no key and secret on standard input: write a line each/.test(err)], [2, true]);
+  });
+
   test('a key that the server does not know is not kept', async () => {
     instead = () => ({ status: 401, body: { reason: 'unauthenticated', detail: 'Unknown token.' } });
     const file = join(folder, 'unknown.json');
@@ -190,7 +198,7 @@ test('doctor says what is wrong with key and endpoints, and ends with 1', async 
       body: { data: [{ id: 'whe_1', url: 'https://a.example/', enabled: true, failures: 7, ...times }] },
     };
   };
-  const { code, out } = await cli(['doctor'], { CLOVERLEAF_API_SECRET: undefined });
+  const { code, out } = await cli(['doctor'], { CLOVERLEAF_SECRET: undefined });
   instead = () => undefined;
   assert.equal(code, 1);
   assert.match(out, /WRONG {2}writes +must be signed, and there is no secret/);
@@ -288,4 +296,37 @@ test('webhooks listen says of pulled events that they are pulled, and forwards t
   assert.match(output(), /order\.settled +order:17 #2 {2}evt_1_2 {2}pulled; your receiver answered 204/);
   assert.ok(!output().includes('evt_1_1'));
   assert.deepEqual(taken, ['evt_1_2']);
+});
+
+test('webhooks listen says that nothing listens where it forwards to', async () => {
+  const free = createServer().listen(0, '127.0.0.1');
+  await once(free, 'listening');
+  const { port } = free.address() as AddressInfo;
+  free.close();
+  await once(free, 'close');
+  const file = join(folder, 'nobody.secret');
+  writeFileSync(file, `whsec_${Buffer.from('0123456789abcdef').toString('base64')}`, { mode: 0o600 });
+  const event = { id: 'evt_1_2', type: 'order.settled', timestamp: '', subject: 'order:17', sequence: 2, data: {} };
+  let looked = 0;
+  instead = ({ name, query: { cursor } }) => {
+    if (name !== 'events.list') return undefined;
+    const page = (nextCursor: string, ...data: unknown[]) => ({ status: 200, body: { data, nextCursor } });
+    if (cursor === undefined) return page('c1');
+    looked += 1;
+    return cursor === 'c1' && looked > 2 ? page('c2', event) : page(cursor);
+  };
+  const child = start([
+    ...['webhooks', 'listen', '--poll', '--secret-file', file],
+    ...['--forward', `http://127.0.0.1:${port}/hooks`],
+  ]);
+  const output = collect(child);
+  const ended = once(child, 'close');
+  try {
+    await until('the event is shown', async () => output().includes('evt_1_2'));
+  } finally {
+    child.kill('SIGINT');
+  }
+  await ended;
+  instead = () => undefined;
+  assert.match(output(), /evt_1_2 {2}pulled; nothing listens at the address of --forward/);
 });

@@ -194,6 +194,12 @@ describe('typed errors', () => {
     for (const baseUrl of ['http://ramp.example', 'ftp://localhost', 'ramp.example', 'https://a:b@ramp.example'])
       assert.throws(() => new Cloverleaf({ baseUrl }), UsageError, baseUrl);
     assert.equal(new Cloverleaf({ baseUrl: 'https://ramp.example/api/' }).baseUrl, 'https://ramp.example/api');
+    // As a variable of the environment that is not set; a value is not repeated, it may be a secret in the wrong place.
+    assert.throws(() => new Cloverleaf({ baseUrl: process.env.NOT_SET as string }), /and is undefined/);
+    assert.throws(
+      () => new Cloverleaf({ baseUrl: KEY.apiSecret }),
+      (error: Error) => !error.message.includes(KEY.apiSecret),
+    );
   });
 
   test('a request that is signed needs both key and secret', async () => {

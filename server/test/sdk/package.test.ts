@@ -174,9 +174,9 @@ describe('a sale with the installed package', () => {
   test("the first program of the SDK's page does what it says", { timeout: 120_000 }, async () => {
     const page = readFileSync(join(ROOT, 'sdk/README.md'), 'utf8');
     const program = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
-    writeFileSync(join(project, 'readme.js'), program.replace('http://127.0.0.1:8080', sandbox.baseUrl));
+    writeFileSync(join(project, 'readme.js'), program);
     const { apiKey = '', apiSecret = '' } = sandbox.partners[0] ?? {};
-    const env = { RAMP_KEY: apiKey, RAMP_SECRET: apiSecret };
+    const env = { CLOVERLEAF_URL: sandbox.baseUrl, CLOVERLEAF_KEY: apiKey, CLOVERLEAF_SECRET: apiSecret };
     const child = spawn(process.execPath, ['readme.js'], { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = collect(child);
     const code = await new Promise((ended) => child.once('exit', ended));

@@ -27,7 +27,8 @@ const DETAILS: Partial<Record<Reason, (facts: Facts) => string | undefined>> = {
   amount_outside_limits: ({ min, max, asset }) =>
     min === undefined ? undefined : `The amount must be from ${min} to ${max} ${asset}.`,
   exposure_exceeded: ({ left, asset }) => (left === undefined ? undefined : `At most ${left} ${asset} are left.`),
-  order_over: ({ state }) => (state === undefined ? undefined : `The order is ${shownState(state)}.`),
+  order_over: ({ state }) =>
+    state === undefined ? undefined : `The order is ${shownState(state)}, and this cannot be done in that state.`,
 };
 
 /** A legal block is not shown. */

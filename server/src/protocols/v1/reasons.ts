@@ -153,7 +153,7 @@ export const REASONS = {
   unsupported_pair: told(
     422,
     'The pair is not traded',
-    'No market trades these two assets in this direction.',
+    'No market trades these two assets in this direction. A coin is named with its chain, such as `usdc.matic20`.',
     'Read `markets.list`.',
   ),
   unsupported_method: told(
@@ -195,9 +195,9 @@ export const REASONS = {
   ),
   order_over: told(
     409,
-    'The order does not allow this any more',
-    'In its state nothing of this can be done; `state` names it.',
-    'Read the order.',
+    'The state of the order does not allow this',
+    'This cannot be done any more, or not yet. `detail` names the state.',
+    'Read the order. A refund of an order that still waits for money is possible after its deadline, when it is `on_hold`.',
   ),
   money_arrived: told(
     409,
