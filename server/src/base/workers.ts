@@ -2,8 +2,9 @@
  * Workers: run the handlers of due jobs (jobs.ts).
  *
  * - Rows that share an `ordering_key` run strictly in creation order.
- * - A row that is to run again within seconds, as a poll is, stays with the worker that ran it: the worker keeps the lease and
- *   runs it again itself, and the row is written once in several seconds and not at every run. An enqueue of it is heard.
+ * - A poll that is to run again within seconds stays with the worker that ran it: the worker keeps the lease and runs it again
+ *   itself, and its row is written once in several seconds and not at every run. An enqueue of it is heard. Rows of other kinds
+ *   are put off in the table, where everybody sees what they wait for.
  * - A worker sleeps until the next row is due, and no longer than a second, because a row may be inserted without a
  *   notification. So an idle server asks the database once in a second.
  * - A failing row is retried with doubling pauses and jitter. While an outside system is unavailable retries go on without
@@ -42,6 +43,8 @@ export interface WorkersOptions {
   clock: Clock;
   log: Log;
   handlers: Handlers;
+  /** Kinds that poll: a row of theirs stays with the worker that ran it. */
+  polls?: readonly string[];
   concurrency?: number;
   /** How long to sleep at most without a notification, in milliseconds. */
   pollMs?: number;
@@ -206,7 +209,7 @@ async function work(worker: Worker, item: Claimed, leasedAt: number): Promise<vo
   const isEnqueued = underWay.get(name) === true;
   underWay.delete(name);
   const againInMs = 'done' in outcome ? outcome.done?.againInMs : undefined;
-  if (againInMs !== undefined && !worker.isStopped && isKeepable(item, againInMs, performance.now() - began)) {
+  if (againInMs !== undefined && !worker.isStopped && isKeepable(worker, item, againInMs, performance.now() - began)) {
     const waitMs = isEnqueued ? 0 : againInMs;
     kept.set(name, { item, leasedAt, dueIn: performance.now() + waitMs, dueAt: later(clock.now(), waitMs) });
     return;
@@ -231,11 +234,15 @@ async function handle({ handlers, log, onFailure }: Worker, item: Claimed): Prom
 }
 
 /**
- * Whether a worker runs a row again itself. Not one whose failures are to be forgotten in the table, nor one that others wait
- * for, nor one that takes long.
+ * Whether a worker runs a row again itself: a poll's. Not one whose failures are to be forgotten in the table, nor one that
+ * others wait for, nor one that takes long.
  */
-const isKeepable = (item: Claimed, againInMs: number, tookMs: number): boolean =>
-  againInMs <= KEEP_MS && tookMs <= QUICK_MS && item.attempts === 0 && item.ordering_key === null;
+const isKeepable = ({ polls = [] }: Worker, item: Claimed, againInMs: number, tookMs: number): boolean =>
+  polls.includes(item.kind) &&
+  againInMs <= KEEP_MS &&
+  tookMs <= QUICK_MS &&
+  item.attempts === 0 &&
+  item.ordering_key === null;
 
 /** Runs the kept rows that are due, as many as there is room for. */
 async function runKept(worker: Worker): Promise<void> {

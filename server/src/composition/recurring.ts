@@ -16,6 +16,12 @@ import { OBSERVE, type Rail } from '../rails/rail.ts';
 import { RECONCILE } from '../reconcile/index.ts';
 import { SWEEP, WATCH } from '../treasury/index.ts';
 
+/** Kinds that poll, every few seconds and for ever. */
+export const POLLS: readonly string[] = [
+  ...[OBSERVE, SWEEP, WATCH, RECONCILE, OVERDUE],
+  ...['refresh_gas', 'refresh_prices', 'watch_prices', 'seal'],
+];
+
 /** Inserts the missing ones. */
 export async function enqueueRecurring(
   db: Database,

@@ -18,7 +18,7 @@ import { levelHandlers, sweepHandlers } from '../treasury/index.ts';
 import type { Ground } from './ground.ts';
 import type { RailParts } from './rails.ts';
 import type { Readiness } from './readiness.ts';
-import { enqueueRecurring, recurringHandlers } from './recurring.ts';
+import { enqueueRecurring, POLLS, recurringHandlers } from './recurring.ts';
 
 /** Recording deliveries uses these connections and takes none from payouts. */
 const DISPATCHER_CONNECTIONS = 4;
@@ -34,7 +34,7 @@ export async function startWork(
 ): Promise<void> {
   const { db, clock, log, ending } = ground;
   const handlers = more.metrics.measureJobs(handlersOf(ground, parts, more));
-  const workers = await startWorkers({ db, clock, log, handlers, concurrency: 12 });
+  const workers = await startWorkers({ db, clock, log, handlers, polls: POLLS, concurrency: 12 });
   ending.add(() => workers.stop());
   await enqueueRecurring(db, clock, {
     rails: parts.awake().map(({ code }) => code),

@@ -124,7 +124,7 @@ async function polling(kind: string, aheadMs: () => number) {
       return { againInMs: 20 };
     },
   };
-  const workers = await startWorkers({ db, clock, log, handlers, pollMs: 50 });
+  const workers = await startWorkers({ db, clock, log, handlers, polls: [kind], pollMs: 50 });
   return { polls: () => polls, stop: () => workers.stop() };
 }
 
@@ -215,7 +215,7 @@ test('rows that are kept and always due leave room for a row of the table', asyn
   await db.asSystem((tx) => {
     for (let n = 0; n < 12; n += 1) enqueue(tx, { kind: 'look_always', subject: String(n), dueAt: clock.now() });
   });
-  const workers = await startWorkers({ db, clock, log, handlers, concurrency: 4 });
+  const workers = await startWorkers({ db, clock, log, handlers, polls: Object.keys(handlers), concurrency: 4 });
   try {
     await until('all are held', async () =>
       db.asSystem(async (tx) => {
@@ -252,7 +252,7 @@ test('a row that is kept while the database is away does not make its worker ask
     },
   };
   await db.asSystem((tx) => enqueue(tx, { kind: 'look_slowly', subject: '1', dueAt: clock.now() }));
-  const workers = await startWorkers({ db, clock, log, handlers });
+  const workers = await startWorkers({ db, clock, log, handlers, polls: Object.keys(handlers) });
   try {
     await until('it ran', () => runs === 1);
     const began = performance.now();

@@ -8,7 +8,7 @@ import { Unavailable } from '../../src/base/errors.ts';
 import type { Handlers } from '../../src/base/jobs.ts';
 import { startWorkers } from '../../src/base/workers.ts';
 import { magicScreener, openScreener, type Screener } from '../../src/compliance/index.ts';
-import { enqueueRecurring, recurringHandlers } from '../../src/composition/recurring.ts';
+import { enqueueRecurring, POLLS, recurringHandlers } from '../../src/composition/recurring.ts';
 import { comparePayer, openPayee } from '../../src/customers/index.ts';
 import { type OrdersContext } from '../../src/orders/context.ts';
 import { askGate, type Orders, openOrders, orderFacts, orderHandlers } from '../../src/orders/index.ts';
@@ -139,6 +139,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
       clock,
       log,
       handlers: marked,
+      polls: POLLS,
       concurrency: 6,
       pollMs: 20_000,
       onFailure: (kind, subject, error) => world.complain(`${kind} ${subject}`, error),
