@@ -225,9 +225,17 @@ fuzz(
   },
 );
 
+/** On our own paths a field that nobody declared is refused. */
+function declaredOf({ strict, forms, paths }: (typeof ROUTES)[number]): Record<string, unknown> {
+  const body = bodyFor(paths[0] ?? '');
+  if (!strict) return body;
+  const declared = new Set(forms.flatMap((fields) => Object.keys(fields)));
+  return Object.fromEntries(Object.entries(body).filter(([name]) => declared.has(name)));
+}
+
 test('a right body reaches what lies behind the fields on nearly every path', async () => {
   for (const route of OPEN) {
-    if (route.method !== 'DELETE') await sent(route, 0, bodyFor(route.paths[0] ?? ''), 'json', undefined);
+    if (route.method !== 'DELETE') await sent(route, 0, declaredOf(route), 'json', undefined);
   }
   const paths = OPEN.filter(({ method }) => method !== 'DELETE').map((route) => route.paths[0] ?? '');
   const missed = paths.filter((path) => !reached.has(path));
