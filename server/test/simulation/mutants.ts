@@ -137,8 +137,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/base/jobs.store.ts',
-        from: 'and (leased_until is null or leased_until < clock_timestamp())\n',
-        to: '',
+        from: 'and kind = any($1)\n             and (leased_until is null or leased_until < clock_timestamp())\n',
+        to: 'and kind = any($1)\n',
       },
       {
         file: PAYOUTS,

@@ -72,8 +72,8 @@ test('seed 20, with money of no order: it goes back to whom it came from, is dus
     assert.equal(outcome.strays?.get(never), undefined, `it was ${never}`);
 });
 
-test('seed 99, with a bank that forgets keys: nothing of ours runs for longer than that, and nobody is paid twice', async () => {
-  const outcome = await simulate(fixture, { seed: 99, orders: 12 });
+test('seed 49, with a bank that forgets keys: nothing of ours runs for longer than that, and nobody is paid twice', async () => {
+  const outcome = await simulate(fixture, { seed: 49, orders: 12 });
   assert.equal(told(outcome), '');
   for (const what of ['was off for longer than the bank remembers', 'asked the bank'])
     assert.ok((outcome.outages?.get(what) ?? 0) > 0, `nobody ${what}: this seed shows nothing any more`);
