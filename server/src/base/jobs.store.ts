@@ -33,7 +33,7 @@ export type Outcome = { done: Handled } | { failed: unknown };
 
 export interface Round {
   claimed: Claimed[];
-  /** When the next row is due, of any kind, so that an index finds it; undefined where there is none. Not looked up where something was claimed. */
+  /** When the next row of these kinds that nobody holds is due; undefined where there is none. */
   nextAt?: Date;
 }
 
@@ -59,22 +59,29 @@ export async function look(
       [kinds, now, room, token, holder, LEASE_MS / 1000],
     );
     const next = tx.row<{ due_at: Date }>(
-      `select due_at from jobs where dead_at is null and (leased_until is null or leased_until < clock_timestamp())
+      `select due_at from jobs where dead_at is null and kind = any($1)
+          and (leased_until is null or leased_until < clock_timestamp())
         order by due_at limit 1`,
+      [kinds],
     );
     const [rows, nextRow] = await awaitAll(claimed, next);
     return { claimed: rows, ...(nextRow === undefined ? {} : { nextAt: nextRow.due_at }) };
   });
 }
 
-/** Records how a claimed row has ended, unless another worker has claimed it since. */
+/**
+ * Records how a claimed row has ended, unless another worker has claimed it since.
+ *
+ * @returns when the row is due again; undefined where it is gone, or another worker's
+ */
 export async function settle(
   db: Database,
   { item, outcome, token, now }: { item: Claimed; outcome: Outcome; token: string; now: Date },
-): Promise<void> {
-  await db.asSystem(async (tx) => {
+): Promise<Date | undefined> {
+  return await db.asSystem(async (tx) => {
     if ('failed' in outcome) {
       const dead = item.attempts + 1 >= MAX_ATTEMPTS && !(outcome.failed instanceof Unavailable);
+      const dueAt = later(now, shaken(pauseAfter(item.attempts, PAUSES)));
       await tx.run(
         `update jobs set holder = null, lease = null, leased_until = null, attempts = $3, due_at = $4, last_error = $5,
                 dead_at = case when $6 then clock_timestamp() end, slept_at = $7
@@ -83,13 +90,13 @@ export async function settle(
           item.id,
           token,
           item.attempts + 1,
-          later(now, shaken(pauseAfter(item.attempts, PAUSES))),
+          dueAt,
           String(describeError(outcome.failed).message ?? outcome.failed).slice(0, 300),
           dead,
           now,
         ],
       );
-      return;
+      return dueAt;
     }
     if (outcome.done === undefined) {
       const gone = await tx.run('delete from jobs where id = $1 and lease = $2 and enqueued = $3', [
@@ -97,15 +104,16 @@ export async function settle(
         token,
         item.enqueued,
       ]);
-      if (gone > 0) return;
+      if (gone > 0) return undefined;
     }
     // It was enqueued again while being worked on, or the handler asked to run again.
-    await tx.run(
+    const again = await tx.row<{ due_at: Date }>(
       `update jobs set holder = null, lease = null, leased_until = null, attempts = 0, last_error = null,
               due_at = case when enqueued > $3 then least(due_at, $5) else $4 end, enqueued = 1, slept_at = $5
-        where id = $1 and lease = $2`,
+        where id = $1 and lease = $2 returning due_at`,
       [item.id, token, item.enqueued, later(now, outcome.done?.againInMs ?? 0), now],
     );
+    return again?.due_at;
   });
 }
 

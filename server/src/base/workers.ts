@@ -155,7 +155,7 @@ async function loop(worker: Worker): Promise<void> {
 const hasRoomForKept = ({ running, runningKept, concurrency }: Worker): boolean =>
   running.size < concurrency && runningKept.size < Math.max(1, concurrency - 1);
 
-/** Claims what there is room for, and notes when to look again: at once where something was claimed. */
+/** Claims what there is room for, and notes when to look again: at once where there was no room for all that is due. */
 async function claimAll(worker: Worker): Promise<void> {
   const { db, clock, handlers, token, concurrency, pollMs, running, kept } = worker;
   worker.isStale = false;
@@ -163,9 +163,12 @@ async function claimAll(worker: Worker): Promise<void> {
   const isTidied = began - worker.tidiedAt > TIDY_EVERY_MS;
   if (isTidied) worker.tidiedAt = began;
   const now = clock.now();
+  const room = Math.min(BATCH, concurrency - running.size);
+  // A row that is settled while we look may bring it forward.
+  worker.lookAt = began + pollMs;
   const { claimed, nextAt } = await look(db, {
     kinds: Object.keys(handlers),
-    room: Math.min(BATCH, concurrency - running.size),
+    room,
     holder: worker.holder(),
     now,
     token,
@@ -176,24 +179,24 @@ async function claimAll(worker: Worker): Promise<void> {
     kept.delete(nameOf(item));
     run(worker, item, began);
   }
-  if (claimed.length > 0) {
+  if (claimed.length > 0 && claimed.length === room) {
     // What is kept and due comes between: a table with a backlog does not keep it waiting.
     worker.isStale = true;
     worker.wakeup.signal();
     return;
   }
   const untilNextMs = nextAt === undefined ? pollMs : nextAt > now ? nextAt.getTime() - now.getTime() : BLOCKED_MS;
-  worker.lookAt = performance.now() + Math.min(pollMs, untilNextMs);
+  worker.lookAt = Math.min(worker.lookAt, performance.now() + untilNextMs);
 }
 
 function run(worker: Worker, item: Claimed, leasedAt: number, wasKept = false): void {
-  const { running, runningKept, kept, concurrency } = worker;
+  const { running, runningKept, concurrency } = worker;
   const job: Promise<void> = work(worker, item, leasedAt).finally(() => {
     running.delete(job);
     runningKept.delete(job);
-    // The next row of its ordering key, or the row itself if due again, may have become claimable after the running claim
-    // looked. One that is kept frees no row, and a slot only where all were taken.
-    if (!kept.has(nameOf(item)) || running.size + 1 >= concurrency) worker.isStale = true;
+    // The next row of its ordering key may have become claimable after the running claim looked, and where all slots were
+    // taken any row may wait for this one.
+    if (item.ordering_key !== null || running.size + 1 >= concurrency) worker.isStale = true;
     worker.wakeup.signal();
   });
   running.add(job);
@@ -215,9 +218,15 @@ async function work(worker: Worker, item: Claimed, leasedAt: number): Promise<vo
     return;
   }
   // If this fails too, the lease lapses and a worker claims the row again.
-  await settle(db, { item, outcome, token, now: clock.now() }).catch((error) =>
-    log.error({ work: item.kind, ...describeError(error) }, 'work not settled'),
-  );
+  const now = clock.now();
+  const dueAt = await settle(db, { item, outcome, token, now }).catch((error) => {
+    log.error({ work: item.kind, ...describeError(error) }, 'work not settled');
+    return undefined;
+  });
+  // A claim that is under way may have looked before the row was free.
+  if (dueAt === undefined) return;
+  if (dueAt <= now) worker.isStale = true;
+  else worker.lookAt = Math.min(worker.lookAt, performance.now() + dueAt.getTime() - now.getTime());
 }
 
 async function handle({ handlers, log, onFailure }: Worker, item: Claimed): Promise<Outcome> {

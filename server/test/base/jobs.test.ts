@@ -31,7 +31,8 @@ async function failing(kind: string, times: number, fails: () => Error): Promise
         throw fails();
       },
     };
-    void startWorkers({ db, clock, log, handlers }).then((started) => {
+    // Its clock runs ahead of the timer that a worker sleeps by.
+    void startWorkers({ db, clock, log, handlers, pollMs: 20 }).then((started) => {
       workers = started;
     });
   });

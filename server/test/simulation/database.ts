@@ -63,9 +63,9 @@ export interface Backends {
 }
 
 export interface SimulatedProcess extends Simulated {
-  listeners: Set<() => void>;
-  /** A notification is on its way to it. */
-  notified?: boolean;
+  listeners: Set<(name: string) => void>;
+  /** Of jobs: notifications that are on their way to it. */
+  notified?: Set<string>;
   sessions: Set<Session>;
   /** Ends the connection by which it says that it lives. */
   presence?: (() => Promise<void>) | undefined;
@@ -88,7 +88,8 @@ export async function openBackends(deps: {
   /** Ends the process that is at this point, and never comes back to it. */
   crash: (process: SimulatedProcess) => Promise<void>;
   freeze: (process: SimulatedProcess) => void;
-  notified: () => void;
+  /** Jobs have been enqueued by a transaction that was committed. */
+  notified: (names: ReadonlySet<string>) => void;
   /** Counts a point, and says whether its process ends there. */
   endsAt: (process: SimulatedProcess, point: string, fault: Fault) => boolean;
   deadlocked: (statement: string) => void;
@@ -222,7 +223,7 @@ export async function openBackends(deps: {
       async connect() {
         const session: Session = { backend: undefined, lost: false, submits: [] };
         process.sessions.add(session);
-        let enqueues = false;
+        const enqueued = new Set<string>();
 
         /** What belongs to its begin and has not been said yet. */
         let setup: Statement[] = [];
@@ -244,8 +245,8 @@ export async function openBackends(deps: {
           if (session.submits.length > 0) await deps.submitting(session.submits);
           session.submits = [];
           const result = session.backend === undefined ? DONE.commit : await end(session.backend, 'commit');
-          if (enqueues) deps.notified();
-          enqueues = false;
+          if (enqueued.size > 0) deps.notified(new Set(enqueued));
+          enqueued.clear();
           await scheduler.released();
           if (process.presence !== undefined && faults.occurs('presence_lost')) await process.presence();
           if (deps.endsAt(process, `${point} (after)`, 'crash_after_commit')) {
@@ -258,7 +259,7 @@ export async function openBackends(deps: {
 
         async function rollback(): Promise<Answer> {
           const result = session.backend === undefined ? DONE.rollback : await end(session.backend, 'rollback');
-          enqueues = false;
+          enqueued.clear();
           session.submits = [];
           await scheduler.released();
           return result;
@@ -272,7 +273,7 @@ export async function openBackends(deps: {
             session.submits = [];
             for (const one of setup) await raw(session.backend, one);
           }
-          if (asked.text.includes('pg_notify')) enqueues = true;
+          if (ENQUEUES.test(asked.text)) enqueued.add(String(asked.values?.[0] ?? ''));
           if (SUBMITS.test(asked.text)) session.submits.push(String(asked.values?.[0]));
           return await raw(session.backend, asked);
         }
@@ -321,10 +322,9 @@ export async function openBackends(deps: {
       return {
         ...pools(partners, system),
         async listen(_channel, onNotify) {
-          const heard = () => onNotify('');
-          process.listeners.add(heard);
-          heard();
-          return { stop: async () => void process.listeners.delete(heard) };
+          process.listeners.add(onNotify);
+          onNotify('');
+          return { stop: async () => void process.listeners.delete(onNotify) };
         },
         /** For the presence lock, which ends with the process. */
         async session() {
@@ -426,6 +426,8 @@ const DONE = { begin: done('BEGIN'), set: done('SELECT'), commit: done('COMMIT')
 const SPEAKS_FOR = `select coalesce(current_setting('cloverleaf.partner', true), '') as partner`;
 /** The one statement that marks a payout as being submitted; its first value is the payout's id. */
 const SUBMITS = /^\s*update payouts set state = 'submitting'/;
+/** A notification of jobs, with the name of the one that was enqueued. */
+const ENQUEUES = /pg_notify\('jobs'/;
 const NAMES_THE_CLOCK = /\b(?:clock_timestamp|now)\(\)/;
 const NAMES_THE_CLOCK_ALL = new RegExp(NAMES_THE_CLOCK, 'g');
 

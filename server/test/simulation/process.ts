@@ -30,6 +30,8 @@ import type { Scheduler } from './scheduler.ts';
 
 export interface OurProcess extends SimulatedProcess {
   clockOffsetMs: number;
+  /** Of jobs that it runs. */
+  kinds: readonly string[];
   context: OrdersContext;
   orders: Orders;
   /** What people decide about what the chain knows and the books do not. */
@@ -102,6 +104,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
   };
   const sources = new Map<string, PriceSource>([['fixed', priceSource(world)]]);
   const whole: OurProcess = Object.assign(process, {
+    kinds: [] as readonly string[],
     context,
     orders: openOrders({ ...context, vault }),
     movements: openMovements({ db, clock, rails, report }),
@@ -122,6 +125,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
     }),
     ...recurringHandlers({ db, clock, rails, chains }),
   };
+  whole.kinds = Object.keys(handlers);
   const marked: Handlers = Object.fromEntries(
     Object.entries(handlers).map(([kind, handle]) => [
       kind,

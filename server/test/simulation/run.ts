@@ -62,6 +62,8 @@ const MOST_BPS = 30;
 const DAY_MS = 86_400_000;
 const MINE_EVERY_MS = 4_000;
 const NOTIFIED_MS = 20;
+/** What wakes workers without telling them of a job. */
+const NO_JOB = 'none';
 /** Only looks on, and is not ended. */
 const AUDITOR = 'auditor';
 const LOOK_EVERY_MS = 15_000;
@@ -151,7 +153,7 @@ export async function simulate(
     faults,
     crash,
     freeze,
-    notified: () => notify(),
+    notified: (names) => notify(names),
     endsAt,
     deadlocked: (between) => {
       deadlocks.push(between);
@@ -161,16 +163,20 @@ export async function simulate(
     outlived: (what) => violated('isolation', what),
   });
   const wake = (): void => {
-    for (const { listeners } of processes) for (const heard of listeners) heard();
+    for (const { listeners } of processes) for (const heard of listeners) heard(NO_JOB);
   };
   /** A notification takes its time, and those that come meanwhile are one. */
-  const notify = (): void => {
+  const notify = (names: ReadonlySet<string>): void => {
     for (const process of processes) {
-      if (process.notified) continue;
-      process.notified = true;
+      if (process.notified !== undefined) {
+        for (const name of names) process.notified.add(name);
+        continue;
+      }
+      const underWay = new Set(names);
+      process.notified = underWay;
       scheduler.after(chance.int(1, NOTIFIED_MS), () => {
-        process.notified = false;
-        for (const heard of process.listeners) heard();
+        delete process.notified;
+        for (const heard of process.listeners) for (const name of underWay) heard(name);
       });
     }
   };
@@ -179,7 +185,9 @@ export async function simulate(
     locks: backends.locks,
     async nextDue() {
       const [row] = await backends.look<{ due: Date | null }>(
-        `select min(case when lease is null then due_at else leased_until end) as due from jobs where dead_at is null`,
+        `select min(case when lease is null then due_at else leased_until end) as due from jobs
+          where dead_at is null and kind = any($1)`,
+        [[...(processes[0]?.kinds ?? [])]],
       );
       return row?.due?.getTime();
     },
