@@ -123,7 +123,7 @@ export async function openBackends(deps: {
   }
 
   /** Rolls back, and gives the backend to whoever needs one next. */
-  async function startRefund(session: Session): Promise<void> {
+  async function rollBack(session: Session): Promise<void> {
     const { backend } = session;
     session.backend = undefined;
     if (backend === undefined) return;
@@ -134,13 +134,13 @@ export async function openBackends(deps: {
   /** With whatever it holds beyond a transaction. */
   async function letGo(session: Session): Promise<void> {
     const { backend } = session;
-    await startRefund(session);
+    await rollBack(session);
     await backend?.client.query('select pg_advisory_unlock_all()');
   }
 
   async function lose(session: Session): Promise<never> {
     session.lost = true;
-    await startRefund(session);
+    await rollBack(session);
     await deps.scheduler().released();
     throw new Error('Connection terminated unexpectedly');
   }
@@ -387,7 +387,7 @@ export async function openBackends(deps: {
             );
             if (rows.length === 0) continue;
             session.lost = true;
-            await startRefund(session);
+            await rollBack(session);
           }
           await scheduler.released();
         });

@@ -22,7 +22,7 @@ import { parseArgs } from 'node:util';
 import { findMutants } from './mutants.ts';
 import { again, inWords, MANY, openTally } from './report.ts';
 import { restores } from './restore.ts';
-import { type Asked, openOrderingKeys, type Told } from './workers.ts';
+import { type Asked, openWorkers, type Told } from './workers.ts';
 
 const { values } = parseArgs({
   options: {
@@ -84,7 +84,7 @@ function* seeds(): Generator<Asked> {
 
 const began = performance.now();
 const tally = openTally();
-const open = await openOrderingKeys(Math.min(workers, to - from + 1));
+const open = await openWorkers(Math.min(workers, to - from + 1));
 let played = 0;
 let wasEnded = false;
 const tell = (told: Told, asked: Asked): undefined => {

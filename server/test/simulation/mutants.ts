@@ -13,7 +13,7 @@ import type { Kind, Violation } from './checks.ts';
 import type { Place } from './ground.ts';
 import { forgets } from './outage.ts';
 import { hasStrays } from './strays.ts';
-import { openOrderingKeys, type Workers } from './workers.ts';
+import { openWorkers, type Workers } from './workers.ts';
 
 interface Mutant {
   name: string;
@@ -786,7 +786,7 @@ export async function findMutants(options: {
   const mutants: Hunt['mutants'] = [];
 
   async function worker(): Promise<void> {
-    const unmutated = await openOrderingKeys(1);
+    const unmutated = await openWorkers(1);
     const isClean = (seed: number, restore?: true): Promise<boolean> => {
       const name = `${seed} ${restore}`;
       const known = clean.get(name) ?? playOne(unmutated, { seed, orders, restore }).then(({ length }) => length === 0);
@@ -837,7 +837,7 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
   try {
     plant(copy, mutant);
     const isInSchema = files.some((file) => file.startsWith('migrations/'));
-    const open = await openOrderingKeys(1, copy, isInSchema ? undefined : hunting.place);
+    const open = await openWorkers(1, copy, isInSchema ? undefined : hunting.place);
     const found = await find(open, mutant, hunting).finally(() => open.close());
     const by = found === undefined ? 'NOT FOUND' : `seed ${found.seed}`;
     const stale =

@@ -160,9 +160,12 @@ export function openScheduler(options: {
 
   /** Until it has ended (true), or PostgreSQL says that it waits for somebody (false). */
   async function hasEnded(one: Blocked): Promise<boolean> {
-    for (const isOver = patience(PATIENCE_MS); ; ) {
+    // Nearly all end at the first glance, and to begin a patience costs as much as a statement.
+    let isOver: (() => boolean) | undefined;
+    for (;;) {
       if (one.ended === undefined) await Promise.race([one.running, realSleep(GLANCE_MS)]);
       if (one.ended !== undefined) return true;
+      isOver ??= patience(PATIENCE_MS);
       const pid = one.step.pid();
       if (pid !== undefined && (await locks.isWaiting(pid))) return one.ended !== undefined;
       if (isOver()) throw new Error(`no answer to ${one.step.point}`);

@@ -34,7 +34,7 @@ const OWN_ROOT = resolve(import.meta.dirname, '..', '..', '..');
  * @param root  where the source is that is to be played: this one, or a copy with a bug planted in it
  * @param place of a worker that does not play meanwhile: its ground, which need not be prepared again
  */
-export async function openOrderingKeys(count: number, root = OWN_ROOT, place?: Place): Promise<Workers> {
+export async function openWorkers(count: number, root = OWN_ROOT, place?: Place): Promise<Workers> {
   const children = Array.from({ length: count }, () =>
     fork(join(root, 'server', 'test', 'simulation', 'worker.process.ts'), {
       cwd: root,
