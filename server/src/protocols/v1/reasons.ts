@@ -1,6 +1,6 @@
 /**
  * Reasons of this wire: for each its HTTP status, a title, what it means and what to do. A failure is a problem of RFC 9457 with a
- * stable `reason`; the pages under /v1/problems, OpenAPI and the reference are made from this table and from nothing else.
+ * stable `reason`; the pages under /docs/errors, OpenAPI and the reference are made from this table and from nothing else.
  *
  * The sentence about one request (`detail`) is problems.ts'.
  */

@@ -1,4 +1,4 @@
-/** What modules know, in the form of this wire (schemas.ts). */
+/** What modules know, in the form of this wire (schemas/). */
 import { createHmac } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { Tx } from '../../base/db.ts';
@@ -15,7 +15,7 @@ import {
 import type { Asset as KnownAsset, Market } from '../../partners/index.ts';
 import { FEE_KINDS, type Fees, type KeptQuote } from '../../quotes/index.ts';
 import type { Caller } from './handler.ts';
-import type { COMPONENTS } from './schemas.ts';
+import type { COMPONENTS } from './schemas/index.ts';
 
 export type Assets = ReadonlyMap<string, KnownAsset>;
 /** A reply of this name. */

@@ -2,7 +2,8 @@
 import { accountForms } from '../../../customers/index.ts';
 import { about, type Field, id, oneOf, optional, personal, text } from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
-import { CodeSent, Customer, CustomerLimits, Destination, Link, listOf, pageOf, Requirements } from '../schemas.ts';
+import { CodeSent, Customer, CustomerLimits, Destination, Link, Requirements } from '../schemas/customers.ts';
+import { listOf, pageOf } from '../schemas/parts.ts';
 import { customerId } from './orders.ts';
 import { assetCode } from './quotes.ts';
 
