@@ -106,6 +106,28 @@ export async function customerNamed(
 }
 
 /**
+ * A partner's customers, the newest first, also those who came through a link that named nobody.
+ *
+ * @param c.after the last customer of the page before
+ */
+export async function customersOf(
+  tx: Tx,
+  c: {
+    partnerId: bigint;
+    verification?: Customer['verification'] | undefined;
+    from?: Date | undefined;
+    until?: Date | undefined;
+    after?: Customer | undefined;
+    limit: number;
+  },
+): Promise<Customer[]> {
+  const { partnerId, verification = null, from = null, until = null, after, limit } = c;
+  const begin = [after?.id ?? null, after?.createdAt ?? null];
+  const rows = await tx.rows<CustomerRow>(sql.page, [partnerId, verification, from, until, ...begin, limit]);
+  return rows.map(customerOf);
+}
+
+/**
  * The customer who came through a link that named no customer and is identified by this phone, or a new one. The partner's
  * own customers with the same phone are separate: nothing says that they are the same person.
  */

@@ -93,7 +93,7 @@ export const REASONS = {
   unknown_quote: told(404, 'No such quote', 'No quote of yours has this id.', 'Create a quote.'),
   unknown_order: told(404, 'No such order', 'No order of yours has this id.', 'Look it up with `orders.list`.'),
   unknown_deposit: told(404, 'No such deposit', 'The order has no such deposit.', 'Read `orders.deposits`.'),
-  unknown_customer: told(404, 'No such customer', 'No customer of yours has this id.', 'Read `customers.find`.'),
+  unknown_customer: told(404, 'No such customer', 'No customer of yours has this id.', 'Read `customers.list`.'),
   unknown_destination: told(
     404,
     'No such destination',

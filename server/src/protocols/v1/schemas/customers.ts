@@ -66,29 +66,34 @@ const limitsOf = {
   min: decimal('Least amount of one order', '10'),
   max: decimal('Largest amount of one order', '10000'),
 };
+export const Exposure = Type.Object(
+  {
+    asset: text('Code of the fiat', 'inr'),
+    cap: maybe(decimal('Most that live quotes and unpaid orders may be worth together; null: no cap', '5000000')),
+    used: decimal('What they are worth now', '12000'),
+    left: maybe(decimal('What is left of the cap', '4988000')),
+    resetsAt: maybe(
+      time(
+        'When the last of them expires: by then all of it is left again, unless more is quoted; null where nothing is used',
+      ),
+    ),
+  },
+  { ...closed, description: 'What is promised at a fixed rate and not paid yet, in one fiat' },
+);
 export const CustomerLimits = Type.Object(
   {
     customerId: text('Id of the customer', '8tvxR5aVmM_1'),
     level: whole('Level of verification', 1),
+    per: Type.Literal('order', { description: 'What `min` and `max` are counted by', examples: ['order'] }),
     markets: list(Type.Object(limitsOf, closed), 'Of each market, at this level'),
+    shared: list(Exposure, 'Your caps, which the orders of all your customers share; empty without one'),
   },
-  { ...closed, description: 'What a customer may pay at once' },
+  { ...closed, description: 'What a customer may pay' },
 );
 export const Limits = Type.Object(
   {
     requestsPerMinute: whole('Requests a minute of one key', 6000),
-    exposure: list(
-      Type.Object(
-        {
-          asset: text('Code of the fiat', 'inr'),
-          cap: maybe(decimal('Most that live quotes and unpaid orders may be worth together; null: no cap', '5000000')),
-          used: decimal('What they are worth now', '12000'),
-          left: maybe(decimal('What is left of the cap', '4988000')),
-        },
-        closed,
-      ),
-      'Of each fiat',
-    ),
+    exposure: list(Exposure, 'Of each fiat'),
   },
   { ...closed, description: 'Your limits: what is used and what is left' },
 );
