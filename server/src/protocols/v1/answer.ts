@@ -1,6 +1,6 @@
 /**
  * The order in which a request of this wire is checked: key, version, allowance, rights, Idempotency-Key, fields, and then the
- * endpoint. A refusal at any step changes nothing. What was asked and answered is noted for the request log.
+ * endpoint. A refusal at any step changes nothing; a signed write that was declined stays so (refused.ts). What was asked and answered is noted for the request log.
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/errors.ts';
@@ -17,6 +17,7 @@ import { authenticate } from './auth.ts';
 import { type Declared, isWrite } from './declare.ts';
 import type { Asked, Caller, Handled, V1Deps } from './handler.ts';
 import type { Failed } from './problems.ts';
+import { keepRefused, refusedBefore } from './refused.ts';
 import { type openRequestLog, shownReply, shownRequest } from './request-log.ts';
 import { NEWEST, versionFor } from './version.ts';
 
@@ -76,8 +77,10 @@ export function answerer(
     try {
       reply = await answered(underway);
     } catch (error) {
-      const failed = problemOf(cutOff(error) ?? error, request);
-      reply = { status: failed.status, body: failed.body, headers: { ...underway.about, ...failed.headers } };
+      const { status, body: problem, headers: of } = problemOf(cutOff(error) ?? error, request);
+      if (isWrite(declared))
+        await keepRefused(deps, caller, { reply: { status, body: problem, headers: of }, now: underway.now });
+      reply = { status, body: problem, headers: { ...underway.about, ...of } };
     }
     note(lineOf(underway, reply, performance.now() - beganMs));
     return reply;
@@ -104,7 +107,9 @@ export function answerer(
       inTx: (work) => deps.db.asPartner(partner.id, work),
       readOnly: (work) => deps.db.readOnlyAsPartner(partner.id, work),
     };
-    const reply = await carriedOut(underway, asked, key ?? '');
+    const refused = isWrite(declared) ? await refusedBefore(deps, caller, request.id) : undefined;
+    underway.replayed = refused !== undefined;
+    const reply = refused ?? (await carriedOut(underway, asked, key ?? ''));
     if (underway.replayed) about['idempotency-replayed'] = 'true';
     return { ...reply, headers: { ...about, ...deprecation(declared), ...reply.headers } };
   }

@@ -41,6 +41,8 @@ export interface Caller {
   readonly credential: Credential;
   /** The secret that is valid now: quotes are signed with it. */
   readonly secret: string;
+  /** Of a signed request: the same for the same request sent again. */
+  readonly signature: Buffer | undefined;
 }
 
 export interface Asked<F extends Fields = Fields> {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { Refusal } from '../../../src/base/errors.ts';
-import { bearerToken, createKey, setUnsignedWrites } from '../../../src/partners/index.ts';
+import { bearerToken, createKey, setExposureCap, setUnsignedWrites } from '../../../src/partners/index.ts';
 import { declare } from '../../../src/protocols/v1/declare.ts';
 import { ENDPOINTS } from '../../../src/protocols/v1/declared/index.ts';
 import { reads } from '../../../src/protocols/v1/handler.ts';
@@ -197,6 +197,40 @@ describe('signatures', () => {
     const [first, second] = [await ask(), await ask()];
     assert.deepEqual([first.replayed, second.replayed], [null, 'true']);
     assert.deepEqual(second.body, first.body);
+  });
+
+  test('a signed write that was declined does nothing when it is sent again, however its headers are written', async () => {
+    const { partner } = await api.does('GET', '/key');
+    const cap = (maxUnits: bigint | null) =>
+      s.read((tx) => setExposureCap(tx, { partnerId: BigInt(partner.id), fiat: 'inr', maxUnits }));
+    const text = JSON.stringify(QUOTE);
+    const url = `${strict.baseUrl}/v1/quotes`;
+    const plain = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+    const make = (created: Date) => signed({ method: 'POST', url, headers: plain, text }, keys, { created });
+    const send = async (headers: Record<string, string>) => {
+      const answer = await fetch(url, { method: 'POST', headers, body: text });
+      return { replayed: answer.headers.get('idempotency-replayed'), ...((await answer.json()) as Came) };
+    };
+    const copy = await make(new Date(Date.now() - 60_000));
+    await cap(1n);
+    try {
+      const first = await send(copy);
+      assert.deepEqual([first.reason, first.replayed], ['exposure_exceeded', null]);
+    } finally {
+      await cap(null);
+    }
+    const renamed = {
+      ...copy,
+      'signature-input': copy['signature-input']?.replace('sig=', 'other=') ?? '',
+      signature: copy.signature?.replace('sig=', 'other=') ?? '',
+    };
+    for (const headers of [copy, renamed, { ...copy, 'cloverleaf-version': NEWEST }]) {
+      const again = await send(headers);
+      assert.deepEqual([again.reason, again.replayed], ['exposure_exceeded', 'true']);
+    }
+    // Who has the secret may ask again, under the same key.
+    const anew = await send(await make(new Date()));
+    assert.deepEqual([anew.reason, anew.state], [undefined, 'open']);
   });
 });
 
