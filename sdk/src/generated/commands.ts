@@ -710,6 +710,32 @@ export const DECLARED: readonly Declared[] = [
     ],
   },
   {
+    name: 'destinations.confirmationLink',
+    says: 'Makes a link to a page on which the customer logs in, sees the destination and confirms it with a code.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'destination',
+        place: 'path',
+        says: 'Id of the destination',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'redirectUrl',
+        place: 'body',
+        says: 'Page that the customer goes back to afterwards',
+        example: 'https://wallet.example/back',
+      },
+    ],
+  },
+  {
     name: 'destinations.sendCode',
     says: 'Sends the customer a code to the phone, with which the destination is confirmed.',
     fields: [

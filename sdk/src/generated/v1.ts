@@ -1248,6 +1248,16 @@ export interface V1 {
     ): Promise<Destination>;
     /** Answers one destination of a customer. */
     get(customer: string, destination: string, options?: CallOptions): Promise<Destination>;
+    /** Makes a link to a page on which the customer logs in, sees the destination and confirms it with a code. */
+    confirmationLink(
+      customer: string,
+      destination: string,
+      body?: {
+        /** Page that the customer goes back to afterwards */
+        readonly redirectUrl?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Link>;
     /** Sends the customer a code to the phone, with which the destination is confirmed. */
     sendCode(customer: string, destination: string, options?: CallOptions): Promise<CodeSent>;
     /** Confirms a destination with the code that was sent to the customer. */
@@ -1420,6 +1430,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'destinations.list': ['GET', '/customers/{customer}/destinations', 'query', true],
   'destinations.create': ['POST', '/customers/{customer}/destinations', 'body', false],
   'destinations.get': ['GET', '/customers/{customer}/destinations/{destination}', 'none', false],
+  'destinations.confirmationLink': [
+    'POST',
+    '/customers/{customer}/destinations/{destination}/confirmation-link',
+    'body',
+    false,
+  ],
   'destinations.sendCode': ['POST', '/customers/{customer}/destinations/{destination}/code', 'none', false],
   'destinations.confirm': ['POST', '/customers/{customer}/destinations/{destination}/confirm', 'body', false],
   'events.list': ['GET', '/event-feed', 'query', true],

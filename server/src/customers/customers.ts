@@ -105,6 +105,9 @@ export async function customerNamed(
   return row === undefined ? undefined : await findCustomer(tx, row.id);
 }
 
+/** Later than any customer. */
+const FAR = new Date('9999-01-01T00:00:00Z');
+
 /**
  * A partner's customers, the newest first, also those who came through a link that named nobody.
  *
@@ -121,9 +124,14 @@ export async function customersOf(
     limit: number;
   },
 ): Promise<Customer[]> {
-  const { partnerId, verification = null, from = null, until = null, after, limit } = c;
-  const begin = [after?.id ?? null, after?.createdAt ?? null];
-  const rows = await tx.rows<CustomerRow>(sql.page, [partnerId, verification, from, until, ...begin, limit]);
+  const { partnerId, verification, from = new Date(0), until = FAR, after, limit } = c;
+  // An empty id comes before every other: what was created at `until` is not part of the list.
+  const end = after !== undefined && after.createdAt < until ? [after.createdAt, after.id] : [until, ''];
+  const values = [partnerId, from, ...end, limit];
+  const rows =
+    verification === undefined
+      ? await tx.rows<CustomerRow>(sql.page, values)
+      : await tx.rows<CustomerRow>(sql.pageOfVerification, [...values, verification]);
   return rows.map(customerOf);
 }
 

@@ -6,7 +6,7 @@
  * characters, which is all that is stored in the clear. An address is shown whole: one that only resembles the customer's, with the
  * same beginning and end, costs an attacker minutes to make.
  */
-import { Unavailable } from '../../base/errors.ts';
+import { Refusal, Unavailable } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
 import {
   checkCode,
@@ -40,6 +40,8 @@ export async function confirm(visit: Visit): Promise<Outcome> {
   const { m } = look;
   if (customer.blocked) return show(visit, { title: m.refused.title, body: paragraph(m.refused.text) });
   const shown = await shownBy(visit);
+  if (shown === undefined)
+    return show(visit, { title: m.unknownLink.title, body: paragraph(m.unknownLink.text), status: 404 });
   const { destination, phoneFrom } = shown;
   const intent = form?.get('intent');
   const isOpen = destination.confirmedAt === null && phoneFrom === undefined;
@@ -50,17 +52,28 @@ export async function confirm(visit: Visit): Promise<Outcome> {
   if (destination.confirmedAt !== null) return donePage(visit, destination);
   if (phoneFrom !== undefined) {
     const words = m.confirm.waits;
-    return show(visit, { title: words.title, body: html`${paragraph(words.text(phoneFrom))}${what(visit, destination)}` });
+    return show(visit, {
+      title: words.title,
+      body: html`${paragraph(words.text(phoneFrom))}${what(visit, destination)}`,
+    });
   }
   return await askPage(visit, shown, {});
 }
 
-const shownBy = ({ inTx, deps, customer, link, now }: Visit): Promise<Shown> =>
-  inTx(async (tx) => ({
-    destination: await destinationById(tx, { customerId: customer.id, id: BigInt(link.destinationId ?? 0) }),
-    phoneFrom: await phoneCountsFrom(tx, { customerId: customer.id, coolingOffMs: deps.coolingOffMs ?? 0, now }),
-    phone: (await openContact(tx, deps.vault, customer.id)).phone,
-  }));
+/** @returns undefined where the link's customer has no such destination */
+async function shownBy({ inTx, deps, customer, link, now }: Visit): Promise<Shown | undefined> {
+  const customerId = customer.id;
+  try {
+    return await inTx(async (tx) => ({
+      destination: await destinationById(tx, { customerId, id: BigInt(link.destinationId ?? 0) }),
+      phoneFrom: await phoneCountsFrom(tx, { customerId, coolingOffMs: deps.coolingOffMs ?? 0, now }),
+      phone: (await openContact(tx, deps.vault, customerId)).phone,
+    }));
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'unknown_destination') return undefined;
+    throw error;
+  }
+}
 
 /** A code belongs to this browser and this destination: that of the login does not confirm. */
 const sessionOf = ({ session }: Visit, { id }: Destination): string => `${session.csrf} destination ${id}`;
@@ -101,7 +114,12 @@ async function enterCode(visit: Visit, shown: Shown): Promise<Outcome> {
   const { values, problems } = readForm([codeField(look.m)], visit.form ?? new URLSearchParams(), look.m);
   if (problems.size > 0) return await askPage(visit, shown, { problems });
   const found = await visit.inTx(async (tx) => {
-    const tried = { customerId: customer.id, code: values.code ?? '', session: sessionOf(visit, shown.destination), now };
+    const tried = {
+      customerId: customer.id,
+      code: values.code ?? '',
+      session: sessionOf(visit, shown.destination),
+      now,
+    };
     const outcome = await checkCode(tx, deps.vault, tried);
     if (outcome !== 'right') return outcome;
     await confirmDestination(tx, { customer, id, now });

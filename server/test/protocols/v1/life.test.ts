@@ -462,6 +462,24 @@ describe('customers', () => {
   });
 });
 
+describe('the page that confirms a destination', () => {
+  test('opens by a link, which is made for a destination of the customer alone', async () => {
+    const { api, other } = w;
+    const customerId = await w.customer();
+    const { id } = await w.address(customerId);
+    const path = `/customers/${customerId}/destinations/${id}/confirmation-link`;
+    const { url, expiresAt } = await api.does('POST', path, { redirectUrl: 'https://wallet.example/' });
+    assert.ok(Date.parse(expiresAt) > w.s.clock.now().getTime());
+    const page = await fetch(url);
+    assert.equal(page.status, 200);
+    assert.match(await page.text(), /<h1>Log in<\/h1>/);
+    assert.equal((await other.post(path)).body.reason, 'unknown_customer');
+    const another = await w.customer();
+    const theirs = `/customers/${another}/destinations/${id}/confirmation-link`;
+    assert.equal((await api.post(theirs)).body.reason, 'unknown_destination');
+  });
+});
+
 describe('the list of customers', () => {
   const listed = async (query: string): Promise<Came[]> => (await w.api.does('GET', `/customers?${query}`)).data;
 

@@ -192,6 +192,18 @@ export const DESTINATIONS = {
     gives: pageOf(Destination),
     refuses: ['unknown_customer'],
   }),
+  confirmationLink: declare({
+    name: 'destinations.confirmationLink',
+    method: 'POST',
+    path: '/customers/:customer/destinations/:destination/confirmation-link',
+    scope: 'customers',
+    says: 'Makes a link to a page on which the customer logs in, sees the destination and confirms it with a code.',
+    more: 'Instead of `destinations.sendCode` and `destinations.confirm`, so that your program never has the code. The page leads back to `redirectUrl` with `destinationId`.',
+    fields: { ...destination, redirectUrl: optional(redirectUrl) },
+    gives: Link,
+    status: 201,
+    refuses: ['unknown_customer', 'unknown_destination'],
+  }),
   sendCode: declare({
     name: 'destinations.sendCode',
     method: 'POST',

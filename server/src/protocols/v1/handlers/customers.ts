@@ -96,11 +96,13 @@ function linkFor(
     purpose,
     redirectUrl,
     fiat,
+    destinationId,
   }: {
     customer: Customer;
-    purpose: 'kyc' | 'bank';
+    purpose: 'kyc' | 'bank' | 'confirm';
     redirectUrl: string | undefined;
     fiat?: string | undefined;
+    destinationId?: bigint;
   },
 ) {
   const { deps, caller, now } = asked;
@@ -117,6 +119,7 @@ function linkFor(
     redirectUrl: redirectUrl ?? null,
     closeAfterLogin: false,
     ...(fiat === undefined ? {} : { fiat }),
+    ...(destinationId === undefined ? {} : { destinationId: String(destinationId) }),
   });
   return { url: `${deps.publicUrl()}/${purpose}/${token}`, expiresAt: iso(until) };
 }
@@ -241,6 +244,12 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
         nextCursor: rows.length > limit ? cursorOf(shown.at(-1)?.id ?? null) : null,
       };
     });
+  }),
+  writes(DESTINATIONS.confirmationLink, async (tx, asked) => {
+    const { customer: of, destination, redirectUrl } = asked.values;
+    const customer = await findCustomer(tx, of);
+    const { id: destinationId } = await destinationById(tx, { customerId: customer.id, id: destination });
+    return linkFor(tx, asked, { customer, purpose: 'confirm', redirectUrl, destinationId });
   }),
   writes(
     DESTINATIONS.sendCode,
