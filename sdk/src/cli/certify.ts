@@ -18,22 +18,27 @@ import { Misuse } from './misuse.ts';
 import { plain } from './output.ts';
 
 const EXIT = { passed: 0, failed: 1, untested: 3 } as const;
+const FORMATS = ['standard', 'whitelabel', 'flat'] as const;
 const PROGRAM_MS = 120_000;
 const OBSERVE_MS = 10_000;
 
 export async function certifyCommand(given: Given): Promise<number> {
   const { 'webhook-url': url, 'secret-file': file, 'state-url': state, program, sandbox, partner } = given.options;
+  const format = FORMATS.find((one) => one === (given.options.format ?? 'standard'));
+  if (format === undefined) throw new Misuse(`--format must be ${FORMATS.join(', ')}`);
   if (typeof url !== 'string') throw new Misuse('name your receiver: --webhook-url http://127.0.0.1:3000/webhooks');
-  const secret = typeof file === 'string' ? readSecret(file) : given.env.CLOVERLEAF_WEBHOOK_SECRET;
+  const access = typeof sandbox === 'string' ? fromSandbox(sandbox, partner) : readAccess(given.env);
+  // The older formats are signed with the secret of the key.
+  const known = format === 'standard' ? undefined : access.apiSecret;
+  const secret = typeof file === 'string' ? readSecret(file) : (given.env.CLOVERLEAF_WEBHOOK_SECRET ?? known);
   if (secret === undefined)
     throw new Misuse('name the secret that your receiver knows: --secret-file <file>, or CLOVERLEAF_WEBHOOK_SECRET');
   if (typeof state === 'string' && !state.includes('{orderId}'))
     throw new Misuse('--state-url must contain {orderId}: http://127.0.0.1:3000/orders/{orderId}');
-  const access = typeof sandbox === 'string' ? fromSandbox(sandbox, partner) : readAccess(given.env);
   const client = new Cloverleaf(access);
   if (!given.json) given.say('Driving orders of the sandbox …');
   const results = await certify({
-    ...{ client, webhookUrl: url, secret },
+    ...{ client, webhookUrl: url, secret, format },
     ...(typeof state === 'string' ? { observe: (orderId: string) => observed(state, orderId) } : {}),
     ...(typeof program === 'string'
       ? { program: (through: typeof fetch) => runProgram(program, access.baseUrl, through) }
