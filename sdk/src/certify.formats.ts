@@ -66,7 +66,7 @@ const MONEY = [
 /** Texts are never null there, and our codes of assets are no part of it. */
 function onWire(value: unknown): unknown {
   if (!Array.isArray(value)) return value ?? '';
-  return value.map(({ asset: _, ...shown }: Record<string, unknown>) => shown);
+  return value.map((money: object) => Object.fromEntries(Object.entries(money).filter(([name]) => name !== 'asset')));
 }
 
 /** The body without the time of sending. @throws where the event has no word */

@@ -6,13 +6,12 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CertifyResult, certify } from '../certify.ts';
 import { Cloverleaf } from '../client.ts';
 import { readAccess } from './config.ts';
-import type { Given } from './given.ts';
+import { type Given, readSecret } from './given.ts';
 import { fromSandbox } from './login.ts';
 import { Misuse } from './misuse.ts';
 import { plain } from './output.ts';
@@ -63,14 +62,6 @@ const shown = ({ situation, outcome, did, why }: CertifyResult): string =>
     ...did.map((one) => `            ${plain(one)}`),
     ...why.map((one) => `          → ${plain(one)}`),
   ].join('\n');
-
-function readSecret(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch {
-    throw new Misuse(`${file} cannot be read`);
-  }
-}
 
 /** What the partner's system says of an order, in whatever form. */
 async function observed(template: string, orderId: string): Promise<unknown> {
