@@ -11,19 +11,21 @@
  *
  * Not here: the proxy and the process of `cloverleaf-ramp certify` (cli/certify.ts).
  */
+import { type Dialect, dialectOf, type Message, type Told } from './certify.formats.ts';
 import type { Cloverleaf } from './client.ts';
 import { isDecimal, multiply, round } from './decimal.ts';
 import { CloverleafError, UsageError } from './errors.ts';
 import { type Fault, type Seen, withFault } from './faults.ts';
 import { sleep } from './http.ts';
-import { signWebhook } from './webhooks.ts';
+import type { WebhookFormat } from './webhooks.ts';
 
 export interface CertifyOptions {
   /** Of a sandbox, with apiKey and apiSecret. */
   readonly client: Cloverleaf;
-  /** Your receiver, for the format `standard`. */
   readonly webhookUrl: string;
-  /** The secret that your receiver knows: whsec_… */
+  /** What your receiver reads. `standard` if nothing is said. */
+  readonly format?: WebhookFormat | undefined;
+  /** The secret that your receiver knows: whsec_… for `standard`, that of your API key for `whitelabel` and `flat`. */
   readonly secret: string;
   /** What your system knows of an order, in any form: compared before and after. */
   readonly observe?: ((orderId: string) => Promise<unknown>) | undefined;
@@ -46,16 +48,6 @@ export interface CertifyResult {
   readonly why: readonly string[];
 }
 
-/** An event as the feed has it. */
-interface Told {
-  readonly id: string;
-  readonly type: string;
-  readonly timestamp: string;
-  readonly subject: string;
-  readonly sequence: number;
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
 const ANSWER_MS = 5_000;
 const PATIENCE_MS = 90_000;
 const PAIR = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20' };
@@ -69,9 +61,11 @@ export async function certify(options: CertifyOptions): Promise<CertifyResult[]>
   const results: CertifyResult[] = [];
   const run = await prepare(options);
   for (const [situation, test] of SITUATIONS) {
-    const trial = newTrial(options);
+    const trial = newTrial(options, run.dialect);
     await test(trial, run);
     const { did, wrong, untested } = trial;
+    if (did.length === 0 && untested.length === 0)
+      untested.push(`the format ${run.dialect.format} has no message of it, or nothing in it that could be told apart`);
     const outcome = wrong.length > 0 ? 'failed' : untested.length > 0 ? 'not tested' : 'passed';
     const result: CertifyResult = { situation, outcome, did, why: [...wrong, ...untested] };
     results.push(result);
@@ -101,8 +95,10 @@ async function duplicate(trial: Trial, { settled }: Run): Promise<void> {
   await trial.unchanged(last, before, 'the same event again changed what your system says: process each id once');
 }
 
-async function late(trial: Trial, { bounced }: Run): Promise<void> {
-  const [first] = bounced as [Told];
+async function late(trial: Trial, { bounced, dialect }: Run): Promise<void> {
+  const [first] = bounced;
+  // Without a signed time an old message cannot be told from a new one.
+  if (first === undefined || !dialect.hasTime) return;
   const old = { ...first, timestamp: new Date(Date.parse(first.timestamp) - 3 * DAY_MS).toISOString() };
   await trial.takes(old, `${name(old)}, three days old, signed now`);
   const before = await trial.observe(first);
@@ -114,8 +110,10 @@ async function late(trial: Trial, { bounced }: Run): Promise<void> {
   await trial.unchanged(first, before, 'the refused message changed what your system says');
 }
 
-async function outOfOrder(trial: Trial, { expired }: Run): Promise<void> {
-  const [first, last] = [expired[0] as Told, expired.at(-1) as Told];
+async function outOfOrder(trial: Trial, { expired, refunded, bounced }: Run): Promise<void> {
+  const events = [expired, refunded, bounced].find(({ length }) => length > 1) ?? [];
+  const [first, last] = [events[0], events.at(-1)];
+  if (first === undefined || last === undefined || first === last) return;
   await trial.takes(last);
   const before = await trial.observe(last);
   await trial.takes(first, `${name(first)}, after it`);
@@ -126,26 +124,28 @@ async function outOfOrder(trial: Trial, { expired }: Run): Promise<void> {
   );
 }
 
-async function wrongSignature(trial: Trial, { expired }: Run): Promise<void> {
-  const real = expired.at(-1) as Told;
+async function wrongSignature(trial: Trial, { expired, settled, dialect }: Run): Promise<void> {
+  const real = (expired.at(-1) ?? settled.at(-1)) as Told;
   const forged: Told = {
     ...{ ...real, id: `${real.id}0`, type: 'order.settled', sequence: real.sequence + 1 },
     data: { ...real.data, state: 'settled' },
   };
   const before = await trial.observe(real);
   const took = 'verify the signature before anything else';
-  const other = await signWebhook(forged, { secret: `whsec_${btoa('another secret, of 32 characters')}` });
+  const other = await dialect.message(forged, { secret: `whsec_${btoa('another secret, of 32 characters')}` });
   await trial.refuses(
     await trial.post(other),
     'signed with another secret',
     `took a message of another secret: ${took}`,
   );
-  const genuine = await signWebhook(real, { secret: trial.secret });
-  const changed = { ...genuine, body: JSON.stringify({ ...forged, id: real.id }) };
+  const genuine = await dialect.message(real, { secret: trial.secret });
+  const altered = (await dialect.message({ ...forged, id: real.id }, { secret: trial.secret })).body;
+  // Another byte where the forged one is no other: a flat order is the same whatever its event says.
+  const changed = { ...genuine, body: altered === genuine.body ? `${altered} ` : altered };
   await trial.refuses(await trial.post(changed), 'changed after it was signed', `took a changed message: ${took}`);
-  const { 'webhook-signature': _, ...bare } = genuine.headers;
+  const { [dialect.signature]: _, ...bare } = genuine.headers;
   await trial.refuses(
-    await trial.post({ headers: bare, body: JSON.stringify(forged) }),
+    await trial.post({ headers: bare, body: altered }),
     'without a signature',
     `took a message without a signature: ${took}`,
   );
@@ -154,21 +154,26 @@ async function wrongSignature(trial: Trial, { expired }: Run): Promise<void> {
 
 async function underpayment(trial: Trial, { refunded }: Run): Promise<void> {
   for (const event of refunded.slice(0, beginOfRefund(refunded))) await trial.takes(event);
-  await trial.shows(refunded[0] as Told);
+  await trial.shows(refunded[0]);
 }
 
 async function refund(trial: Trial, { refunded }: Run): Promise<void> {
   for (const event of refunded.slice(beginOfRefund(refunded))) await trial.takes(event);
-  await trial.shows(refunded[0] as Told);
+  await trial.shows(refunded[0]);
 }
 
 async function bouncedPayout(trial: Trial, { bounced }: Run): Promise<void> {
   for (const event of bounced) await trial.takes(event);
-  await trial.shows(bounced[0] as Told);
+  await trial.shows(bounced[0]);
 }
 
 async function requote(trial: Trial, run: Run): Promise<void> {
-  const created = run.open[0] as Told;
+  const [created] = run.open;
+  if (created !== undefined) await requoted(trial, created);
+  await trial.program(run, 'price_moved');
+}
+
+async function requoted(trial: Trial, created: Told): Promise<void> {
   await trial.takes(created);
   const { rate, payoutAmount } = created.data;
   const less = (amount: unknown): unknown =>
@@ -179,7 +184,6 @@ async function requote(trial: Trial, run: Run): Promise<void> {
   };
   await trial.takes(made, `${name(made)} with a lower rate and payoutAmount (made here, not by the sandbox)`);
   await trial.shows(created);
-  await trial.program(run, 'price_moved');
 }
 
 async function expiredQuote(trial: Trial, run: Run): Promise<void> {
@@ -191,11 +195,10 @@ async function unavailable(trial: Trial, run: Run): Promise<void> {
 }
 
 const name = ({ type, sequence }: Told): string => `${type} #${sequence}`;
-const beginOfRefund = (events: readonly Told[]): number =>
-  Math.max(
-    1,
-    events.findIndex(({ type }) => type === 'order.refunding' || type === 'order.refunded'),
-  );
+const beginOfRefund = (events: readonly Told[]): number => {
+  const at = events.findIndex(({ type }) => type === 'order.refunding' || type === 'order.refunded');
+  return at < 0 ? events.length : at;
+};
 
 // What a situation may do.
 
@@ -210,18 +213,18 @@ interface Trial {
   readonly untested: string[];
   readonly secret: string;
   send(event: Told, how?: { nowMs?: number }): Promise<Answered>;
-  post(message: { headers: Record<string, string>; body: string }): Promise<Answered>;
+  post(message: Message): Promise<Answered>;
   /** Posts it, and it must be taken. */
   takes(event: Told, as?: string): Promise<void>;
   /** It must not have been taken. */
   refuses(answered: Answered, as: string, otherwise: string): Promise<void>;
   observe(event: Told): Promise<string | undefined>;
   unchanged(event: Told, before: string | undefined, otherwise: string): Promise<void>;
-  shows(event: Told): Promise<void>;
+  shows(event: Told | undefined): Promise<void>;
   program(run: Run, fault: Fault): Promise<void>;
 }
 
-function newTrial(options: CertifyOptions): Trial {
+function newTrial(options: CertifyOptions, dialect: Dialect): Trial {
   const { webhookUrl, secret, answerWithinMs = ANSWER_MS } = options;
   const did: string[] = [];
   const wrong: string[] = [];
@@ -246,7 +249,7 @@ function newTrial(options: CertifyOptions): Trial {
     },
 
     async send(event, how = {}) {
-      return await trial.post(await signWebhook(event, { secret, ...how }));
+      return await trial.post(await dialect.message(event, { secret, ...how }));
     },
 
     async takes(event, as = name(event)) {
@@ -279,6 +282,7 @@ function newTrial(options: CertifyOptions): Trial {
     },
 
     async shows(event) {
+      if (event === undefined) return;
       const shown = await trial.observe(event);
       if (shown !== undefined) did.push(`your system says: ${shortened(shown)}`);
     },
@@ -342,6 +346,8 @@ export function judge(fault: Fault, seen: readonly Seen[]): string | undefined {
 
 interface Run {
   readonly client: Cloverleaf;
+  readonly dialect: Dialect;
+  /** Below: those that the format tells. */
   readonly prices: { move(): Promise<void>; restore(): Promise<void> };
   /** Events of a sale that is paid out. */
   readonly settled: readonly Told[];
@@ -355,7 +361,7 @@ interface Run {
   readonly open: readonly Told[];
 }
 
-async function prepare({ client, webhookUrl, secret }: CertifyOptions): Promise<Run> {
+async function prepare({ client, webhookUrl, secret, format = 'standard' }: CertifyOptions): Promise<Run> {
   if (!/^https?:\/\//.test(webhookUrl)) throw new UsageError('webhookUrl must be the address of your receiver');
   if (secret === '') throw new UsageError('secret must be the one that your receiver knows');
   const { post } = client.whitelabel;
@@ -408,8 +414,10 @@ async function prepare({ client, webhookUrl, secret }: CertifyOptions): Promise<
       throw new CloverleafError('the orders of the sandbox did not get where they were driven: nothing was certified');
   }
   const { coin, fiat } = { coin: PAIR.fromCurrency, fiat: PAIR.toCurrency.toLowerCase() };
+  const dialect = dialectOf(format, client);
+  const heard = (order: string): Told[] => dialect.heard(of(order));
   return {
-    client,
+    ...{ client, dialect },
     prices: {
       async move() {
         const { rate } = (await post('offramp/quote', { ...PAIR, fromAmount: '100' })) as { rate: string };
@@ -424,6 +432,7 @@ async function prepare({ client, webhookUrl, secret }: CertifyOptions): Promise<
         await client.sandbox.prices({ coin, fiat });
       },
     },
-    ...{ settled: of(settled), refunded: of(refunded), bounced: of(bounced), expired: of(expired), open: of(open) },
+    ...{ settled: heard(settled), refunded: heard(refunded), bounced: heard(bounced) },
+    ...{ expired: heard(expired), open: heard(open) },
   };
 }

@@ -204,6 +204,17 @@ test('looking up an order, a customer and accounts', async () => {
   watch.assertCheap();
 });
 
+test('listing customers, from the newest on and further back', async () => {
+  const watch = watching(fixture.db);
+  await watch.db.asPartner(1n, async (tx) => {
+    const page = await customers.customersOf(tx, { partnerId: 1n, limit: 51 });
+    await customers.customersOf(tx, { partnerId: 1n, after: page.at(-1), limit: 51 });
+    await customers.customersOf(tx, { partnerId: 1n, verification: 'verified', limit: 51 });
+    await customers.customersOf(tx, { partnerId: 1n, from: fixture.clock.now(), limit: 51 });
+  });
+  watch.assertCheap();
+});
+
 test('enrolling, logging in, verifying, adding an account', async () => {
   const { vault } = fixture;
   const now = fixture.clock.now();

@@ -6,34 +6,38 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CertifyResult, certify } from '../certify.ts';
 import { Cloverleaf } from '../client.ts';
 import { readAccess } from './config.ts';
-import type { Given } from './given.ts';
+import { type Given, readSecret } from './given.ts';
 import { fromSandbox } from './login.ts';
 import { Misuse } from './misuse.ts';
 import { plain } from './output.ts';
 
 const EXIT = { passed: 0, failed: 1, untested: 3 } as const;
+const FORMATS = ['standard', 'whitelabel', 'flat'] as const;
 const PROGRAM_MS = 120_000;
 const OBSERVE_MS = 10_000;
 
 export async function certifyCommand(given: Given): Promise<number> {
   const { 'webhook-url': url, 'secret-file': file, 'state-url': state, program, sandbox, partner } = given.options;
+  const format = FORMATS.find((one) => one === (given.options.format ?? 'standard'));
+  if (format === undefined) throw new Misuse(`--format must be ${FORMATS.join(', ')}`);
   if (typeof url !== 'string') throw new Misuse('name your receiver: --webhook-url http://127.0.0.1:3000/webhooks');
-  const secret = typeof file === 'string' ? readSecret(file) : given.env.CLOVERLEAF_WEBHOOK_SECRET;
+  const access = typeof sandbox === 'string' ? fromSandbox(sandbox, partner) : readAccess(given.env);
+  // The older formats are signed with the secret of the key.
+  const known = format === 'standard' ? undefined : access.apiSecret;
+  const secret = typeof file === 'string' ? readSecret(file) : (given.env.CLOVERLEAF_WEBHOOK_SECRET ?? known);
   if (secret === undefined)
     throw new Misuse('name the secret that your receiver knows: --secret-file <file>, or CLOVERLEAF_WEBHOOK_SECRET');
   if (typeof state === 'string' && !state.includes('{orderId}'))
     throw new Misuse('--state-url must contain {orderId}: http://127.0.0.1:3000/orders/{orderId}');
-  const access = typeof sandbox === 'string' ? fromSandbox(sandbox, partner) : readAccess(given.env);
   const client = new Cloverleaf(access);
   if (!given.json) given.say('Driving orders of the sandbox …');
   const results = await certify({
-    ...{ client, webhookUrl: url, secret },
+    ...{ client, webhookUrl: url, secret, format },
     ...(typeof state === 'string' ? { observe: (orderId: string) => observed(state, orderId) } : {}),
     ...(typeof program === 'string'
       ? { program: (through: typeof fetch) => runProgram(program, access.baseUrl, through) }
@@ -58,14 +62,6 @@ const shown = ({ situation, outcome, did, why }: CertifyResult): string =>
     ...did.map((one) => `            ${plain(one)}`),
     ...why.map((one) => `          → ${plain(one)}`),
   ].join('\n');
-
-function readSecret(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch {
-    throw new Misuse(`${file} cannot be read`);
-  }
-}
 
 /** What the partner's system says of an order, in whatever form. */
 async function observed(template: string, orderId: string): Promise<unknown> {

@@ -1,6 +1,7 @@
 /**
  * What a command of our own is given.
  */
+import { readFileSync } from 'node:fs';
 import { Cloverleaf } from '../client.ts';
 import { readAccess } from './config.ts';
 import { Misuse } from './misuse.ts';
@@ -32,4 +33,13 @@ export function oneOf(given: Given, what: string): string {
   const [value, more] = given.rest;
   if (value === undefined || more !== undefined) throw new Misuse(`name one ${what}`);
   return value;
+}
+
+/** A receiver's secret, out of its file. @throws Misuse */
+export function readSecret(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    throw new Misuse(`${file} cannot be read`);
+  }
 }

@@ -6,14 +6,13 @@
  * shows is the event, not a delivery. Forwarded pulled events are signed here, with a secret that the receiver knows.
  */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Cloverleaf } from '../client.ts';
 import { hasReason } from '../errors.ts';
 import type { Event } from '../generated/v1.ts';
 import { signWebhook, verifyWebhook, WebhookError } from '../webhooks.ts';
-import { clientOf, type Given } from './given.ts';
+import { clientOf, type Given, readSecret } from './given.ts';
 import { Misuse } from './misuse.ts';
 import { plain } from './output.ts';
 
@@ -41,7 +40,7 @@ async function pull(client: Cloverleaf, given: Given, signal: AbortSignal): Prom
     throw new Misuse(
       '--forward of pulled events needs --secret-file: they are signed here, with a secret that your receiver knows',
     );
-  const secret = typeof file === 'string' ? readFileSync(file, 'utf8').trim() : '';
+  const secret = typeof file === 'string' ? readSecret(file) : '';
   given.say(`Pulling the events of ${client.baseUrl}, from now on. These are no deliveries. Ctrl-C ends it.`);
   let cursor: string | undefined;
   for await (const page of client.events.list({ limit: 100 }).pages()) cursor = page.nextCursor ?? cursor;

@@ -389,15 +389,46 @@ export const DECLARED: readonly Declared[] = [
     ],
   },
   {
-    name: 'customers.find',
-    says: 'Finds a customer by your own name for it.',
+    name: 'customers.list',
+    says: 'Lists your customers, the newest first; by `reference`, the one of this name.',
     fields: [
       {
         name: 'reference',
         place: 'query',
-        says: 'Your own name for the customer',
-        required: true,
+        says: 'Only the one with this name of yours',
         example: 'customer-1',
+      },
+      {
+        name: 'verification',
+        place: 'query',
+        says: 'Only those whose verification is so far',
+        words: ['none', 'in_review', 'verified', 'failed', 'refused'],
+        example: 'verified',
+      },
+      {
+        name: 'from',
+        place: 'query',
+        says: 'Only those created not earlier',
+        example: '2026-11-01T00:00:00Z',
+      },
+      {
+        name: 'until',
+        place: 'query',
+        says: 'Only those created earlier',
+        example: '2026-12-01T00:00:00Z',
+      },
+      {
+        name: 'cursor',
+        place: 'query',
+        says: 'The page that begins after this: `nextCursor` of the page before',
+        example: 'MTcwMA',
+      },
+      {
+        name: 'limit',
+        place: 'query',
+        says: 'Most rows of the page',
+        type: 'integer',
+        example: '50',
       },
     ],
   },
@@ -520,7 +551,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'customers.limits',
-    says: 'Answers what a customer may pay at once on each market.',
+    says: 'Answers what a customer may pay with one order on each market, and what is left of the caps that all your customers share.',
     fields: [
       {
         name: 'customer',
@@ -675,6 +706,32 @@ export const DECLARED: readonly Declared[] = [
         says: 'Id of the destination',
         required: true,
         example: '747983292881815',
+      },
+    ],
+  },
+  {
+    name: 'destinations.confirmationLink',
+    says: 'Makes a link to a page on which the customer logs in, sees the destination and confirms it with a code.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'destination',
+        place: 'path',
+        says: 'Id of the destination',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'redirectUrl',
+        place: 'body',
+        says: 'Page that the customer goes back to afterwards',
+        example: 'https://wallet.example/back',
       },
     ],
   },

@@ -85,12 +85,14 @@ export interface Customer {
   readonly updatedAt: string;
 }
 
-/** What a customer may pay at once */
+/** What a customer may pay */
 export interface CustomerLimits {
   /** Id of the customer */
   readonly customerId: string;
   /** Level of verification */
   readonly level: number;
+  /** What `min` and `max` are counted by */
+  readonly per: 'order';
   /** Of each market, at this level */
   readonly markets: readonly {
     /** Id of the market */
@@ -102,6 +104,8 @@ export interface CustomerLimits {
     /** Largest amount of one order */
     readonly max: string;
   }[];
+  /** Your caps, which the orders of all your customers share; empty without one */
+  readonly shared: readonly Exposure[];
 }
 
 /** An event on its way to an endpoint */
@@ -229,6 +233,20 @@ export interface Event {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+/** What is promised at a fixed rate and not paid yet, in one fiat */
+export interface Exposure {
+  /** Code of the fiat */
+  readonly asset: string;
+  /** Most that live quotes and unpaid orders may be worth together; null: no cap */
+  readonly cap: string | null;
+  /** What they are worth now */
+  readonly used: string;
+  /** What is left of the cap */
+  readonly left: string | null;
+  /** When the last of them expires: by then all of it is left again, unless more is quoted; null where nothing is used */
+  readonly resetsAt: string | null;
+}
+
 /** A part of what is taken */
 export interface Fee {
   /** Whose fee it is: the operator’s, yours, the payment rail’s, the chain’s, or tax withheld */
@@ -269,16 +287,7 @@ export interface Limits {
   /** Requests a minute of one key */
   readonly requestsPerMinute: number;
   /** Of each fiat */
-  readonly exposure: readonly {
-    /** Code of the fiat */
-    readonly asset: string;
-    /** Most that live quotes and unpaid orders may be worth together; null: no cap */
-    readonly cap: string | null;
-    /** What they are worth now */
-    readonly used: string;
-    /** What is left of the cap */
-    readonly left: string | null;
-  }[];
+  readonly exposure: readonly Exposure[];
 }
 
 /** A link to a hosted page */
@@ -1120,17 +1129,24 @@ export interface V1 {
     ): Promise<Order>;
   };
   readonly customers: {
-    /** Finds a customer by your own name for it. */
-    find(
-      query: {
-        /** Your own name for the customer */
-        readonly reference: string;
+    /** Lists your customers, the newest first; by `reference`, the one of this name. */
+    list(
+      query?: {
+        /** Only the one with this name of yours */
+        readonly reference?: string | undefined;
+        /** Only those whose verification is so far */
+        readonly verification?: 'none' | 'in_review' | 'verified' | 'failed' | 'refused' | undefined;
+        /** Only those created not earlier */
+        readonly from?: string | undefined;
+        /** Only those created earlier */
+        readonly until?: string | undefined;
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
       },
       options?: CallOptions,
-    ): Promise<{
-      /** All of them */
-      readonly data: readonly Customer[];
-    }>;
+    ): Pages<Customer>;
     /** Adds a customer. */
     create(
       body: {
@@ -1178,7 +1194,7 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Link>;
-    /** Answers what a customer may pay at once on each market. */
+    /** Answers what a customer may pay with one order on each market, and what is left of the caps that all your customers share. */
     limits(customer: string, options?: CallOptions): Promise<CustomerLimits>;
   };
   readonly requirements: {
@@ -1232,6 +1248,16 @@ export interface V1 {
     ): Promise<Destination>;
     /** Answers one destination of a customer. */
     get(customer: string, destination: string, options?: CallOptions): Promise<Destination>;
+    /** Makes a link to a page on which the customer logs in, sees the destination and confirms it with a code. */
+    confirmationLink(
+      customer: string,
+      destination: string,
+      body?: {
+        /** Page that the customer goes back to afterwards */
+        readonly redirectUrl?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Link>;
     /** Sends the customer a code to the phone, with which the destination is confirmed. */
     sendCode(customer: string, destination: string, options?: CallOptions): Promise<CodeSent>;
     /** Confirms a destination with the code that was sent to the customer. */
@@ -1393,7 +1419,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'orders.refund': ['POST', '/orders/{order}/refund', 'body', false],
   'orders.changePayoutDestination': ['POST', '/orders/{order}/payout-destination', 'body', false],
   'orders.namePayerReference': ['POST', '/orders/{order}/payer-reference', 'body', false],
-  'customers.find': ['GET', '/customers', 'query', false],
+  'customers.list': ['GET', '/customers', 'query', true],
   'customers.create': ['POST', '/customers', 'body', false],
   'customers.get': ['GET', '/customers/{customer}', 'none', false],
   'customers.update': ['PATCH', '/customers/{customer}', 'body', false],
@@ -1404,6 +1430,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'destinations.list': ['GET', '/customers/{customer}/destinations', 'query', true],
   'destinations.create': ['POST', '/customers/{customer}/destinations', 'body', false],
   'destinations.get': ['GET', '/customers/{customer}/destinations/{destination}', 'none', false],
+  'destinations.confirmationLink': [
+    'POST',
+    '/customers/{customer}/destinations/{destination}/confirmation-link',
+    'body',
+    false,
+  ],
   'destinations.sendCode': ['POST', '/customers/{customer}/destinations/{destination}/code', 'none', false],
   'destinations.confirm': ['POST', '/customers/{customer}/destinations/{destination}/confirm', 'body', false],
   'events.list': ['GET', '/event-feed', 'query', true],

@@ -103,6 +103,7 @@ async function mountForCustomers(
       ...{ db: front, vault, clock, log, partners, orders, context, publicUrl, coolingOffMs, networkIds },
       egress: outside,
       profile: config.profile,
+      hasDocs: config.docs === '1',
       ...defined({ codes }),
     }),
   );

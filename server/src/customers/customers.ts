@@ -105,6 +105,36 @@ export async function customerNamed(
   return row === undefined ? undefined : await findCustomer(tx, row.id);
 }
 
+/** Later than any customer. */
+const FAR = new Date('9999-01-01T00:00:00Z');
+
+/**
+ * A partner's customers, the newest first, also those who came through a link that named nobody.
+ *
+ * @param c.after the last customer of the page before
+ */
+export async function customersOf(
+  tx: Tx,
+  c: {
+    partnerId: bigint;
+    verification?: Customer['verification'] | undefined;
+    from?: Date | undefined;
+    until?: Date | undefined;
+    after?: Customer | undefined;
+    limit: number;
+  },
+): Promise<Customer[]> {
+  const { partnerId, verification, from = new Date(0), until = FAR, after, limit } = c;
+  // An empty id comes before every other: what was created at `until` is not part of the list.
+  const end = after !== undefined && after.createdAt < until ? [after.createdAt, after.id] : [until, ''];
+  const values = [partnerId, from, ...end, limit];
+  const rows =
+    verification === undefined
+      ? await tx.rows<CustomerRow>(sql.page, values)
+      : await tx.rows<CustomerRow>(sql.pageOfVerification, [...values, verification]);
+  return rows.map(customerOf);
+}
+
 /**
  * The customer who came through a link that named no customer and is identified by this phone, or a new one. The partner's
  * own customers with the same phone are separate: nothing says that they are the same person.

@@ -28,6 +28,7 @@ export {
   customerByPhone,
   customerNamed,
   customersLike,
+  customersOf,
   debtEnded,
   detachPhone,
   enroll,

@@ -27,6 +27,8 @@ export interface Link extends Made {
   referenceId?: string;
   /** The account's fiat, if the partner has chosen it: the customer is not asked then. */
   fiat?: string;
+  /** The destination to confirm. */
+  destinationId?: string;
 }
 
 /**
@@ -64,6 +66,7 @@ export interface CheckoutLink extends Made {
 interface LinkOf {
   kyc: Link;
   bank: Link;
+  confirm: Link;
   checkout: CheckoutLink;
   return: ReturnLink;
 }
@@ -85,6 +88,7 @@ export const madeAs = (link: Link | CheckoutLink): { id: string | undefined; mad
 const CONTEXT: Readonly<Record<LinkPurpose, string>> = {
   kyc: 'whitelabel.kyc_link',
   bank: 'whitelabel.bank_link',
+  confirm: 'v1.confirmation_link',
   checkout: 'whitelabel.checkout_link',
   return: 'operator.return_link',
 };

@@ -93,6 +93,12 @@ export const sql = {
   detachPhone: `update customers set phone = null, phone_index = null, logged_in_at = null, login_epoch = login_epoch + 1,
       updated_at = $2 where id = $1 and phone_index is not null`,
   byId: `select ${CUSTOMER} from customers where id = $1`,
+  // Both ends always have a value: with a condition that may be absent, the index would be read from one end to the other.
+  page: `select ${CUSTOMER} from customers where partner_id = $1 and created_at >= $2 and (created_at, id) < ($3, $4)
+    order by created_at desc, id desc limit $5`,
+  pageOfVerification: `select ${CUSTOMER} from customers
+    where partner_id = $1 and created_at >= $2 and (created_at, id) < ($3, $4) and verification = $6
+    order by created_at desc, id desc limit $5`,
   updateContact: `update customers set phone = coalesce($2, phone), phone_index = coalesce($3, phone_index),
       email = coalesce($4, email), updated_at = $5,
       login_epoch = login_epoch + case when $3::bytea is not null and phone_index is distinct from $3 then 1 else 0 end,

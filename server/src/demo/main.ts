@@ -2,6 +2,9 @@
  * Demo: one customer sells crypto for fiat and buys some back, with the parts of partner, wallet and bank played by this
  * program.
  *
+ * The partner's part is the partner API under /v1, called with the SDK. The sandbox verifies the customer and has a bank pay; the
+ * coins are sent by a wallet of this program.
+ *
  * Runs against the server whose sandbox.json is in DATA_DIR, or starts one on free ports. Each step prints what happened, who
  * holds the money now and on what evidence; the end is the order's money trace and the trial balance. Exits with 1 when
  * anything is wrong.
@@ -9,14 +12,16 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Cloverleaf, decimal } from '../../../sdk/src/index.ts';
+import { Cloverleaf, decimal, hasReason, type Order } from '../../../sdk/src/index.ts';
 import { ask } from '../base/http.ts';
 import { readConfig } from '../config.ts';
 import { start } from '../server.ts';
 import { type Heard, openReceiver, type Partner } from './receiver.ts';
 import { newAddress, sendTokens, tokensOf } from './wallet.ts';
 
-const SELL = { coin: 'usdc', fiat: 'INR', chain: 'matic20', amount: '250.5' };
+const COIN = { code: 'usdc', chain: 'matic20', asset: 'usdc.matic20' };
+const FIAT = 'inr';
+const SELL = '250.5';
 /** Fiat paid for the purchase. */
 const BUY_FOR = '5000';
 const PATIENCE_MS = 120_000;
@@ -56,35 +61,36 @@ const say = (what: string, holder: string, evidence = ''): void => {
 
 async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
   const [partner] = sandbox.partners;
-  const chain = sandbox.chains.find(({ code }) => code === SELL.chain);
-  const token = chain?.tokens.find(({ code }) => code === SELL.coin);
+  const chain = sandbox.chains.find(({ code }) => code === COIN.chain);
+  const token = chain?.tokens.find(({ code }) => code === COIN.code);
   if (partner === undefined || chain === undefined || token === undefined)
     throw new Error('sandbox.json lacks what the demo needs');
   const client = new Cloverleaf({ baseUrl: sandbox.baseUrl, ...partner });
-  const { post } = client.whitelabel;
   const heard: Heard[] = [];
-  const receiver = await openReceiver(client, partner, (one) => {
+  const hear = (one: Heard): void => {
     heard.push(one);
     const verdict = one.isGenuine ? 'signature valid' : 'SIGNATURE WRONG';
-    say(`webhook ${one.format}: ${one.what}`, 'the partner is told', `#${one.sequence}, ${verdict}`);
-  });
+    say(`webhook: ${one.what}`, 'the partner is told', `#${one.sequence}, ${verdict}`);
+  };
+  const receiver = await openReceiver(client, partner, hear, ['standard']);
   const scene: Scene = { sandbox, operatorToken, client, chain, token, heard };
 
   process.stdout.write(`\nA customer of ${partner.name}\n\n`);
-  const { customerId } = await post('kyc/url', {
-    clientCustomerId: randomUUID(),
+  const { id: customerId } = await client.customers.create({
+    ...{ reference: randomUUID(), kind: 'individual' },
     // A phone belongs to one customer: each run uses a new one.
-    phoneNumber: `+91-9${String(Date.now()).slice(-9)}`,
-    type: 'INDIVIDUAL',
+    phone: `+91-9${String(Date.now()).slice(-9)}`,
   });
-  await post('test/changeKycStatus', { customerId, status: 'ADVANCE_KYC_COMPLETED' });
+  // What the customer does on our pages, a control of the sandbox does here.
+  const verified = { customerId, status: 'ADVANCE_KYC_COMPLETED' } as const;
+  await client.whitelabel.post('test/changeKycStatus', verified, { repeat: true });
   say('customer enrolled and verified', 'the customer', customerId);
-  const account = { fiatAccount: '000111222333', ifsc: 'HDFC0000001' };
-  // Repeated after a lost answer: an account that is there twice harms nothing here.
-  const { fiatAccountId } = await post('bank/addFiatAccount', { customerId, ...account }, { repeat: true });
-  say('bank account added', 'the customer', `account ${fiatAccountId}`);
+  const { id: accountId } = await client.destinations.create(customerId, {
+    ...{ kind: 'account', asset: FIAT, accountNumber: '000111222333', ifsc: 'HDFC0000001' },
+  });
+  say('bank account added', 'the customer', `destination ${accountId}`);
 
-  const problems = [...(await sell(scene, customerId, fiatAccountId)), ...(await buy(scene, customerId))];
+  const problems = [...(await sell(scene, customerId, accountId)), ...(await buy(scene, customerId))];
   if (!(await printTrialBalance(scene))) problems.push('the books do not balance');
   if (heard.some(({ isGenuine }) => !isGenuine)) problems.push('a webhook was not signed by the server');
   await receiver.close();
@@ -104,97 +110,96 @@ interface Scene {
   heard: Heard[];
 }
 
-/** The last event of an order, in each format. */
-const LAST_WORDS = [
-  'OFFRAMP FIAT_TRANSFER_COMPLETED',
-  'ONRAMP ON_CHAIN_COMPLETED',
-  'offramp 6',
-  'onramp 4',
-  'order.settled',
-];
-
 /** Waits until the partner has received the last event. @returns what is wrong */
 async function told({ heard }: Pick<Scene, 'heard'>, orderId: string): Promise<string[]> {
-  const isTold = () =>
-    ['whitelabel', 'flat', 'standard'].every((format) =>
-      heard.some((one) => one.format === format && one.subject.endsWith(orderId) && LAST_WORDS.includes(one.what)),
-    );
+  const isTold = () => heard.some(({ subject, what }) => subject === `order:${orderId}` && what === 'order.settled');
   const giveUpAt = Date.now() + PATIENCE_MS;
   while (!isTold() && Date.now() < giveUpAt) await new Promise((wake) => setTimeout(wake, 50));
   return isTold() ? [] : [`webhooks did not tell of the end of order ${orderId}`];
 }
 
-async function sell(
-  { client, chain, token, ...scene }: Scene,
-  customerId: string,
-  fiatAccountId: string,
-): Promise<string[]> {
-  process.stdout.write(`\nSelling ${SELL.amount} ${SELL.coin} on ${SELL.chain} for ${SELL.fiat}\n\n`);
-  const { post } = client.whitelabel;
-  const pair = { fromCurrency: SELL.coin, toCurrency: SELL.fiat, chain: SELL.chain };
-  const quote = await post('offramp/quote', { ...pair, fromAmount: SELL.amount });
-  if (!('rate' in quote)) throw new Error('the quote names no rate');
-  const { rate, toAmount } = quote;
-  say(`quoted ${SELL.amount} ${SELL.coin} → ${toAmount} ${SELL.fiat} at ${rate}`, 'the customer');
+/** Quotes and takes the quote; where it is over when it is taken, because the server was away, once more. */
+async function order(
+  client: Cloverleaf,
+  asked: { payAsset: string; receiveAsset: string; payAmount: string },
+  to: { customerId: string; destinationId: string },
+): Promise<Order> {
+  for (;;) {
+    const { id: quoteId, pay, receive, rate } = await client.quotes.create(asked);
+    say(`quoted ${pay.amount} ${pay.asset} → ${receive.amount} ${receive.asset} at ${rate}`, 'the customer');
+    try {
+      return await client.orders.create({ quoteId, ...to, reference: `demo ${quoteId}` });
+    } catch (error) {
+      if (!hasReason(error, 'quote_over')) throw error;
+    }
+  }
+}
 
-  const asked = { ...pair, fromAmount: SELL.amount, toAmount, rate, customerId, fiatAccountId };
-  const { transactionId, depositAddress } = await post('offramp/createTransaction', asked);
-  say('order created, deposit address of its own', 'the customer', `order ${transactionId} → ${depositAddress}`);
+async function sell({ client, chain, token, ...scene }: Scene, customerId: string, to: string): Promise<string[]> {
+  process.stdout.write(`\nSelling ${SELL} ${COIN.asset} for ${FIAT}\n\n`);
+  const asked = { payAsset: COIN.asset, receiveAsset: FIAT, payAmount: SELL };
+  const { id, payment, receive } = await order(client, asked, { customerId, destinationId: to });
+  if (payment?.kind !== 'chain') throw new Error('a sale is not paid on a chain');
+  say('order created, deposit address of its own', 'the customer', `order ${id} → ${payment.address}`);
 
   const hash = await sendTokens(chain, {
     token: token.address,
-    to: depositAddress,
-    units: decimal.toUnits(SELL.amount, token.decimals),
+    to: payment.address,
+    units: decimal.toUnits(SELL, token.decimals),
   });
   say("customer's wallet sent the tokens", 'under way to us', hash);
 
-  const traced = await follow(scene, transactionId);
-  const untold = await told(scene, transactionId);
-  const shown = await post('offramp/transaction', { transactionId, customerId });
-  say(`the partner sees status ${shown.status}`, 'the customer (the payout)', shown.transactionHash);
+  const traced = await follow(scene, id);
+  const untold = await told(scene, id);
+  const { state, evidence } = await seen(client, id);
   printTrace(traced);
+  const paid = evidence.find(({ what }) => what === 'payout_settled')?.amount?.amount;
   return [
-    ...(shown.status === '6' ? [] : [`status of the sale is ${shown.status}, not 6`]),
-    ...(shown.transactionHash === hash ? [] : ['the transaction hash is not that of the deposit']),
-    ...(shown.toAmount === toAmount ? [] : ['another amount was paid than was quoted']),
+    ...(state === 'settled' ? [] : [`the sale is ${state}, not settled`]),
+    ...(evidence.some((one) => one.hash === hash) ? [] : ['the transaction hash is not that of the deposit']),
+    ...(paid !== undefined && decimal.compare(paid, receive.amount) === 0
+      ? []
+      : ['another amount was paid than was quoted']),
     ...untold,
     ...wrongIn(traced),
   ];
 }
 
 async function buy({ client, chain, token, ...scene }: Scene, customerId: string): Promise<string[]> {
-  process.stdout.write(`\nBuying ${SELL.coin} on ${SELL.chain} for ${BUY_FOR} ${SELL.fiat}\n\n`);
-  const { post } = client.whitelabel;
-  const pair = { fromCurrency: SELL.fiat, toCurrency: SELL.coin, chain: SELL.chain };
-  const quote = await post('onramp/quote', { ...pair, fromAmount: BUY_FOR });
-  if (!('rate' in quote)) throw new Error('the quote names no rate');
-  const { rate, toAmount } = quote;
-  say(`quoted ${BUY_FOR} ${SELL.fiat} → ${toAmount} ${SELL.coin} at ${rate}`, 'the customer');
+  process.stdout.write(`\nBuying ${COIN.asset} for ${BUY_FOR} ${FIAT}\n\n`);
+  const wallet = newAddress();
+  const { id: destinationId } = await client.destinations.create(customerId, {
+    ...{ kind: 'address', chain: COIN.chain, address: wallet },
+  });
+  say('wallet added', 'the customer', `destination ${destinationId}, ${wallet}`);
+  const asked = { payAsset: FIAT, receiveAsset: COIN.asset, payAmount: BUY_FOR };
+  const { id, payment, receive } = await order(client, asked, { customerId, destinationId });
+  if (payment?.kind !== 'bank') throw new Error('a purchase is not paid by bank');
+  say('order created, with whom to pay and a reference', 'the customer', `order ${id}, ${payment.reference}`);
+  // Known by its key: an answer that is lost does not pay twice.
+  await client.sandbox.pay({ transactionId: id }, { idempotencyKey: `demo ${id}`, repeat: true });
+  say("customer's bank sent the money", 'under way to us', payment.reference);
 
-  const depositAddress = newAddress();
-  const asked = { ...pair, fromAmount: BUY_FOR, toAmount, rate, customerId, depositAddress, paymentMethodType: 'IMPS' };
-  const created = await post('onramp/createTransaction', asked);
-  const { transactionId } = created;
-  say(
-    'order created, with whom to pay and a reference',
-    'the customer',
-    `order ${transactionId}, ${created.fiatPaymentInstructions.otp}`,
-  );
-  await post('test/changeOnrampStatus', { customerId, transactionId, status: '2' });
-  say("customer's bank sent the money", 'under way to us', created.fiatPaymentInstructions.otp);
-
-  const traced = await follow(scene, transactionId);
-  const untold = await told(scene, transactionId);
-  const shown = await post('onramp/transaction', { transactionId, customerId });
-  say(`the partner sees status ${shown.status}`, 'the customer (the payout)', shown.transactionHash);
+  const traced = await follow(scene, id);
+  const untold = await told(scene, id);
+  const { state } = await seen(client, id);
   printTrace(traced);
-  const arrived = await tokensOf(chain, token.address, depositAddress);
+  const arrived = await tokensOf(chain, token.address, wallet);
+  const due = decimal.toUnits(receive.amount, token.decimals);
   return [
-    ...(shown.status === '4' ? [] : [`status of the purchase is ${shown.status}, not 4`]),
-    ...(arrived === decimal.toUnits(toAmount, token.decimals) ? [] : [`${arrived} units arrived, not ${toAmount}`]),
+    ...(state === 'settled' ? [] : [`the purchase is ${state}, not settled`]),
+    ...(arrived === due ? [] : [`${arrived} units arrived, not ${receive.amount}`]),
     ...untold,
     ...wrongIn(traced),
   ];
+}
+
+/** What the partner sees of its order. */
+async function seen(client: Cloverleaf, id: string) {
+  const { state, heldBy, evidence } = await client.orders.trace(id);
+  const last = evidence.at(-1);
+  say(`the partner sees ${state}`, `the ${heldBy}`, last?.hash ?? last?.bankReference ?? '');
+  return { state, evidence };
 }
 
 const wrongIn = ({ payouts, balances }: Trace): string[] => [

@@ -1,5 +1,6 @@
 /**
- * A minimal partner receiver for webhooks: one endpoint per format on this machine, with signatures checked as a partner would: by
+ * A minimal partner receiver for webhooks: one endpoint per format on this machine (`standard` as /v1 has it, the others are the white-label
+ * wire's), with signatures checked as a partner would: by
  * `verifyWebhook` of the SDK. It imports nothing of the server.
  *
  * Endpoints of receivers that died before removing them are removed by the next one.
@@ -32,9 +33,10 @@ const PATH = '/cloverleaf-receiver';
 const MAX_BYTES = 256 * 1024;
 
 export async function openReceiver(
-  { whitelabel }: Cloverleaf,
+  { whitelabel, webhooks }: Cloverleaf,
   partner: Partner,
   told: (heard: Heard) => void,
+  formats: readonly Heard['format'][] = FORMATS,
 ): Promise<{ url: string; close(): Promise<void> }> {
   let secret = '';
   const server = createServer((request, response) => {
@@ -56,13 +58,16 @@ export async function openReceiver(
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
 
-  for (const { id, url: other, failures } of await whitelabel.get('v1/webhooks'))
+  for (const { id, url: other, failures } of (await webhooks.list()).data)
     if (other.includes(PATH) && failures > 0) await remove(id);
   const made: string[] = [];
-  for (const format of FORMATS) {
-    const endpoint = await whitelabel.post('v1/webhooks', { url: `${url}/${format}`, format }, { repeat: true });
-    made.push(endpoint.id);
-    if (format === 'standard') secret = endpoint.secret ?? '';
+  for (const format of formats) {
+    const address = `${url}/${format}`;
+    if (format === 'standard') {
+      const endpoint = await webhooks.create({ url: address });
+      made.push(endpoint.id);
+      secret = endpoint.secret;
+    } else made.push((await whitelabel.post('v1/webhooks', { url: address, format }, { repeat: true })).id);
   }
   return {
     url,
@@ -75,7 +80,7 @@ export async function openReceiver(
 
   async function remove(id: string): Promise<void> {
     try {
-      await whitelabel.delete('v1/webhooks/{id}', { id });
+      await webhooks.remove(id);
     } catch (error) {
       // An attempt whose answer was lost may have removed it.
       if (!hasReason(error, 'unknown_endpoint')) throw error;

@@ -21,7 +21,7 @@ import {
 import {
   createQuote,
   depositAsset,
-  liveUnits,
+  liveExposure,
   payoutAsset,
   priceHalted,
   type Quote,
@@ -188,6 +188,20 @@ async function requireOwn(tx: Tx, customer: Customer, named: { id: bigint; fiat:
 }
 
 /**
+ * What a partner's live quotes and unpaid orders in a fiat are worth together, in its units: what counts against its cap.
+ *
+ * @returns `until`: when the last of them expires; null where there is none
+ */
+export async function exposureOf(
+  tx: Tx,
+  of: { partnerId: bigint; fiat: string; now: Date },
+): Promise<{ units: bigint; until: Date | null }> {
+  const [quoted, unpaid] = [await liveExposure(tx, of), await store.unpaidExposure(tx, of)];
+  const until = [quoted.until, unpaid.until].filter((one) => one !== null).toSorted((a, b) => Number(b) - Number(a))[0];
+  return { units: quoted.units + unpaid.units, until: until ?? null };
+}
+
+/**
  * An unpaid order at a locked rate is a commitment like a live quote: if the partner has a cap, both together plus this order
  * must not exceed it. Counted under the same lock that quotes take. Checked here and not when quoting, so that a quote reads
  * no order. A follow-on order is exempt: its money has arrived.
@@ -197,7 +211,7 @@ async function requireRoom(tx: Tx, input: CreateInput, quote: Quote, now: Date):
   const cap = input.follows === undefined ? await lockExposure(tx, input.partner.id, fiat.code) : null;
   if (cap === null) return;
   const of = { partnerId: input.partner.id, fiat: fiat.code, now };
-  const live = (await liveUnits(tx, of)) + (await store.unpaidUnits(tx, of));
+  const { units: live } = await exposureOf(tx, of);
   const asked = fiat.code === depositAsset(input.market).code ? quote.depositUnits : quote.grossUnits;
   requireWithin(cap, { asked, live, fiat });
 }

@@ -70,6 +70,7 @@ export { blockedNow } from './blocked.ts';
 export { type Bulk, type BulkTerms, beginBulk, bulkOf, lastBulk, MAX_UNPAID, unpaidOrders } from './bulk.ts';
 export type { OrdersContext } from './context.ts';
 export { type Action, type RefundTo } from './context.ts';
+export { exposureOf } from './create.ts';
 export {
   bookFound,
   CASE_CORRECTIONS,
@@ -176,7 +177,7 @@ export { requestRefund } from './refunds/request.ts';
 export { retryRefund } from './refunds/retry.ts';
 export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds/store.ts';
 export { goesToSender, senderOfOrder } from './refunds/to-sender.ts';
-export { type Direction, type ListedOrder, type Order, unpaidUnits } from './store.ts';
+export { type Direction, type ListedOrder, type Order } from './store.ts';
 
 /**
  * Moves every due time of a partner's orders earlier: deadlines, locked rates, waits, clearing times. It decides nothing; the

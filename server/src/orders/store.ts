@@ -23,7 +23,8 @@ export interface Noted {
 /** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
 const SQL = {
   get: `select ${ALL} from orders where id = $1`,
-  unpaid: `select coalesce(sum(case when deposit_asset = fiat_asset then deposit_units else gross_units end), 0) as units
+  unpaid: `select coalesce(sum(case when deposit_asset = fiat_asset then deposit_units else gross_units end), 0) as units,
+               max(rate_locked_until) as until
              from orders where partner_id = $1 and fiat_asset = $2 and state in ('created', 'deposit_seen')
               and rate_locked_until > $3`,
   byTarget: `select ${ALL} from orders where deposit_rail = $1 and deposit_target = $2 for update`,
@@ -280,10 +281,13 @@ export async function followersOf(tx: Tx, id: bigint): Promise<bigint[]> {
   );
 }
 
-/** Sum of a partner's unpaid orders in a fiat, in its units: promised at a locked rate. */
-export async function unpaidUnits(tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
-  const row = await tx.row<{ units: bigint }>(SQL.unpaid, [input.partnerId, input.fiat, input.now]);
-  return row?.units ?? 0n;
+/** What a partner's unpaid orders in a fiat are worth, in its units: promised at a locked rate, the last of them until `until`. */
+export async function unpaidExposure(
+  tx: Tx,
+  input: { partnerId: bigint; fiat: string; now: Date },
+): Promise<{ units: bigint; until: Date | null }> {
+  const row = await tx.row<{ units: bigint; until: Date | null }>(SQL.unpaid, [input.partnerId, input.fiat, input.now]);
+  return row ?? { units: 0n, until: null };
 }
 
 /** @returns undefined when a payout had been submitted before */

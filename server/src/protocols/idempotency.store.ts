@@ -27,6 +27,14 @@ export const idempotencyRecords = {
       [k.partnerId, k.path, k.key, k.body, k.reply, k.now],
     ),
 
+  /** The same, unless there is one. */
+  keepFirst: (tx: Tx, k: { partnerId: bigint; path: string; key: Buffer; body: Buffer; reply: string; now: Date }) =>
+    tx.run(
+      `insert into idempotency_records (partner_id, path, key, body, reply, kept_at)
+       values ($1, $2, $3, $4, to_jsonb($5::text), $6) on conflict do nothing`,
+      [k.partnerId, k.path, k.key, k.body, k.reply, k.now],
+    ),
+
   /** As the system role. */
   drop: (tx: Tx, k: { partnerId: bigint; path: string; key: Buffer }) =>
     tx.run('delete from idempotency_records where partner_id = $1 and path = $2 and key = $3', [

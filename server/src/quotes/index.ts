@@ -254,13 +254,15 @@ async function requireRoom(tx: Tx, quote: Quote, fiatUnits: bigint): Promise<voi
   const { fiat } = quote.market;
   const cap = await lockExposure(tx, partnerId, fiat.code);
   if (cap === null) return;
-  const live = await liveUnits(tx, { partnerId, fiat: fiat.code, now: createdAt });
+  const { units: live } = await liveExposure(tx, { partnerId, fiat: fiat.code, now: createdAt });
   requireWithin(cap, { asked: fiatUnits, live, fiat });
 }
 
-/** Sum of a partner's live quotes in a fiat, in its units, without those taken by orders. */
-export const liveUnits = (tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> =>
-  store.liveUnits(tx, input);
+/** What a partner's live quotes in a fiat are worth, in its units, without those taken by orders; the last of them expires at `until`. */
+export const liveExposure = (
+  tx: Tx,
+  input: { partnerId: bigint; fiat: string; now: Date },
+): Promise<{ units: bigint; until: Date | null }> => store.liveExposure(tx, input);
 
 /** @throws Refusal 'exposure_exceeded' with what is left of the cap */
 export function requireWithin(

@@ -25,7 +25,7 @@ export const quoteSql = {
   insert: `insert into quotes (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den,
              fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at, fiat_asset, fiat_units, order_id, fee_tax, fixed_side)
            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
-  liveUnits: `select coalesce(sum(fiat_units), 0) as units from quotes
+  liveExposure: `select coalesce(sum(fiat_units), 0) as units, max(expires_at) as until from quotes
                where partner_id = $1 and fiat_asset = $2 and order_id is null and expires_at > $3`,
   // Not while a price that the quote is based on is halted; the gas asset's price matters only where gas is charged.
   take: `update quotes set order_id = $8
@@ -175,10 +175,14 @@ export const store = {
     ]);
   },
 
-  /** Sum of a partner's live quotes in a fiat, in its units. */
-  async liveUnits(tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
-    const row = await tx.row<{ units: bigint }>(quoteSql.liveUnits, [input.partnerId, input.fiat, input.now]);
-    return row?.units ?? 0n;
+  async liveExposure(
+    tx: Tx,
+    input: { partnerId: bigint; fiat: string; now: Date },
+  ): Promise<{ units: bigint; until: Date | null }> {
+    const values = [input.partnerId, input.fiat, input.now];
+    return (
+      (await tx.row<{ units: bigint; until: Date | null }>(quoteSql.liveExposure, values)) ?? { units: 0n, until: null }
+    );
   },
 
   async take(tx: Tx, input: TakeInput): Promise<Quote | undefined> {

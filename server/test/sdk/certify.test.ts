@@ -8,8 +8,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { dialectOf, type Told, whitelabelMessage } from '../../../sdk/src/certify.formats.ts';
 import { type CertifyResult, certify } from '../../../sdk/src/certify.ts';
-import { Cloverleaf, hasReason, verifyWebhook } from '../../../sdk/src/index.ts';
+import { Cloverleaf, hasReason, verifyWebhook, type WebhookFormat } from '../../../sdk/src/index.ts';
+import { whitelabelBody } from '../../src/protocols/whitelabel/webhooks.ts';
 import { freshFolder } from '../support/folder.ts';
 import { collect, run, type ServerProcess, startProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
@@ -47,19 +49,19 @@ async function receiver(take: (message: Message) => Promise<number>, says: (orde
 }
 
 /** As docs/webhooks.md wants it. */
-function carefulReceiver() {
+function carefulReceiver(format: WebhookFormat = 'standard', secret = SECRET) {
   const done = new Set<string>();
   const orders = new Map<string, { sequence: number; state: unknown; times: number }>();
   return receiver(
     async (message) => {
-      const verified = await verifyWebhook(message, { secret: SECRET }).catch(() => undefined);
-      if (verified?.format !== 'standard') return 401;
+      const verified = await verifyWebhook(message, { secret, formats: [format] }).catch(() => undefined);
+      if (verified === undefined) return 401;
       const { id, subject, sequence, event } = verified;
       const known = orders.get(subject);
       if (!done.has(id) && (known === undefined || known.sequence < sequence))
         orders.set(subject, {
           sequence,
-          state: (event.data as { state?: unknown }).state,
+          state: verified.format === 'standard' ? (event as { data: { state?: unknown } }).data.state : event,
           times: (known?.times ?? 0) + 1,
         });
       done.add(id);
@@ -179,6 +181,57 @@ test('an integration that does what the documentation says passes all ten', { ti
   ])
     assert.ok(did.includes(word), word);
   assert.match(results.find(({ situation }) => situation === 'bounced payout')?.did.join('\n') ?? '', /order\.changed/);
+});
+
+/** What the older formats do not tell cannot be tried. */
+const SILENT = {
+  whitelabel: ['requote', 'expired quote', '503'],
+  flat: ['late webhook', 'out-of-order webhook', 'underpayment', 'requote', 'refund', 'expired quote', '503'],
+} as const;
+
+for (const format of ['whitelabel', 'flat'] as const)
+  test(`a receiver of the format ${format} passes what that tells, and the rest is not tested`, {
+    timeout: 300_000,
+  }, async () => {
+    const mine = await carefulReceiver(format, partner().apiSecret);
+    const results = await certify({
+      ...{ client: new Cloverleaf(partner()), webhookUrl: mine.url, format, secret: partner().apiSecret },
+      observe: async (orderId) => await (await fetch(`${mine.url}/${orderId}`)).text(),
+    });
+    mine.close();
+    assert.deepEqual(
+      results.filter(({ outcome }) => outcome === 'failed').flatMap(({ situation, why }) => [situation, ...why]),
+      [],
+    );
+    const untested = results.filter(({ outcome }) => outcome === 'not tested').map(({ situation }) => situation);
+    assert.deepEqual(untested, SILENT[format]);
+    // With the secret of another the same receiver takes nothing.
+    const deaf = await carefulReceiver(format, 'another secret');
+    const refused = await certify({
+      ...{ client: new Cloverleaf(partner()), webhookUrl: deaf.url, format, secret: partner().apiSecret },
+    });
+    deaf.close();
+    assert.equal(outcomes(refused)['duplicate webhook'], 'failed');
+  });
+
+test('what certify sends in the format whitelabel is what the server sends', { timeout: 300_000 }, async () => {
+  const client = new Cloverleaf(partner());
+  const events = (await client.events.list().toArray()).filter(({ type }) => type.startsWith('order.')) as Told[];
+  const dialect = dialectOf('whitelabel', client);
+  let compared = 0;
+  for (const subject of new Set(events.map((one) => one.subject)))
+    for (const event of dialect.heard(events.filter((one) => one.subject === subject))) {
+      const { type, timestamp, sequence, data } = event;
+      const position = BigInt(event.id.split('_').at(-1) ?? '');
+      const happened = { type, at: new Date(timestamp), position, sequence, body: data, partnerId: 1n };
+      assert.deepEqual(
+        whitelabelMessage(event),
+        whitelabelBody(happened as never, { kycWords: {} }),
+        `${type} of ${subject}`,
+      );
+      compared += 1;
+    }
+  assert.ok(compared >= 8, `${compared} messages were compared`);
 });
 
 test('what is wrong with another one is named', { timeout: 300_000 }, async () => {

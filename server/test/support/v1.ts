@@ -10,7 +10,7 @@ import { bearerToken } from '../../src/partners/index.ts';
 import type { Declared } from '../../src/protocols/v1/declare.ts';
 import { ENDPOINTS } from '../../src/protocols/v1/declared/index.ts';
 import { type Reason, reasonsOf, statusOf } from '../../src/protocols/v1/reasons.ts';
-import { Problem } from '../../src/protocols/v1/schemas.ts';
+import { Problem } from '../../src/protocols/v1/schemas/requests.ts';
 import { digestOf } from '../../src/protocols/v1/signature.ts';
 import type { Came, Keys } from './client.ts';
 
@@ -58,7 +58,7 @@ export function assertDeclaredV1({ method, path, status, body, headers }: Omit<A
     assert.equal(body.status, status, where);
     assert.equal(statusOf(body.reason as Reason), status, where);
     assert.equal(body.requestId, headers.get('x-request-id'), where);
-    assert.ok(body.type.endsWith(`/v1/problems/${body.reason}`), body.type);
+    assert.ok(body.type.endsWith(`/docs/errors/${body.reason}`), body.type);
     const reasons: readonly string[] = found === undefined ? [] : reasonsOf(found);
     assert.ok(
       reasons.includes(body.reason) || OF_NO_ENDPOINT.has(body.reason),

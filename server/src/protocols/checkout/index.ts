@@ -1,8 +1,8 @@
 /**
  * Checkout: the pages that customers see, rendered here and working without any script.
  *
- * `/kyc/:token` verifies a customer, `/bank/:token` adds a bank account, `/checkout/:token` buys or sells (flow.ts),
- * `/return/:token` confirms a refund address for coins (return.ts). The token comes from a signed call of the partner's
+ * `/kyc/:token` verifies a customer, `/bank/:token` adds a bank account, `/confirm/:token` confirms a destination (confirm.ts),
+ * `/checkout/:token` buys or sells (flow.ts), `/return/:token` confirms a refund address for coins (return.ts). The token comes from a signed call of the partner's
  * program (a return link's from an operator) and names partner, flow, the return URL and usually the customer; it shows a
  * login page and nothing else (customers/links.ts). Every step is a form that posts to its own page; success answers with a
  * redirect to the same page, which shows the next step from stored data. So reloading, going back and sending twice are
@@ -11,7 +11,7 @@
  * A request is checked in this order: rate limit of its network address, link, the customer it names, session, form, and then
  * the page (`answer`). An invalid link and a link to a missing customer get the same answer.
  *
- * Not here: making links (whitelabel), codes and their limits (customers/login.ts), the meaning of a verification result
+ * Not here: making links (whitelabel, v1), codes and their limits (customers/login.ts), the meaning of a verification result
  * (customers).
  */
 import { createHash } from 'node:crypto';
@@ -33,6 +33,7 @@ import { cutOff, findPartner, isLinkHeld } from '../../partners/index.ts';
 import { networkOf, openLimiter } from '../limit.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
 import { bank } from './bank.ts';
+import { confirm } from './confirm.ts';
 import { checkoutPage } from './flow.ts';
 import { html } from './html.ts';
 import { kyc } from './kyc.ts';
@@ -48,10 +49,11 @@ export { type CodeSender, knownCodes, SANDBOX_CODE, SANDBOX_DEAD_PHONE, sandboxS
 export { webhookCodes } from './sender.webhook.ts';
 export type { CheckoutDeps } from './visit.ts';
 
-const PURPOSES: readonly LinkPurpose[] = ['kyc', 'bank', 'checkout', 'return'];
+const PURPOSES: readonly LinkPurpose[] = ['kyc', 'bank', 'confirm', 'checkout', 'return'];
 const PAGES: Readonly<Record<Exclude<LinkPurpose, 'checkout'>, (visit: Visit) => Promise<Outcome>>> = {
   kyc,
   bank,
+  confirm,
   return: returnPage,
 };
 

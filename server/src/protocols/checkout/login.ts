@@ -123,7 +123,7 @@ async function loginPage(
   });
 }
 
-const codeField = (m: Messages): Field => ({
+export const codeField = (m: Messages): Field => ({
   name: 'code',
   label: m.login.code,
   required: true,

@@ -314,6 +314,28 @@ const en = {
     lookedInto: 'being looked into',
   },
 
+  /** A destination that the partner's program has added: the customer confirms it. */
+  confirm: {
+    title: 'Is this yours?',
+    intro: {
+      account: (partner: string) =>
+        `${partner} gave us this bank account to pay you to. Confirm it, and we pay to it from now on.`,
+      address: (partner: string) =>
+        `${partner} gave us this address to send your coins to. Compare it with your wallet, every part of it, and confirm it. What goes to a wrong address is lost.`,
+    } as Readonly<Record<'account' | 'address', (partner: string) => string>>,
+    account: 'Bank account',
+    currency: 'Currency',
+    added: 'Added',
+    confirm: 'Yes, this is mine',
+    notYours: 'If you do not know it, close this page, give the code to nobody, and tell the app that sent you here.',
+    done: { title: 'Confirmed', text: 'We pay you there from now on. Nothing more is needed.' },
+    waits: {
+      title: 'This cannot be confirmed yet',
+      text: (from: Date) =>
+        `Your phone number was changed a short while ago. For your safety it confirms nothing before ${moment(from)}. Open this link again then, or ask the app that sent you here for a new one.`,
+    },
+  },
+
   /** Refunds of coins: the customer confirms the address. */
   startRefund: {
     title: 'Where your coins go back to',

@@ -28,8 +28,8 @@ export async function authenticate(
   if (isSigned(message)) {
     const credential = await options.credential(claimedKey(message));
     if (credential === undefined) throw new Refusal('unauthenticated', { why: 'the key is not known' });
-    const secret = await verifySignature(message, { secrets: credential.secrets, nowMs: options.nowMs });
-    return { credential, partner: credential.partner, secret };
+    const signed = await verifySignature(message, { secrets: credential.secrets, nowMs: options.nowMs });
+    return { credential, partner: credential.partner, ...signed };
   }
   const [, apiKey, token = ''] = TOKEN.exec(message.headers.authorization ?? '') ?? [];
   if (apiKey === undefined)
@@ -40,7 +40,7 @@ export async function authenticate(
   if (secret === undefined) throw new Refusal('unauthenticated', { why: 'the token is not that of the key' });
   if (message.isWrite && options.profile === 'production' && !credential.unsignedWrites)
     throw new Refusal('signature_required');
-  return { credential, partner: credential.partner, secret };
+  return { credential, partner: credential.partner, secret, signature: undefined };
 }
 
 function isToken(given: string, right: string): boolean {

@@ -22,6 +22,8 @@ export interface V1Deps {
   /** For actions that the system's role carries out, once it is known whose order it is. */
   context: OrdersContext;
   publicUrl: () => string;
+  /** Whether /docs is served, with the page of each reason. */
+  hasDocs: boolean;
   egress: EgressPolicy;
   profile: 'sandbox' | 'production';
   /** How long a destination waits that a program has added and its customer has not confirmed, in milliseconds. */
@@ -39,6 +41,8 @@ export interface Caller {
   readonly credential: Credential;
   /** The secret that is valid now: quotes are signed with it. */
   readonly secret: string;
+  /** Of a signed request: the same for the same request sent again. */
+  readonly signature: Buffer | undefined;
 }
 
 export interface Asked<F extends Fields = Fields> {

@@ -17,7 +17,8 @@ import { GROUPS } from './declared/index.ts';
 import { exampleParts, exampleReply } from './examples.ts';
 import { MEANINGS } from './names.ts';
 import { REASONS, type Reason, reasonsOf, statusOf } from './reasons.ts';
-import { COMPONENTS, Event } from './schemas.ts';
+import { COMPONENTS } from './schemas/index.ts';
+import { Event } from './schemas/webhooks.ts';
 import { NEWEST, VERSIONS } from './version.ts';
 
 const header = (description: string, example?: string): Json => ({

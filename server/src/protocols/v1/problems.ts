@@ -1,4 +1,4 @@
-/** Problems: a failure as RFC 9457 has it, and the page that each reason links to. */
+/** Problems: a failure as RFC 9457 has it. `type` leads to the page of its reason in the docs. */
 import { type Facts, Refusal, Unavailable } from '../../base/errors.ts';
 import { isOutage } from '../outage.ts';
 import { escapeHtml } from './page.ts';
@@ -10,6 +10,9 @@ export interface Failed {
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 }
+
+/** Where the reasons are explained: pages of the docs (site/). */
+export const ERRORS = '/docs/errors';
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 
@@ -104,7 +107,7 @@ function failed(
       ...given.headers,
     },
     body: {
-      type: `${baseUrl}/v1/problems/${reason}`,
+      type: `${baseUrl}${ERRORS}/${reason}`,
       title,
       status,
       detail: given.detail ?? means,
@@ -115,7 +118,7 @@ function failed(
   };
 }
 
-/** The page of a reason, for people. */
+/** The page of a reason, where the docs are not served. */
 export function problemPage(reason: Reason): string {
   const { status, title, means, todo } = REASONS[reason];
   const [head, text, what] = [title, means, todo].map(escapeHtml);

@@ -1,6 +1,6 @@
 /**
  * Reasons of this wire: for each its HTTP status, a title, what it means and what to do. A failure is a problem of RFC 9457 with a
- * stable `reason`; the pages under /v1/problems, OpenAPI and the reference are made from this table and from nothing else.
+ * stable `reason`; the pages under /docs/errors, OpenAPI and the reference are made from this table and from nothing else.
  *
  * The sentence about one request (`detail`) is problems.ts'.
  */
@@ -93,7 +93,7 @@ export const REASONS = {
   unknown_quote: told(404, 'No such quote', 'No quote of yours has this id.', 'Create a quote.'),
   unknown_order: told(404, 'No such order', 'No order of yours has this id.', 'Look it up with `orders.list`.'),
   unknown_deposit: told(404, 'No such deposit', 'The order has no such deposit.', 'Read `orders.deposits`.'),
-  unknown_customer: told(404, 'No such customer', 'No customer of yours has this id.', 'Read `customers.find`.'),
+  unknown_customer: told(404, 'No such customer', 'No customer of yours has this id.', 'Read `customers.list`.'),
   unknown_destination: told(
     404,
     'No such destination',

@@ -1,10 +1,11 @@
-/** What modules know, in the form of this wire (schemas.ts). */
+/** What modules know, in the form of this wire (schemas/). */
 import { createHmac } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { Tx } from '../../base/db.ts';
 import { formatRate, formatUnits } from '../../base/money.ts';
 import {
   type DepositRow,
+  exposureOf,
   isPayable,
   type Order,
   type Orders,
@@ -12,10 +13,10 @@ import {
   type ToldRefund,
   toldState,
 } from '../../orders/index.ts';
-import type { Asset as KnownAsset, Market } from '../../partners/index.ts';
+import { exposureCaps, type Asset as KnownAsset, type Market } from '../../partners/index.ts';
 import { FEE_KINDS, type Fees, type KeptQuote } from '../../quotes/index.ts';
 import type { Caller } from './handler.ts';
-import type { COMPONENTS } from './schemas.ts';
+import type { COMPONENTS } from './schemas/index.ts';
 
 export type Assets = ReadonlyMap<string, KnownAsset>;
 /** A reply of this name. */
@@ -187,3 +188,22 @@ export const refundShape = (told: ToldRefund, orderId: bigint, known: Assets): I
   createdAt: told.createdAt,
   updatedAt: told.updatedAt,
 });
+
+/** What counts against a partner's caps, by fiat of the markets: what `orders.create` counts. */
+export async function exposures(
+  tx: Tx,
+  { partnerId, markets, now }: { partnerId: bigint; markets: readonly Market[]; now: Date },
+): Promise<Is<'Exposure'>[]> {
+  const caps = await exposureCaps(tx, partnerId);
+  const fiats = new Map(markets.map(({ fiat }) => [fiat.code, fiat]));
+  const found = [];
+  for (const { code, decimals } of fiats.values()) {
+    const { units, until } = await exposureOf(tx, { partnerId, fiat: code, now });
+    const cap = caps.get(code);
+    const left = cap === undefined ? undefined : cap > units ? cap - units : 0n;
+    const amount = (of: bigint | undefined) => (of === undefined ? null : formatUnits(of, decimals));
+    const used = formatUnits(units, decimals);
+    found.push({ asset: code, cap: amount(cap), used, left: amount(left), resetsAt: isoOrNull(until) });
+  }
+  return found;
+}

@@ -55,13 +55,13 @@ function parametersOf(headers: SignedMessage['headers']): Map<string, string> {
 /**
  * @param secrets valid ones of the key that the request claims
  * @param nowMs   real time
- * @returns the secret that signed
+ * @returns the secret that signed, and what it signed with: the same for the same request, however its headers are written
  * @throws Refusal 'unauthenticated' that says what is wrong
  */
 export async function verifySignature(
   message: SignedMessage,
   { secrets, nowMs }: { secrets: readonly string[]; nowMs: number },
-): Promise<string> {
+): Promise<{ secret: string; signature: Buffer }> {
   const { method, url, headers, body } = message;
   const parameters = parametersOf(headers);
   const [, , names = ''] = INPUT.exec(headers['signature-input'] ?? '') ?? [];
@@ -85,14 +85,15 @@ export async function verifySignature(
     Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined),
   );
   for (const secret of secrets) {
+    let made = Buffer.alloc(0);
     const verified = await httpbis
       .verifyMessage(
         {
           keyLookup: async () => ({
             algs: [ALGORITHM],
             async verify(data, signature) {
-              const expected = createHmac('sha256', secret).update(data).digest();
-              return expected.length === signature.length && timingSafeEqual(expected, signature);
+              made = createHmac('sha256', secret).update(data).digest();
+              return made.length === signature.length && timingSafeEqual(made, signature);
             },
           }),
           requiredFields: needed,
@@ -102,7 +103,7 @@ export async function verifySignature(
         { method, url: `http://localhost${url}`, headers: plain },
       )
       .catch(() => false);
-    if (verified === true) return secret;
+    if (verified === true) return { secret, signature: made };
   }
   throw wrong('the signature does not match');
 }

@@ -14,6 +14,7 @@ import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
 import { cutOff } from '../../partners/index.ts';
 import { authorize } from '../authorize.ts';
+import { frameworkCode, isBare, isPath, lastOfEach, readBodiesAsBytes } from '../http.ts';
 import { openLimiter, openStrangers, type Strangers } from '../limit.ts';
 import { nearestPath } from '../nearest.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
@@ -169,12 +170,7 @@ export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
 const callOf = (request: FastifyRequest): Call => ({
   method: request.method,
   params: request.params as Record<string, string>,
-  query: Object.fromEntries(
-    Object.entries(request.query as Record<string, string | string[]>).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? (value.at(-1) ?? '') : value,
-    ]),
-  ),
+  query: lastOfEach(request.query),
   headers: request.headers as Call['headers'],
   body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
   address: request.ip,
@@ -192,17 +188,10 @@ function send(reply: FastifyReply, { status, body, headers }: Reply): void {
     .send(JSON.stringify(body));
 }
 
-/** Bodies stay raw bytes, whatever their content type: we parse them ourselves, because numbers must keep their digits. */
-function readBodiesAsBytes(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-}
-
 /** Throws 'unsupported_media_type'. A request without a body may have any content type. */
 function checkMediaType(request: FastifyRequest, _reply: FastifyReply, done: (refused?: Refusal) => void): void {
   const { headers } = request;
-  const bare = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
-  if (bare) {
+  if (isBare(headers)) {
     // Otherwise the framework would refuse an invalid content type before it sees that there is no body.
     delete headers['content-type'];
     return done();
@@ -233,7 +222,7 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[], isSandbox: 
       return reply.code(204).headers(preflightHeaders(origin)).send();
     }
     const url = request.url.split('?', 1)[0] ?? '';
-    const allow = methods.get(url) ?? [...methods].find(([path]) => isPath(path, url))?.[1];
+    const allow = methods.get(url) ?? [...methods].find(([path]) => path.includes(':') && isPath(path, url))?.[1];
     // A known path with the right method gets here only if one of its values is longer than any of ours.
     const nearest = isSandbox ? nearestPath(url, [...methods.keys()]) : undefined;
     throw allow === undefined || allow.includes(request.method)
@@ -249,16 +238,6 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[], isSandbox: 
   }
 }
 
-/** Whether a URL matches a path with `:names`. */
-const isPath = (path: string, url: string): boolean => {
-  const [parts, given] = [path.split('/'), url.split('/')];
-  return (
-    path.includes(':') &&
-    parts.length === given.length &&
-    parts.every((part, at) => (part.startsWith(':') ? given[at] !== '' : part === given[at]))
-  );
-};
-
 /** The framework's own errors, in our terms. */
 const FRAMEWORK: Readonly<Record<string, (maxBytes: number) => Refusal>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: (maxBytes) => new Refusal('body_too_large', { maxBytes }),
@@ -266,5 +245,4 @@ const FRAMEWORK: Readonly<Record<string, (maxBytes: number) => Refusal>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new Refusal('malformed_body', { why: 'is not as long as was said' }),
 };
 
-const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '');
-const translated = (error: unknown, maxBytes: number): unknown => FRAMEWORK[codeOf(error)]?.(maxBytes) ?? error;
+const translated = (error: unknown, maxBytes: number): unknown => FRAMEWORK[frameworkCode(error)]?.(maxBytes) ?? error;

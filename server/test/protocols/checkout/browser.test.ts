@@ -7,11 +7,11 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { encryptLink, recordFinding } from '../../../src/customers/index.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
+import { isGood, logIn, openWindow, press, type Screen } from './window.ts';
 import { DETAILS, type PagesWorld, pagesWorld } from './world.ts';
 
 let world: PagesWorld;
@@ -38,75 +38,6 @@ after(async () => {
   await world?.stop();
 });
 
-interface Screen {
-  width: number;
-  colorScheme: 'light' | 'dark';
-}
-
-/** A window, and what is amiss in it: words on the console, requests to strangers. */
-async function openWindow({
-  width,
-  colorScheme,
-}: Screen): Promise<{ page: Page; amiss: string[]; close(): Promise<void> }> {
-  const context = await browser.newContext({ viewport: { width, height: 720 }, colorScheme });
-  const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
-  const amiss: string[] = [];
-  page.on('console', (message) => {
-    // What Chromium itself says of an answer that is an error by its status, as a form's mistakes are.
-    if (!/status of 40\d|status of 503/.test(message.text())) amiss.push(message.text());
-  });
-  page.on('pageerror', (error) => amiss.push(error.message));
-  page.on('request', (request) => {
-    if (
-      !request.url().startsWith(world.baseUrl) &&
-      !request.url().startsWith(walletUrl) &&
-      !request.url().startsWith('data:')
-    )
-      amiss.push(request.url());
-  });
-  return { page, amiss, close: () => context.close() };
-}
-
-/** Nothing that axe finds, nothing wider than the screen, in either direction of writing. */
-async function isGood(page: Page, title: string): Promise<void> {
-  assert.equal(await page.locator('h1').innerText(), title);
-  await page.evaluate(axe.source);
-  // As text: these run in the page, and the page's own policy lets nothing be loaded for them.
-  const { violations } = await page.evaluate<AxeResults>('axe.run(document, { preload: false })');
-  assert.deepEqual(
-    violations.map(({ id, nodes }) => `${title}: ${id} ${nodes.map(({ html }) => html).join(' ')}`),
-    [],
-  );
-  const overflow = (dir: string): Promise<number> =>
-    page.evaluate(`(() => {
-      const root = document.documentElement;
-      const before = root.dir;
-      root.dir = '${dir}';
-      const over = root.scrollWidth - root.clientWidth;
-      root.dir = before;
-      return over;
-    })()`);
-  assert.equal(await overflow('ltr'), 0, `${title}: no sideways scrolling`);
-  assert.equal(await overflow('rtl'), 0, `${title}: nor from right to left`);
-}
-
-const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
-
-async function logIn(page: Page): Promise<void> {
-  await isGood(page, 'Log in');
-  await press(page, 'Send code');
-  await page.getByLabel('Six-digit code').fill('000000');
-  await press(page, 'Log in');
-  await isGood(page, 'Log in');
-  assert.equal(await page.getByLabel('Six-digit code').getAttribute('aria-invalid'), 'true');
-  await world.refreshPrices();
-  // By keyboard alone.
-  await page.getByLabel('Six-digit code').focus();
-  await page.keyboard.type('123456');
-  await page.keyboard.press('Enter');
-}
-
 async function fillIn(page: Page): Promise<void> {
   for (const [name, value] of Object.entries(DETAILS)) {
     const field = page.locator(`#${name}`);
@@ -117,10 +48,10 @@ async function fillIn(page: Page): Promise<void> {
 }
 
 async function life(screen: Screen): Promise<void> {
-  const { page, amiss, close } = await openWindow(screen);
+  const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl, walletUrl] }, screen);
   const { kycUrl, customerId } = await world.invited(acme, { kycRedirectUrl: `${walletUrl}/verified?flow=7` });
   await page.goto(kycUrl);
-  await logIn(page);
+  await logIn(page, world.refreshPrices);
 
   await page.getByRole('heading', { name: 'Your details' }).waitFor();
   await isGood(page, 'Your details');
@@ -183,7 +114,7 @@ async function logInByPhone(page: Page, phone: string): Promise<void> {
   await isGood(page, 'Your phone number');
   await page.getByLabel('Phone number').fill(phone);
   await press(page, 'Send code');
-  await logIn(page);
+  await logIn(page, world.refreshPrices);
 }
 
 /** The order's state changes behind the page, and the page says so by itself. */
@@ -201,7 +132,7 @@ async function seesWhenItIsOver(page: Page, orderId: string): Promise<void> {
 }
 
 async function sale(screen: Screen): Promise<void> {
-  const { page, amiss, close } = await openWindow(screen);
+  const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl, walletUrl] }, screen);
   await page.goto(await linked({ type: 2, quantity: 100 }));
   await isGood(page, 'Sell USDC');
   await logInByPhone(page, '+91 70000 00001');
@@ -238,11 +169,11 @@ async function sale(screen: Screen): Promise<void> {
 }
 
 async function purchase(screen: Screen): Promise<void> {
-  const { page, amiss, close } = await openWindow(screen);
+  const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl, walletUrl] }, screen);
   await page.goto(await linked({ type: 1, fiatAmount: 5000, customerId: acme.customerId }));
   await isGood(page, 'Buy USDC');
   await page.getByRole('link', { name: 'Continue' }).click();
-  await logIn(page);
+  await logIn(page, world.refreshPrices);
   await page.getByRole('heading', { name: 'Buy USDC' }).waitFor();
   await isGood(page, 'Buy USDC');
   await page.getByLabel('Your wallet address').fill('0x1');
@@ -314,12 +245,12 @@ async function payoutComesBack(id: string): Promise<void> {
 }
 
 async function partAndReturn(screen: Screen): Promise<void> {
-  const { page, amiss, close } = await openWindow(screen);
+  const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl, walletUrl] }, screen);
   const customerId = await world.customer(acme, acme.partner, `returned-${screen.width}`);
   await acme.post('bank/addFiatAccount', { customerId, fiatAccount: '111222333444', ifsc: 'HDFC0001234' });
   await page.goto(await linked({ type: 2, quantity: 100, customerId }));
   await page.getByRole('link', { name: 'Continue' }).click();
-  await logIn(page);
+  await logIn(page, world.refreshPrices);
   await press(page, 'Sell');
   await page.getByRole('heading', { name: 'Send your USDC' }).waitFor();
   const address = await page.locator('#address').innerText();
@@ -376,10 +307,13 @@ test('the same at 1280 px, dark', { skip: noChromium }, () => partAndReturn({ wi
 test('a check that takes time is shown with its result as soon as that is there, by itself', {
   skip: noChromium,
 }, async () => {
-  const { page, amiss, close } = await openWindow({ width: 320, colorScheme: 'light' });
+  const { page, amiss, close } = await openWindow(
+    { browser, mine: [world.baseUrl, walletUrl] },
+    { width: 320, colorScheme: 'light' },
+  );
   const { kycUrl, customerId } = await world.invited(acme);
   await page.goto(kycUrl);
-  await logIn(page);
+  await logIn(page, world.refreshPrices);
   await page.getByRole('heading', { name: 'Your details' }).waitFor();
   world.verifier.finding = { outcome: 'in_review', level: 0 };
   await fillIn(page);
@@ -399,17 +333,23 @@ test('a check that takes time is shown with its result as soon as that is there,
 });
 
 test('with closeAfterLogin the browser is back at the partner by itself', { skip: noChromium }, async () => {
-  const { page, amiss, close } = await openWindow({ width: 320, colorScheme: 'light' });
+  const { page, amiss, close } = await openWindow(
+    { browser, mine: [world.baseUrl, walletUrl] },
+    { width: 320, colorScheme: 'light' },
+  );
   const { kycUrl, customerId } = await world.invited(acme, { kycRedirectUrl: walletUrl, closeAfterLogin: true });
   await page.goto(kycUrl);
-  await logIn(page);
+  await logIn(page, world.refreshPrices);
   await page.waitForURL(`${walletUrl}/?customerId=${customerId}&status=OTP_COMPLETED`);
   assert.deepEqual(amiss, []);
   await close();
 });
 
 test('pages for strangers are as good', { skip: noChromium }, async () => {
-  const { page, close } = await openWindow({ width: 320, colorScheme: 'light' });
+  const { page, close } = await openWindow(
+    { browser, mine: [world.baseUrl, walletUrl] },
+    { width: 320, colorScheme: 'light' },
+  );
   await page.goto(`${world.baseUrl}/kyc/nothing`);
   await isGood(page, 'This link does not work');
   await close();
@@ -450,11 +390,11 @@ async function paidAgain(customerId: string): Promise<string> {
 }
 
 async function givesBack(screen: Screen): Promise<void> {
-  const { page, amiss, close } = await openWindow(screen);
+  const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl, walletUrl] }, screen);
   const customerId = await world.customer(acme, acme.partner, `again-${screen.width}`);
   const url = await paidAgain(customerId);
   await page.goto(url);
-  await logIn(page);
+  await logIn(page, world.refreshPrices);
   await page.getByRole('heading', { name: 'Where your coins go back to' }).waitFor();
   await isGood(page, 'Where your coins go back to');
   await page.getByLabel('Your address').fill('0x52908400098527886E0F7030069857D2E4169Ee7');

@@ -5,12 +5,7 @@
  * UPDATE_DOCS=1 writes docs/operator-openapi.json, docs/operator-api.md and server/src/cli/commands.json anew.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { COMMANDS, type Command } from '../../../src/cli/commands.ts';
 import { bankActions } from '../../../src/protocols/operator/actions/bank.ts';
 import { adviceOf, reasonsOf } from '../../../src/protocols/operator/advice.ts';
@@ -23,9 +18,7 @@ import { exampleOf } from '../../../src/protocols/operator/meaning.ts';
 import { openapi, takenBy } from '../../../src/protocols/operator/openapi.ts';
 import { READS } from '../../../src/protocols/operator/reads.ts';
 import { referencePage } from '../../../src/protocols/operator/reference.ts';
-
-const root = join(import.meta.dirname, '../../../..');
-const { version } = JSON.parse(readFileSync(join(root, 'server/package.json'), 'utf8')) as { version: string };
+import { assertExplained, testFresh, testLints, version } from '../../support/described.ts';
 
 const FILES = {
   'docs/operator-openapi.json': `${JSON.stringify(openapi(version), null, 1)}\n`,
@@ -33,23 +26,9 @@ const FILES = {
   'server/src/cli/commands.json': commandsFile(),
 };
 
-for (const [path, text] of Object.entries(FILES))
-  test(`${path} is what the declarations say`, () => {
-    if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, path), text);
-    assert.equal(readFileSync(join(root, path), 'utf8'), text, `${path} is stale: UPDATE_DOCS=1 writes it anew`);
-  });
+testFresh(FILES);
 
-test('docs/operator-openapi.json lints without an error or a warning', async () => {
-  const redocly = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js');
-  const linting = promisify(execFile)(process.execPath, [redocly, 'lint', join(root, 'docs/operator-openapi.json')], {
-    cwd: root,
-    env: { ...process.env, REDOCLY_TELEMETRY: 'off', NO_COLOR: '1', CI: 'true' },
-    timeout: 120_000,
-  });
-  const { stdout, stderr } = await linting.catch((error: { stdout: string; stderr: string }) => error);
-  assert.match(stderr, /Your API description is valid/, `${stdout}${stderr}`);
-  assert.doesNotMatch(stderr, /You have \d+ warning/, `${stdout}${stderr}`);
-});
+testLints('docs/operator-openapi.json');
 
 test('everything that is served is declared once, and everything declared is served', () => {
   // Routes that are no table: bank.ts and the decisions on proposals mount what they find in the declarations.
@@ -86,26 +65,10 @@ test('every field that a request needs has an example, and the field takes its e
 });
 
 test('every name in a reply has a meaning', () => {
-  const silent: string[] = [];
-  const walk = (where: string, schema: object): void => {
-    const {
-      properties = {},
-      items,
-      anyOf = [],
-    } = schema as {
-      properties?: Record<string, object>;
-      items?: object;
-      anyOf?: object[];
-    };
-    for (const [name, property] of Object.entries(properties)) {
-      const isEnvelope = name === 'after' || name === 'outcome';
-      if (!('description' in property) && !isEnvelope) silent.push(`${where}: ${name}`);
-      walk(`${where}: ${name}`, property);
-    }
-    for (const form of [...(items === undefined ? [] : [items]), ...anyOf]) walk(where, form);
-  };
-  for (const { method, path, gives } of ENDPOINTS) walk(`${method} ${path}`, gives);
-  assert.deepEqual(silent, []);
+  assertExplained(
+    ENDPOINTS.map(({ method, path, gives }) => [`${method} ${path}`, gives]),
+    ['after', 'outcome'],
+  );
 });
 
 test('every reason has advice', () => {

@@ -454,10 +454,94 @@ describe('customers', () => {
       });
       assert.equal((await fetch(url)).status, 200, what);
     }
-    const { level, markets } = await api.does('GET', `/customers/${customerId}/limits`);
+    const { level, per, markets, shared } = await api.does('GET', `/customers/${customerId}/limits`);
     assert.ok(level >= 1 && markets.length > 0);
+    assert.deepEqual([per, shared], ['order', []]);
     const { accounts } = await api.does('GET', '/requirements');
     assert.deepEqual(accounts.find(({ asset }: Came) => asset === 'inr').fields, ['accountNumber', 'ifsc']);
+  });
+});
+
+describe('the page that confirms a destination', () => {
+  test('opens by a link, which is made for a destination of the customer alone', async () => {
+    const { api, other } = w;
+    const customerId = await w.customer();
+    const { id } = await w.address(customerId);
+    const path = `/customers/${customerId}/destinations/${id}/confirmation-link`;
+    const { url, expiresAt } = await api.does('POST', path, { redirectUrl: 'https://wallet.example/' });
+    assert.ok(Date.parse(expiresAt) > w.s.clock.now().getTime());
+    const page = await fetch(url);
+    assert.equal(page.status, 200);
+    assert.match(await page.text(), /<h1>Log in<\/h1>/);
+    assert.equal((await other.post(path)).body.reason, 'unknown_customer');
+    const another = await w.customer();
+    const theirs = `/customers/${another}/destinations/${id}/confirmation-link`;
+    assert.equal((await api.post(theirs)).body.reason, 'unknown_destination');
+  });
+});
+
+describe('the list of customers', () => {
+  const listed = async (query: string): Promise<Came[]> => (await w.api.does('GET', `/customers?${query}`)).data;
+
+  test('is read page by page, the newest first, each customer once', async () => {
+    const { api } = w;
+    const made: string[] = [];
+    for (let n = 0; n < 5; n += 1) made.push(await w.customer());
+    const seen: string[] = [];
+    let cursor = '';
+    for (;;) {
+      const { data, nextCursor } = await api.does('GET', `/customers?limit=2${cursor}`);
+      assert.ok(data.length <= 2);
+      seen.push(...data.map(({ id }: Came) => id));
+      if (nextCursor === null) break;
+      cursor = `&cursor=${nextCursor}`;
+    }
+    assert.equal(new Set(seen).size, seen.length);
+    const places = made.toReversed().map((id) => seen.indexOf(id));
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+    );
+    assert.ok(!places.includes(-1));
+    const created = (await listed('limit=100')).map(({ createdAt }) => String(createdAt));
+    assert.deepEqual(created, created.toSorted().toReversed());
+  });
+
+  test('is narrowed by own reference, verification and time', async () => {
+    const { api } = w;
+    const reference = randomUUID();
+    const { id, createdAt } = await api.does('POST', '/customers', {
+      ...{ reference, kind: 'individual', phone: newPhone() },
+    });
+    const ids = async (query: string) => (await listed(query)).map((one) => one.id);
+    assert.deepEqual(await ids(`reference=${reference}`), [id]);
+    assert.deepEqual(await ids(`reference=${reference}&verification=verified`), []);
+    assert.deepEqual(await ids(`reference=${randomUUID()}`), []);
+    assert.ok((await ids('verification=none&limit=100')).includes(id));
+    assert.ok((await listed('verification=verified')).every(({ verification }) => verification === 'verified'));
+    const later = new Date(Date.parse(createdAt) + 1).toISOString();
+    assert.ok((await ids(`from=${createdAt}&until=${later}`)).includes(id));
+    assert.ok(!(await ids(`from=${later}&limit=100`)).includes(id));
+    assert.ok(!(await ids(`until=${createdAt}&limit=100`)).includes(id));
+  });
+
+  test('has no customer of another partner, by whatever reference, filter or cursor', async () => {
+    const { api, other } = w;
+    const reference = randomUUID();
+    const { id } = await other.does('POST', '/customers', { reference, kind: 'individual', phone: newPhone() });
+    const { data, nextCursor } = await other.does('GET', '/customers?limit=1');
+    assert.equal(data[0].id, id);
+    assert.deepEqual(await listed(`reference=${reference}`), []);
+    const mine = new Set((await api.does('GET', '/customers?limit=100')).data.map((one: Came) => one.id));
+    assert.ok(!mine.has(id));
+    const theirs = nextCursor ?? Buffer.from(id).toString('base64url');
+    for (const cursor of [theirs, Buffer.from(id).toString('base64url'), 'AAAA'])
+      assert.equal((await api.get(`/customers?cursor=${cursor}`)).body.reason, 'malformed_field', cursor);
+  });
+
+  test('says why a filter is refused, and takes at most a hundred at once', async () => {
+    for (const query of ['verification=perhaps', 'limit=101', 'limit=0', 'from=yesterday', 'phone=1'])
+      assert.equal((await w.api.get(`/customers?${query}`)).body.reason, 'malformed_field', query);
   });
 });
 
@@ -487,11 +571,16 @@ describe('the catalogue and limits', () => {
       receiveAsset: 'inr',
       payAmount: '100',
     });
-    assert.ok(Number((await limits()).used) > Number(before_.used), quote.id);
+    const used = await limits();
+    assert.ok(Number(used.used) > Number(before_.used), quote.id);
+    assert.ok(used.resetsAt >= quote.expiresAt, `${used.resetsAt} is before the quote expires`);
     await s.read((tx) => tx.run(`insert into exposure_caps values ($1, 'inr', 100000000)`, [BigInt(partner.id)]));
     try {
       const now = await limits();
       assert.deepEqual([now.cap, Number(now.left)], ['1000000', 1_000_000 - Number(now.used)]);
+      // The customers share it: each is told the same.
+      const { shared } = await api.does('GET', `/customers/${await w.customer()}/limits`);
+      assert.deepEqual(shared, [now]);
     } finally {
       await s.read((tx) => tx.run('delete from exposure_caps'));
     }

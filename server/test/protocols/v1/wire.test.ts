@@ -5,14 +5,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { bearerToken, createKey, setUnsignedWrites } from '../../../src/partners/index.ts';
+import { Refusal } from '../../../src/base/errors.ts';
+import { bearerToken, createKey, setExposureCap, setUnsignedWrites } from '../../../src/partners/index.ts';
 import { declare } from '../../../src/protocols/v1/declare.ts';
 import { ENDPOINTS } from '../../../src/protocols/v1/declared/index.ts';
 import { reads } from '../../../src/protocols/v1/handler.ts';
 import { HANDLERS } from '../../../src/protocols/v1/handlers/index.ts';
 import { purgeRequestLog } from '../../../src/protocols/v1/index.ts';
+import { problemOf } from '../../../src/protocols/v1/problems.ts';
 import { REASONS } from '../../../src/protocols/v1/reasons.ts';
-import { listOf, Money } from '../../../src/protocols/v1/schemas.ts';
+import { listOf, Money } from '../../../src/protocols/v1/schemas/parts.ts';
 import { NEWEST } from '../../../src/protocols/v1/version.ts';
 import type { Came, Keys } from '../../support/client.ts';
 import { openStory, type Story } from '../../support/story.ts';
@@ -196,6 +198,40 @@ describe('signatures', () => {
     assert.deepEqual([first.replayed, second.replayed], [null, 'true']);
     assert.deepEqual(second.body, first.body);
   });
+
+  test('a signed write that was declined does nothing when it is sent again, however its headers are written', async () => {
+    const { partner } = await api.does('GET', '/key');
+    const cap = (maxUnits: bigint | null) =>
+      s.read((tx) => setExposureCap(tx, { partnerId: BigInt(partner.id), fiat: 'inr', maxUnits }));
+    const text = JSON.stringify(QUOTE);
+    const url = `${strict.baseUrl}/v1/quotes`;
+    const plain = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+    const make = (created: Date) => signed({ method: 'POST', url, headers: plain, text }, keys, { created });
+    const send = async (headers: Record<string, string>) => {
+      const answer = await fetch(url, { method: 'POST', headers, body: text });
+      return { replayed: answer.headers.get('idempotency-replayed'), ...((await answer.json()) as Came) };
+    };
+    const copy = await make(new Date(Date.now() - 60_000));
+    await cap(1n);
+    try {
+      const first = await send(copy);
+      assert.deepEqual([first.reason, first.replayed], ['exposure_exceeded', null]);
+    } finally {
+      await cap(null);
+    }
+    const renamed = {
+      ...copy,
+      'signature-input': copy['signature-input']?.replace('sig=', 'other=') ?? '',
+      signature: copy.signature?.replace('sig=', 'other=') ?? '',
+    };
+    for (const headers of [copy, renamed, { ...copy, 'cloverleaf-version': NEWEST }]) {
+      const again = await send(headers);
+      assert.deepEqual([again.reason, again.replayed], ['exposure_exceeded', 'true']);
+    }
+    // Who has the secret may ask again, under the same key.
+    const anew = await send(await make(new Date()));
+    assert.deepEqual([anew.reason, anew.state], [undefined, 'open']);
+  });
 });
 
 describe('idempotency', () => {
@@ -300,13 +336,26 @@ describe('problems', () => {
     assert.deepEqual([unsigned.status, unsigned.code], [0, 401]);
   });
 
-  test('every reason has a page, which needs no key', async () => {
-    for (const reason of Object.keys(REASONS)) {
-      const answer = await fetch(`${s.server.baseUrl}/v1/problems/${reason}`);
-      assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
-      assert.ok((await answer.text()).includes(reason));
-    }
-    assert.equal((await fetch(`${s.server.baseUrl}/v1/problems/constructor`)).status, 404);
+  test('every reason links to its page, in the docs where they are served and otherwise on its own', async () => {
+    assert.equal((await api.get('/nothing')).body.type, `${s.server.baseUrl}/docs/errors/unknown_path`);
+    for (const baseUrl of [s.server.baseUrl, strict.baseUrl])
+      for (const reason of Object.keys(REASONS)) {
+        const { type } = problemOf(new Refusal(reason as never), { baseUrl, requestId: '0' }).body;
+        const answer = await fetch(String(type), { redirect: 'error' });
+        assert.deepEqual(
+          [answer.status, answer.headers.get('content-type')],
+          [200, 'text/html; charset=utf-8'],
+          reason,
+        );
+        assert.ok((await answer.text()).includes(reason), reason);
+      }
+    for (const baseUrl of [s.server.baseUrl, strict.baseUrl])
+      assert.equal((await fetch(`${baseUrl}/docs/errors/constructor`)).status, 404);
+  });
+
+  test('behind a public address a problem links there', () => {
+    const { type } = problemOf(new Refusal('quote_over'), { baseUrl: 'https://ramp.example', requestId: '0' }).body;
+    assert.equal(type, 'https://ramp.example/docs/errors/quote_over');
   });
 });
 

@@ -25,7 +25,7 @@ export async function besideStory(
   await app.register(
     v1({
       ...{ db, vault, clock, log, context, publicUrl: () => baseUrl, egress: outsideFor('production') },
-      ...{ profile: 'production', coolingOffMs: 86_400_000, networkIds: new Map() },
+      ...{ profile: 'production', hasDocs: false, coolingOffMs: 86_400_000, networkIds: new Map() },
       partners: openPartners({ db, vault, clock }),
       orders: openOrders({ ...context, vault }),
       ...over,

@@ -4,42 +4,21 @@
  * UPDATE_DOCS=1 writes docs/openapi.json and docs/api.md anew.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { adviceOf } from '../../../src/protocols/whitelabel/advice.ts';
 import { Malformed, readField } from '../../../src/protocols/whitelabel/fields.ts';
 import { fieldsOf, openapi, reasonsOf, referencePage } from '../../../src/protocols/whitelabel/openapi.ts';
 import { ROUTES } from '../../../src/protocols/whitelabel/table.ts';
-
-const root = join(import.meta.dirname, '../../../..');
-const { version } = JSON.parse(readFileSync(join(root, 'server/package.json'), 'utf8')) as { version: string };
+import { testFresh, testLints, version } from '../../support/described.ts';
 
 const FILES = {
   'docs/openapi.json': `${JSON.stringify(openapi(version), null, 2)}\n`,
   'docs/api.md': referencePage(),
 };
 
-for (const [path, text] of Object.entries(FILES))
-  test(`${path} is what the table of endpoints says`, () => {
-    if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, path), text);
-    assert.equal(readFileSync(join(root, path), 'utf8'), text, `${path} is stale: UPDATE_DOCS=1 writes it anew`);
-  });
+testFresh(FILES);
 
-test('docs/openapi.json lints without an error or a warning', async () => {
-  const redocly = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js');
-  const linting = promisify(execFile)(process.execPath, [redocly, 'lint', join(root, 'docs/openapi.json')], {
-    cwd: root,
-    env: { ...process.env, REDOCLY_TELEMETRY: 'off', NO_COLOR: '1', CI: 'true' },
-    timeout: 120_000,
-  });
-  const { stdout, stderr } = await linting.catch((error: { stdout: string; stderr: string }) => error);
-  assert.match(stderr, /Your API description is valid/, `${stdout}${stderr}`);
-  assert.doesNotMatch(stderr, /You have \d+ warning/, `${stdout}${stderr}`);
-});
+testLints('docs/openapi.json');
 
 test('every field has a meaning, and an example of those that every request needs', () => {
   for (const route of ROUTES)

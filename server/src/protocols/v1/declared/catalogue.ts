@@ -2,18 +2,10 @@
 import { about, optional, text, time, whole } from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
 import { isReason } from '../reasons.ts';
-import {
-  Asset,
-  Chain,
-  Key,
-  Limits,
-  listOf,
-  Market,
-  PaymentMethod,
-  pageOf,
-  RequestDetail,
-  RequestLine,
-} from '../schemas.ts';
+import { Asset, Chain, Market, PaymentMethod } from '../schemas/catalogue.ts';
+import { Limits } from '../schemas/customers.ts';
+import { listOf, pageOf } from '../schemas/parts.ts';
+import { Key, RequestDetail, RequestLine } from '../schemas/requests.ts';
 
 export const CATALOGUE = {
   markets: declare({

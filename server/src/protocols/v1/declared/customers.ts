@@ -1,8 +1,17 @@
 /** Customers, and the destinations they are paid to. */
 import { accountForms } from '../../../customers/index.ts';
-import { about, type Field, id, oneOf, optional, personal, text } from '../../declaration/fields.ts';
+import { about, type Field, id, oneOf, optional, personal, text, time } from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
-import { CodeSent, Customer, CustomerLimits, Destination, Link, listOf, pageOf, Requirements } from '../schemas.ts';
+import {
+  CodeSent,
+  Customer,
+  CustomerLimits,
+  Destination,
+  Link,
+  Requirements,
+  VERIFICATION,
+} from '../schemas/customers.ts';
+import { pageOf } from '../schemas/parts.ts';
 import { customerId } from './orders.ts';
 import { assetCode } from './quotes.ts';
 
@@ -56,14 +65,20 @@ export const CUSTOMERS = {
     gives: Customer,
     refuses: ['unknown_customer'],
   }),
-  find: declare({
-    name: 'customers.find',
+  list: declare({
+    name: 'customers.list',
     method: 'GET',
     path: '/customers',
     scope: 'read',
-    says: 'Finds a customer by your own name for it.',
-    fields: { reference: personal(about(text(255), 'Your own name for the customer', 'customer-1')) },
-    gives: listOf(Customer),
+    says: 'Lists your customers, the newest first; by `reference`, the one of this name.',
+    fields: {
+      reference: optional(personal(about(text(255), 'Only the one with this name of yours', 'customer-1'))),
+      verification: optional(about(oneOf(VERIFICATION), 'Only those whose verification is so far', 'verified')),
+      from: optional(about(time, 'Only those created not earlier', '2026-11-01T00:00:00Z')),
+      until: optional(about(time, 'Only those created earlier', '2026-12-01T00:00:00Z')),
+      ...PAGED,
+    },
+    gives: pageOf(Customer),
   }),
   update: declare({
     name: 'customers.update',
@@ -103,7 +118,8 @@ export const CUSTOMERS = {
     method: 'GET',
     path: '/customers/:customer/limits',
     scope: 'read',
-    says: 'Answers what a customer may pay at once on each market.',
+    says: 'Answers what a customer may pay with one order on each market, and what is left of the caps that all your customers share.',
+    more: 'Nothing is counted by day or month: an order may be as large as the one before. With a cap, what live quotes and unpaid orders are worth counts until they are paid or expire.',
     fields: customer,
     gives: CustomerLimits,
     refuses: ['unknown_customer'],
@@ -175,6 +191,18 @@ export const DESTINATIONS = {
     fields: { ...customer, ...PAGED },
     gives: pageOf(Destination),
     refuses: ['unknown_customer'],
+  }),
+  confirmationLink: declare({
+    name: 'destinations.confirmationLink',
+    method: 'POST',
+    path: '/customers/:customer/destinations/:destination/confirmation-link',
+    scope: 'customers',
+    says: 'Makes a link to a page on which the customer logs in, sees the destination and confirms it with a code.',
+    more: 'Instead of `destinations.sendCode` and `destinations.confirm`, so that your program never has the code. The page leads back to `redirectUrl` with `destinationId`.',
+    fields: { ...destination, redirectUrl: optional(redirectUrl) },
+    gives: Link,
+    status: 201,
+    refuses: ['unknown_customer', 'unknown_destination'],
   }),
   sendCode: declare({
     name: 'destinations.sendCode',

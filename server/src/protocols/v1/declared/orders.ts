@@ -1,7 +1,8 @@
 /** Orders: create, read, cancel, refund, and where their money is. */
 import { about, id, oneOf, optional, personal, text, time } from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
-import { Deposit, Order, Payout, pageOf, Refund, SHOWN_STATES, Trace } from '../schemas.ts';
+import { Deposit, Order, Payout, Refund, Trace } from '../schemas/orders.ts';
+import { pageOf, SHOWN_STATES } from '../schemas/parts.ts';
 
 const order = { order: id };
 export const customerId = text(32, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, 'an id of a customer');

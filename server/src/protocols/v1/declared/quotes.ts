@@ -2,7 +2,7 @@
 import { about, amount, id, optional, text } from '../../declaration/fields.ts';
 import { declare } from '../declare.ts';
 import type { Reason } from '../reasons.ts';
-import { Quote } from '../schemas.ts';
+import { Quote } from '../schemas/quotes.ts';
 
 export const assetCode = text(64, /^[a-z0-9]+(\.[a-z0-9_-]+)?$/, 'a code of an asset, such as usdc.matic20 or inr');
 

@@ -11,18 +11,17 @@ import {
   whole,
 } from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
+import { listOf, pageOf } from '../schemas/parts.ts';
 import {
   Attempt,
   Delivery,
   Event,
-  listOf,
-  pageOf,
   Removed,
   Replayed,
   TestSent,
   WebhookEndpoint,
   WebhookEndpointWithSecret,
-} from '../schemas.ts';
+} from '../schemas/webhooks.ts';
 
 const endpoint = { endpoint: text(64, /^whe_[0-9A-Za-z]{1,40}$/, 'an id of a webhook endpoint') };
 const eventId = text(64, /^evt_[0-9]{1,18}_[0-9]{1,15}$/, 'an id of an event');

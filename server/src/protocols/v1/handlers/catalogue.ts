@@ -1,11 +1,10 @@
 /** What there is to trade, limits, and the key that asks. */
 import { formatUnits } from '../../../base/money.ts';
-import { unpaidUnits } from '../../../orders/index.ts';
-import { exposureCaps, type Market, markets } from '../../../partners/index.ts';
-import { depositAsset, liveUnits, payoutAsset } from '../../../quotes/index.ts';
+import { type Market, markets } from '../../../partners/index.ts';
+import { depositAsset, payoutAsset } from '../../../quotes/index.ts';
 import { ACCOUNT, CATALOGUE } from '../declared/catalogue.ts';
 import { type Handled, reads } from '../handler.ts';
-import { directionOf, iso } from '../shapes.ts';
+import { directionOf, exposures, iso } from '../shapes.ts';
 import { NEWEST, VERSIONS } from '../version.ts';
 
 const assetsIn = (all: readonly Market[]) => [
@@ -83,20 +82,9 @@ export const ACCOUNT_HANDLERS: readonly Handled[] = [
     };
   }),
   reads(ACCOUNT.limits, ({ caller, readOnly, now }) =>
-    readOnly(async (tx) => {
-      const partnerId = caller.partner.id;
-      const caps = await exposureCaps(tx, partnerId);
-      const fiats = assetsIn(await markets(tx)).filter(({ kind }) => kind === 'fiat');
-      const exposure = [];
-      for (const { code, decimals } of fiats) {
-        const of = { partnerId, fiat: code, now };
-        const used = (await liveUnits(tx, of)) + (await unpaidUnits(tx, of));
-        const cap = caps.get(code);
-        const left = cap === undefined ? undefined : cap > used ? cap - used : 0n;
-        const amount = (units: bigint | undefined) => (units === undefined ? null : formatUnits(units, decimals));
-        exposure.push({ asset: code, cap: amount(cap), used: formatUnits(used, decimals), left: amount(left) });
-      }
-      return { requestsPerMinute: caller.partner.requestsPerMinute, exposure };
-    }),
+    readOnly(async (tx) => ({
+      requestsPerMinute: caller.partner.requestsPerMinute,
+      exposure: await exposures(tx, { partnerId: caller.partner.id, markets: await markets(tx), now }),
+    })),
   ),
 ];

@@ -16,6 +16,7 @@ import {
   clientIdOf,
   confirmDestination,
   customerNamed,
+  customersOf,
   type Destination,
   destinationById,
   destinationsOf,
@@ -38,8 +39,8 @@ import { depositAsset } from '../../../quotes/index.ts';
 import { networkOf } from '../../limit.ts';
 import { CUSTOMERS, DESTINATIONS } from '../declared/customers.ts';
 import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
-import { cursorOf, readCursor } from '../pages.ts';
-import { iso, isoOrNull } from '../shapes.ts';
+import { cursorOf, readCursor, unknownCursor } from '../pages.ts';
+import { exposures, iso, isoOrNull } from '../shapes.ts';
 
 const PAGE = 50;
 const wrong = (field: string, rule: string): Refusal => new Refusal('malformed_field', { fields: { [field]: rule } });
@@ -70,6 +71,22 @@ const shape = (customer: Customer, asked: Asked) => ({
   updatedAt: iso(customer.updatedAt),
 });
 
+type Filters = Pick<Asked<(typeof CUSTOMERS.list)['fields']>['values'], 'verification' | 'from' | 'until'>;
+
+const fitsList = ({ verification: is, createdAt }: Customer, { verification, from, until }: Filters): boolean =>
+  (verification === undefined || is === verification) &&
+  (from === undefined || createdAt >= from) &&
+  (until === undefined || createdAt < until);
+
+/** @throws Refusal 'malformed_field' for a cursor that names no customer of the partner */
+async function customerAt(tx: Tx, cursor: string): Promise<Customer> {
+  try {
+    return await findCustomer(tx, Buffer.from(cursor, 'base64url').toString('latin1'));
+  } catch (error) {
+    throw error instanceof Refusal && error.code === 'unknown_customer' ? unknownCursor() : error;
+  }
+}
+
 /** Records a link and answers it. */
 function linkFor(
   tx: Tx,
@@ -79,11 +96,13 @@ function linkFor(
     purpose,
     redirectUrl,
     fiat,
+    destinationId,
   }: {
     customer: Customer;
-    purpose: 'kyc' | 'bank';
+    purpose: 'kyc' | 'bank' | 'confirm';
     redirectUrl: string | undefined;
     fiat?: string | undefined;
+    destinationId?: bigint;
   },
 ) {
   const { deps, caller, now } = asked;
@@ -100,6 +119,7 @@ function linkFor(
     redirectUrl: redirectUrl ?? null,
     closeAfterLogin: false,
     ...(fiat === undefined ? {} : { fiat }),
+    ...(destinationId === undefined ? {} : { destinationId: String(destinationId) }),
   });
   return { url: `${deps.publicUrl()}/${purpose}/${token}`, expiresAt: iso(until) };
 }
@@ -121,11 +141,25 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
   reads(CUSTOMERS.get, (asked) =>
     asked.readOnly(async (tx) => shape(await findCustomer(tx, asked.values.customer), asked)),
   ),
-  reads(CUSTOMERS.find, (asked) => {
+  reads(CUSTOMERS.list, (asked) => {
     const { values, caller, deps, readOnly } = asked;
+    const { reference, verification, from, until, cursor, limit = PAGE } = values;
     return readOnly(async (tx) => {
-      const found = await customerNamed(tx, deps.vault, caller.partner.id, values.reference);
-      return { data: found === undefined ? [] : [shape(found, asked)] };
+      if (reference !== undefined) {
+        const named = await customerNamed(tx, deps.vault, caller.partner.id, reference);
+        const fits = named !== undefined && fitsList(named, { verification, from, until });
+        return { data: fits ? [shape(named, asked)] : [], nextCursor: null };
+      }
+      const after = cursor === undefined ? undefined : await customerAt(tx, cursor);
+      const rows = await customersOf(tx, {
+        ...{ partnerId: caller.partner.id, verification, from, until, after, limit: limit + 1 },
+      });
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      return {
+        data: shown.map((customer) => shape(customer, asked)),
+        nextCursor: rows.length > limit && last !== undefined ? Buffer.from(last.id).toString('base64url') : null,
+      };
     });
   }),
   writes(CUSTOMERS.update, async (tx, asked) => {
@@ -149,12 +183,17 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
     if (asset !== undefined) await requireFiat(tx, asset);
     return linkFor(tx, asked, { customer, purpose: 'bank', redirectUrl, fiat: asset });
   }),
-  reads(CUSTOMERS.limits, ({ values, readOnly }) =>
+  reads(CUSTOMERS.limits, ({ values, readOnly, caller, now }) =>
     readOnly(async (tx) => {
       const customer = await findCustomer(tx, values.customer);
+      const all = await markets(tx);
       const found = [];
-      for (const market of await markets(tx)) found.push(await limitsOf(tx, market, customer.level));
-      return { customerId: customer.id, level: customer.level, markets: found };
+      for (const market of all) found.push(await limitsOf(tx, market, customer.level));
+      const shared = await exposures(tx, { partnerId: caller.partner.id, markets: all, now });
+      return {
+        ...{ customerId: customer.id, level: customer.level, per: 'order' as const, markets: found },
+        shared: shared.filter(({ cap }) => cap !== null),
+      };
     }),
   ),
   reads(CUSTOMERS.requirements, ({ readOnly }) =>
@@ -205,6 +244,12 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
         nextCursor: rows.length > limit ? cursorOf(shown.at(-1)?.id ?? null) : null,
       };
     });
+  }),
+  writes(DESTINATIONS.confirmationLink, async (tx, asked) => {
+    const { customer: of, destination, redirectUrl } = asked.values;
+    const customer = await findCustomer(tx, of);
+    const { id: destinationId } = await destinationById(tx, { customerId: customer.id, id: destination });
+    return linkFor(tx, asked, { customer, purpose: 'confirm', redirectUrl, destinationId });
   }),
   writes(
     DESTINATIONS.sendCode,

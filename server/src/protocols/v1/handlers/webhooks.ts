@@ -1,7 +1,6 @@
 /** Events, and the endpoints they are posted to. */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { closeCases } from '../../../compliance/index.ts';
 import {
   addEndpoint,
   attemptsOf,
@@ -18,7 +17,8 @@ import {
   rotateSecret,
   testEndpoint,
 } from '../../../events/index.ts';
-import { decideHeld, freeOf, isContained, recordActivity } from '../../../partners/index.ts';
+import { freeOf, recordActivity } from '../../../partners/index.ts';
+import { aboutEndpoint, decideAboutEndpoint, positionOf } from '../../endpoints.ts';
 import { EVENTS, WEBHOOKS } from '../declared/webhooks.ts';
 import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
 import { cursorOf, readCursor } from '../pages.ts';
@@ -43,18 +43,9 @@ type About = Asked<{ endpoint: (typeof WEBHOOKS.get)['fields']['endpoint'] }>;
 /** The partner's role sees no other partner's endpoints. */
 const own = (tx: Tx, { values }: Pick<About, 'values'>) => endpointById(tx, values.endpoint);
 
-/** Recorded for a request about an endpoint. */
-const about = ({ id, url }: Endpoint) => ({ subject: `endpoint:${id}`, facts: { url } });
-
-/** A partner may not change held items: the system's role does, once it is known whose endpoint it is. */
-async function decide(tx: Tx, { caller, now }: Asked, endpoint: Endpoint, state: 'released' | 'rejected') {
-  const partnerId = caller.partner.id;
-  const by = `key ${caller.credential.key}`;
-  await decideHeld(tx, { partnerId, items: { kind: 'endpoint', subject: endpoint.id }, state, by, now });
-  if (await isContained(tx, partnerId)) return;
-  const subject = `partner:${partnerId}`;
-  await closeCases(tx, { kind: 'partner_contained', subject, outcome: `ended by ${by}`, now });
-}
+/** At the system's role. */
+const decide = (tx: Tx, { caller, now }: Asked, endpoint: Endpoint, state: 'released' | 'rejected') =>
+  decideAboutEndpoint(tx, { partnerId: caller.partner.id, apiKey: caller.credential.key, endpoint, state, now });
 
 const mine = {
   as: 'system',
@@ -83,7 +74,7 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
       apiKey: caller.credential.key,
       now,
     });
-    recordActivity(tx, throughOf(caller), { action: 'endpoint.made', ...about(endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.made', ...aboutEndpoint(endpoint), now });
     return { ...shape(endpoint), secret };
   }),
   reads(WEBHOOKS.get, (asked) => asked.readOnly(async (tx) => shape(await own(tx, asked)))),
@@ -104,7 +95,7 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
       const endpoint = await own(tx, asked);
       if (endpoint.heldAt !== null) await decide(tx, asked, endpoint, 'rejected');
       await removeEndpoint(tx, endpoint.id, now);
-      recordActivity(tx, throughOf(caller), { action: 'endpoint.removed', ...about(endpoint), now });
+      recordActivity(tx, throughOf(caller), { action: 'endpoint.removed', ...aboutEndpoint(endpoint), now });
       return { id: endpoint.id, removed: true as const };
     },
     mine,
@@ -113,7 +104,7 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
     const { values, caller, deps, now } = asked;
     const overlap = values.overlapSeconds === undefined ? {} : { overlapMs: values.overlapSeconds * 1_000 };
     const { endpoint, secret } = await rotateSecret(tx, deps.vault, { id: (await own(tx, asked)).id, now, ...overlap });
-    recordActivity(tx, throughOf(caller), { action: 'endpoint.rotated', ...about(endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.rotated', ...aboutEndpoint(endpoint), now });
     return { ...shape(endpoint), secret };
   }),
   writes(
@@ -125,7 +116,7 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
       if (endpoint.heldAt === null) throw new Refusal('unknown_held_item');
       await decide(tx, asked, endpoint, 'released');
       await freeEndpoints(tx, { partnerId, ids: await freeOf(tx, partnerId, 'endpoint', [endpoint.id]), now });
-      recordActivity(tx, throughOf(caller), { action: 'endpoint.resumed', ...about(endpoint), now });
+      recordActivity(tx, throughOf(caller), { action: 'endpoint.resumed', ...aboutEndpoint(endpoint), now });
       return shape(await own(tx, asked));
     },
     mine,
@@ -133,7 +124,11 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
   writes(WEBHOOKS.test, async (tx, asked) => {
     const endpoint = await own(tx, asked);
     await testEndpoint(tx, endpoint, asked.now);
-    recordActivity(tx, throughOf(asked.caller), { action: 'endpoint.tested', ...about(endpoint), now: asked.now });
+    recordActivity(tx, throughOf(asked.caller), {
+      action: 'endpoint.tested',
+      ...aboutEndpoint(endpoint),
+      now: asked.now,
+    });
     return { sent: true as const };
   }),
   writes(WEBHOOKS.replay, async (tx, asked) => {
@@ -147,7 +142,7 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
     const order = orderId === undefined ? undefined : await deps.orders.get(tx, { id: orderId });
     const subject = order === undefined ? undefined : `order:${order.id}`;
     const replayed = await replay(tx, { endpointId: endpoint.id, partnerId, position, subject, from, to: until, now });
-    recordActivity(tx, throughOf(caller), { action: 'endpoint.replayed', ...about(endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.replayed', ...aboutEndpoint(endpoint), now });
     if (position !== undefined && replayed.count === 0) throw new Refusal('unknown_event');
     return { replayed: replayed.count, hasMore: replayed.hasMore };
   }),
@@ -180,10 +175,3 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
     });
   }),
 ];
-
-/** @throws Refusal 'unknown_event', also for another partner's */
-function positionOf(partnerId: bigint, eventId: string): bigint {
-  const [, partner, position = ''] = /^evt_([0-9]{1,18})_([0-9]{1,15})$/.exec(eventId) ?? [];
-  if (partner !== String(partnerId)) throw new Refusal('unknown_event');
-  return BigInt(position);
-}

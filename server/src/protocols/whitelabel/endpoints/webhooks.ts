@@ -4,7 +4,6 @@
 
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { closeCases } from '../../../compliance/index.ts';
 import {
   addEndpoint,
   attemptsOf,
@@ -22,7 +21,8 @@ import {
   rotateSecret,
   testEndpoint,
 } from '../../../events/index.ts';
-import { decideHeld, freeOf, isContained, recordActivity } from '../../../partners/index.ts';
+import { freeOf, recordActivity } from '../../../partners/index.ts';
+import { aboutEndpoint, decideAboutEndpoint, positionOf } from '../../endpoints.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Body, isAbsent } from '../body.ts';
 import {
@@ -138,14 +138,11 @@ export async function createEndpoint({ deps, caller, values, inTx }: SignedReque
       apiKey: caller.credential.key,
       now,
     });
-    recordActivity(tx, throughOf(caller), { action: 'endpoint.made', ...about(added.endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.made', ...aboutEndpoint(added.endpoint), now });
     return added;
   });
   return ok({ ...shape(endpoint), secret });
 }
-
-/** Recorded for a request about an endpoint. */
-const about = ({ id: endpointId, url }: Endpoint) => ({ subject: `endpoint:${endpointId}`, facts: { url } });
 
 export async function getEndpoint(input: SignedRequest<typeof nothing>): Promise<Reply> {
   return ok(shape(await input.inTx((tx) => own(tx, input))));
@@ -194,7 +191,7 @@ export async function deleteEndpoint(input: SignedRequest<typeof nothing>): Prom
   const endpoint = await inTx((tx) => own(tx, input));
   const remove = async (tx: Tx) => {
     await removeEndpoint(tx, endpoint.id, now);
-    recordActivity(tx, throughOf(caller), { action: 'endpoint.removed', ...about(endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.removed', ...aboutEndpoint(endpoint), now });
   };
   if (endpoint.heldAt === null) await inTx(remove);
   else
@@ -205,25 +202,18 @@ export async function deleteEndpoint(input: SignedRequest<typeof nothing>): Prom
   return ok({ removed: true });
 }
 
-/** A partner may not change held items, so this uses the system role, once it is known whose endpoint it is. */
-async function decideAbout(
+/** At the system's role. */
+const decideAbout = (
   tx: Tx,
   { caller, deps }: SignedRequest<typeof nothing>,
   endpoint: Endpoint,
   state: 'released' | 'rejected',
-): Promise<void> {
-  const { id: partnerId } = caller.partner;
-  const by = `key ${caller.credential.key}`;
-  const now = deps.clock.now();
-  await decideHeld(tx, { partnerId, items: { kind: 'endpoint', subject: endpoint.id }, state, by, now });
-  if (!(await isContained(tx, partnerId)))
-    await closeCases(tx, {
-      kind: 'partner_contained',
-      subject: `partner:${partnerId}`,
-      outcome: `ended by ${by}`,
-      now,
-    });
-}
+): Promise<void> => {
+  const { partner, credential } = caller;
+  return decideAboutEndpoint(tx, {
+    ...{ partnerId: partner.id, apiKey: credential.key, endpoint, state, now: deps.clock.now() },
+  });
+};
 
 /**
  * A held endpoint receives everything it missed. The requesting key is not held, or it would not have been admitted; the
@@ -237,7 +227,7 @@ export async function resumeEndpoint(input: SignedRequest<typeof nothing>): Prom
     await decideAbout(tx, input, endpoint, 'released');
     const ids = await freeOf(tx, caller.partner.id, 'endpoint', [endpoint.id]);
     await freeEndpoints(tx, { partnerId: caller.partner.id, ids, now });
-    recordActivity(tx, throughOf(caller), { action: 'endpoint.resumed', ...about(endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.resumed', ...aboutEndpoint(endpoint), now });
   });
   return ok(shape(await inTx((tx) => own(tx, input))));
 }
@@ -251,7 +241,7 @@ export async function rotateEndpoint(input: SignedRequest<typeof rotateFields>):
   const now = deps.clock.now();
   const { endpoint, secret } = await inTx(async (tx) => {
     const rotated = await rotateSecret(tx, deps.vault, { id: (await own(tx, input)).id, now, ...overlap });
-    recordActivity(tx, throughOf(caller), { action: 'endpoint.rotated', ...about(rotated.endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.rotated', ...aboutEndpoint(rotated.endpoint), now });
     return rotated;
   });
   return ok({ ...shape(endpoint), secret });
@@ -262,7 +252,7 @@ export async function tryEndpoint(input: SignedRequest<typeof nothing>): Promise
   await input.inTx(async (tx) => {
     const endpoint = await own(tx, input);
     await testEndpoint(tx, endpoint, now);
-    recordActivity(tx, throughOf(input.caller), { action: 'endpoint.tested', ...about(endpoint), now });
+    recordActivity(tx, throughOf(input.caller), { action: 'endpoint.tested', ...aboutEndpoint(endpoint), now });
   });
   return ok({ sent: true });
 }
@@ -329,16 +319,9 @@ export async function replayEvents(input: SignedRequest<typeof replayFields>): P
     const subject = order === undefined ? undefined : `order:${order.id}`;
     const now = deps.clock.now();
     const done = await replay(tx, { endpointId, partnerId, position, subject, from, to, now });
-    recordActivity(tx, throughOf(caller), { action: 'endpoint.replayed', ...about(endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.replayed', ...aboutEndpoint(endpoint), now });
     return done;
   });
   if (position !== undefined && replayed.count === 0) throw new Refusal('unknown_event');
   return ok({ replayed: replayed.count, hasMore: replayed.hasMore });
-}
-
-/** @throws Refusal 'unknown_event', also for another partner's */
-function positionOf(partnerId: bigint, eventId: string): bigint {
-  const [, partner, position = ''] = /^evt_([0-9]{1,18})_([0-9]{1,15})$/.exec(eventId) ?? [];
-  if (partner !== String(partnerId)) throw new Refusal('unknown_event');
-  return BigInt(position);
 }

@@ -1,0 +1,224 @@
+/**
+ * The order in which a request of this wire is checked: key, version, allowance, rights, Idempotency-Key, fields, and then the
+ * endpoint. A refusal at any step changes nothing; a signed write that was declined stays so (refused.ts). What was asked and answered is noted for the request log.
+ */
+import type { FastifyRequest } from 'fastify';
+import { Refusal } from '../../base/errors.ts';
+import { cutOff } from '../../partners/index.ts';
+import { authorize } from '../authorize.ts';
+import { readFields } from '../declaration/fields.ts';
+import { isInPath } from '../declaration/openapi.ts';
+import { lastOfEach } from '../http.ts';
+import { idempotencyRecords } from '../idempotency.store.ts';
+import { hashOf, KEPT_FOR_MS, once } from '../idempotency.ts';
+import { openLimiter, openStrangers } from '../limit.ts';
+import type { Reply } from '../protocol.ts';
+import { authenticate } from './auth.ts';
+import { type Declared, isWrite } from './declare.ts';
+import type { Asked, Caller, Handled, V1Deps } from './handler.ts';
+import type { Failed } from './problems.ts';
+import { keepRefused, refusedBefore } from './refused.ts';
+import { type openRequestLog, shownReply, shownRequest } from './request-log.ts';
+import { NEWEST, versionFor } from './version.ts';
+
+export const PREFIX = '/v1';
+const KEY = /^[\x21-\x7e]{1,255}$/;
+const CLIENT_REQUEST_ID = /^[A-Za-z0-9_.-]{1,64}$/;
+
+type Headers = Readonly<Record<string, string | undefined>>;
+type Given = Readonly<Record<string, unknown>>;
+
+/** A request on its way, with what its answer will say of it. */
+interface Underway {
+  readonly one: Handled;
+  readonly request: FastifyRequest;
+  readonly headers: Headers;
+  readonly body: Buffer;
+  readonly caller: Caller;
+  readonly now: Date;
+  /** Headers of the answer, whatever it is. */
+  readonly about: Record<string, string>;
+  /** The fields, as far as they were read. */
+  given: Given;
+  replayed: boolean;
+}
+
+/**
+ * @param note      takes the request into the log
+ * @param problemOf an error as the answer to a request
+ * @returns a function that answers a request whose key is known, also where it is declined
+ */
+export function answerer(
+  deps: V1Deps,
+  note: ReturnType<typeof openRequestLog>['add'],
+  problemOf: (error: unknown, request: FastifyRequest) => Failed,
+): (one: Handled, request: FastifyRequest) => Promise<Reply> {
+  const { clock, partners, profile } = deps;
+  const limiter = openLimiter();
+  const strangers = openStrangers({ isLimited: profile === 'production' });
+
+  return async (one, request) => {
+    const { declared } = one;
+    const beganMs = performance.now();
+    const headers = request.headers as Headers;
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const message = { method: request.method, url: request.url, headers, body, isWrite: isWrite(declared) };
+    const caller = await authenticate(message, {
+      credential: (key) => partners.credential(key, () => strangers.mayLookUp(request.ip)),
+      profile,
+      nowMs: Date.now(),
+    });
+    await partners.noteUse(caller.credential.key);
+    const underway: Underway = {
+      ...{ one, request, headers, body, caller, now: clock.now() },
+      ...{ about: {}, given: {}, replayed: false },
+    };
+    let reply: Reply;
+    try {
+      reply = await answered(underway);
+    } catch (error) {
+      const { status, body: problem, headers: of } = problemOf(cutOff(error) ?? error, request);
+      if (isWrite(declared))
+        await keepRefused(deps, caller, { reply: { status, body: problem, headers: of }, now: underway.now });
+      reply = { status, body: problem, headers: { ...underway.about, ...of } };
+    }
+    note(lineOf(underway, reply, performance.now() - beganMs));
+    return reply;
+  };
+
+  async function answered(underway: Underway): Promise<Reply> {
+    const { one, request, headers, body, caller, now, about } = underway;
+    const { declared } = one;
+    const { credential, partner } = caller;
+    // In the sandbox the limit of production is shown, and does not stop anybody.
+    const allowance = limiter.take(credential.key, partner.requestsPerMinute);
+    Object.assign(about, allowance.headers);
+    const version = versionFor(headers['cloverleaf-version'], credential.apiVersion);
+    about['cloverleaf-version'] = version;
+    if (credential.apiVersion === null) await partners.pinVersion(credential.key, version);
+    if (!allowance.allowed && profile === 'production')
+      throw new Refusal('too_many_requests', { retryAfterMs: allowance.retryAfterMs });
+    authorize(credential, { address: request.ip, scope: declared.scope });
+    const key = headers['idempotency-key'];
+    if (isWrite(declared) && (key === undefined || !KEY.test(key))) throw new Refusal('idempotency_key_missing');
+    underway.given = fieldsOf(request, body, declared);
+    const asked: Asked = {
+      ...{ deps, caller, now, address: request.ip, values: readFields(declared.fields, underway.given) },
+      inTx: (work) => deps.db.asPartner(partner.id, work),
+      readOnly: (work) => deps.db.readOnlyAsPartner(partner.id, work),
+    };
+    const refused = isWrite(declared) ? await refusedBefore(deps, caller, request.id) : undefined;
+    underway.replayed = refused !== undefined;
+    const reply = refused ?? (await carriedOut(underway, asked, key ?? ''));
+    if (underway.replayed) about['idempotency-replayed'] = 'true';
+    return { ...reply, headers: { ...about, ...deprecation(declared), ...reply.headers } };
+  }
+}
+
+async function carriedOut(underway: Underway, asked: Asked, key: string): Promise<Reply> {
+  const { one, given } = underway;
+  if (one.kind === 'read') return { status: one.declared.status ?? 200, body: await one.answer(asked) };
+  const { reply, replayed } = await write(one, asked, { key, given });
+  underway.replayed = replayed;
+  return reply;
+}
+
+/** The line of the request log. */
+function lineOf({ one, request, headers, caller, now, about, given, replayed }: Underway, reply: Reply, ms: number) {
+  const { declared } = one;
+  const { reason } = reply.body as { reason?: unknown };
+  return {
+    ...{ partnerId: caller.partner.id, requestId: request.id, clientRequestId: clientRequestId(request) },
+    ...{ apiKey: caller.credential.key, operation: declared.name, method: declared.method },
+    path: shownPath(declared, given),
+    ...{ status: reply.status, reason: reply.status >= 400 && typeof reason === 'string' ? reason : null },
+    tookMs: Math.round(ms),
+    ...{
+      replayed,
+      version: about['cloverleaf-version'] ?? NEWEST,
+      idempotencyKey: isWrite(declared) ? (headers['idempotency-key'] ?? null) : null,
+    },
+    request: shownRequest(declared.fields, given),
+    reply: declared.name.startsWith('requests.') ? null : shownReply(reply.body, declared.fields),
+    at: now,
+  };
+}
+
+/** Does a write once per Idempotency-Key. */
+async function write(
+  one: Handled & { kind: 'write' },
+  asked: Asked,
+  { key, given }: { key: string; given: Readonly<Record<string, unknown>> },
+): Promise<{ reply: Reply; replayed: boolean }> {
+  const { declared, as, check, before, work, after } = one;
+  const { deps, caller, now, inTx } = asked;
+  const partnerId = caller.partner.id;
+  if (check !== undefined) await inTx((tx) => check(tx, asked));
+  const sorted = Object.entries(given).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const record = { partnerId, path: `v1 ${declared.name}`, key: hashOf(`header ${key}`) };
+  if (before !== undefined) {
+    const kept = await inTx((tx) => idempotencyRecords.find(tx, record));
+    if (kept === undefined || now.getTime() - kept.kept_at.getTime() >= KEPT_FOR_MS) await before(asked);
+  }
+  const { reply, isReplay } = await once(
+    deps,
+    { ...record, body: hashOf(JSON.stringify(sorted)), now, as },
+    async (tx) => ({ status: declared.status ?? 200, body: await work(tx, asked) }),
+  );
+  if (!isReplay && after !== undefined)
+    try {
+      await after(asked, reply.body as never);
+    } catch (error) {
+      // What follows outside failed: the same request may be sent again, and begins anew.
+      await deps.db.asSystem((tx) => idempotencyRecords.drop(tx, record));
+      throw error;
+    }
+  return { reply, replayed: isReplay };
+}
+
+/** RFC 9745 and RFC 8594. */
+function deprecation({ deprecated }: Declared): Record<string, string> {
+  if (deprecated === undefined) return {};
+  const { since, sunset, instead } = deprecated;
+  return {
+    deprecation: `@${Math.floor(since.getTime() / 1_000)}`,
+    sunset: sunset.toUTCString(),
+    link: `<${instead}>; rel="successor-version"`,
+  };
+}
+
+export const clientRequestId = ({ headers }: FastifyRequest): string | null => {
+  const own = headers['x-client-request-id'];
+  return typeof own === 'string' && CLIENT_REQUEST_ID.test(own) ? own : null;
+};
+
+/** With the parts that were understood. */
+const shownPath = (declared: Declared, given: Readonly<Record<string, unknown>>): string =>
+  `${PREFIX}${declared.path.replaceAll(/:(\w+)/g, (whole, name: string) =>
+    declared.fields[name]?.read(given[name]) === undefined ? whole : String(given[name]),
+  )}`;
+
+/** The fields of a request, from its path and its query or body. @throws Refusal 'malformed_body' | 'malformed_field' */
+function fieldsOf(request: FastifyRequest, body: Buffer, declared: Declared): Record<string, unknown> {
+  const said = declared.method === 'GET' ? lastOfEach(request.query) : bodyOf(body);
+  const inPath = Object.keys(said).filter((name) => isInPath(declared, name));
+  if (inPath.length > 0)
+    throw new Refusal('malformed_field', {
+      fields: Object.fromEntries(inPath.map((name) => [name, 'stands in the path'])),
+    });
+  return { ...said, ...(request.params as Record<string, string>) };
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+function bodyOf(body: Buffer): Record<string, unknown> {
+  if (body.length === 0) return {};
+  try {
+    const value: unknown = JSON.parse(UTF8.decode(body));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, '__proto__'))
+      return value as Record<string, unknown>;
+  } catch {
+    // Told below.
+  }
+  throw new Refusal('malformed_body');
+}

@@ -1,0 +1,48 @@
+/**
+ * Signed writes that were declined, so that a copy of one does nothing later.
+ *
+ * A signature is valid for five minutes. A write that took effect is known by its Idempotency-Key; one that was declined is not, because
+ * the partner may correct it and send it under the same key. Somebody who has a copy could send that again until it is not declined any
+ * more: when a price is back, or a cap has room. So the answer is kept under the signature itself, and given again. A partner who wants
+ * it tried again signs it again.
+ *
+ * What comes with a Retry-After was not decided on, and is not kept: the partner is told to send it again.
+ */
+import { encryptText, openText } from '../../base/texts.ts';
+import { idempotencyRecords } from '../idempotency.store.ts';
+import { hashOf } from '../idempotency.ts';
+import type { Reply } from '../protocol.ts';
+import type { Caller, V1Deps } from './handler.ts';
+
+const PATH = 'v1 refused';
+const keyOf = (signature: Buffer): Buffer => hashOf(`signature ${signature.toString('hex')}`);
+
+/** What the same signed request was declined with before. */
+export async function refusedBefore(
+  { db, vault }: Pick<V1Deps, 'db' | 'vault'>,
+  { partner, signature }: Caller,
+  requestId: string,
+): Promise<Reply | undefined> {
+  if (signature === undefined) return undefined;
+  const { id: partnerId } = partner;
+  const found = await db.readOnlyAsPartner(partnerId, (tx) =>
+    idempotencyRecords.find(tx, { partnerId, path: PATH, key: keyOf(signature) }),
+  );
+  if (found === undefined) return undefined;
+  const { body, ...reply } = JSON.parse(openText(vault, partnerId, found.reply)) as Reply & { body: object };
+  return { ...reply, body: { ...body, requestId } };
+}
+
+/** Keeps the answer to a signed write that was declined for good. */
+export async function keepRefused(
+  { db, vault }: Pick<V1Deps, 'db' | 'vault'>,
+  { partner, signature }: Caller,
+  { reply, now }: { reply: Reply; now: Date },
+): Promise<void> {
+  const isFinal = reply.status >= 400 && reply.status < 500 && reply.headers?.['retry-after'] === undefined;
+  if (signature === undefined || !isFinal) return;
+  const { id: partnerId } = partner;
+  const stored = encryptText(vault, partnerId, JSON.stringify(reply));
+  const record = { partnerId, path: PATH, key: keyOf(signature), body: hashOf(''), reply: stored, now };
+  await db.asPartner(partnerId, (tx) => idempotencyRecords.keepFirst(tx, record));
+}

@@ -1,0 +1,60 @@
+/**
+ * What this wire answers, as schemas, a file for each noun: each is the static type of a handler's reply, the check of the tests, and a
+ * component of OpenAPI.
+ */
+import type { TSchema } from 'typebox';
+import { Asset, Chain, Market, PaymentMethod } from './catalogue.ts';
+import { CodeSent, Customer, CustomerLimits, Destination, Exposure, Limits, Link, Requirements } from './customers.ts';
+import { Deposit, DestinationRef, Order, Payment, Payout, Refund, Trace } from './orders.ts';
+import { Money } from './parts.ts';
+import { Fee, PriceUsed, Quote } from './quotes.ts';
+import { Key, Problem, RequestDetail, RequestLine } from './requests.ts';
+import {
+  Attempt,
+  Delivery,
+  Event,
+  Removed,
+  Replayed,
+  TestSent,
+  WebhookEndpoint,
+  WebhookEndpointWithSecret,
+} from './webhooks.ts';
+
+/** Schemas with a name of their own among the components of OpenAPI. */
+export const COMPONENTS = {
+  Asset,
+  Attempt,
+  Chain,
+  CodeSent,
+  Customer,
+  CustomerLimits,
+  Delivery,
+  Deposit,
+  Destination,
+  DestinationRef,
+  Event,
+  Exposure,
+  Fee,
+  Key,
+  Limits,
+  Link,
+  Market,
+  Money,
+  Order,
+  Payment,
+  PaymentMethod,
+  Payout,
+  PriceUsed,
+  Problem,
+  Quote,
+  Refund,
+  Removed,
+  Replayed,
+  RequestDetail,
+  RequestLine,
+  Requirements,
+  TestSent,
+  Trace,
+  WebhookEndpoint,
+  WebhookEndpointWithSecret,
+} as const satisfies Readonly<Record<string, TSchema>>;

@@ -1,0 +1,74 @@
+/**
+ * Parts that the schemas of this wire are made of: amounts are decimals as text beside the code of their asset; ids are text; times are
+ * RFC 3339 in UTC; null says that there is none. Every leaf has a meaning and an example, so that every endpoint has an example of its
+ * reply.
+ */
+import { type TSchema, Type } from 'typebox';
+import { PUBLIC_REASONS, STATES } from '../../../orders/index.ts';
+
+const AT = '2026-11-23T09:30:00.000Z';
+export const HASH = '0x9f2e4d1c7b6a5948372615049382716050493827160504938271605049382716';
+export const ADDRESS = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
+
+export const text = (description: string, example: string) => Type.String({ description, examples: [example] });
+export const id = (description: string, example = '747983292881815') =>
+  Type.String({ description, pattern: '^[0-9]{1,18}$', examples: [example] });
+export const time = (description: string, example = AT) =>
+  Type.String({
+    description,
+    format: 'date-time',
+    pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
+    examples: [example],
+  });
+export const yes = (description: string, example = true) => Type.Boolean({ description, examples: [example] });
+export const whole = (description: string, example: number) => Type.Integer({ description, examples: [example] });
+export const decimal = (description: string, example: string) =>
+  Type.String({ description, pattern: '^-?[0-9]+(\\.[0-9]+)?$', examples: [example] });
+export const word = <const T extends readonly string[]>(words: T, description: string) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...words], description, examples: [words[0]] });
+/** Or null: there is none, or it is not known yet. */
+export const maybe = <S extends TSchema>(schema: S) => {
+  const { description } = schema as { description?: string };
+  return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+};
+export const list = <S extends TSchema>(items: S, description: string) => Type.Array(items, { description });
+export const closed = { additionalProperties: false } as const;
+
+/** A page of a list. */
+export const pageOf = <S extends TSchema>(items: S) =>
+  Type.Object(
+    {
+      data: list(items, 'Rows of this page'),
+      nextCursor: maybe(text('Send it as `cursor` to read on; null where there is nothing more', 'MTcwMA')),
+    },
+    closed,
+  );
+/** A list that is short enough to be told at once. */
+export const listOf = <S extends TSchema>(items: S) => Type.Object({ data: list(items, 'All of them') }, closed);
+
+export const moneyAs = (description: string, amount: string, asset: string) =>
+  Type.Object(
+    {
+      amount: decimal('Plain decimal, as text', '250.50'),
+      asset: text('Code of the asset: `inr`, or a coin on a chain such as `usdc.matic20`', 'usdc.matic20'),
+    },
+    { ...closed, description, examples: [{ amount, asset }] },
+  );
+const MONEY_EXAMPLE = ['250.50', 'usdc.matic20'] as const;
+export const money = (description: string) => moneyAs(description, ...MONEY_EXAMPLE);
+export const Money = money('An amount of an asset');
+
+export const DIRECTIONS = ['sell', 'buy'] as const;
+export const direction = () => word(DIRECTIONS, '`sell`: crypto is paid, fiat received. `buy`: the reverse');
+/** What a partner sees: an order that the law stops is shown as held. */
+export const SHOWN_STATES = (Object.keys(STATES) as (keyof typeof STATES)[]).filter(
+  (state): state is Exclude<keyof typeof STATES, 'frozen'> => state !== 'frozen',
+);
+export const state = () =>
+  Type.Unsafe<(typeof SHOWN_STATES)[number]>({
+    type: 'string',
+    enum: SHOWN_STATES,
+    description: 'State of the order',
+    examples: ['created'],
+  });
+export const reason = () => word(PUBLIC_REASONS, 'Why something about it is unusual');

@@ -1,0 +1,83 @@
+/** The key, the request log, and problems. */
+import { Type } from 'typebox';
+import { SCOPES } from '../../../partners/index.ts';
+import { closed, decimal, id, list, maybe, text, time, whole, word, yes } from './parts.ts';
+
+export const Key = Type.Object(
+  {
+    key: text('The key that asks', 'clv_4pQ9aX'),
+    partner: Type.Object(
+      { id: id('Number of the partner', '1'), name: text('Name of the partner', 'A Wallet') },
+      { ...closed, description: 'Whose key it is' },
+    ),
+    scopes: list(word(SCOPES, 'A scope'), 'What the key may do'),
+    version: text('Version that answers this key where it names none', '2026-11-23'),
+    versions: list(text('A version', '2026-11-23'), 'Versions there are, oldest first'),
+    requestsPerMinute: whole('Requests a minute', 6000),
+    writes: word(['bearer', 'signed'] as const, '`signed`: a write must be signed; `bearer`: it may carry the token'),
+    environment: word(['sandbox', 'production'] as const, 'Where you are'),
+    time: time('Time of the server: signatures are checked against it'),
+  },
+  { ...closed, description: 'The key that asks' },
+);
+
+export const RequestLine = Type.Object(
+  {
+    id: text('Id of the request: `X-Request-Id` of its answer', '4f1c2a9d0e00001a'),
+    clientRequestId: maybe(text('What you sent as `X-Client-Request-Id`', 'abc-1')),
+    at: time('When it came'),
+    key: text('The key that asked', 'clv_4pQ9aX'),
+    operation: text('Name of the endpoint', 'orders.create'),
+    method: text('HTTP method', 'POST'),
+    path: text('Path as asked, without its query', '/v1/orders'),
+    status: whole('HTTP status that was answered', 201),
+    reason: maybe(text('Why it was declined', 'quote_over')),
+    tookMs: whole('How long it took, in milliseconds', 12),
+    replayed: yes('Whether an earlier answer was given again', false),
+    version: text('Version that answered', '2026-11-23'),
+  },
+  { ...closed, description: 'A request of yours' },
+);
+const logged = (description: string, example: Record<string, unknown>) =>
+  maybe(Type.Unsafe<Record<string, unknown>>({ type: 'object', description, examples: [example] }));
+export const RequestDetail = Type.Object(
+  {
+    ...RequestLine.properties,
+    idempotencyKey: maybe(text('Idempotency-Key that was sent', 'k-1')),
+    request: logged('Fields that were sent, without what is personal', { quoteId: '747983292881815' }),
+    reply: logged('What was answered, without what is personal', { id: '747983292881815', state: 'created' }),
+  },
+  { ...closed, description: 'A request of yours with what was sent and answered' },
+);
+
+export const Problem = Type.Object(
+  {
+    type: text('Page that explains the reason', 'https://ramp.example/docs/errors/quote_over'),
+    title: text('The reason in a few words', 'The quote is over'),
+    status: whole('HTTP status', 409),
+    detail: text('What is wrong with this request', 'The quote expired at 2026-11-23T09:31:00.000Z.'),
+    reason: text('The word to branch on', 'quote_over'),
+    requestId: text('Id of the request', '4f1c2a9d0e00001a'),
+    fields: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: 'Which field is wrong, and the rule it breaks',
+        examples: [{ payAmount: 'must be an amount such as 100 or 0.5, without sign' }],
+      }),
+    ),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          asset: text('Code of the asset', 'usdc.matic20'),
+          min: decimal('Least amount', '10'),
+          max: decimal('Largest amount', '10000'),
+        },
+        { ...closed, description: 'What is allowed' },
+      ),
+    ),
+    supported: Type.Optional(list(text('A value', 'IMPS'), 'What there is instead')),
+    state: Type.Optional(text('State that does not allow it', 'settled')),
+    customerId: Type.Optional(text('The customer that exists', '8tvxR5aVmM_1')),
+    usableAt: Type.Optional(time('From when on the destination may be paid')),
+  },
+  { ...closed, description: 'Why a request was declined: RFC 9457' },
+);

@@ -1,0 +1,158 @@
+/**
+ * The page on which a customer confirms a destination, over HTTP; and in a real browser, on the smallest phones and on a desk, light and
+ * dark, with nothing that axe finds.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { addAddress, encryptLink, updateContact, waitsUntil } from '../../../src/customers/index.ts';
+import { noChromium, startChromium } from '../../support/chromium.ts';
+import { newPhone } from '../../support/client.ts';
+import type { TestPartner } from '../whitelabel/world.ts';
+import { isGood, logIn, openWindow, press } from './window.ts';
+import { openBrowser, type PagesWorld, pagesWorld, wayBack } from './world.ts';
+
+const DAY_MS = 86_400_000;
+const ADDRESS = '0x52908400098527886E0F7030069857D2E4169EE7';
+let world: PagesWorld;
+let acme: TestPartner;
+
+before(async () => {
+  world = await pagesWorld({ coolingOffMs: DAY_MS });
+  acme = await world.partner('acme');
+});
+after(async () => await world?.stop());
+
+/** A customer with an address that a program has added, and the link to confirm it. */
+async function waiting(over: { address?: string } = {}) {
+  const { clock, db, vault } = world;
+  const { customerId } = await world.invited(acme);
+  const { id: partnerId } = acme.partner;
+  const { id } = await db.asPartner(partnerId, (tx) =>
+    addAddress(tx, {
+      ...{ customer: { id: customerId, partnerId }, chain: 'matic20', address: over.address ?? ADDRESS },
+      ...{ coolingOffMs: DAY_MS, now: clock.now() },
+    }),
+  );
+  const url = (of: { customerId: string; destinationId: bigint }) =>
+    `${world.baseUrl}/confirm/${encryptLink(vault, 'confirm', {
+      ...{ id: 'test', partnerId: String(partnerId), customerId: of.customerId, until: clock.now().getTime() + DAY_MS },
+      ...{ redirectUrl: 'https://wallet.example/back', closeAfterLogin: false },
+      destinationId: String(of.destinationId),
+    })}`;
+  const waits = async () =>
+    await db.asPartner(partnerId, (tx) =>
+      waitsUntil(tx, { customerId, fiatAccountId: null, address: over.address ?? ADDRESS, now: clock.now() }),
+    );
+  return { customerId, id, url, link: url({ customerId, destinationId: id }), waits };
+}
+
+test('a customer logs in, sees the whole address, confirms it with a code of its own, and goes back', async () => {
+  const { id, link, waits } = await waiting();
+  const browser = openBrowser();
+  const before_ = await browser.open(link);
+  assert.equal(before_.title, 'Log in');
+  assert.ok(!before_.text.includes('5290'), 'nothing of it is shown before the login');
+  const ask = await browser.login(link);
+  assert.equal(ask.title, 'Is this yours?');
+  assert.ok(ask.text.replaceAll(/<[^>]+>/g, '').includes(ADDRESS));
+  assert.doesNotMatch(ask.text, /Six-digit code/, 'the code of the login is none for it');
+  assert.notEqual(await waits(), undefined);
+  assert.match((await browser.go('send')).text, /Six-digit code/);
+  const wrong = await browser.go('confirm', { code: '000000' });
+  assert.deepEqual([wrong.status, wrong.title], [400, 'Is this yours?']);
+  assert.notEqual(await waits(), undefined);
+  const done = await browser.go('confirm', { code: '123456' });
+  assert.equal(done.title, 'Confirmed');
+  assert.equal(await waits(), undefined);
+  assert.equal(wayBack(done)?.href, `https://wallet.example/back?destinationId=${id}`);
+  assert.equal((await browser.open(link)).title, 'Confirmed', 'opened again it says so');
+  assert.equal((await browser.go('send')).title, 'Confirmed', 'and no code is sent for it');
+});
+
+test('the code of the login confirms nothing, nor does that of another destination or browser', async () => {
+  const one = await waiting({ address: '0x90F79bf6EB2c4f870365E785982E1f101E93b906' });
+  const browser = openBrowser();
+  await browser.login(one.link);
+  assert.equal((await browser.go('confirm', { code: '123456' })).status, 400);
+  assert.notEqual(await one.waits(), undefined);
+
+  const { id: partnerId } = acme.partner;
+  const second = await world.db.asPartner(partnerId, (tx) =>
+    addAddress(tx, {
+      ...{ customer: { id: one.customerId, partnerId }, chain: 'matic20', address: ADDRESS },
+      ...{ coolingOffMs: DAY_MS, now: world.clock.now() },
+    }),
+  );
+  await browser.go('send');
+  await browser.open(one.url({ customerId: one.customerId, destinationId: second.id }));
+  assert.equal((await browser.go('confirm', { code: '123456' })).status, 400);
+  const other = openBrowser();
+  world.clock.advance(31_000);
+  await other.login(one.link);
+  assert.equal((await other.go('confirm', { code: '123456' })).status, 400);
+  assert.notEqual(await one.waits(), undefined);
+});
+
+test('a phone that the partner has just changed confirms nothing, and the page says from when on it does', async () => {
+  const { customerId, link, waits } = await waiting();
+  const { db, vault, clock } = world;
+  await db.asPartner(acme.partner.id, (tx) =>
+    updateContact(tx, vault, customerId, { phone: newPhone(), now: clock.now() }),
+  );
+  const browser = openBrowser();
+  const shown = await browser.login(link);
+  assert.equal(shown.title, 'This cannot be confirmed yet');
+  await browser.go('send');
+  await browser.go('confirm', { code: '123456' });
+  assert.notEqual(await waits(), undefined);
+});
+
+test('the destination of another customer, and the link of another page, open nothing', async () => {
+  const [one, two] = [await waiting(), await waiting()];
+  const theirs = await openBrowser().login(one.url({ customerId: one.customerId, destinationId: two.id }));
+  assert.deepEqual([theirs.status, theirs.title], [404, 'This link does not work']);
+  const token = one.link.split('/').at(-1);
+  for (const page of ['kyc', 'bank', 'checkout', 'return'])
+    assert.equal((await openBrowser().open(`${world.baseUrl}/${page}/${token}`)).status, 404, page);
+  await world.query('update customers set blocked_at = now() where id = $1', [one.customerId]);
+  const browser = openBrowser();
+  await browser.login(one.link);
+  await browser.go('send');
+  await browser.go('confirm', { code: '123456' });
+  assert.notEqual(await one.waits(), undefined, 'a blocked customer confirms nothing');
+});
+
+test('in a real browser: from the link to the confirmation at 320 and 1440 px, light and dark', {
+  skip: noChromium,
+}, async () => {
+  const browser = await startChromium();
+  try {
+    for (const [width, colorScheme] of [
+      [320, 'light'],
+      [390, 'dark'],
+      [1440, 'light'],
+      [1440, 'dark'],
+    ] as const) {
+      const { link, waits } = await waiting();
+      const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl] }, { width, colorScheme });
+      await page.goto(link);
+      await logIn(page);
+      await page.getByRole('heading', { name: 'Is this yours?' }).waitFor();
+      await isGood(page, 'Is this yours?');
+      await press(page, 'Send code');
+      await page.getByLabel('Six-digit code').fill('000000');
+      await press(page, 'Yes, this is mine');
+      await isGood(page, 'Is this yours?');
+      assert.equal(await page.getByLabel('Six-digit code').getAttribute('aria-invalid'), 'true');
+      await page.getByLabel('Six-digit code').fill('123456');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Confirmed' }).waitFor();
+      await isGood(page, 'Confirmed');
+      assert.equal(await waits(), undefined);
+      assert.deepEqual(amiss, []);
+      await close();
+    }
+  } finally {
+    await browser.close();
+  }
+});
