@@ -14,6 +14,7 @@
  */
 import { FEES, PARTNERS } from '../../src/sandbox/catalogue.ts';
 import type { Noted, Terms } from './actors.ts';
+import { wrongSenders } from './moves.ts';
 import { FIAT, OTHER_FIAT } from './outside.bank.ts';
 import { CHAIN, TOKENS } from './outside.chain.ts';
 import type { World } from './process.ts';
@@ -127,8 +128,11 @@ export function railsOf({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Not
         : chain.believedAt(order.depositTarget, contractOf(asset)),
     left: (asset) =>
       isFiat(asset)
-        ? accounts.reduce((sum, { number }) => sum + bank.outTo(number, asset), 0n)
-        : places.reduce((sum, one) => sum + chain.paidTo(one, contractOf(asset)), 0n),
+        ? [...accounts.map(({ number }) => number), ...(one.senders?.keys() ?? [])].reduce(
+            (sum, number) => sum + bank.outTo(number, asset),
+            0n,
+          )
+        : places.reduce((sum, place) => sum + chain.paidTo(place, contractOf(asset)), 0n),
   };
 }
 
@@ -153,6 +157,7 @@ export async function wrongEnds(
     ...(strays === undefined ? [] : wrongStrays(world, strays, held, free)),
     ...all.flatMap(wrongTerms),
     ...noted.flatMap((one) => wrongPaidBack(one, paidBack)),
+    ...noted.flatMap((one) => wrongSenders(world, one)),
     ...noted.filter(({ order }) => lost?.has(String(order.id))).flatMap((one) => wrongLost(one, railsOf(world, one))),
     ...wrongSums(
       noted.map((one) => {
