@@ -14,7 +14,6 @@
  */
 import { FEES, PARTNERS } from '../../src/sandbox/catalogue.ts';
 import type { Noted, Terms } from './actors.ts';
-import { wrongSenders } from './moves.ts';
 import { FIAT, OTHER_FIAT } from './outside.bank.ts';
 import { CHAIN, TOKENS } from './outside.chain.ts';
 import type { World } from './process.ts';
@@ -384,3 +383,11 @@ export function leastTaken([first, ...others]: readonly Terms[], paidOut: bigint
   const without = leastTaken(others, paidOut);
   return withIt < without ? withIt : without;
 }
+
+/** Whoever paid an order and got more back than they paid, in sentences. */
+export const wrongSenders = ({ bank }: Pick<World, 'bank'>, { order, senders }: Noted): string[] =>
+  [...(senders ?? [])].flatMap(([account, units]) =>
+    bank.outTo(account) > units
+      ? [`order ${order.id}: ${bank.outTo(account)} went back to ${account}, which had paid ${units}`]
+      : [],
+  );

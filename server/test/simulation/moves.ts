@@ -130,11 +130,3 @@ export function openMoves(
     },
   };
 }
-
-/** Whoever paid an order and got more back than they paid, in sentences. */
-export const wrongSenders = ({ bank }: Pick<World, 'bank'>, { order, senders }: Noted): string[] =>
-  [...(senders ?? [])].flatMap(([account, units]) =>
-    bank.outTo(account) > units
-      ? [`order ${order.id}: ${bank.outTo(account)} went back to ${account}, which had paid ${units}`]
-      : [],
-  );
