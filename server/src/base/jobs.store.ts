@@ -72,12 +72,14 @@ export async function look(
 /**
  * Records how a claimed row has ended, unless another worker has claimed it since.
  *
+ * @param s.pauseMs how long it waits if it was enqueued again while being worked on
  * @returns when the row is due again; undefined where it is gone, or another worker's
  */
 export async function settle(
   db: Database,
-  { item, outcome, token, now }: { item: Claimed; outcome: Outcome; token: string; now: Date },
+  s: { item: Claimed; outcome: Outcome; token: string; now: Date; pauseMs: number },
 ): Promise<Date | undefined> {
+  const { item, outcome, token, now } = s;
   return await db.asSystem(async (tx) => {
     if ('failed' in outcome) {
       const dead = item.attempts + 1 >= MAX_ATTEMPTS && !(outcome.failed instanceof Unavailable);
@@ -109,9 +111,12 @@ export async function settle(
     // It was enqueued again while being worked on, or the handler asked to run again.
     const again = await tx.row<{ due_at: Date }>(
       `update jobs set holder = null, lease = null, leased_until = null, attempts = 0, last_error = null,
-              due_at = case when enqueued > $3 then least(due_at, $5) else $4 end, enqueued = 1, slept_at = $5
+              due_at = case when enqueued > $3 then greatest(least(due_at, $5), $6) else $4 end, enqueued = 1, slept_at = $5
         where id = $1 and lease = $2 returning due_at`,
-      [item.id, token, item.enqueued, later(now, outcome.done?.againInMs ?? 0), now],
+      [
+        ...[item.id, token, item.enqueued, later(now, outcome.done?.againInMs ?? 0), now],
+        s.pauseMs > 0 ? later(now, s.pauseMs) : null,
+      ],
     );
     return again?.due_at;
   });

@@ -45,14 +45,18 @@ export function enqueueAt(tx: Tx, work: Job): void {
   );
 }
 
-/** Moves due times of these subjects earlier by the given time; rows being worked on are left alone. */
+/**
+ * Moves due times of these subjects earlier by the given time. A row that a worker holds counts as enqueued again: its worker
+ * runs it once more, because what it read, and when it wants to run next, is of before.
+ */
 export async function shiftDueTimes(
   tx: Tx,
   work: { kinds: readonly string[]; subjects: readonly string[]; ms: number },
 ): Promise<void> {
   const moved = await tx.run(
-    `update jobs set due_at = due_at - $3::float8 * interval '1 millisecond'
-      where kind = any($1) and subject = any($2) and lease is null`,
+    `update jobs set due_at = due_at - $3::float8 * interval '1 millisecond',
+            enqueued = enqueued + case when lease is null then 0 else 1 end
+      where kind = any($1) and subject = any($2)`,
     [work.kinds, work.subjects, work.ms],
   );
   if (moved > 0) await tx.run(`select pg_notify('jobs', '')`);

@@ -7,10 +7,13 @@
  *   are put off in the table, where everybody sees what they wait for.
  * - A worker sleeps until the next row is due, and no longer than a second, because a row may be inserted without a
  *   notification. So an idle server asks the database once in a second.
+ * - A row that is enqueued while it runs is run again at once. One to which that happens at every run, because its own handler
+ *   enqueues it, is paused for up to a second each time.
  * - A failing row is retried with doubling pauses and jitter. While an outside system is unavailable retries go on without
  *   limit; after MAX_ATTEMPTS of any other failure the row is marked dead: counted, shown, and retried at the next start,
  *   which may bring code that can handle it.
  */
+import { pauseAfter } from './backoff.ts';
 import { type Clock, later } from './clock.ts';
 import type { Database } from './db.ts';
 import { BugError } from './errors.ts';
@@ -30,6 +33,10 @@ const TIDY_EVERY_MS = 1_000;
 const KEEP_MS = 10_000;
 /** A row that took longer is not kept, so that a run never outlives its lease. */
 const QUICK_MS = 2_000;
+/** A run that begins within this time after the one before follows at once, and after so many of them in a row it is paused. */
+const AT_ONCE_MS = 100;
+const FREE_RUNS = 10;
+const AGAIN_PAUSES = { firstMs: 20, longestMs: 1_000 };
 /** Kept rows' leases are renewed when one is older than this. */
 const RENEW_MS = 8_000;
 
@@ -57,6 +64,8 @@ interface Kept {
   item: Claimed;
   leasedAt: number;
   dueIn: number;
+  /** When it runs at the earliest, however it is enqueued. */
+  notBefore: number;
   dueAt: Date;
 }
 
@@ -74,6 +83,8 @@ interface Worker extends WorkersOptions {
   readonly kept: Map<string, Kept>;
   /** By name: whether it was enqueued again while it runs. */
   readonly underWay: Map<string, boolean>;
+  /** By name: when it ran last, and how many runs have followed each other at once since. */
+  readonly runs: Map<string, { endedAt: number; inARow: number }>;
   /** Whether a row may have become due since the table was read, and when it is read at the latest. */
   isStale: boolean;
   lookAt: number;
@@ -95,6 +106,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     runningKept: new Set(),
     kept: new Map(),
     underWay: new Map(),
+    runs: new Map(),
     isStale: true,
     lookAt: Number.NEGATIVE_INFINITY,
     tidiedAt: Number.NEGATIVE_INFINITY,
@@ -122,7 +134,7 @@ function hear(worker: Worker, name: string): void {
   const { kept, underWay } = worker;
   for (const one of name === '' ? kept.keys() : [name]) {
     const waiting = kept.get(one);
-    if (waiting !== undefined) waiting.dueIn = Number.NEGATIVE_INFINITY;
+    if (waiting !== undefined) waiting.dueIn = Math.min(waiting.dueIn, waiting.notBefore);
   }
   for (const one of name === '' ? underWay.keys() : [name]) if (underWay.has(one)) underWay.set(one, true);
   worker.isStale = true;
@@ -161,7 +173,11 @@ async function claimAll(worker: Worker): Promise<void> {
   worker.isStale = false;
   const began = performance.now();
   const isTidied = began - worker.tidiedAt > TIDY_EVERY_MS;
-  if (isTidied) worker.tidiedAt = began;
+  if (isTidied) {
+    worker.tidiedAt = began;
+    for (const [name, { endedAt }] of worker.runs)
+      if (began - endedAt > AGAIN_PAUSES.longestMs + AT_ONCE_MS) worker.runs.delete(name);
+  }
   const now = clock.now();
   const room = Math.min(BATCH, concurrency - running.size);
   // A row that is settled while we look may bring it forward.
@@ -211,15 +227,18 @@ async function work(worker: Worker, item: Claimed, leasedAt: number): Promise<vo
   const outcome = await handle(worker, item);
   const isEnqueued = underWay.get(name) === true;
   underWay.delete(name);
+  const pauseMs = pauseOfAgain(worker, name, began);
   const againInMs = 'done' in outcome ? outcome.done?.againInMs : undefined;
   if (againInMs !== undefined && !worker.isStopped && isKeepable(worker, item, againInMs, performance.now() - began)) {
-    const waitMs = isEnqueued ? 0 : againInMs;
-    kept.set(name, { item, leasedAt, dueIn: performance.now() + waitMs, dueAt: later(clock.now(), waitMs) });
+    const waitMs = isEnqueued ? Math.min(pauseMs, againInMs) : againInMs;
+    const now = performance.now();
+    const notBefore = now + Math.min(pauseMs, againInMs);
+    kept.set(name, { item, leasedAt, dueIn: now + waitMs, notBefore, dueAt: later(clock.now(), waitMs) });
     return;
   }
   // If this fails too, the lease lapses and a worker claims the row again.
   const now = clock.now();
-  const dueAt = await settle(db, { item, outcome, token, now }).catch((error) => {
+  const dueAt = await settle(db, { item, outcome, token, now, pauseMs }).catch((error) => {
     log.error({ work: item.kind, ...describeError(error) }, 'work not settled');
     return undefined;
   });
@@ -227,6 +246,18 @@ async function work(worker: Worker, item: Claimed, leasedAt: number): Promise<vo
   if (dueAt === undefined) return;
   if (dueAt <= now) worker.isStale = true;
   else worker.lookAt = Math.min(worker.lookAt, performance.now() + dueAt.getTime() - now.getTime());
+}
+
+/** How long a row waits that was enqueued while it ran, in milliseconds. @param began when this run began */
+function pauseOfAgain({ runs }: Worker, name: string, began: number): number {
+  const last = runs.get(name);
+  const before = last?.inARow ?? 0;
+  // A pause ends the row of runs only if the row also waits without one.
+  const pausedMs = before > FREE_RUNS ? pauseAfter(before - FREE_RUNS - 1, AGAIN_PAUSES) : 0;
+  const isAtOnce = last !== undefined && began - last.endedAt <= pausedMs + AT_ONCE_MS;
+  const inARow = isAtOnce ? before + 1 : 0;
+  runs.set(name, { endedAt: performance.now(), inARow });
+  return inARow > FREE_RUNS ? pauseAfter(inARow - FREE_RUNS - 1, AGAIN_PAUSES) : 0;
 }
 
 async function handle({ handlers, log, onFailure }: Worker, item: Claimed): Promise<Outcome> {

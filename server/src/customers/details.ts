@@ -10,6 +10,7 @@
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
 import { followCheck } from './checks.ts';
 import { type CustomerDetailsRow, sql } from './store.ts';
 
@@ -30,23 +31,41 @@ export async function lockGivenDetails(tx: Tx, customerId: string): Promise<Give
   return row && { version: row.version, outcome: row.outcome };
 }
 
-/** Stores details, encrypted, and has their check followed to its result (checks.ts). The same details again, while there is no result about them, are the same version. */
+/**
+ * Stores details, encrypted, and has their check followed to its result (checks.ts). The same details again, while there is no
+ * result about them, are the same version.
+ *
+ * @param d.over what the caller decided on: the newest details then, undefined when there were none. If others were stored or
+ *               a result was recorded since, nothing is stored: the second of two requests must not replace details that were
+ *               verified between its decision and this write.
+ * @returns the newest details, stored now or by another request
+ */
 export async function saveDetails(
   tx: Tx,
   vault: Vault,
-  d: { customer: { id: string; partnerId: bigint }; details: Readonly<Record<string, string>>; now: Date },
+  d: {
+    customer: { id: string; partnerId: bigint };
+    details: Readonly<Record<string, string>>;
+    over?: GivenDetails | undefined;
+    now: Date;
+  },
 ): Promise<GivenDetails> {
   const { id, partnerId } = d.customer;
   const context = `customer_details.details:${id}`;
   const text = JSON.stringify(d.details);
   const encrypted = vault.encrypt(text, context);
+  if ((await tx.run(sql.firstDetails, [id, partnerId, encrypted, d.now])) === 1) {
+    followCheck(tx, id, d.now);
+    return { version: 1, outcome: null };
+  }
+  const there = await tx.row<CustomerDetailsRow>(sql.lockDetails, [id]);
+  assert(there !== undefined, `details of ${id} neither stored nor there`);
+  const { version, outcome } = there;
+  if (version !== d.over?.version || outcome !== d.over.outcome) return { version, outcome };
   followCheck(tx, id, d.now);
-  if ((await tx.run(sql.firstDetails, [id, partnerId, encrypted, d.now])) === 1) return { version: 1, outcome: null };
-  const before = await tx.row<CustomerDetailsRow>(sql.lockDetails, [id]);
-  const isSame = before !== undefined && before.outcome === null && vault.decrypt(before.details, context) === text;
-  const version = (before?.version ?? 0) + (isSame ? 0 : 1);
-  if (!isSame) await tx.run(sql.replaceDetails, [id, encrypted, version, d.now]);
-  return { version, outcome: null };
+  if (outcome === null && vault.decrypt(there.details, context) === text) return { version, outcome };
+  await tx.run(sql.replaceDetails, [id, encrypted, version + 1, d.now]);
+  return { version: version + 1, outcome: null };
 }
 
 /** What the customer submitted, decrypted, by field; undefined when nothing was. For the person who verifies. */

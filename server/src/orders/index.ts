@@ -122,6 +122,7 @@ export { paidBefore, settleBy } from './payouts/actions.ts';
 export { readPayTo, retryTo } from './payouts/elsewhere.ts';
 export { askBeforeSigning, askGate, type Finding, type GateRules, uncoveredFindings } from './payouts/gate.ts';
 export { isNewDestination, type Leaving, payoutOf, refundOf, suspenseRefundOf, weightOf } from './payouts/leaving.ts';
+export { declareNeverPaid, requireUnpaid } from './payouts/never-paid.ts';
 export { type NotReady, notReady } from './payouts/ready.ts';
 export { endLettingPass, letPass, shortageNow } from './payouts/short.ts';
 export { checkOrders } from './read/check.ts';

@@ -5,7 +5,7 @@
  */
 import type { Rate } from '../base/money.ts';
 import { type Policy, readPolicy } from '../partners/index.ts';
-import type { Fees } from '../quotes/index.ts';
+import { type Fees, type PricedRow, pricedOf } from '../quotes/index.ts';
 import type { OrderState } from './machine.ts';
 
 export type Direction = 'offramp' | 'onramp';
@@ -93,7 +93,7 @@ export interface RefundRequest {
   decidedHold?: number;
 }
 
-export interface ListedRow {
+export interface ListedRow extends PricedRow {
   id: bigint;
   partner_id: bigint;
   customer_id: string;
@@ -105,13 +105,6 @@ export interface ListedRow {
   payout_units: bigint;
   received_units: bigint | null;
   refunded_units: bigint;
-  fee_operator: bigint;
-  fee_partner: bigint;
-  fee_rail: bigint;
-  fee_chain: bigint;
-  fee_tax: bigint;
-  rate_num: bigint;
-  rate_den: bigint;
   deposit_target: string;
   payment_method: string;
   fiat_account_id: bigint | null;
@@ -166,14 +159,7 @@ export const toListed = (row: ListedRow): ListedOrder => ({
   payoutUnits: row.payout_units,
   receivedUnits: row.received_units,
   refundedUnits: row.refunded_units,
-  fees: {
-    operator: row.fee_operator,
-    partner: row.fee_partner,
-    rail: row.fee_rail,
-    chain: row.fee_chain,
-    tax: row.fee_tax,
-  },
-  rate: { num: row.rate_num, den: row.rate_den },
+  ...pricedOf(row),
   depositTarget: row.deposit_target,
   paymentMethod: row.payment_method,
   fiatAccountId: row.fiat_account_id,

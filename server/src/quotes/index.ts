@@ -46,6 +46,7 @@ export {
   quoteHandlers,
   refreshNow,
 } from './refresh.ts';
+export { type PricedRow, pricedOf } from './store.ts';
 export { confirmLevel, confirmPair, haltedPrices, priceLevels, type ShownLevel } from './watch.ts';
 
 export interface Quote {

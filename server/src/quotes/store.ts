@@ -4,7 +4,7 @@ import type { Rate } from '../base/money.ts';
 import type { Market } from '../partners/index.ts';
 import type { KeptPrice } from './crosses.ts';
 import type { FixedSide, Quote, TakeInput, UsedPrice } from './index.ts';
-import type { SourcedPrice } from './price.ts';
+import type { Fees, SourcedPrice } from './price.ts';
 import type { FetchedPrice, SourceHealth } from './refresh.ts';
 
 const QUOTE = `id, deposit_units, payout_units, gross_units, rate_num, rate_den, fee_operator, fee_partner, fee_rail,
@@ -72,11 +72,8 @@ export interface JudgedLevel {
   seenSince: Date | null;
 }
 
-interface QuoteRow {
-  id: bigint;
-  deposit_units: bigint;
-  payout_units: bigint;
-  gross_units: bigint;
+/** Rate and fees as a quote's row has them, and every order's that took one. */
+export interface PricedRow {
   rate_num: bigint;
   rate_den: bigint;
   fee_operator: bigint;
@@ -84,6 +81,24 @@ interface QuoteRow {
   fee_rail: bigint;
   fee_chain: bigint;
   fee_tax: bigint;
+}
+
+export const pricedOf = (row: PricedRow): { rate: Rate; fees: Fees } => ({
+  rate: { num: row.rate_num, den: row.rate_den },
+  fees: {
+    operator: row.fee_operator,
+    partner: row.fee_partner,
+    rail: row.fee_rail,
+    chain: row.fee_chain,
+    tax: row.fee_tax,
+  },
+});
+
+interface QuoteRow extends PricedRow {
+  id: bigint;
+  deposit_units: bigint;
+  payout_units: bigint;
+  gross_units: bigint;
   created_at: Date;
   expires_at: Date;
 }
@@ -95,14 +110,7 @@ const quoteOf = (row: QuoteRow, partnerId: bigint, market: Market): Quote => ({
   depositUnits: row.deposit_units,
   payoutUnits: row.payout_units,
   grossUnits: row.gross_units,
-  rate: { num: row.rate_num, den: row.rate_den },
-  fees: {
-    operator: row.fee_operator,
-    partner: row.fee_partner,
-    rail: row.fee_rail,
-    chain: row.fee_chain,
-    tax: row.fee_tax,
-  },
+  ...pricedOf(row),
   createdAt: row.created_at,
   expiresAt: row.expires_at,
 });

@@ -4,8 +4,9 @@
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
+import type { AssetCode } from '../base/money.ts';
 import { isMadeSince } from './ahead.store.ts';
-import { explainLine, lockDebit, lockUnexplained, markForeign, type UnexplainedLine } from './bank.store.ts';
+import { debitLike, explainLine, lockDebit, lockUnexplained, markForeign, type UnexplainedLine } from './bank.store.ts';
 import { findPayout, notePaidUnits, payoutByKey, requireOtherAmount } from './payouts.ts';
 import type { FollowOn, Report } from './rail.ts';
 
@@ -71,6 +72,19 @@ const isLostAttempt = async (tx: Tx, { key }: UnexplainedLine, payoutId: string)
 async function isOfLost(tx: Tx, { key }: UnexplainedLine, followOn: FollowOn | undefined): Promise<boolean> {
   if (followOn === undefined || !(await isMadeSince(tx, followOn.madeAt))) return false;
   return key === null || (key.startsWith('pay_') && (await findPayout(tx, key)) === undefined);
+}
+
+/** An unexplained debit that may have paid this payout, which people decide about first. See Rail.mayYetPay. */
+export async function unexplainedLike(
+  tx: Tx,
+  rail: string,
+  payout: { key: string; asset: AssetCode; units: bigint },
+): Promise<string | undefined> {
+  const line = await debitLike(tx, rail, payout);
+  return (
+    line &&
+    `debit ${rail}:${line.externalId}, which no payout explains, may have paid it: settle it by that, or declare that foreign`
+  );
 }
 
 /** An unexplained debit, locked. @throws Refusal 'does_not_fit' */

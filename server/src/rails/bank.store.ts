@@ -167,6 +167,21 @@ export const doubtfulDebits = (
     [rail, input.asset, input.units, input.keys, input.followOn?.madeAt ?? null, input.own ?? null],
   );
 
+/** An unexplained debit shown since a payout's first submission, with its key, or with its amount and no known key. */
+export const debitLike = (
+  tx: Tx,
+  rail: string,
+  input: { key: string; asset: AssetCode; units: bigint },
+): Promise<{ externalId: string } | undefined> =>
+  tx.row(
+    `select external_id as "externalId" from bank_lines l
+      where rail = $1 and asset = $2 and direction = 'debit' and meaning = 'unexplained'
+        and (key = $4 or (units = $3 and foreign_at is null and not exists (select from payouts p where p.id = l.key)))
+        and read_at >= coalesce((select first_submission_at from payouts p where p.id = $4), '-infinity')
+      order by key = $4 desc nulls last, external_id limit 1`,
+    [rail, input.asset, input.units, input.key],
+  );
+
 /** Marks that it paid no payout of ours. @returns 0 when no such debit is unexplained and undecided */
 export const markForeign = (tx: Tx, rail: string, externalId: string): Promise<number> =>
   tx.run(

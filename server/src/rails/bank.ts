@@ -25,6 +25,7 @@ import {
 } from './bank.adapter.ts';
 import { movementOf, takeLine, WALLET } from './bank.lines.ts';
 import { doubtful, mayHavePaid, sendOnce } from './bank.lost-time.ts';
+import { unexplainedLike } from './bank.match.ts';
 import { cursorAgeMs, moveCursor, noteReadTo, readCursor, readDetails, readToOf } from './bank.store.ts';
 import { type Holding, OBSERVE, type Payer, type RailHealth } from './rail.ts';
 
@@ -60,6 +61,7 @@ export function bankRail(adapter: BankAdapter, context: BankContext): BankRail {
     readTo: (tx, asset) => readToOf(tx, code, asset),
     mayHavePaid: (tx, order) => mayHavePaid(adapter, tx, order),
     doubtful: (tx, payout) => doubtful(adapter, tx, payout),
+    mayYetPay: (tx, payout) => unexplainedLike(tx, code, payout),
     ...(context.unreadAtMostMs === undefined ? {} : { unreadAtMostMs: context.unreadAtMostMs }),
     async balance(wallet, asset) {
       assert(wallet === WALLET && Object.values(currencies).includes(asset), `${code} holds no ${asset} in ${wallet}`);

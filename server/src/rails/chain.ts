@@ -133,6 +133,12 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     },
     mayHavePaid: (tx, { payoutAddress: recipient, payoutAsset: asset }) =>
       mayHavePaid(tx, rail, HOT, { recipient, asset }),
+    async mayYetPay(tx, { key }) {
+      const [send] = await sendStore.versionsOf(tx, rail, key);
+      if (send === undefined) return undefined;
+      const { nonce } = send;
+      return `a transaction of it is ${send.state}${nonce === null ? '' : ` and keeps nonce ${nonce}`}: it settles or fails by itself`;
+    },
     notDeep: async (tx, externalIds) => notDeep(await depositStore.depthOf(tx, rail, externalIds)),
     observe: () => observe(engine, looked),
     send: (sending) => send(engine, HOT, sending),

@@ -28,5 +28,8 @@ export function repeatOf(
   return ageMs !== null && ageMs < countsForMs(deduplicatesForMs) ? 'safe' : 'may_be_forgotten';
 }
 
+/** How long after the end of a submission "absent" proves nothing: bytes in a proxy or socket may arrive late. */
+export const GRACE_MS = 60_000;
+
 /** For how long after the first submission a promise to recognise its key is relied on, in milliseconds. */
 export const countsForMs = (deduplicatesForMs: number): number => deduplicatesForMs / 2;

@@ -35,7 +35,7 @@ import { assert, BugError, Refusal } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
 import { describeError, type Log } from '../base/log.ts';
 import { brief, recordRejected } from './payouts.observed.ts';
-import { repeatOf } from './payouts.repeat.ts';
+import { GRACE_MS, repeatOf } from './payouts.repeat.ts';
 import {
   attemptsAtRefund,
   beginSubmission,
@@ -59,6 +59,7 @@ import type { Destination, PayoutStatus, Rail, Report, Sent } from './rail.ts';
 
 export { cancelUnlessSubmitted, type Observed, recordRejected, returned, settled } from './payouts.observed.ts';
 export {
+  lockPayout,
   type NewPayout,
   notePaidUnits,
   type OpenPayouts,
@@ -68,14 +69,13 @@ export {
   payoutsBelow,
   readPayout,
 } from './payouts.store.ts';
+export { whyNotUnpaid } from './payouts.unpaid.ts';
 
 /**
  * Maximum duration of one submission. Two thirds of it for the call, the rest for recording; all within a job's lease (20 s).
  */
 const SUBMIT_MS = 15_000;
 const ASKING_MS = 4_000;
-/** How long after the end of a submission "absent" proves nothing: bytes in a proxy or socket may arrive late. */
-const GRACE_MS = 60_000;
 /** How long an outcome may be unknown before a person is told. */
 const ALARM_AFTER_MS = 15 * 60_000;
 /** How long an accepted payout may go without being shown as paid before a person is told: a weekend, and more. */
@@ -230,10 +230,13 @@ async function submit(context: PayoutContext, { payout, destination }: Submissio
   });
 }
 
+/** What the rail says of a payout now; late or broken, it says nothing. Calls outside. */
+export const statusNow = (rail: Rail, key: string): Promise<PayoutStatus> => within(ASKING_MS, () => rail.status(key));
+
 /** Asks the rail about a payout that is unknown, or whether a submitted one has been rejected since. */
 async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
   const rail = railOf(context, payout);
-  const status: PayoutStatus = await within(ASKING_MS, () => rail.status(payout.id));
+  const status: PayoutStatus = await statusNow(rail, payout.id);
   const begunAt = Date.now();
   const next = await recording(context, payout, async (tx): Promise<Handled | { submission: Submission }> => {
     switch (status.outcome) {

@@ -114,6 +114,12 @@ export interface Rail {
     payout: { key: string; asset: AssetCode; units: bigint; followOn?: FollowOn | undefined },
   ): Promise<string | undefined>;
 
+  /**
+   * For people who declare that a payment was never made: what of this key is open by our rows, in words. A chain's
+   * transaction that keeps its slot, a debit that nothing explains and that may be this payment. Undefined when nothing is.
+   */
+  mayYetPay?(tx: Tx, payout: { key: string; asset: AssetCode; units: bigint }): Promise<string | undefined>;
+
   /** Our balance in a wallet according to the outside, smallest units. @throws Unavailable */
   balance(wallet: string, asset: AssetCode): Promise<bigint>;
 

@@ -378,10 +378,10 @@ export async function takeOwnTransfer(
   if (!failed) await closeCases(tx, { ...caseOf(row), outcome: 'submitted', now });
   const ended = await store.find(tx, row.key);
   assert(ended !== undefined, 'a transfer stays where it is');
-  await book(context, tx, ended);
+  await bookOrLater(context, tx, ended);
   // Both may become final in one run, and the rail reports them in the order of their wallets.
   const sweep = row.sweep === null ? undefined : await store.lock(tx, row.sweep);
-  if (sweep !== undefined && sweep.ended_at !== null && sweep.booked_at === null) await book(context, tx, sweep);
+  if (sweep !== undefined && sweep.ended_at !== null && sweep.booked_at === null) await bookOrLater(context, tx, sweep);
 }
 
 /**
@@ -412,6 +412,7 @@ async function dropGas(tx: Tx, sweep: OwnTransfer, now: Date): Promise<void> {
 /** Books those whose cost had to wait for the coin it was paid with. */
 async function bookLate(context: SweepContext, rail: ChainRail): Promise<void> {
   await context.db.asSystem(async (tx) => {
+    // What is still short is tried at the next run: enqueueing this job from itself would run it again at once.
     for (const row of await store.unbooked(tx, rail.code)) await book(context, tx, row);
   });
 }
@@ -420,7 +421,7 @@ async function book(
   { clock, chains }: { clock: Clock; chains: ReadonlyMap<string, ChainRail> },
   tx: Tx,
   row: OwnTransfer,
-): Promise<void> {
+): Promise<'booked' | 'short'> {
   const now = clock.now();
   const rail = chains.get(row.rail);
   assert(rail !== undefined, `rail ${row.rail} is running`);
@@ -434,10 +435,17 @@ async function book(
       facts: { address: row.address, movement: row.key },
       lines,
     });
-    if (posted.outcome === 'short') return enqueueAt(tx, { kind: SWEEP, subject: row.rail, dueAt: later(now, 1_000) });
+    if (posted.outcome === 'short') return 'short';
   }
   await store.markBooked(tx, row.key, now);
   if (row.kind === 'sweep' && row.state === 'settled') await fundsArrived(tx, now);
+  return 'booked';
+}
+
+/** The same for what the rail has just reported: the job books it once the coin that paid its cost is there. */
+async function bookOrLater(context: Parameters<typeof book>[0], tx: Tx, row: OwnTransfer): Promise<void> {
+  if ((await book(context, tx, row)) === 'booked') return;
+  enqueueAt(tx, { kind: SWEEP, subject: row.rail, dueAt: later(context.clock.now(), 1_000) });
 }
 
 async function freeId(tx: Tx, key: string): Promise<string> {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { Unavailable } from '../../src/base/errors.ts';
-import { enqueue, enqueueAt, type Handlers } from '../../src/base/jobs.ts';
+import { enqueue, enqueueAt, type Handled, type Handlers, shiftDueTimes } from '../../src/base/jobs.ts';
 import { startWorkers, type Workers } from '../../src/base/workers.ts';
 import { failingJobsCheck, workCheck } from '../../src/ops/index.ts';
 import { runCheck } from '../../src/ops/routes.ts';
@@ -266,5 +266,80 @@ test('a row that is kept while the database is away does not make its worker ask
     await until('it runs again', () => runs > 1, { withinMs: 10_000 });
   } finally {
     await workers.stop();
+  }
+});
+
+test('what is moved forward while a worker holds it runs again by what it then reads', async () => {
+  const { db, clock, log } = fixture;
+  for (const isPoll of [false, true]) {
+    const kind = isPoll ? 'look_shifted_poll' : 'look_shifted';
+    let runs = 0;
+    let go: (() => void) | undefined;
+    const held = new Promise<void>((wake) => {
+      go = wake;
+    });
+    const handlers: Handlers = {
+      [kind]: async (): Promise<Handled> => {
+        runs += 1;
+        if (runs === 1) await held;
+        return runs === 1 ? { againInMs: isPoll ? 9_000 : 3_600_000 } : undefined;
+      },
+    };
+    const workers = await startWorkers({ db, clock, log, handlers, polls: isPoll ? [kind] : [], pollMs: 50 });
+    try {
+      await db.asSystem((tx) => enqueue(tx, { kind, subject: '1', dueAt: clock.now() }));
+      await until('it runs', () => runs === 1);
+      await db.asSystem((tx) => shiftDueTimes(tx, { kinds: [kind], subjects: ['1'], ms: 7_200_000 }));
+      go?.();
+      await until('it runs again', () => runs >= 2, { withinMs: 5_000 });
+      await until('it is gone', async () => (await rowOf(kind)) === undefined);
+    } finally {
+      await workers.stop();
+    }
+  }
+});
+
+test('a poll that waits in its worker runs when it is moved forward', async () => {
+  const { db, clock, log } = fixture;
+  const kind = 'look_kept';
+  let runs = 0;
+  const handlers: Handlers = { [kind]: async () => ((runs += 1), { againInMs: 9_000 }) };
+  const workers = await startWorkers({ db, clock, log, handlers, polls: [kind], pollMs: 50 });
+  try {
+    await db.asSystem((tx) => enqueue(tx, { kind, subject: '1', dueAt: clock.now() }));
+    await until('it waits', () => runs > 0);
+    for (let n = 0; n < 2; n += 1) {
+      const before = runs;
+      await db.asSystem((tx) => shiftDueTimes(tx, { kinds: [kind], subjects: ['1'], ms: 9_000 }));
+      await until('it runs again', () => runs > before, { withinMs: 5_000 });
+    }
+  } finally {
+    await workers.stop();
+  }
+});
+
+test('work that enqueues itself is run again, and not at full speed', async () => {
+  const { db, clock, log } = fixture;
+  for (const isPoll of [false, true]) {
+    const kind = isPoll ? 'look_itself_poll' : 'look_itself';
+    let runs = 0;
+    const handlers: Handlers = {
+      [kind]: async (): Promise<Handled> => {
+        runs += 1;
+        if (runs < 16) await db.asSystem((tx) => enqueue(tx, { kind, subject: '1', dueAt: clock.now() }));
+        return isPoll && runs < 16 ? { againInMs: 5_000 } : undefined;
+      },
+    };
+    const workers = await startWorkers({ db, clock, log, handlers, polls: isPoll ? [kind] : [], pollMs: 50 });
+    try {
+      const began = performance.now();
+      await db.asSystem((tx) => enqueue(tx, { kind, subject: '1', dueAt: clock.now() }));
+      await until('it has run sixteen times', () => runs === 16);
+      // Ten are free; then 20, 40, 80, 160 and 320 ms.
+      const tookMs = performance.now() - began;
+      assert.ok(tookMs >= 300, `${isPoll ? 'a poll' : 'a row'}: sixteen runs in ${tookMs} ms`);
+    } finally {
+      await workers.stop();
+    }
   }
 });

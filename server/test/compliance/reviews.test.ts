@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';
 import { Refusal } from '../../src/base/errors.ts';
 import { askReview, decideReview, listCases, openReview, reviewed } from '../../src/compliance/index.ts';
-import { enroll, findCustomer, recordFinding, saveDetails } from '../../src/customers/index.ts';
+import { enroll, findCustomer, givenDetails, recordFinding, saveDetails } from '../../src/customers/index.ts';
 import { createPartner, type Partner } from '../../src/partners/index.ts';
 import { manualVerifier } from '../../src/verifiers/manual/index.ts';
 import { newPhone } from '../support/client.ts';
@@ -29,7 +29,10 @@ const verifier = manualVerifier({
 /** What the hosted page does once a form was sent. */
 async function gives(customerId: string, details: Record<string, string>): Promise<number> {
   const customer = await inTx((tx) => findCustomer(tx, customerId));
-  const { version } = await inTx((tx) => saveDetails(tx, fixture.vault, { customer, details, now: now() }));
+  const { version } = await inTx(async (tx) => {
+    const over = await givenDetails(tx, customerId);
+    return await saveDetails(tx, fixture.vault, { customer, details, over, now: now() });
+  });
   await looks(customerId, version);
   return version;
 }

@@ -23,8 +23,10 @@ import {
   release,
   releaseBlocked,
   reprice,
+  requestOrderRefund,
   retry,
   retryRefund,
+  retryTo,
 } from '../../src/orders/index.ts';
 import {
   findMarket,
@@ -38,6 +40,7 @@ import { PARTNERS } from '../../src/sandbox/catalogue.ts';
 import type { Chance } from './chance.ts';
 import { vault } from './ground.ts';
 import { CONFIRMATIONS } from './guard.ts';
+import { type Moves, openMoves } from './moves.ts';
 import { FIAT, OTHER_CURRENCY, OTHER_FIAT } from './outside.bank.ts';
 import { FAUCET, HOT_ADDRESS, RAIL, TOKENS } from './outside.chain.ts';
 import type { OurProcess, World } from './process.ts';
@@ -58,6 +61,10 @@ export interface Noted {
   elsewhere: string;
   /** One more of its own, which the customer confirms on a page of ours (strays.ts). */
   back?: string;
+  /** Its destination, where that waits for its customer. */
+  waits?: string;
+  /** Accounts that it was paid from, and with how much each: none but those of its payments (moves.ts). */
+  senders?: Map<string, bigint>;
   /** The provider holds it. */
   held: boolean;
   /** Lines at the bank by which it was paid. */
@@ -86,6 +93,7 @@ export interface Hands {
 export interface Actors {
   readonly hands: Hands;
   readonly noted: Noted[];
+  readonly moves: Moves | undefined;
   /** Orders that could not be made, for want of a price or a process. */
   readonly unmade: number;
   /** Nobody means to do anything more by himself. */
@@ -114,6 +122,8 @@ export function openActors(
     chance: Chance;
     /** Whom operators compensate, and with how much: apart, so that a seed that compensates nobody is what it was without. */
     compensations: Chance;
+    /** The seed, where people do more besides (moves.ts). */
+    moves: number | undefined;
     orders: number;
     forMs: number;
     processes: () => OurProcess[];
@@ -130,6 +140,14 @@ export function openActors(
   const noted: Noted[] = [];
   let planned = 0;
   let unmade = 0;
+  const moves =
+    deps.moves === undefined
+      ? undefined
+      : openMoves(world, {
+          seed: deps.moves,
+          somewhere: (what, body) => somewhere(what, body),
+          later: (ms, body) => later(ms, body),
+        });
 
   const later = (ms: number, body: () => void) => {
     planned += 1;
@@ -176,6 +194,8 @@ export function openActors(
           scheduler.within({ process: undefined, task: 'customer' }, () => {
             pay(made);
             meddle(made);
+            moves?.confirms(made);
+            stepIn(made);
           });
         },
         (error: unknown) => {
@@ -225,7 +245,10 @@ export function openActors(
         now: clock.now(),
       });
       const terms = new Map([[String(order.id), order]]);
-      return { order, accounts, address, elsewhere: `0xelse${n}`, back: `0xback${n}`, held, lines: [], terms };
+      const to = direction === 'onramp' ? { address } : { ...(first === undefined ? {} : { account: first.id }) };
+      const waits = await moves?.waits(tx, { customer, ...to, now: clock.now() });
+      const more = waits === undefined ? {} : { waits };
+      return { ...more, order, accounts, address, elsewhere: `0xelse${n}`, back: `0xback${n}`, held, lines: [], terms };
     });
   }
 
@@ -244,13 +267,16 @@ export function openActors(
   }
 
   /** One payment into an order, by whichever rail it asks for. */
-  function pays({ order, lines }: Noted, units: bigint, how: { otherAsset?: true; again?: true } = {}): void {
+  function pays(one: Noted, units: bigint, how: { otherAsset?: true; again?: true } = {}): void {
+    const { order, lines } = one;
     if (order.direction === 'offramp') {
       const contract = how.otherAsset ? TOKENS.usdt : TOKENS.usdc;
       chain.transfer(`0xcustomer${order.id}`, order.depositTarget, contract, units);
       return;
     }
-    const line = bank.credit(units, order.depositTarget, how.otherAsset ? { currency: OTHER_CURRENCY } : {});
+    const line = bank.credit(units, order.depositTarget, {
+      ...(how.otherAsset ? { currency: OTHER_CURRENCY } : moves?.sender(one, units)),
+    });
     lines.push(line);
     if (faults.occurs(how.again ? 'recalls_second' : 'recalls')) later(chance.int(1, 60_000), () => bank.recall(line));
   }
@@ -311,6 +337,8 @@ export function openActors(
     made: bigint;
     state: string;
     direction: string;
+    /** Its refund was requested, and nobody has named where it goes. */
+    asks: boolean;
     /** A refund waits for funds. */
     short: boolean;
     refund: string | null;
@@ -332,6 +360,7 @@ export function openActors(
   async function waiting(): Promise<Waiting[]> {
     return await world.backends.look<Waiting>(
       `select o.id, coalesce(o.follows, o.id) as made, o.state, o.direction,
+              o.state in ('on_hold', 'payout_held') and o.refund_request is not null as asks,
               exists (select from cases c where c.order_id = o.id and c.kind = 'refund_short' and c.closed_at is null) as short,
               (select min(r.state) from refunds r where r.order_id = o.id
                  and r.state in ('needs_destination', 'held', 'rejected', 'returned')) as refund,
@@ -464,6 +493,37 @@ export function openActors(
     return account === undefined ? {} : { fiatAccountId: account.id };
   }
 
+  const stepping = (orderId: bigint, now: Date): Action => ({
+    ...{ orderId, by: OPERATOR, people: people(), why: 'stepped in', now },
+  });
+  const refundsToSender = (id: bigint): void =>
+    somewhere('refund to the sender', async ({ context }) => {
+      await refundOrder(context, stepping(id, context.clock.now()), { failure: 'other', toSender: true });
+      moves?.did('refunded to the sender');
+    });
+  const requestsRefund = (id: bigint): void =>
+    inTx('request a refund', async (tx, now, { context }) => {
+      await requestOrderRefund(context, tx, stepping(id, now), { failure: 'other' });
+      moves?.did('a refund requested without a destination');
+    });
+
+  /** What moves.ts has besides, at any moment. */
+  function stepIn({ order: { id } }: Noted): void {
+    moves?.stepsIn((how) => {
+      if (faults.ended) return;
+      if (how === 'to the sender') return refundsToSender(id);
+      if (how === 'without a destination') return requestsRefund(id);
+      inTx('hold', (tx, now, { context }) => holdBack(context, tx, stepping(id, now)));
+    });
+  }
+
+  /** Another place of the customer's than the order pays to. */
+  function elsewhereOf({ accounts, elsewhere }: Noted, direction: string): RefundTo | undefined {
+    if (direction === 'onramp') return { address: elsewhere };
+    const account = accounts[1];
+    return account === undefined ? undefined : { fiatAccountId: account.id };
+  }
+
   function action(row: Waiting, again?: Again): void {
     const alive = deps.processes().filter(({ dead }) => !dead);
     if (alive.length === 0) return;
@@ -475,7 +535,30 @@ export function openActors(
     const base = () => ({ orderId: row.id, by: OPERATOR, people: agreed, why: 'looked at', now: clock.now() });
     const back = again === undefined ? backOf(one, row.direction) : named(again.to);
     const isPaid = again === undefined ? undefined : again.asset === one?.order.payoutAsset;
-    const rejects = () => through(process, 'reject', () => refundOrder(context, base(), { failure: 'other', ...back }));
+    const names = () =>
+      inTx('name where a refund goes', async (tx, now, { context: other }) => {
+        const approvedBy = { people: agreed, reason: 'looked at' };
+        await nameDestination(other, tx, { orderId: row.id, to: back, by: 'operator', approvedBy, now });
+        moves?.did('where a requested refund goes was named');
+      });
+    const rejects = () => {
+      const how = again === undefined ? moves?.refunding() : undefined;
+      if (how === 'to the sender') return refundsToSender(row.id);
+      if (how === 'without a destination') return requestsRefund(row.id);
+      through(process, 'reject', () => refundOrder(context, base(), { failure: 'other', ...back }));
+    };
+    const retries = () => {
+      const to = one !== undefined && moves?.goesElsewhere() === true ? elsewhereOf(one, row.direction) : undefined;
+      if (to === undefined) return through(process, 'retry', () => db.asSystem((tx) => retry(context, tx, base())));
+      const destination = to.address === undefined ? `account:${to.fiatAccountId}` : `address:${to.address}`;
+      moves?.named(row.id, destination, false);
+      through(process, 'retry elsewhere', async () => {
+        await retryTo(context, base(), to);
+        moves?.named(row.id, destination, true);
+      });
+    };
+    // Only its destination is missing.
+    if (row.asks && moves !== undefined) return names();
     const requotes = () => inTx('requote', (tx, now, { context: other }) => reprice(other, tx, { ...base(), now }));
     switch (row.state) {
       case 'on_hold':
@@ -486,8 +569,7 @@ export function openActors(
         return rejects();
       case 'payout_held':
         if (again === undefined && faults.occurs('requoted_after')) return requotes();
-        if (isPaid ?? chance.happens(0.5))
-          return through(process, 'retry', () => db.asSystem((tx) => retry(context, tx, base())));
+        if (isPaid ?? chance.happens(0.5)) return retries();
         return rejects();
       case 'refund_held':
         return through(process, 'retry refund', () => retryRefund(context, { ...base(), to: back }));
@@ -578,6 +660,7 @@ export function openActors(
 
   return {
     noted,
+    moves,
     hands: { inTx, somewhere, again: doAgain, fund },
     get unmade() {
       return unmade;

@@ -173,10 +173,11 @@ const statesOf = (tx: Tx) => tx.rows<{ id: bigint; state: string }>('select id, 
 /** An order that says that it has paid has, and one that says that it has refunded has. */
 function unpaid(
   { bank, chain }: World,
-  { order, accounts, address, elsewhere, back = '' }: Noted,
+  { order, accounts, senders, address, elsewhere, back = '' }: Noted,
   state?: string,
 ): string | undefined {
-  const atBank = accounts.reduce((sum, { number }) => sum + bank.everTo(number), 0n);
+  const numbers = [...accounts.map(({ number }) => number), ...(senders?.keys() ?? [])];
+  const atBank = numbers.reduce((sum, number) => sum + bank.everTo(number), 0n);
   const onChain = [address, elsewhere, back].reduce(
     (sum, to) => sum + chain.paidTo(to, TOKENS.usdc) + chain.paidTo(to, TOKENS.usdt),
     0n,

@@ -127,8 +127,11 @@ export function railsOf({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Not
         : chain.believedAt(order.depositTarget, contractOf(asset)),
     left: (asset) =>
       isFiat(asset)
-        ? accounts.reduce((sum, { number }) => sum + bank.outTo(number, asset), 0n)
-        : places.reduce((sum, one) => sum + chain.paidTo(one, contractOf(asset)), 0n),
+        ? [...accounts.map(({ number }) => number), ...(one.senders?.keys() ?? [])].reduce(
+            (sum, number) => sum + bank.outTo(number, asset),
+            0n,
+          )
+        : places.reduce((sum, place) => sum + chain.paidTo(place, contractOf(asset)), 0n),
   };
 }
 
@@ -153,6 +156,7 @@ export async function wrongEnds(
     ...(strays === undefined ? [] : wrongStrays(world, strays, held, free)),
     ...all.flatMap(wrongTerms),
     ...noted.flatMap((one) => wrongPaidBack(one, paidBack)),
+    ...noted.flatMap((one) => wrongSenders(world, one)),
     ...noted.filter(({ order }) => lost?.has(String(order.id))).flatMap((one) => wrongLost(one, railsOf(world, one))),
     ...wrongSums(
       noted.map((one) => {
@@ -379,3 +383,11 @@ export function leastTaken([first, ...others]: readonly Terms[], paidOut: bigint
   const without = leastTaken(others, paidOut);
   return withIt < without ? withIt : without;
 }
+
+/** Whoever paid an order and got more back than they paid, in sentences. */
+export const wrongSenders = ({ bank }: Pick<World, 'bank'>, { order, senders }: Noted): string[] =>
+  [...(senders ?? [])].flatMap(([account, units]) =>
+    bank.outTo(account) > units
+      ? [`order ${order.id}: ${bank.outTo(account)} went back to ${account}, which had paid ${units}`]
+      : [],
+  );

@@ -32,6 +32,8 @@ export interface Submission {
   units: string;
   address: string | null;
   fiat_account_id: string | null;
+  /** The deposit that came from this account, where it is nobody else's. */
+  sender_of?: string | null;
   deposit_units: string | null;
   payout_units: string | null;
   deposit_rail: string | null;
@@ -74,11 +76,14 @@ export interface Truth {
   now(): number;
   /** How far our processes' clocks were ever apart. */
   spreadMs(): number;
+  /** What speaks against money of this order leaving for there now, where people do more besides (moves.ts). */
+  mayPay?(orderId: string, destination: string, spreadMs: number, isRefund: boolean): string | undefined;
 }
 
 const FACTS = `
   select p.id, p.order_id::text, p.refund_id::text, p.purpose, p.rail, p.asset, p.units::text, p.address,
-         p.fiat_account_id::text, o.deposit_units::text, o.payout_units::text, o.deposit_rail, o.follows::text,
+         p.fiat_account_id::text, (select d.external_id from fiat_accounts f join deposits d on d.id = f.sender_of
+           where f.id = p.fiat_account_id) as sender_of, o.deposit_units::text, o.payout_units::text, o.deposit_rail, o.follows::text,
          to_char(c.blocked_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as blocked_at,
          (select l.max_units::text from market_limits l where l.market_id = o.market_id and l.level >= c.level
            order by l.level limit 1) as limit_units,
@@ -193,6 +198,7 @@ export function against(one: Submission, truth: Truth): string[] {
       units !== BigInt(one.payout_units ?? units) &&
       `is of ${units}, and its order pays ${one.payout_units}`,
     !isRefund && one.deposits.some(({ state }) => state === 'lost') && 'leaves although its deposit was reversed',
+    one.order_id !== null && (truth.mayPay?.(one.order_id, destination, truth.spreadMs(), isRefund) ?? false),
     ...(customer === undefined ? [] : [unfit(one, customer), ...unnamed(one, customer, approved)]),
     ...one.deposits.filter(({ origin }) => origin === 'rail').map((deposit) => early(deposit, one, truth)),
   ];
@@ -203,6 +209,9 @@ type Customer = NonNullable<ReturnType<Truth['customerOf']>>;
 
 function unfit(one: Submission, customer: Customer): string | false {
   if (one.rail.startsWith('bank.')) {
+    // That it is the account which the deposit came from is counted at the bank (moves.ts).
+    if (one.sender_of != null)
+      return !one.deposits.some(({ name }) => name === one.sender_of) && `leaves to the sender of ${one.sender_of}`;
     const account = customer.accounts.find(({ id }) => id === one.fiat_account_id);
     if (account === undefined) return "leaves to an account that is not the customer's for this order";
     return account.fiat !== one.asset && `leaves in ${one.asset} to an account in ${account.fiat}`;

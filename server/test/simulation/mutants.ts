@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Kind, Violation } from './checks.ts';
 import type { Place } from './ground.ts';
+import { hasMoves } from './moves.ts';
 import { forgets } from './outage.ts';
 import { hasStrays } from './strays.ts';
 import { openWorkers, type Workers } from './workers.ts';
@@ -25,6 +26,8 @@ interface Mutant {
   strays?: true;
   /** Only a seed whose bank forgets keys shows it. */
   forgets?: true;
+  /** Only a seed in which people do more besides shows it (moves.ts). */
+  moves?: true;
   changes: readonly { file: string; from: string; to: string }[];
 }
 
@@ -755,6 +758,42 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'money leaves for a destination that nobody has confirmed yet',
+    kinds: ['paid_against'],
+    moves: true,
+    changes: [
+      {
+        file: 'src/orders/payouts/judge.ts',
+        from: 'if (facts.unconfirmedUntil !== undefined)',
+        to: 'if (facts.unconfirmedUntil !== undefined && facts.maxAgeMs < 0)',
+      },
+    ],
+  },
+  {
+    name: 'a payout that people have sent elsewhere goes where it was rejected',
+    kinds: ['paid_against'],
+    moves: true,
+    changes: [
+      {
+        file: 'src/orders/payouts/elsewhere.ts',
+        from: "'retried', { now, payTo: to, facts }",
+        to: "'retried', { now, facts }",
+      },
+    ],
+  },
+  {
+    name: 'a requested refund stays where it is once its destination is named',
+    kinds: ['stuck'],
+    moves: true,
+    changes: [
+      {
+        file: 'src/orders/refunds/actions.ts',
+        from: "(order.state === 'on_hold' || order.state === 'payout_held') && order.refundRequest !== null)",
+        to: "order.state === 'payout_held' && order.refundRequest !== null && order.receivedUnits === null)",
+      },
+    ],
+  },
 ];
 
 /** By name, a seed that found it when it was last noted (`--note`): tried first, and no more than a hint. */
@@ -853,11 +892,14 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
 /** The hinted seed, or else the lowest. */
 async function find(
   open: Workers,
-  { name, kinds, restore, strays, forgets: ofForgetful }: Mutant,
+  { name, kinds, restore, strays, moves, forgets: ofForgetful }: Mutant,
   { seeds: [from, to], orders, hint, isClean }: Hunting,
 ) {
   const all = Array.from({ length: to - from + 1 }, (_, n) => from + n).filter(
-    (seed) => (strays !== true || hasStrays(seed)) && (ofForgetful !== true || forgets(seed)),
+    (seed) =>
+      (strays !== true || hasStrays(seed)) &&
+      (moves !== true || hasMoves(seed)) &&
+      (ofForgetful !== true || forgets(seed)),
   );
   const hinted = hint !== undefined && hint >= from && hint <= to ? [hint] : [];
   for (const seed of [...hinted, ...all.filter((one) => one !== hint)]) {

@@ -9,7 +9,7 @@ import type { Handlers } from '../../src/base/jobs.ts';
 import { startWorkers } from '../../src/base/workers.ts';
 import { magicScreener, openScreener, type Screener } from '../../src/compliance/index.ts';
 import { enqueueRecurring, POLLS, recurringHandlers } from '../../src/composition/recurring.ts';
-import { comparePayer, openPayee } from '../../src/customers/index.ts';
+import { comparePayer, openPayee, waitsUntil } from '../../src/customers/index.ts';
 import { type OrdersContext } from '../../src/orders/context.ts';
 import { askGate, type Orders, openOrders, orderFacts, orderHandlers } from '../../src/orders/index.ts';
 import { type PriceSource, quoteHandlers } from '../../src/quotes/index.ts';
@@ -61,6 +61,8 @@ export interface World {
   unanswered: (rail: string) => void;
   /** Prices at present, of the table's, in basis points above or below. */
   priceBps: () => number;
+  /** The gate asks whether a destination waits for its customer. */
+  waits: boolean;
   /** Told of what a handler threw, and of what was logged as an error. */
   complain: (what: string, error: unknown) => void;
 }
@@ -100,7 +102,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
       magicScreener(openScreener({ db, vault }), vault, async () => ''),
     ),
     vault,
-    gate: gateRules(vault, PEOPLE),
+    gate: { ...gateRules(vault, PEOPLE), ...(world.waits ? { unconfirmedUntil: waitsUntil } : {}) },
   };
   const sources = new Map<string, PriceSource>([['fixed', priceSource(world)]]);
   const whole: OurProcess = Object.assign(process, {

@@ -34,6 +34,8 @@ export interface Report {
   strays?: { played: number; done: Record<string, number> };
   /** Runs with a bank that forgets keys, and what happened, and how often. */
   outages?: { played: number; done: Record<string, number> };
+  /** In runs whose people do more besides: what, and how often. */
+  moves?: { played: number; done: Record<string, number> };
   /** All other violations. */
   unexplained: number;
   failing: { seed: number; violations: Violation[]; again: string }[];
@@ -65,6 +67,8 @@ export function openTally(): Tally {
   let strays = 0;
   const withOutages = new Map<string, number>();
   let outages = 0;
+  let moves = 0;
+  const withMoves = new Map<string, number>();
   let [runs, orders, unmade, steps, waits, submissions] = [0, 0, 0, 0, 0, 0];
   const addTo = <K>(to: Map<K, number>, key: K, times: number) => void to.set(key, (to.get(key) ?? 0) + times);
 
@@ -87,6 +91,8 @@ export function openTally(): Tally {
       for (const [point, times] of told.ends) addTo(ends, point, times);
       if (told.strays !== undefined) strays += 1;
       for (const [what, times] of told.strays ?? []) addTo(withStrays, what, times);
+      if (told.moves !== undefined) moves += 1;
+      for (const [what, times] of told.moves ?? []) addTo(withMoves, what, times);
       if (told.outages !== undefined) outages += 1;
       for (const [what, times] of told.outages ?? []) addTo(withOutages, what, times);
       if (told.restored !== undefined) restores += 1;
@@ -136,6 +142,7 @@ export function openTally(): Tally {
         restores: { played: restores, ended: sorted(restored) },
         strays: { played: strays, done: sorted(withStrays) },
         outages: { played: outages, done: sorted(withOutages) },
+        moves: { played: moves, done: sorted(withMoves) },
         unexplained: violations - paidTwice - paidAgainst - lost,
         failing: failing.toSorted((a, b) => a.seed - b.seed),
       };
@@ -173,6 +180,7 @@ export function inWords(report: Report): string[] {
     `restores from an older copy: ${report.restores.played}, ended by: ${list(report.restores.ended)}`,
     `runs with money of no order: ${report.strays?.played ?? 0}, ended by: ${list(report.strays?.done ?? {})}`,
     `runs with a bank that forgets keys: ${report.outages?.played ?? 0}: ${list(report.outages?.done ?? {})}`,
+    `runs with senders, requested refunds and destinations that wait: ${report.moves?.played ?? 0}: ${list(report.moves?.done ?? {})}`,
     `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,
     `paid against a block, kill switch, clearing time or limit ${report.paidAgainst} (of ${report.submissions} submissions looked at)`,
   ];

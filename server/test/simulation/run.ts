@@ -12,6 +12,7 @@ import { openBackends, type SimulatedProcess } from './database.ts';
 import { type Fault, openFaults } from './faults.ts';
 import type { Fixture } from './ground.ts';
 import { type Guard, openGuard } from './guard.ts';
+import { hasMoves } from './moves.ts';
 import { FORGETS_AFTER_MS, forgets, type Outage, openOutage, SHOWN_WITHIN_MS } from './outage.ts';
 import { openBank } from './outside.bank.ts';
 import { openChain } from './outside.chain.ts';
@@ -41,6 +42,8 @@ export interface Outcome {
   strays?: ReadonlyMap<string, number>;
   /** Of a bank that forgets keys, and what people asked it; undefined where it remembers. */
   outages?: ReadonlyMap<string, number>;
+  /** What people did besides, and how often (moves.ts). */
+  moves?: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
   /** Statements that PostgreSQL ended because two waited for each other. */
@@ -238,6 +241,7 @@ export async function simulate(
       wasScreened: (of, destination) => screened.has(`${of} ${destination}`),
       now: () => scheduler.time.now(),
       spreadMs: () => guard.spreadMs,
+      mayPay: (...of) => actors?.moves?.mayPay(...of),
     },
   });
   const deduplicates = chance.happens(0.5);
@@ -273,6 +277,7 @@ export async function simulate(
       if (rail.startsWith('bank.')) outage?.unanswered();
     },
     priceBps: () => priceBps,
+    waits: hasMoves(seed),
   };
   const since = scheduler.time.now();
 
@@ -289,6 +294,7 @@ export async function simulate(
     };
     const isRestored = restore ?? restores(seed);
     actors = openActors(world, {
+      ...{ moves: hasMoves(seed) && restore !== true ? seed : undefined },
       ...{ chance, made, orders, forMs: ORDERS_MS, processes: () => processes },
       isRestoring: () => restored?.isUnderWay ?? false,
       compensations: chanceOf(seed ^ 0x5eed),
@@ -402,6 +408,7 @@ export async function simulate(
     ...(restored === undefined ? {} : { restored: restored.ended }),
     ...(strays === undefined ? {} : { strays: strays.done }),
     ...(outage === undefined ? {} : { outages: outage.done }),
+    ...(actors?.moves === undefined ? {} : { moves: actors.moves.done }),
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,

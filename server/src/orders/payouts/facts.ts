@@ -161,7 +161,13 @@ async function paidAfterAll(context: Context, tx: Tx, orderId: bigint, now: Date
   return true;
 }
 
-export async function payoutRejected(context: Context, tx: Tx, fact: Of<'payout_rejected'>): Promise<void> {
+/** @param said by people who declare it, in place of the rail: kept in the order's history */
+export async function payoutRejected(
+  context: Context,
+  tx: Tx,
+  fact: Of<'payout_rejected'>,
+  said: { by?: string; reason?: string; evidence?: string } = {},
+): Promise<void> {
   const now = context.clock.now();
   const order = await lockOrderOf(tx, fact);
   const observed = await recordRejected(tx, { rail: fact.rail, key: fact.key, why: fact.why, now });
@@ -175,7 +181,7 @@ export async function payoutRejected(context: Context, tx: Tx, fact: Of<'payout_
   if (order === undefined) return;
   const failed = await advance(context, tx, order, 'payout_rejected', {
     now,
-    facts: { why: fact.why, payout: payout.id },
+    facts: { why: fact.why, payout: payout.id, ...said },
     reason: fact.why,
   });
   if (failed.outcome === 'ignored' || (await paidAfterAll(context, tx, order.id, now))) return;

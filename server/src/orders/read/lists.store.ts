@@ -3,13 +3,12 @@
  * whether the other filters accept it (base/scan.ts). This file chooses the index; test/plans.test.ts measures it.
  */
 import type { Tx } from '../../base/db.ts';
-import type { Rate } from '../../base/money.ts';
 import { parameters } from '../../base/scan.ts';
-import type { Fees } from '../../quotes/index.ts';
+import { type PricedRow, pricedOf } from '../../quotes/index.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import type { OrderState } from '../machine.ts';
 import type { RefundState } from '../refunds/store.ts';
-import type { Direction } from '../store.ts';
+import type { Order } from '../store.ts';
 
 export interface ListFilter {
   partnerId?: bigint | undefined;
@@ -23,41 +22,15 @@ export type OrderFilter = ListFilter & { state?: OrderState | undefined };
 export type DepositFilter = ListFilter & { state?: DepositRow['state'] | undefined };
 
 /** An order as operators list it, without its destinations. */
-export interface OrderLine {
-  id: bigint;
-  partnerId: bigint;
-  customerId: string;
-  marketId: bigint;
-  direction: Direction;
-  state: OrderState;
-  exception: string | null;
-  failure: string | null;
-  depositRail: string;
-  depositAsset: string;
-  depositUnits: bigint;
-  receivedUnits: bigint | null;
-  refundedUnits: bigint;
-  payoutRail: string;
-  payoutAsset: string;
-  payoutUnits: bigint;
-  grossUnits: bigint;
-  fiatAsset: string;
-  fees: Fees;
-  rate: Rate;
-  createdAt: Date;
-  updatedAt: Date;
-}
+export type OrderLine = Pick<
+  Order,
+  | ('id' | 'partnerId' | 'customerId' | 'marketId' | 'direction' | 'state' | 'exception' | 'failure')
+  | ('depositRail' | 'depositAsset' | 'depositUnits' | 'receivedUnits' | 'refundedUnits')
+  | ('payoutRail' | 'payoutAsset' | 'payoutUnits' | 'grossUnits' | 'fiatAsset')
+  | ('fees' | 'rate' | 'createdAt' | 'updatedAt')
+>;
 
-type OrderRow = Omit<OrderLine, 'fees' | 'rate'> & {
-  fee_operator: bigint;
-  fee_partner: bigint;
-  fee_rail: bigint;
-  fee_chain: bigint;
-  fee_tax: bigint;
-  rate_num: bigint;
-  rate_den: bigint;
-  fits: boolean;
-};
+type OrderRow = Omit<OrderLine, 'fees' | 'rate'> & PricedRow & { fits: boolean };
 
 const ORDER = `o.id, o.partner_id as "partnerId", o.customer_id as "customerId", o.market_id as "marketId", o.direction, o.state,
   o.exception, o.failure, o.deposit_rail as "depositRail", o.deposit_asset as "depositAsset", o.deposit_units as "depositUnits",
@@ -68,8 +41,8 @@ const ORDER = `o.id, o.partner_id as "partnerId", o.customer_id as "customerId",
 
 const toLine = ({ fits, ...row }: OrderRow): { row: OrderLine; fits: boolean } => {
   const { fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den, ...rest } = row;
-  const fees = { operator: fee_operator, partner: fee_partner, rail: fee_rail, chain: fee_chain, tax: fee_tax };
-  return { row: { ...rest, fees, rate: { num: rate_num, den: rate_den } }, fits };
+  const priced = { fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den };
+  return { row: { ...rest, ...pricedOf(priced) }, fits };
 };
 
 const all = (conditions: readonly string[]): string => (conditions.length === 0 ? 'true' : conditions.join(' and '));

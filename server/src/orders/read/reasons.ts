@@ -94,6 +94,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
 
   // Answers of rails (rails/manual, rails/simulated, rails/payouts.ts). A bank's suspicions are not shown to a partner.
   never_arrived: 'rejected_by_network',
+  declared_never_paid: 'rejected_by_network',
   reverted: 'rejected_by_network',
   failed: 'rejected_by_network',
   currency_not_held: 'rejected_by_bank',

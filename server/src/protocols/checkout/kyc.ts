@@ -73,11 +73,12 @@ async function takeDetails(visit: Visit): Promise<Outcome> {
   const { values, problems } = readForm([...person, ...address], sent, look.m);
   if (problems.size > 0) return detailsPage(visit, sent, problems);
   const given = await visit.inTx(async (tx) => {
+    // Details before the customer: a result is recorded on both at once, so the customer is not older than the details are.
+    const before = await givenDetails(tx, visit.customer.id);
     const customer = await findCustomer(tx, visit.customer.id);
-    const before = await givenDetails(tx, customer.id);
-    // Submitted twice: the first submission has done it, or is doing it.
+    // Submitted twice: the first submission has done it, is doing it, or does it before this one can (saveDetails).
     if (verificationStep({ ...visit, customer }, before) !== 'form') return before;
-    return await saveDetails(tx, deps.vault, { customer, details: values, now });
+    return await saveDetails(tx, deps.vault, { customer, details: values, over: before, now });
   });
   return given?.outcome === null ? await check(visit) : { goTo: visit.action };
 }

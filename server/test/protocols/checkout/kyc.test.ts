@@ -1,10 +1,11 @@
 /** The verification page, over HTTP: what a customer comes through, and what strangers and mistakes come to. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { blockCustomer, detachPhone, findCustomer } from '../../../src/customers/index.ts';
+import { blockCustomer, detachPhone, findCustomer, recordFinding, saveDetails } from '../../../src/customers/index.ts';
 import { suspendPartner } from '../../../src/partners/index.ts';
 import { newPhone } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
+import { until } from '../../support/until.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
 import { BACK, DETAILS, openBrowser, type PagesWorld, pagesWorld, unescaped, wayBack } from './world.ts';
 
@@ -143,6 +144,44 @@ describe('a customer', () => {
     assert.deepEqual([...keys], [`details:${customerId}:1`]);
     const rows = await world.query('select outcome from verifications where customer_id = $1', [customerId]);
     assert.equal(rows.length, 1);
+  });
+
+  test('whose second form was decided on before the first one was verified is verified once', async () => {
+    const { kycUrl, customerId } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.login(kycUrl);
+    const before = world.asked.length;
+    // The first submission, stored and verified, commits while the second one waits for it to store its own.
+    const late = await world.db.asSystem(async (tx) => {
+      const customer = await findCustomer(tx, customerId);
+      const now = world.clock.now();
+      const { version } = await saveDetails(tx, world.vault, { customer, details: DETAILS, now });
+      const finding = { outcome: 'verified', level: 1 } as const;
+      await recordFinding(tx, { customerId, version, verifier: 'simulated', finding, now });
+      const sent = browser.send('details', DETAILS);
+      await until('the second one waits', async () => await tx.row('select from pg_locks where not granted'));
+      return { sent };
+    });
+    assert.equal((await late.sent).status, 303);
+    assert.deepEqual(await world.query('select version from customer_details where customer_id = $1', [customerId]), [
+      { version: 1 },
+    ]);
+    assert.deepEqual(world.asked.slice(before), [], 'the verifier was asked about details that were verified');
+    assert.equal((await stand(customerId)).status, 'BASIC_KYC_COMPLETED');
+  });
+
+  test('who corrects failed details twice at once is checked once more', async () => {
+    const { kycUrl, customerId } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.login(kycUrl);
+    world.verifier.finding = { outcome: 'failed', level: 0, reason: 'unreadable' };
+    await browser.go('details', DETAILS);
+    world.verifier.finding = undefined;
+    const before = world.asked.length;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => browser.send('details', DETAILS)));
+    assert.ok(answers.every(({ status }) => status === 303));
+    const keys = new Set(world.asked.slice(before).map(({ key }) => key));
+    assert.deepEqual([...keys], [`details:${customerId}:2`]);
   });
 
   test('who sends the right code twice is in', async () => {

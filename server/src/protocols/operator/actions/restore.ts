@@ -1,8 +1,9 @@
 /**
  * Actions after a restore from an older backup: what happened outside and is not in the books is matched, or declared not
- * ours. Each takes two people, whatever the amount: it decides whether something is paid again.
+ * ours; and a payout whose outcome stays unknown is declared never paid. Each takes two people, whatever the amount: it decides whether something is paid again.
  */
 import { Refusal } from '../../../base/errors.ts';
+import { declareNeverPaid, requireUnpaid } from '../../../orders/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
 import type { BankDesk } from '../bank.ts';
 import { BANK } from '../declared/bank.ts';
@@ -46,6 +47,19 @@ export const RESTORE_ACTIONS: readonly Action[] = [
       const { rail } = await db.asSystem((tx) => movements.lookPayout(tx, input.payout));
       const { otherAmount } = input;
       await movements.settleBy({ payout: input.payout, rail, by: evidenceOf(input), otherAmount });
+    },
+  }),
+  action({
+    ...PAYOUTS.neverPaid,
+    subject: (input) => `payout:${input.payout}`,
+    look: ({ movements }, tx, input) => movements.lookPayout(tx, input.payout),
+    /** Refused at once, and again at the confirmation, while its rail may still execute it. */
+    async needs({ orders }, tx, input) {
+      const { asset, units } = await requireUnpaid(orders, tx, input.payout);
+      return { asset, units, asks: 'always' };
+    },
+    async outside({ orders }, { payout, evidence }, { people, reason }) {
+      await declareNeverPaid(orders, { payout, evidence, by: people.join(', '), why: reason });
     },
   }),
   action({

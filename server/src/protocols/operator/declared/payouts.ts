@@ -1,7 +1,7 @@
 /** Payouts and refunds, and what a restore from an older backup left to be matched: movements, debits, breaks. */
 import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
-import { about, amount, flag, id, oneOf, optional, text } from '../../declaration/fields.ts';
+import { about, amount, flag, id, oneOf, optional, text, typed } from '../../declaration/fields.ts';
 import { CORRECTIONS } from '../action.ts';
 import { act, FILTERS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
 import { done, maybe, rows, thing } from '../replies.ts';
@@ -23,6 +23,14 @@ const BREAK = [
   ...['why', 'names', 'foundAt'],
 ];
 const evidence = about(text(200), 'What it shows in the break: one of its names', '0x5f2c…');
+const PAYOUT = text(60, /^[a-z]+_[0-9]+_[0-9]+$/, "a payout's id, such as pay_17_1 or ref_4_2");
+const PAYOUT_NOW = [
+  ...['rail', 'state', 'asset', 'units', 'address'],
+  {
+    submissions: Type.Integer({ description: 'How often it was submitted' }),
+    sent: Type.Boolean({ description: 'Whether the chain has a transaction of it' }),
+  },
+];
 
 export const PAYOUTS = {
   list: look({
@@ -63,7 +71,7 @@ export const PAYOUTS = {
     right: 'money',
     people: 'two',
     fields: {
-      payout: text(60, /^[a-z]+_[0-9]+_[0-9]+$/, "a payout's id, such as pay_17_1 or ref_4_2"),
+      payout: PAYOUT,
       hash: optional(
         about(
           text(66, /^0x[0-9a-f]{64}$/, 'the hash of a transaction, in lower case'),
@@ -81,14 +89,27 @@ export const PAYOUTS = {
       otherAmount: optional(flag),
     },
     refuses: ['unknown_payout', 'unknown_order', 'does_not_fit', 'movement_over', ...PROPOSES],
-    gives: done([
-      ...['rail', 'state', 'asset', 'units', 'address'],
-      {
-        submissions: Type.Integer({ description: 'How often it was submitted' }),
-        sent: Type.Boolean({ description: 'Whether the chain has a transaction of it' }),
-      },
-    ]),
+    gives: done(PAYOUT_NOW),
     command: { words: 'payout settle-by' },
+  }),
+  neverPaid: act({
+    name: 'payout.never-paid',
+    path: '/payouts/:payout/never-paid',
+    says: 'Ends a payout of unknown outcome as never paid, with evidence: its order or refund goes on.',
+    right: 'money',
+    people: 'two',
+    weighs: true,
+    fields: {
+      payout: PAYOUT,
+      evidence: about(
+        typed(500, /\S{2}/, 'what shows that it was not paid, in 3 to 500 characters'),
+        'What shows that its rail did not pay it, and will not',
+        "the bank's letter of 4 March: no payment with this reference",
+      ),
+    },
+    refuses: ['unknown_payout', 'does_not_fit', ...PROPOSES],
+    gives: done(PAYOUT_NOW),
+    command: { words: 'payout never-paid' },
   }),
   debitForeign: act({
     name: 'debit.foreign',

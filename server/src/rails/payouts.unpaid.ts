@@ -1,0 +1,42 @@
+/**
+ * Unpaid: when people may declare that a payout whose outcome stays unknown was never paid.
+ *
+ * Their evidence is the bank's word, which no rail gives us. What we can check is that the declaration does not run ahead of
+ * the rail: nothing that was submitted may still be executed, and what it has shown since then is read. The time is counted
+ * from the *last* submission, by the database's clock: an earlier one may have been lost, and then the rail took the key late.
+ */
+import { type Clock, later } from '../base/clock.ts';
+import type { Tx } from '../base/db.ts';
+import { GRACE_MS } from './payouts.repeat.ts';
+import type { Payout } from './payouts.store.ts';
+import type { Rail } from './rail.ts';
+
+/**
+ * Why nobody may declare it never paid now; undefined when people may. Rows only.
+ *
+ * @param payout locked, so that the answer stays valid: no submission begins meanwhile
+ */
+export async function whyNotUnpaid(
+  { clock, graceMs = GRACE_MS }: { clock: Clock; graceMs?: number },
+  tx: Tx,
+  rail: Rail,
+  payout: Payout,
+): Promise<string | undefined> {
+  const { id: key, state, alarmedAt, submitLeftMs, asset, units } = payout;
+  if (state !== 'unknown' && state !== 'submitted') return `it is ${state}, and its outcome is not unknown`;
+  if (alarmedAt === null) return 'its rail is still asked: a case is opened when that takes too long';
+  const open = await rail.mayYetPay?.(tx, { key, asset, units });
+  if (open !== undefined) return open;
+  const { deduplicatesForMs } = rail;
+  // A rail that recognises keys for ever says by its rows what is open; a bank recognises them for a stated time.
+  const lastsMs = Math.max(graceMs, Number.isFinite(deduplicatesForMs) ? deduplicatesForMs : 0);
+  const leftMs = lastsMs + (submitLeftMs ?? 0);
+  const now = clock.now();
+  const overAt = later(now, leftMs);
+  if (submitLeftMs === null || leftMs > 0)
+    return `its rail may still execute what was submitted under its key, until ${overAt.toISOString()}`;
+  if (rail.readTo === undefined) return undefined;
+  const readTo = await rail.readTo(tx, asset);
+  if (readTo !== undefined && readTo >= overAt) return undefined;
+  return `what its rail shows is read up to ${readTo?.toISOString() ?? 'no time'}, and must be up to ${overAt.toISOString()}`;
+}
