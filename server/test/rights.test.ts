@@ -89,6 +89,11 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
        version, idempotency_key, request, reply, at)`,
     'what a partner asked is noted for it',
   ],
+  submissions: [
+    `insert (id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version, created_at, updated_at);
+     update (state, answers, reasons, details_version, updated_at)`,
+    'a program submits a customer in parts, and the sandbox’s partner drives it',
+  ],
   verifications: [
     'insert (partner_id, customer_id, verifier, outcome, level, at)',
     'what the verifier found on the hosted page is recorded',
@@ -207,6 +212,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   reconcile_sums: ['insert, update', OUTSIDE],
   refunds: ['insert, update', 'what goes back'],
   request_log: ['delete', 'lines older than thirty days are deleted'],
+  requirement_forms: [
+    'insert (kind, fiat, country, level, version, form, needs_document, effective_at, set_by, set_at)',
+    ONCE,
+  ],
   return_links: ['insert, update', 'an operator asks a customer where coins go back to, and the customer confirms'],
   released_nonces: ['insert, update', 'nonces of reservations that were given up, until a send takes them'],
   screening_extensions: ['insert', ONCE],
@@ -216,6 +225,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   seals: ['insert', ONCE],
   servers: ['insert, update, delete', 'each server says that it is there'],
   shortage_passes: ['insert, update, delete', 'an operator lets smaller orders pass, for a time'],
+  submissions: ['update', REQUESTS],
   kill_switch_layers: ['insert', 'who laid a kill switch; its rows go with it'],
   kill_switches: ['insert, delete', 'switched off and on again'],
   sweep_minimums: ['insert, update, delete', TERMS],
