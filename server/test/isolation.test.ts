@@ -43,6 +43,9 @@ const ROWS: Record<string, string> = {
     values ('customer_' || $2, $1, '', now())`,
   submissions: `insert into submissions (id, partner_id, customer_id, kind, state, answers, created_at, updated_at)
     values ($1, $1, 'customer_' || $2, 'BUSINESS', 'open', '', now(), now())`,
+  customer_keys: `insert into customer_keys (customer_id, partner_id, wrapped, created_at) values ('customer_' || $2, $1, '', now())`,
+  submission_files: `insert into submission_files (id, partner_id, customer_id, submission_id, slot, type, bytes, digest, created_at)
+    values (lpad($2, 32, '0'), $1, 'customer_' || $2, $1, 'a.jpg', 'image/jpeg', 1, '', now())`,
   fiat_accounts: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
     values ($1, $1, 'customer_' || $2, 'inr', '', '', '', now())`,
   customer_destinations: `insert into customer_destinations (id, partner_id, customer_id, chain, address, created_at, usable_at)

@@ -23,6 +23,10 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
      update (confirmed_at)`,
     'a program adds a destination, and its customer confirms it; from when on it is usable does not change',
   ],
+  customer_keys: [
+    'insert (customer_id, partner_id, wrapped, created_at)',
+    'the key of a customer’s files is made with the first of them',
+  ],
   customer_details: [
     'insert (customer_id, partner_id, details, given_at); update (details, version, outcome, given_at, begun_with, polls)',
     'a customer fills in the verification form, and the verifier answers',
@@ -88,6 +92,11 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     `insert (partner_id, request_id, client_request_id, api_key, operation, method, path, status, reason, took_ms, replayed,
        version, idempotency_key, request, reply, at)`,
     'what a partner asked is noted for it',
+  ],
+  submission_files: [
+    `insert (id, partner_id, customer_id, submission_id, slot, type, bytes, digest, created_at);
+     update (replaced_at)`,
+    'a program sends files, and others in their place',
   ],
   submissions: [
     `insert (id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version, created_at, updated_at);

@@ -511,6 +511,15 @@ export interface PostCommonTransactionQuotesRequest {
   readonly quantity?: string | undefined;
 }
 
+export interface PostKybFilesRequest {
+  /** Our id of the customer, as kyc/url answered it */
+  readonly customerId: string;
+  /** A submission of a business */
+  readonly submissionId?: string | undefined;
+  /** Country whose form is meant, two letters: as in kyb/requirements */
+  readonly country?: string | undefined;
+}
+
 export interface PostKybStatusRequest {
   /** Our id of the customer, as kyc/url answered it */
   readonly customerId: string;
@@ -1677,6 +1686,8 @@ export interface WhitelabelEndpoints {
     'kyc/submit': { takes: PostKycSubmitRequest; gives: Submitted };
     /** Submits what a business must supply, at once or in parts: what is missing still, and what must be corrected, is in `reasons`. */
     'kyb/submit': { takes: PostKybSubmitRequest; gives: Submitted };
+    /** Takes the files of documents of a business, as multipart/form-data, each named as in the requirements: JPEG, PNG, WEBP or PDF of at most 5 MiB. */
+    'kyb/files': { takes: PostKybFilesRequest; gives: Submitted };
     /** Tells what became of a submission of a business: the one named, or the newest. */
     'kyb/status': { takes: PostKybStatusRequest; gives: Submission };
     /** Adds a bank account of a customer. */
@@ -2090,6 +2101,7 @@ export const WHITELABEL: Record<string, Record<string, readonly [path: string, r
     'kyc/requirements': ['/onramp/api/v2/whiteLabel/kyc/requirements', 'read'],
     'kyc/submit': ['/onramp/api/v2/whiteLabel/kyc/submit', 'once'],
     'kyb/submit': ['/onramp/api/v2/whiteLabel/kyb/submit', 'once'],
+    'kyb/files': ['/onramp/api/v2/whiteLabel/kyb/files', 'once'],
     'kyb/status': ['/onramp/api/v2/whiteLabel/kyb/status', 'read'],
     'bank/addFiatAccount': ['/onramp/api/v2/whiteLabel/bank/addFiatAccount', 'unsafe'],
     'bank/addFiatAccountUrl': ['/onramp/api/v2/whiteLabel/bank/addFiatAccountUrl', 'unsafe'],

@@ -76,7 +76,7 @@ export async function serve(
 /** The partners' wire, the hosted pages, and what verifiers' providers call. */
 async function mountForCustomers(
   app: FastifyInstance,
-  { config, db, vault, clock, log }: Ground,
+  { config, db, vault, blobs, clock, log }: Ground,
   { context, chains }: RailParts,
   served: Served & { publicUrl(): string },
 ): Promise<void> {
@@ -88,7 +88,7 @@ async function mountForCustomers(
   );
   await app.register(
     whitelabel({
-      ...{ db: front, vault, clock, log, partners, orders, publicUrl, send },
+      ...{ db: front, vault, blobs, clock, log, partners, orders, publicUrl, send },
       sandbox: world.controls?.({ ...context, chains, prices: sources }),
       egress: outside,
       networkIds,

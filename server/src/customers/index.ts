@@ -74,11 +74,14 @@ export {
 } from './fiat-accounts.ts';
 export { faultOf } from './identity/answers.ts';
 export { BUSINESS_FORM, PERSON_FORM } from './identity/defaults.ts';
-export { type Form, fieldsOf, type Requirement } from './identity/form.ts';
+export { customerKey, openFile, type StoredFile, storeFiles, sweepFiles } from './identity/documents.ts';
+export { type Form, fieldsOf, type Requirement, slotsOf } from './identity/form.ts';
 export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
+export { type FileType, inspect } from './identity/inspect.ts';
 export { type FieldReason, type FieldReasons } from './identity/outcome.ts';
 export { type Person, readPeople } from './identity/people.ts';
 export {
+  addFiles,
   driveSubmission,
   findSubmission,
   type Given,

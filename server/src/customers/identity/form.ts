@@ -49,6 +49,51 @@ export function fieldsOf(form: Form): FormField[] {
   return fields;
 }
 
+export interface DocumentKind {
+  readonly code: string;
+  readonly idName: string;
+  readonly files: readonly string[];
+}
+
+/** The kinds of document, each with the names of the files that show it. */
+export function documentsOf(form: Form): DocumentKind[] {
+  if (!isObject(form.documents)) return [];
+  return Object.entries(form.documents).flatMap(([code, kind]) =>
+    isObject(kind) && Array.isArray(kind.files)
+      ? [{ code, idName: String(kind.idName ?? code), files: kind.files.filter((one) => typeof one === 'string') }]
+      : [],
+  );
+}
+
+/** Names of all files that a form takes: those of its documents, and its fields of type `file`. */
+export const slotsOf = (form: Form): ReadonlySet<string> =>
+  new Set([
+    ...documentsOf(form).flatMap(({ files }) => files),
+    ...fieldsOf(form)
+      .filter(({ type }) => type === 'file')
+      .map(({ name }) => name),
+  ]);
+
+/**
+ * The files that are still needed: of required file fields, and of the document of which most was sent. Where none was begun
+ * and one is needed, those of the first kind.
+ */
+export function missingSlots(
+  { form, needsDocument }: { form: Form; needsDocument: boolean },
+  given: ReadonlySet<string>,
+): string[] {
+  const fields = fieldsOf(form)
+    .filter(({ type, required, name }) => type === 'file' && required === 1 && !given.has(name))
+    .map(({ name }) => name);
+  const kinds = documentsOf(form).map(({ files }) => ({
+    sent: files.filter((file) => given.has(file)).length,
+    missing: files.filter((file) => !given.has(file)),
+  }));
+  const best = kinds.toSorted((a, b) => a.missing.length - b.missing.length || b.sent - a.sent)[0];
+  const isBegun = kinds.some(({ sent }) => sent > 0);
+  return best === undefined || (!isBegun && !needsDocument) ? fields : [...fields, ...best.missing];
+}
+
 const NAME = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 const SLOT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const MOST_FIELDS = 60;

@@ -49,6 +49,18 @@ export const sql = {
   // A result is of the version that was checked: a submission that was corrected since waits for its own.
   found: `update submissions set state = $3, reasons = $4, updated_at = $5
     where customer_id = $1 and details_version = $2 and state = 'in_review'`,
+  key: 'select wrapped from customer_keys where customer_id = $1',
+  insertKey: `insert into customer_keys (customer_id, partner_id, wrapped, created_at) values ($1, $2, $3, $4)
+    on conflict (customer_id) do nothing`,
+  replaceFile:
+    'update submission_files set replaced_at = $3 where submission_id = $1 and slot = $2 and replaced_at is null',
+  insertFile: `insert into submission_files (id, partner_id, customer_id, submission_id, slot, type, bytes, digest, created_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  filesOf: `select id, submission_id, slot, type, bytes, created_at from submission_files
+    where submission_id = $1 and replaced_at is null order by slot`,
+  fileById:
+    'select id, submission_id, slot, type, bytes, created_at from submission_files where id = $1 and customer_id = $2',
+  knownFiles: 'select id from submission_files where id = any($1::text[])',
   drive: `update submissions set state = $2, reasons = $3, updated_at = $4,
       details_version = case when $2 = 'in_review' then coalesce(details_version, 1) else details_version end where id = $1`,
 } as const;

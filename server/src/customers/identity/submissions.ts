@@ -16,7 +16,8 @@ import { saveDetails } from '../details.ts';
 import { sql as customers } from '../store.ts';
 import { announceReview } from '../verification.ts';
 import { type Answers, checkAnswers, exampleOf } from './answers.ts';
-import { fieldsOf } from './form.ts';
+import { filesOf, recordFiles, type StoredFile } from './documents.ts';
+import { fieldsOf, missingSlots } from './form.ts';
 import type { ChosenForm } from './forms.ts';
 import { FIELD_REASONS, type FieldReason, type FieldReasons, stateAfter } from './outcome.ts';
 import type { Person } from './people.ts';
@@ -39,6 +40,8 @@ export interface Given {
   readonly more?: Answers;
   readonly owners?: readonly Person[] | undefined;
   readonly directors?: readonly Person[] | undefined;
+  /** In the store already. */
+  readonly files?: readonly StoredFile[];
 }
 
 const contextOf = (id: bigint): string => `submissions.answers:${id}`;
@@ -82,11 +85,14 @@ export async function submit(
   for (const role of ['owners', 'directors'] as const)
     if (given[role] !== undefined) answers[role] = JSON.stringify(given[role]);
   const { missing } = checkAnswers(form.form, answers, now);
+  const sent = given.files ?? [];
+  const slots = new Set([...(await slotsBefore(tx, before)), ...sent.map(({ slot }) => slot)]);
+  missing.push(...missingSlots(form, slots));
   if (missing.length > 0 && !s.inParts) throw new Refusal('missing_fields', { names: missing });
   const reasons: Record<string, FieldReason> = Object.fromEntries(missing.map((name) => [name, 'missing']));
   // What the verifier wants again is wanted until it is given.
   for (const [name, code] of Object.entries((before?.reasons ?? {}) as FieldReasons))
-    if (code !== 'missing' && !(name in given.answers) && given[name as 'owners'] === undefined) reasons[name] ??= code;
+    if (code !== 'missing' && !isGivenAgain(given, name)) reasons[name] ??= code;
 
   const id = before?.id ?? numericId(now);
   const isComplete = Object.keys(reasons).length === 0;
@@ -104,7 +110,51 @@ export async function submit(
         ])
       : await tx.row<SubmissionRow>(sql.change, [id, ...written]);
   assert(row !== undefined, 'a written submission is returned');
+  await recordFiles(tx, { submission: { id, customerId, partnerId: customer.partnerId }, files: sent, now });
   return { ...submissionOf(row), isNew: before === undefined };
+}
+
+const slotsBefore = async (tx: Tx, before: SubmissionRow | undefined): Promise<string[]> =>
+  before === undefined ? [] : (await filesOf(tx, before.id)).map(({ slot }) => slot);
+
+const isGivenAgain = (given: Given, name: string): boolean =>
+  Object.hasOwn(given.answers, name) ||
+  given[name as 'owners' | 'directors'] !== undefined ||
+  (given.files ?? []).some(({ slot }) => slot === name);
+
+/**
+ * Adds files. To an open submission like every other part; to one that the verifier has, or has had, they are kept beside, and
+ * change nothing. Without a submission they begin one.
+ *
+ * @throws as `submit`; 'submission_over' when it has failed
+ */
+export async function addFiles(
+  tx: Tx,
+  vault: Vault,
+  f: {
+    customerId: string;
+    submissionId?: bigint | undefined;
+    form: ChosenForm;
+    files: readonly StoredFile[];
+    now: Date;
+  },
+): Promise<Submission & { isNew: boolean }> {
+  const { customerId, files, now } = f;
+  await tx.row(sql.lockCustomer, [customerId]);
+  const customer = await findCustomer(tx, customerId);
+  const meant =
+    f.submissionId === undefined
+      ? await newestSubmission(tx, customerId)
+      : await tx.row<SubmissionRow>(sql.submissionById, [f.submissionId, customerId]);
+  if (f.submissionId !== undefined && meant === undefined) throw new Refusal('unknown_submission');
+  if (f.submissionId !== undefined && meant?.state === 'failed') throw new Refusal('submission_over');
+  if (meant === undefined || meant.state === 'failed')
+    return await submit(tx, vault, { ...f, submissionId: undefined, given: { answers: {}, files }, inParts: true });
+  if (meant.state === 'open')
+    return await submit(tx, vault, { ...f, submissionId: meant.id, given: { answers: {}, files }, inParts: true });
+  if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
+  await recordFiles(tx, { submission: { id: meant.id, customerId, partnerId: customer.partnerId }, files, now });
+  return { ...submissionOf(meant), isNew: false };
 }
 
 /** The submission that a request adds to; undefined when it begins one. */

@@ -64,7 +64,7 @@ const ROWS: readonly Row[] = [
   wl('POST', 'kyc/submit', 'details and documents of a person', [IDENTITY, 'kyc/submit']),
   wl('GET', 'kyb/requirements', 'what a business must supply', [SELLING, 'kyb/requirements']),
   wl('POST', 'kyb/submit', 'details of a business', [IDENTITY, 'kyb/submit']),
-  wl('POST', 'kyb/files', 'documents of a business', 'later'),
+  wl('POST', 'kyb/files', 'documents of a business', ['protocols/whitelabel/files.test.ts', 'kyb/files']),
   wl('POST', 'kyb/status', 'how far its verification has come', [IDENTITY, 'kyb/status']),
   wl('POST', 'onramp/quote', 'a price for buying', [BUYING, 'onramp/quote']),
   wl('POST', 'offramp/quote', 'a price for selling', [SELLING, 'offramp/quote']),

@@ -4,25 +4,42 @@
  * Answers come in the groups of the form (`details`, `address`), each an object or its JSON text, or one by one under their own
  * names, as programs send both. A refusal names each field, its rule and an example.
  */
+import { createHash } from 'node:crypto';
 import type { Tx } from '../../../base/db.ts';
 import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
 import {
+  addFiles,
   type ChosenForm,
+  customerKey,
   findCustomer,
   findSubmission,
   formFor,
   type Given,
+  inspect,
   readPeople,
+  type StoredFile,
   type Submission,
   saidReasons,
+  slotsOf,
+  storeFiles,
   submit,
 } from '../../../customers/index.ts';
 import { kybRequirementsOf, markets, type Partner, recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Body, type BodyValue, isAbsent, JsonNumber, parseJson } from '../body.ts';
 import { fiatNamed, optionalFiat, requiredFiat } from '../fiat.ts';
-import { type Field, type Fields, id, Malformed, malformedField, optional, required, text } from '../fields.ts';
+import {
+  type Field,
+  type Fields,
+  id,
+  Malformed,
+  malformedField,
+  missingFields,
+  optional,
+  required,
+  text,
+} from '../fields.ts';
 import { idempotencyKey, once } from '../idempotency.ts';
 import { ok, type SignedRequest, throughOf } from '../route.ts';
 
@@ -186,16 +203,49 @@ export async function personForm(
   return await formFor(tx, scope, now);
 }
 
-type Submitting = Pick<SignedRequest<Fields>, 'deps' | 'caller' | 'body' | 'call' | 'path'>;
+/**
+ * The files of a request, each in its slot and inspected, in the store. Before any transaction that writes rows.
+ *
+ * @throws Refusal 'malformed_field' that names each slot; a file without a slot of the form is named `files`
+ */
+async function stored(
+  { deps, inTx, files }: Pick<SignedRequest<Fields>, 'deps' | 'inTx' | 'files'>,
+  customerId: string,
+  formOf: (tx: Tx, now: Date) => Promise<ChosenForm>,
+): Promise<StoredFile[]> {
+  if (files.length === 0) return [];
+  const now = deps.clock.now();
+  const slots = slotsOf((await inTx((tx) => formOf(tx, now))).form);
+  const wrong: Record<string, string> = {};
+  const inspected = files.flatMap(({ names, content }) => {
+    const slot = names.map((name) => slotNamed(slots, name)).find((one) => one !== undefined);
+    const found = inspect(content);
+    if (slot === undefined) wrong.files = `must be named as in the requirements: ${[...slots].join(', ')}`;
+    else if ('why' in found) wrong[slot] = found.why;
+    return slot === undefined || 'why' in found ? [] : [{ slot, type: found.type, content }];
+  });
+  if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
+  const key = await inTx(async (tx) => customerKey(tx, deps.vault, await findCustomer(tx, customerId), now));
+  return await storeFiles(deps.blobs, deps.vault, { customerId, key, files: inspected });
+}
+
+/** Programs name the part, or the file in it, as the slot, with or without its ending. */
+const slotNamed = (slots: ReadonlySet<string>, name: string): string | undefined =>
+  slots.has(name) ? name : [...slots].find((slot) => slot.replace(/\.[a-z]+$/, '') === name);
+
+type Submitting = Pick<SignedRequest<Fields>, 'deps' | 'caller' | 'body' | 'files' | 'call' | 'path'>;
 
 /** Runs a submission once per request, with a row of the key's activity. */
 async function submitted(
-  { deps, caller, body, call, path }: Submitting,
+  { deps, caller, body, files, call, path }: Submitting,
   work: (tx: Tx, now: Date) => Promise<{ form: ChosenForm; submission: Submission & { isNew: boolean } }>,
 ): Promise<Reply> {
-  const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
+  // Files are not signed: with the same texts and other files it is another request.
+  const content = files.map((one) => createHash('sha256').update(one.content).digest('hex')).join(' ');
+  const key = idempotencyKey(call.headers['idempotency-key'], `${caller.payload}${content}`);
+  const whole: Body = content === '' ? body : new Map([...body, ['files', content]]);
   const now = deps.clock.now();
-  return await once(deps, { partnerId: caller.partner.id, path, key, body, now }, async (tx) => {
+  return await once(deps, { partnerId: caller.partner.id, path, key, body: whole, now }, async (tx) => {
     const { form, submission } = await work(tx, now);
     const { customerId: customer, state } = submission;
     const about = { subject: `submission:${submission.id}`, facts: { customer, state } };
@@ -207,22 +257,56 @@ async function submitted(
 
 export async function kycSubmit(input: SignedRequest<ReturnType<typeof kycSubmitFields>>): Promise<Reply> {
   const { values, caller, deps } = input;
-  return await submitted(input, async (tx, now) => {
+  const formOf = async (tx: Tx, now: Date) => {
     const customer = await findCustomer(tx, values.customerId);
     if (customer.kind !== 'INDIVIDUAL')
       throw malformedField('customerId', 'is a business: it is submitted by kyb/submit');
-    const form = await personForm(tx, caller.partner, values, now);
-    const given: Given = { answers: answersOf(values) };
-    const about = { customerId: customer.id, form, given, inParts: false, now };
+    return await personForm(tx, caller.partner, values, now);
+  };
+  const files = await stored(input, values.customerId, formOf);
+  return await submitted(input, async (tx, now) => {
+    const form = await formOf(tx, now);
+    const given: Given = { answers: answersOf(values), files };
+    const about = { customerId: values.customerId, form, given, inParts: false, now };
     return { form, submission: await submit(tx, deps.vault, about) };
   });
+}
+
+export const kybFilesFields = { customerId: required(id), submissionId: optional(id), ...COUNTRY };
+
+export async function kybFiles(input: SignedRequest<typeof kybFilesFields>): Promise<Reply> {
+  const { values, caller, deps } = input;
+  if (input.files.length === 0) {
+    await input.inTx((tx) => businessOf(tx, values.customerId));
+    throw missingFields(['files']);
+  }
+  const formOf = async (tx: Tx, now: Date) => {
+    await businessOf(tx, values.customerId);
+    return await businessForm(tx, caller.partner, values.country, now);
+  };
+  const files = await stored(input, values.customerId, formOf);
+  return await submitted(input, async (tx, now) => {
+    const form = await formOf(tx, now);
+    const about = {
+      customerId: values.customerId,
+      submissionId: submissionIdOf(values.submissionId),
+      form,
+      files,
+      now,
+    };
+    return { form, submission: await addFiles(tx, deps.vault, about) };
+  });
+}
+
+async function businessOf(tx: Tx, customerId: string): Promise<void> {
+  const customer = await findCustomer(tx, customerId);
+  if (customer.kind !== 'BUSINESS') throw malformedField('customerId', 'is a person: it is submitted by kyc/submit');
 }
 
 export async function kybSubmit(input: SignedRequest<typeof kybDeclared>): Promise<Reply> {
   const { values, caller, deps } = input;
   return await submitted(input, async (tx, now) => {
-    const customer = await findCustomer(tx, values.customerId);
-    if (customer.kind !== 'BUSINESS') throw malformedField('customerId', 'is a person: it is submitted by kyc/submit');
+    await businessOf(tx, values.customerId);
     const form = await businessForm(tx, caller.partner, values.country ?? values.countryCode, now);
     const given: Given = {
       answers: answersOf(values),
@@ -233,7 +317,7 @@ export async function kybSubmit(input: SignedRequest<typeof kybDeclared>): Promi
       }),
     };
     const submissionId = submissionIdOf(values.submissionId);
-    const about = { customerId: customer.id, form, given, inParts: true, now };
+    const about = { customerId: values.customerId, form, given, inParts: true, now };
     return { form, submission: await submit(tx, deps.vault, { ...about, submissionId }) };
   });
 }

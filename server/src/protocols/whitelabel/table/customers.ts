@@ -11,6 +11,8 @@ import {
 } from '../endpoints/accounts.ts';
 import { kycStatus, kycStatusFields, kycUrl, kycUrlFields } from '../endpoints/customers.ts';
 import {
+  kybFiles,
+  kybFilesFields,
   kybStatus,
   kybStatusFields,
   kybSubmit,
@@ -59,6 +61,7 @@ export const CUSTOMERS: readonly Route[] = [
   signed({
     paths: wl('kyc/submit'),
     scope: 'customers',
+    files: true,
     says: 'Submits what a person must supply, by which the verifier verifies it.',
     takes: kycSubmitFields,
     forms: [kycSubmitFields(sent())],
@@ -75,6 +78,16 @@ export const CUSTOMERS: readonly Route[] = [
     gives: replies.SUBMITTED,
     refuses: [...SUBMITTING, 'unknown_submission', 'submission_over'],
     answer: kybSubmit,
+  }),
+  signed({
+    paths: wl('kyb/files'),
+    scope: 'customers',
+    files: true,
+    says: 'Takes the files of documents of a business, as multipart/form-data, each named as in the requirements: JPEG, PNG, WEBP or PDF of at most 5 MiB.',
+    takes: kybFilesFields,
+    gives: replies.SUBMITTED,
+    refuses: [...SUBMITTING, 'unknown_submission', 'submission_over'],
+    answer: kybFiles,
   }),
   signed({
     paths: wl('kyb/status'),
