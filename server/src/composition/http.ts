@@ -118,7 +118,7 @@ async function mountForCustomers(
 
 async function mountForOperators(
   app: FastifyInstance,
-  { db, vault, clock, log }: Ground,
+  { db, vault, blobs, clock, log }: Ground,
   { rails, chains, report, context }: RailParts,
   world: Environment,
   publicUrl: () => string,
@@ -128,7 +128,7 @@ async function mountForOperators(
     ?.openDesk?.({ ...{ db, clock, log, report, vault }, gate: (tx, payout) => askGate(context, tx, payout) });
   await app.register(
     operator({
-      ...{ db, vault, clock, publicUrl },
+      ...{ db, vault, blobs, clock, publicUrl },
       orders: context,
       submitAgain: enqueueUnsubmitted,
       movements: openMovements({ db, clock, rails, report }),

@@ -74,11 +74,11 @@ export {
 } from './fiat-accounts.ts';
 export { faultOf } from './identity/answers.ts';
 export { BUSINESS_FORM, PERSON_FORM } from './identity/defaults.ts';
-export { customerKey, openFile, type StoredFile, storeFiles, sweepFiles } from './identity/documents.ts';
+export { customerKey, filesOf, openFile, type StoredFile, storeFiles, sweepFiles } from './identity/documents.ts';
 export { type Form, fieldsOf, type Requirement, slotsOf } from './identity/form.ts';
 export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
 export { type FileType, inspect } from './identity/inspect.ts';
-export { type FieldReason, type FieldReasons } from './identity/outcome.ts';
+export { FIELD_REASONS, type FieldReasons } from './identity/outcome.ts';
 export { type Person, readPeople } from './identity/people.ts';
 export {
   addFiles,

@@ -10,7 +10,7 @@ import { emit } from '../events/index.ts';
 import type { Partner } from '../partners/index.ts';
 import { lookNow } from './checks.ts';
 import { type Customer, customerOf, findCustomer, HIGHEST_LEVEL } from './customers.ts';
-import { type FieldReasons, stateAfter } from './identity/outcome.ts';
+import { reasonsOf, stateAfter } from './identity/outcome.ts';
 import { sql as identity } from './identity/store.ts';
 import { type CustomerRow, sql } from './store.ts';
 
@@ -79,12 +79,13 @@ export async function recordFinding(
       level: number;
       reason?: string;
       /** What must be given again, by field. */
-      fields?: FieldReasons;
+      fields?: Readonly<Record<string, string>>;
     };
     now: Date;
   },
 ): Promise<void> {
-  const { outcome, level, reason, fields = {} } = f.finding;
+  const { outcome, level, reason } = f.finding;
+  const fields = reasonsOf(f.finding.fields ?? {});
   if ((await tx.run(sql.detailsFound, [f.customerId, f.version, outcome])) === 0) return;
   const state = stateAfter(outcome, fields);
   if (outcome !== 'in_review') await tx.run(identity.found, [f.customerId, f.version, state, fields, f.now]);

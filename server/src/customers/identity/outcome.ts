@@ -24,3 +24,14 @@ export function stateAfter(outcome: Outcome, reasons: FieldReasons): SubmissionR
   if (outcome === 'in_review') return 'in_review';
   return outcome === 'failed' && Object.keys(reasons).length > 0 ? 'open' : 'failed';
 }
+
+const MOST_REASONS = 40;
+
+/** A verifier's reasons in our codes: they are kept in clear, so any other word becomes one of them. */
+export const reasonsOf = (given: Readonly<Record<string, string>>): FieldReasons =>
+  Object.fromEntries(
+    Object.entries(given)
+      .filter(([name]) => /^[A-Za-z0-9][\w.-]{0,63}$/.test(name))
+      .slice(0, MOST_REASONS)
+      .map(([name, code]) => [name, Object.hasOwn(FIELD_REASONS, code) ? (code as FieldReason) : 'not_accepted']),
+  );

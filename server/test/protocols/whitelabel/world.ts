@@ -96,7 +96,7 @@ export async function wireWorld(
     withdrawalFee?: boolean;
     uploadLimits?: UploadLimits;
     controls?: boolean;
-    beside?: (fixture: Fixture & { publicUrl: () => string; orders: Orders }) => FastifyPluginAsync;
+    beside?: (fixture: Fixture & { publicUrl: () => string; orders: Orders; blobFolder: string }) => FastifyPluginAsync;
   } = {},
 ) {
   const fixture = await freshFixture();
@@ -192,7 +192,7 @@ export async function wireWorld(
     }),
   );
   if (options.beside !== undefined)
-    await app.register(options.beside({ ...fixture, orders, publicUrl: () => baseUrl }));
+    await app.register(options.beside({ ...fixture, orders, blobFolder, publicUrl: () => baseUrl }));
   await app.listen({ port: 0, host: '127.0.0.1' });
   baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 
