@@ -6,7 +6,9 @@
  * (protocols), readiness.ts (checks and metrics).
  */
 import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { archiveSettings } from './backup/index.ts';
+import { openFolder } from './base/blobs.ts';
 import type { Clock } from './base/clock.ts';
 import { openVault, type Vault } from './base/crypto.ts';
 import { openDatabaseClock } from './base/databaseclock.ts';
@@ -147,7 +149,8 @@ async function openGround(
   const place = await joinServers(db, { version: VERSION, onOutdated: o.onOutdated ?? (() => void ending.run()) });
   ending.add(() => place.leave());
   const clock = o.clock ?? (await databaseClock(db, ending));
-  return { ground: { config, log, db, serverUrl, vault, clock, ending }, adminUrl };
+  const blobs = openFolder(join(config.dataDir, 'documents'));
+  return { ground: { config, log, db, serverUrl, vault, blobs, clock, ending }, adminUrl };
 }
 
 async function databaseClock(db: Database, ending: Endings): Promise<Clock> {

@@ -2,14 +2,20 @@
  * What names a person is in no dump of the database, and a sealed value opens only where it was put.
  */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
+import { openFolder } from '../src/base/blobs.ts';
 import { describeError } from '../src/base/log.ts';
 import { openScreener, record, replaceDenyList } from '../src/compliance/index.ts';
 import * as customers from '../src/customers/index.ts';
 import { createKey, createPartner, openPartners, rotateKey, upsertAsset } from '../src/partners/index.ts';
 import { findInDump } from './support/dump.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
+import { freshFolder } from './support/folder.ts';
+import { jpeg } from './support/pictures.ts';
 import { fiat } from './support/terms.ts';
 
 const GIVEN = {
@@ -91,6 +97,42 @@ const screened = (customer: customers.Customer, fiatAccountId: bigint) =>
     fiatAccountId,
     payoutAddress: null,
   });
+
+test('nothing of a submission, its people and its files is in a dump, nor in the folder of files', async () => {
+  const { db, vault } = fixture;
+  const now = fixture.clock.now();
+  const folder = freshFolder('encrypted-documents');
+  const name = 'Xanthippe Vrblova';
+  const content = jpeg({ more: [[0xfe, Buffer.from(name)]] });
+  const owner = { firstName: 'Xanthippe', lastName: 'Vrblova', share: '51' };
+  const given = { answers: { identityNumber: 'QZX77W1', firstName: 'Xanthippe' }, owners: [owner] };
+  await db.asPartner(partnerId, async (tx) => {
+    const contact = { phone: '+91 90000 00003', kind: 'BUSINESS', now } as const;
+    const business = await customers.enroll(tx, vault, { partnerId, clientCustomerId: '3', ...contact });
+    const key = await customers.customerKey(tx, vault, business, now);
+    const file = { slot: 'selfie.jpg', type: 'image/jpeg', content } as const;
+    const files = await customers.storeFiles(openFolder(folder), vault, {
+      customerId: business.id,
+      key,
+      files: [file],
+    });
+    const form = await customers.formFor(tx, { kind: 'BUSINESS' }, now);
+    await customers.submit(tx, vault, {
+      customerId: business.id,
+      form,
+      given: { ...given, files },
+      inParts: true,
+      now,
+    });
+  });
+  const digest = createHash('sha256').update(content).digest('hex');
+  assert.deepEqual(await findInDump(fixture.adminUrl, ['Xanthippe', 'Vrblova', 'QZX77W1', digest]), []);
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((one) => one.length > 2);
+  assert.equal(names.length, 1);
+  const bytes = readFileSync(join(folder, names[0] ?? ''));
+  for (const clear of [name, 'JFIF', 'selfie'])
+    assert.ok(!bytes.includes(clear) && !names.join().includes(clear), clear);
+});
 
 test('nothing that names a person, and no secret, is in a dump of the database', async () => {
   const verdict = await screened(second, accounts[2]?.id ?? 0n);

@@ -21,6 +21,7 @@ const EVERYBODYS = [
   'markets',
   'price_levels',
   'prices',
+  'requirement_forms',
 ];
 
 /** Due work is no partner's; a request sees the deadlines of its own orders in it (rights.test.ts). */
@@ -40,6 +41,11 @@ const ROWS: Record<string, string> = {
     values ($1, 'customer_' || $2, '', '', '', false, true, now())`,
   customer_details: `insert into customer_details (customer_id, partner_id, details, given_at)
     values ('customer_' || $2, $1, '', now())`,
+  submissions: `insert into submissions (id, partner_id, customer_id, kind, state, answers, created_at, updated_at)
+    values ($1, $1, 'customer_' || $2, 'BUSINESS', 'open', '', now(), now())`,
+  customer_keys: `insert into customer_keys (customer_id, partner_id, wrapped, created_at) values ('customer_' || $2, $1, '', now())`,
+  submission_files: `insert into submission_files (id, partner_id, customer_id, submission_id, slot, type, bytes, digest, created_at)
+    values (lpad($2, 32, '0'), $1, 'customer_' || $2, $1, 'a.jpg', 'image/jpeg', 1, '', now())`,
   fiat_accounts: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
     values ($1, $1, 'customer_' || $2, 'inr', '', '', '', now())`,
   customer_destinations: `insert into customer_destinations (id, partner_id, customer_id, chain, address, created_at, usable_at)

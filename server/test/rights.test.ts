@@ -23,6 +23,10 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
      update (confirmed_at)`,
     'a program adds a destination, and its customer confirms it; from when on it is usable does not change',
   ],
+  customer_keys: [
+    'insert (customer_id, partner_id, wrapped, created_at)',
+    'the key of a customer’s files is made with the first of them',
+  ],
   customer_details: [
     'insert (customer_id, partner_id, details, given_at); update (details, version, outcome, given_at, begun_with, polls)',
     'a customer fills in the verification form, and the verifier answers',
@@ -88,6 +92,16 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     `insert (partner_id, request_id, client_request_id, api_key, operation, method, path, status, reason, took_ms, replayed,
        version, idempotency_key, request, reply, at)`,
     'what a partner asked is noted for it',
+  ],
+  submission_files: [
+    `insert (id, partner_id, customer_id, submission_id, slot, type, bytes, digest, created_at);
+     update (replaced_at)`,
+    'a program sends files, and others in their place',
+  ],
+  submissions: [
+    `insert (id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version, created_at, updated_at);
+     update (state, answers, reasons, details_version, updated_at)`,
+    'a program submits a customer in parts, and the sandbox’s partner drives it',
   ],
   verifications: [
     'insert (partner_id, customer_id, verifier, outcome, level, at)',
@@ -207,6 +221,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   reconcile_sums: ['insert, update', OUTSIDE],
   refunds: ['insert, update', 'what goes back'],
   request_log: ['delete', 'lines older than thirty days are deleted'],
+  requirement_forms: [
+    'insert (kind, fiat, country, level, version, form, needs_document, effective_at, set_by, set_at)',
+    ONCE,
+  ],
   return_links: ['insert, update', 'an operator asks a customer where coins go back to, and the customer confirms'],
   released_nonces: ['insert, update', 'nonces of reservations that were given up, until a send takes them'],
   screening_extensions: ['insert', ONCE],
@@ -216,6 +234,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   seals: ['insert', ONCE],
   servers: ['insert, update, delete', 'each server says that it is there'],
   shortage_passes: ['insert, update, delete', 'an operator lets smaller orders pass, for a time'],
+  submissions: ['update', REQUESTS],
   kill_switch_layers: ['insert', 'who laid a kill switch; its rows go with it'],
   kill_switches: ['insert, delete', 'switched off and on again'],
   sweep_minimums: ['insert, update, delete', TERMS],

@@ -44,6 +44,8 @@ export type Reason =
   | 'sandbox_only'
   | 'scope_missing'
   | 'signature_required'
+  | 'submission_exists'
+  | 'submission_over'
   | 'too_many_endpoints'
   | 'too_many_requests'
   | 'unauthenticated'

@@ -511,6 +511,51 @@ export interface PostCommonTransactionQuotesRequest {
   readonly quantity?: string | undefined;
 }
 
+export interface PostKybFilesRequest {
+  /** Our id of the customer, as kyc/url answered it */
+  readonly customerId: string;
+  /** A submission of a business */
+  readonly submissionId?: string | undefined;
+  /** Country whose form is meant, two letters: as in kyb/requirements */
+  readonly country?: string | undefined;
+}
+
+export interface PostKybStatusRequest {
+  /** Our id of the customer, as kyc/url answered it */
+  readonly customerId: string;
+  /** A submission of a business */
+  readonly submissionId?: string | undefined;
+  /** Country whose form is meant, two letters: as in kyb/requirements */
+  readonly country?: string | undefined;
+}
+
+export interface PostKybSubmitRequest {
+  /** Our id of the customer, as kyc/url answered it */
+  readonly customerId: string;
+  /** A submission of a business */
+  readonly submissionId?: string | undefined;
+  /** Fiat: its code or its number */
+  readonly fiatType?: string | undefined;
+  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  readonly countryCode?: string | undefined;
+  /** Country whose form is meant, two letters: as in kyb/requirements */
+  readonly country?: string | undefined;
+  /** Number of the identity document */
+  readonly identityNumber?: Readonly<Record<string, string>> | string | undefined;
+  /** Answers of the group `details` */
+  readonly details?: Readonly<Record<string, string>> | string | undefined;
+  /** Answers of the group `address` */
+  readonly address?: Readonly<Record<string, string>> | string | undefined;
+  /** Name of the business */
+  readonly entityName?: string | undefined;
+  /** Legal form of the business */
+  readonly legalEntityNature?: string | undefined;
+  /** Owners: firstName, lastName, share in percent, and dob and country where known */
+  readonly owners?: readonly Readonly<Record<string, string>>[] | string | undefined;
+  /** Directors, as owners but without a share */
+  readonly directors?: readonly Readonly<Record<string, string>>[] | string | undefined;
+}
+
 export interface PostKycRequirementsRequest {
   /** Our id of the customer, as kyc/url answered it */
   readonly customerId: string;
@@ -523,6 +568,21 @@ export interface PostKycRequirementsRequest {
 export interface PostKycStatusRequest {
   /** Our id of the customer, as kyc/url answered it */
   readonly customerId: string;
+}
+
+export interface PostKycSubmitRequest {
+  /** Our id of the customer, as kyc/url answered it */
+  readonly customerId: string;
+  /** Fiat: its code or its number */
+  readonly fiatType: string;
+  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  readonly countryCode?: string | undefined;
+  /** Number of the identity document */
+  readonly identityNumber?: Readonly<Record<string, string>> | string | undefined;
+  /** Answers of the group `details` */
+  readonly details?: Readonly<Record<string, string>> | string | undefined;
+  /** Answers of the group `address` */
+  readonly address?: Readonly<Record<string, string>> | string | undefined;
 }
 
 export interface PostKycUrlRequest {
@@ -1398,6 +1458,32 @@ export interface StandardWebhook {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+export interface Submission {
+  /** Number of the submission */
+  readonly submissionId: string;
+  /** UPDATE_REQUIRED: give what `reasons` names. COMPLETED and FAILED: over */
+  readonly status: 'UPDATE_REQUIRED' | 'IN_REVIEW' | 'COMPLETED' | 'FAILED';
+  /** Why a field must be given, or given again, by its name */
+  readonly reasons?: Readonly<Record<string, string>> | undefined;
+  /** When it began, ISO 8601 in UTC */
+  readonly createdAt: string;
+  /** When it last changed, ISO 8601 in UTC */
+  readonly updatedAt: string;
+}
+
+export interface Submitted {
+  /** Number of the submission */
+  readonly submissionId: string;
+  /** UPDATE_REQUIRED: give what `reasons` names. COMPLETED and FAILED: over */
+  readonly status: 'UPDATE_REQUIRED' | 'IN_REVIEW' | 'COMPLETED' | 'FAILED';
+  /** Why a field must be given, or given again, by its name */
+  readonly reasons?: Readonly<Record<string, string>> | undefined;
+  /** When it began: of a new one, ISO 8601 in UTC */
+  readonly createdAt?: string | undefined;
+  /** When it changed: of one that was added to, ISO 8601 in UTC */
+  readonly updatedAt?: string | undefined;
+}
+
 export interface WebhookEndpoint {
   /** Id of the endpoint */
   readonly id: string;
@@ -1596,6 +1682,14 @@ export interface WhitelabelEndpoints {
     'kyc/status': { takes: PostKycStatusRequest; gives: KycStatus };
     /** Tells what a person must supply to be verified. */
     'kyc/requirements': { takes: PostKycRequirementsRequest; gives: KycRequirements };
+    /** Submits what a person must supply, by which the verifier verifies it. */
+    'kyc/submit': { takes: PostKycSubmitRequest; gives: Submitted };
+    /** Submits what a business must supply, at once or in parts: what is missing still, and what must be corrected, is in `reasons`. */
+    'kyb/submit': { takes: PostKybSubmitRequest; gives: Submitted };
+    /** Takes the files of documents of a business, as multipart/form-data, each named as in the requirements: JPEG, PNG, WEBP or PDF of at most 5 MiB. */
+    'kyb/files': { takes: PostKybFilesRequest; gives: Submitted };
+    /** Tells what became of a submission of a business: the one named, or the newest. */
+    'kyb/status': { takes: PostKybStatusRequest; gives: Submission };
     /** Adds a bank account of a customer. */
     'bank/addFiatAccount': {
       takes: PostBankAddFiatAccountRequest;
@@ -2005,6 +2099,10 @@ export const WHITELABEL: Record<string, Record<string, readonly [path: string, r
     'kyc/url': ['/onramp/api/v2/whiteLabel/kyc/url', 'unsafe'],
     'kyc/status': ['/onramp/api/v2/whiteLabel/kyc/status', 'read'],
     'kyc/requirements': ['/onramp/api/v2/whiteLabel/kyc/requirements', 'read'],
+    'kyc/submit': ['/onramp/api/v2/whiteLabel/kyc/submit', 'once'],
+    'kyb/submit': ['/onramp/api/v2/whiteLabel/kyb/submit', 'once'],
+    'kyb/files': ['/onramp/api/v2/whiteLabel/kyb/files', 'once'],
+    'kyb/status': ['/onramp/api/v2/whiteLabel/kyb/status', 'read'],
     'bank/addFiatAccount': ['/onramp/api/v2/whiteLabel/bank/addFiatAccount', 'unsafe'],
     'bank/addFiatAccountUrl': ['/onramp/api/v2/whiteLabel/bank/addFiatAccountUrl', 'unsafe'],
     'bank/fiatAccounts': ['/onramp/api/v2/whiteLabel/bank/fiatAccounts', 'unsafe'],

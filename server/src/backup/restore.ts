@@ -28,7 +28,7 @@ import { defined } from '../base/defined.ts';
 import { SettingError } from '../base/env.ts';
 import { ASIDE, giveToPostgres, startPostgres } from '../base/postgres.ts';
 import { markRestored } from './post-restore.ts';
-import { describe, type Manifest } from './take.ts';
+import { DOCUMENTS, describe, type Manifest } from './take.ts';
 
 /** Names of log segments, and of timeline history files. */
 const PIECE = /^([0-9A-F]{24}|[0-9A-F]{8}\.history)$/;
@@ -107,6 +107,9 @@ export async function restoreBackup(input: {
     giveToPostgres(restored);
     giveToPostgres(log);
     const lastCommitAt = await recover(work, log, input.now, manifest);
+    // Those that are there already are the same, or newer: rows that the log brings back may name them.
+    const documents = join(input.backup, DOCUMENTS);
+    if (existsSync(documents)) cpSync(documents, join(dataDir, DOCUMENTS), { recursive: true, force: false });
     copyFileSync(join(input.backup, 'postgres.password'), join(dataDir, 'postgres.password'));
     if (movedTo !== undefined) renameSync(cluster, movedTo);
     renameSync(restored, cluster);

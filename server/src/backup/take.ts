@@ -8,7 +8,7 @@
  * acknowledged before is in it. A replication slot of the backup's own session keeps PostgreSQL from recycling log that is
  * still to be copied; it ends with the session, whatever happens to us.
  *
- * A backup is a folder: `cluster/`, `wal/`, the superuser's password, and `manifest.json` with size and SHA-256 of every
+ * A backup is a folder: `cluster/`, `wal/`, `documents/` (files of customers, encrypted), the superuser's password, and `manifest.json` with size and SHA-256 of every
  * file. It gets its final name only when it is complete and on disk. It does not contain the master key: a backup alone
  * decrypts no field.
  *
@@ -16,7 +16,7 @@
  * https://www.postgresql.org/docs/18/continuous-archiving.html#BACKUP-LOWLEVEL-BASE-BACKUP
  */
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Transform } from 'node:stream';
@@ -56,6 +56,8 @@ const EMPTIED = [
   'pg_stat_tmp',
   'pg_subtrans',
 ];
+/** Files of customers, encrypted; the master key is not with them. */
+export const DOCUMENTS = 'documents';
 /** The superuser's: the copied cluster contains only its hash. */
 const PASSWORD = 'postgres.password';
 const LEFT_OUT = /^(postmaster\.(pid|opts)|backup_label|tablespace_map|.*pg_internal\.init.*|pgsql_tmp.*)$/;
@@ -104,6 +106,9 @@ async function copyAll(client: pg.Client, dataDir: string, folder: string, now: 
   files.push(await describe(labelFile, folder));
   files.push(await copyFile(join(dataDir, PASSWORD), join(folder, PASSWORD), folder));
   files.push(...(await copyLog(client, { cluster, folder, start, stop })));
+  // After the database: a file is there before its row, so every row of the copy finds its file.
+  const documents = join(dataDir, DOCUMENTS);
+  if (existsSync(documents)) files.push(...(await copyFolder(documents, join(folder, DOCUMENTS), folder)));
 
   const { version, system } = await one<{ version: number; system: string }>(
     `select current_setting('server_version_num')::int / 10000 as version,

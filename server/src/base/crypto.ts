@@ -30,6 +30,27 @@ export interface Vault {
   derive(purpose: string): string;
 }
 
+/** Encrypts bytes with a key of their own, which is stored encrypted. @param key 32 bytes */
+export function encryptBytes(key: Buffer, bytes: Buffer, context: string): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  cipher.setAAD(Buffer.from(context));
+  const body = Buffer.concat([cipher.update(bytes), cipher.final()]);
+  return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), body]);
+}
+
+/** @throws when the bytes, the key or the context do not match */
+export function decryptBytes(key: Buffer, encrypted: Buffer, context: string): Buffer {
+  assert(
+    encrypted[0] === VERSION && encrypted.length >= 1 + NONCE_BYTES + TAG_BYTES,
+    'encrypted bytes of a known version',
+  );
+  const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(1, 1 + NONCE_BYTES));
+  decipher.setAAD(Buffer.from(context));
+  decipher.setAuthTag(encrypted.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES));
+  return Buffer.concat([decipher.update(encrypted.subarray(1 + NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+}
+
 /** @param masterKey at least 32 random bytes */
 export function openVault(masterKey: Buffer): Vault {
   assert(masterKey.length >= 32, 'the master key has at least 32 bytes');

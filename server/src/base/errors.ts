@@ -51,6 +51,8 @@ export type RefusalCode =
   | 'no_secret_waits'
   | 'unknown_held_item'
   | 'unknown_submission'
+  | 'submission_exists'
+  | 'submission_over'
   | 'unknown_endpoint'
   | 'unknown_quote'
   | 'unknown_destination'

@@ -39,6 +39,7 @@ interface Finding {
   outcome: 'in_review' | 'verified' | 'failed' | 'refused';
   level: number;
   reason?: string;
+  fields?: Readonly<Record<string, string>>;
   pending?: { pollAfterMs?: number; callsBack?: boolean };
 }
 

@@ -12,6 +12,7 @@ import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { Refusal } from '../base/errors.ts';
 import {
+  type FieldReasons,
   findCustomer,
   givenDetails,
   HIGHEST_LEVEL,
@@ -71,6 +72,8 @@ export async function decideReview(
     level: number;
     reason: string;
     told: string;
+    /** With `failed`: what must be given again, by field. */
+    fields?: FieldReasons;
     by: string;
     now: Date;
   },
@@ -89,7 +92,10 @@ export async function decideReview(
     customerId,
     version,
     verifier: MANUAL_VERIFIER,
-    finding: outcome === 'verified' ? { outcome, level: d.level } : { outcome, level: 0, reason: d.told },
+    finding:
+      outcome === 'verified'
+        ? { outcome, level: d.level }
+        : { outcome, level: 0, reason: d.told, fields: d.fields ?? {} },
     now,
   });
   await record(tx, {
@@ -97,7 +103,7 @@ export async function decideReview(
     about: 'verification',
     outcome,
     rules: MANUAL_VERIFIER,
-    inputs: { customerId, version, level: d.level, by, reason: d.reason },
+    inputs: { customerId, version, level: d.level, by, reason: d.reason, fields: d.fields ?? {} },
     now,
   });
   await closeCases(tx, { kind: KIND, subject: subjectOf(customerId), outcome, now });

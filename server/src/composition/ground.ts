@@ -1,6 +1,7 @@
 /**
  * Ground: what every part of a process is built on, and the order in which it ends.
  */
+import type { Blobs } from '../base/blobs.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database } from '../base/db.ts';
@@ -14,6 +15,8 @@ export interface Ground {
   /** The server's role: a second pool is opened with it. */
   readonly serverUrl: string;
   readonly vault: Vault;
+  /** Files of customers, encrypted. */
+  readonly blobs: Blobs;
   readonly clock: Clock;
   readonly ending: Endings;
 }

@@ -76,7 +76,7 @@ export async function serve(
 /** The partners' wire, the hosted pages, and what verifiers' providers call. */
 async function mountForCustomers(
   app: FastifyInstance,
-  { config, db, vault, clock, log }: Ground,
+  { config, db, vault, blobs, clock, log }: Ground,
   { context, chains }: RailParts,
   served: Served & { publicUrl(): string },
 ): Promise<void> {
@@ -88,7 +88,7 @@ async function mountForCustomers(
   );
   await app.register(
     whitelabel({
-      ...{ db: front, vault, clock, log, partners, orders, publicUrl, send },
+      ...{ db: front, vault, blobs, clock, log, partners, orders, publicUrl, send },
       sandbox: world.controls?.({ ...context, chains, prices: sources }),
       egress: outside,
       networkIds,
@@ -119,7 +119,7 @@ async function mountForCustomers(
 
 async function mountForOperators(
   app: FastifyInstance,
-  { db, vault, clock, log }: Ground,
+  { db, vault, blobs, clock, log }: Ground,
   { rails, chains, report, context }: RailParts,
   world: Environment,
   publicUrl: () => string,
@@ -129,7 +129,7 @@ async function mountForOperators(
     ?.openDesk?.({ ...{ db, clock, log, report, vault }, gate: (tx, payout) => askGate(context, tx, payout) });
   await app.register(
     operator({
-      ...{ db, vault, clock, publicUrl },
+      ...{ db, vault, blobs, clock, publicUrl },
       orders: context,
       submitAgain: enqueueUnsubmitted,
       movements: openMovements({ db, clock, rails, report }),

@@ -5,7 +5,7 @@ import { openDatabase } from '../base/db.ts';
 import type { Handlers } from '../base/jobs.ts';
 import { startWorkers } from '../base/workers.ts';
 import { type AskedVerifier, checkHandlers, openCase } from '../compliance/index.ts';
-import { openPayee } from '../customers/index.ts';
+import { openPayee, sweepFiles } from '../customers/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';
 import { askGate, type Orders, orderHandlers } from '../orders/index.ts';
 import { assets, findPartner, signingSecrets } from '../partners/index.ts';
@@ -44,7 +44,7 @@ export async function startWork(
 }
 
 function handlersOf(
-  { config, db, clock, log, vault }: Ground,
+  { config, db, clock, log, vault, blobs }: Ground,
   { rails, chains, report, context }: RailParts,
   { sources, verifier }: { sources: ReadonlyMap<string, PriceSource>; verifier: AskedVerifier },
 ): Handlers {
@@ -63,7 +63,13 @@ function handlersOf(
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
     ...reconcileHandlers({ db, clock, rails }),
     ...levelHandlers({ db, clock, rails, everyMs: 10_000 }),
-    ...recurringHandlers({ db, clock, rails, chains, purge: (now) => purgeRequestLog(db, now) }),
+    ...recurringHandlers({
+      db,
+      clock,
+      rails,
+      chains,
+      purge: async (now) => await Promise.all([purgeRequestLog(db, now), sweepFiles(db, blobs, now)]),
+    }),
     ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };
 }

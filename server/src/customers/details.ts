@@ -99,7 +99,7 @@ export async function customerName(tx: Tx, vault: Vault, customerId: string): Pr
     string,
     string
   >;
-  const name = [given.firstName, given.firstSurname, given.secondSurname].filter(Boolean).join(' ');
+  const name = [given.firstName, given.lastName, given.firstSurname, given.secondSurname].filter(Boolean).join(' ');
   return name === '' ? undefined : name;
 }
 

@@ -1,7 +1,8 @@
 /**
  * Customers: who they are (customers.ts), how far they are verified (verification.ts), and the fiat accounts they are paid to
  * (fiat-accounts.ts). links.ts has the links that bring them to our own pages, login.ts the codes they log in with, details.ts
- * what they submit there, checks.ts the job that follows it to the verifier's result.
+ * what they submit there, checks.ts the job that follows it to the verifier's result. identity/ has the forms they are asked by,
+ * and what programs submit of them.
  *
  * A customer belongs to one partner, and does not exist for any other: row-level security enforces that, so a look-up here
  * needs no partner id. Phone, e-mail and account details are encrypted before they reach a statement; nothing personal is in
@@ -72,6 +73,23 @@ export {
   openFiatAccount,
   openPayee,
 } from './fiat-accounts.ts';
+export { faultOf } from './identity/answers.ts';
+export { BUSINESS_FORM, PERSON_FORM } from './identity/defaults.ts';
+export { customerKey, filesOf, openFile, type StoredFile, storeFiles, sweepFiles } from './identity/documents.ts';
+export { type Form, fieldsOf, type Requirement, slotsOf } from './identity/form.ts';
+export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
+export { type FileType, inspect } from './identity/inspect.ts';
+export { FIELD_REASONS, type FieldReasons } from './identity/outcome.ts';
+export { type Person, readPeople } from './identity/people.ts';
+export {
+  addFiles,
+  driveSubmission,
+  findSubmission,
+  type Given,
+  type Submission,
+  saidReasons,
+  submit,
+} from './identity/submissions.ts';
 export {
   CHECKOUT_FOR_MS,
   type CheckoutLink,
@@ -85,5 +103,4 @@ export {
   type ReturnLink,
 } from './links.ts';
 export { type Asking, CODE_FOR_MS, checkCode, codeUnderWay, type Issued, issueCode, sendingFailed } from './login.ts';
-export { REQUIREMENTS, type Requirement } from './requirements.ts';
 export { forgetLogin, recordFinding, recordLogin, recordVerification, requireTrading } from './verification.ts';

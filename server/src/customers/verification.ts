@@ -10,6 +10,8 @@ import { emit } from '../events/index.ts';
 import type { Partner } from '../partners/index.ts';
 import { lookNow } from './checks.ts';
 import { type Customer, customerOf, findCustomer, HIGHEST_LEVEL } from './customers.ts';
+import { reasonsOf, stateAfter } from './identity/outcome.ts';
+import { sql as identity } from './identity/store.ts';
 import { type CustomerRow, sql } from './store.ts';
 
 /**
@@ -72,12 +74,21 @@ export async function recordFinding(
     customerId: string;
     version: number;
     verifier: string;
-    finding: { outcome: 'in_review' | 'verified' | 'failed' | 'refused'; level: number; reason?: string };
+    finding: {
+      outcome: 'in_review' | 'verified' | 'failed' | 'refused';
+      level: number;
+      reason?: string;
+      /** What must be given again, by field. */
+      fields?: Readonly<Record<string, string>>;
+    };
     now: Date;
   },
 ): Promise<void> {
   const { outcome, level, reason } = f.finding;
+  const fields = reasonsOf(f.finding.fields ?? {});
   if ((await tx.run(sql.detailsFound, [f.customerId, f.version, outcome])) === 0) return;
+  const state = stateAfter(outcome, fields);
+  if (outcome !== 'in_review') await tx.run(identity.found, [f.customerId, f.version, state, fields, f.now]);
   if (outcome !== 'in_review') lookNow(tx, f.customerId, f.now);
   const customer = await findCustomer(tx, f.customerId);
   if (customer.blocked || customer.verification === 'refused') return;
@@ -90,6 +101,13 @@ export async function recordFinding(
     failedReason: reason,
     now: f.now,
   });
+}
+
+/** A program has submitted details, and the verifier is being asked: said at once, as its answer may take days. */
+export async function announceReview(tx: Tx, customer: Customer, now: Date): Promise<void> {
+  const { level } = customer;
+  await recordVerification(tx, { customer, verifier: 'submission', outcome: 'in_review', level, now });
+  lookNow(tx, customer.id, now);
 }
 
 /**

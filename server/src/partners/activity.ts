@@ -27,6 +27,7 @@ export const ACTIVITIES = [
   'customer.enrolled',
   'customer.contact_changed',
   'account.added',
+  'submission.given',
   'destination.added',
   'destination.code_sent',
   'destination.confirmed',

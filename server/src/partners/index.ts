@@ -129,4 +129,5 @@ export {
   readPolicy,
   setPolicy,
 } from './policies.ts';
+export { remember } from './remember.ts';
 export { kybRequirementsOf, type OwnRequirements, setKybRequirements } from './requirements.ts';

@@ -1,9 +1,11 @@
 /**
  * A partner's own requirements: what its business customers must supply, if not the default.
  *
- * Stored as shown, because the list is the partner's own and has no meaning to us until a customer submits by it.
+ * Stored as shown, because the list is the partner's own. A customer submits by it (customers/identity/).
  */
 import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { patternProblem } from '../base/patterns.ts';
 import { remember } from './remember.ts';
 import { sql } from './store.ts';
 
@@ -19,12 +21,25 @@ export async function kybRequirementsOf(tx: Tx, partnerId: bigint): Promise<OwnR
   });
 }
 
-/** Sets what a partner's businesses must supply, or (null) restores the default. */
+/**
+ * Sets what a partner's businesses must supply, or (null) restores the default.
+ *
+ * @throws Refusal 'malformed_field' for a pattern that backtracks badly
+ */
 export async function setKybRequirements(
   tx: Tx,
   r: { partnerId: bigint; requirements: OwnRequirements | null; now: Date },
 ): Promise<void> {
+  const slow = patternsOf(r.requirements ?? {}).find(([, pattern]) => patternProblem(pattern) !== undefined);
+  if (slow !== undefined) throw new Refusal('malformed_field', { fields: { [slow[0]]: patternProblem(slow[1]) } });
   if (r.requirements === null) await tx.run(sql.removeKybRequirements, [r.partnerId]);
   else await tx.run(sql.upsertKybRequirements, [r.partnerId, JSON.stringify(r.requirements), r.now]);
   remembered.forget();
 }
+
+/** Every pattern of a form, with its path. */
+const patternsOf = (part: object, path: readonly string[] = []): [path: string, pattern: string][] =>
+  Object.entries(part).flatMap(([name, value]): [string, string][] => {
+    if (name === 'regex' && typeof value === 'string') return [[[...path, name].join('.'), value]];
+    return typeof value === 'object' && value !== null && path.length < 4 ? patternsOf(value, [...path, name]) : [];
+  });

@@ -8,6 +8,7 @@
  * A protocol translates; it decides nothing about money. It imports modules through their `index.ts`, and neither rails, nor
  * another protocol, nor a module's SQL.
  */
+import type { Readable } from 'node:stream';
 import type { FastifyPluginAsync } from 'fastify';
 
 /** A request, independent of the HTTP server. */
@@ -21,6 +22,8 @@ export interface Call {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** As sent, undecoded; empty without a body. */
   readonly body: Buffer;
+  /** A body with files, unread; `body` is then empty. */
+  readonly upload?: Readable;
   /** Network address of the caller. */
   readonly address: string;
 }

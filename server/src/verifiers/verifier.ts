@@ -85,6 +85,11 @@ export interface Finding {
   level: number;
   /** A word or sentence that names nobody. */
   reason?: string;
+  /**
+   * With failed: what must be given again, by field or file of the form, and why: `unreadable`, `expired`, `does_not_match`,
+   * `incomplete` or `not_accepted`. What was submitted by a program is then open again.
+   */
+  fields?: Readonly<Record<string, string>>;
   /** In review only. */
   pending?: Pending;
 }

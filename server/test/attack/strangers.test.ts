@@ -80,6 +80,17 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   'POST whiteLabel/kyc/status': ofCustomer(),
   'POST whiteLabel/kyc/requirements': ofCustomer({ fiatType: '1' }),
+  'POST whiteLabel/kyc/submit': {
+    ...ofCustomer({
+      ...{ fiatType: '1', identityNumber: 'ABCDE1234F' },
+      details: '{"firstName": "Asha", "lastName": "Rao", "dob": "1990-01-31"}',
+      address: '{"addressLine1": "1 Main Road", "city": "Pune", "postalCode": "411001"}',
+    }),
+    makes: true,
+  },
+  'POST whiteLabel/kyb/submit': { ...ofCustomer({ entityName: 'Rao Traders' }), makes: true },
+  'POST whiteLabel/kyb/files': ofCustomer(),
+  'POST whiteLabel/kyb/status': ofCustomer(),
   'GET whiteLabel/kyb/requirements': NOTHING,
   'POST whiteLabel/bank/addFiatAccount': {
     ...ofCustomer({ fiatAccount: '000999888777', ifsc: 'HDFC0000001' }),

@@ -5,16 +5,16 @@
  * them. A failed call leaves the stored details. Whatever this page does not learn, a job does (compliance/checks.ts), and the
  * page shows it by itself.
  */
-import { isCalendarDay } from '../../base/clock.ts';
 import { defined } from '../../base/defined.ts';
 import { Unavailable } from '../../base/errors.ts';
 import { askVerifier, recordAnswer } from '../../compliance/index.ts';
 import {
+  BUSINESS_FORM,
   checkUnderWay,
+  faultOf,
   findCustomer,
   type GivenDetails,
   givenDetails,
-  REQUIREMENTS,
   type Requirement,
   saveDetails,
 } from '../../customers/index.ts';
@@ -153,8 +153,8 @@ function fieldsFor(m: Messages, now: Date): { person: Field[]; address: Field[] 
     sex: words.sex,
     sourceOfFunds: words.sourceOfFunds,
   };
-  const field = (name: FieldName & keyof typeof words.fields, { required, regex, type }: Requirement): Field => {
-    const form = regex === undefined ? undefined : new RegExp(regex, 'u');
+  const field = (name: FieldName & keyof typeof words.fields, asked: Requirement): Field => {
+    const { required, type } = asked;
     const choice = choices[name];
     const kind = choice === undefined ? undefined : new Map(Object.entries(choice));
     return {
@@ -164,12 +164,12 @@ function fieldsFor(m: Messages, now: Date): { person: Field[]; address: Field[] 
       kind: kind ?? (type === 'date' ? 'date' : undefined),
       autocomplete: AUTOCOMPLETE[name] ?? 'off',
       read(given) {
-        const isRight = (form?.test(given) ?? true) && (kind?.has(given) ?? true);
-        return isRight && (type !== 'date' || isPastDay(given, now)) ? given : undefined;
+        const isRight = faultOf({ ...asked, name }, given, now) === undefined && (kind?.has(given) ?? true);
+        return isRight ? given : undefined;
       },
     };
   };
-  const { details, address, identityNumber } = REQUIREMENTS;
+  const { details, address, identityNumber } = BUSINESS_FORM;
   return {
     person: [
       field('firstName', details.firstName),
@@ -188,9 +188,6 @@ function fieldsFor(m: Messages, now: Date): { person: Field[]; address: Field[] 
     ],
   };
 }
-
-/** The pattern accepts the 31st of February. */
-const isPastDay = (text: string, now: Date): boolean => isCalendarDay(text) && new Date(`${text}T00:00:00Z`) < now;
 
 const back = ({ link, customer, partner, deps }: Visit): string | undefined =>
   addressBack(link, { customerId: customer.id, status: deps.statusWord(customer, partner) });

@@ -9,6 +9,8 @@
  * If one person is not enough the action becomes a proposal. Confirming reads the subject again: if it has changed, the
  * proposal is superseded and nothing is done. If the action throws a Refusal, the proposal ends with that reason.
  */
+
+import type { Blobs } from '../../base/blobs.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
@@ -57,6 +59,8 @@ export interface OperatorDeps {
   corrections: CorrectionDesk;
   /** The desk of a bank without an API, if there is one. */
   bank?: BankDesk;
+  /** Files of customers. */
+  blobs?: Blobs;
 }
 
 /** Chains that halt by themselves, and continue once a person has checked. */
@@ -137,6 +141,8 @@ export interface Action<F extends Fields = Fields> extends DeclaredAction<F> {
     input: Values<F>,
     doing: Doing,
   ): Promise<Readonly<Record<string, unknown>> | void>;
+  /** Reads outside what the caller is shown besides, once `perform` has been committed and audited. */
+  shows?(deps: OperatorDeps, input: Values<F>): Promise<Readonly<Record<string, unknown>>>;
   /** Runs after a Refusal, in a transaction after the rolled-back one: its subject waits for this. */
   refused?(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<void>;
   /** Instead of `perform`, for an action that calls outside. */
@@ -447,7 +453,7 @@ async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActR
     status: 200,
     body: { action: action.name, subject: about.subject, outcome: 'done', after, ...shown },
   });
-  if (!('isOutside' in begun)) return reply(begun.after, begun.shown);
+  if (!('isOutside' in begun)) return reply(begun.after, { ...begun.shown, ...(await action.shows?.(deps, input)) });
   assert(action.outside !== undefined, `${action.name} asks outside`);
   try {
     await action.outside(deps, input, doing);

@@ -69,7 +69,12 @@ export const OWN_REASONS: Partial<Record<Reason, Advice>> = {
     'Use the transactionId that was answered, with its customer.',
   ),
   unknown_account: advice('The customer has no such account.', 'List them with bank/fiatAccounts.'),
-  unknown_submission: advice('There is no such submission.', 'Leave the field out.'),
+  unknown_submission: advice('There is no such submission.', 'Send the submissionId that kyb/submit answered.'),
+  submission_exists: advice(
+    'A submission of the customer is under way; `submissionId` says which.',
+    'Add to it with its submissionId, or wait while it is in review.',
+  ),
+  submission_over: advice('The submission is decided.', 'Send a new one, without a submissionId.'),
   unknown_endpoint: advice('There is no such webhook endpoint.', 'List them, or set an address first.'),
   unknown_event: advice('There is no such event.', 'Use an id from an event or a delivery.'),
   unknown_refund: advice('Nothing of the transaction is to be sent back or paid again.', 'Read its refunds first.'),

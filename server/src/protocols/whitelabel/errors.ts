@@ -115,6 +115,14 @@ const WORDS: Record<RefusalCode, Word> = {
   unknown_order: { code: 404, say: (facts) => String(facts.sentence ?? 'Transaction not found.') },
   unknown_account: { code: 404, say: () => 'Fiat account not found.' },
   unknown_submission: { code: 404, say: () => 'Submission not found.' },
+  submission_exists: {
+    code: 409,
+    say: (facts) =>
+      facts.state === 'in_review'
+        ? `Submission ${facts.submissionId} is in review: wait for its result.`
+        : `Submission ${facts.submissionId} is open: send its submissionId to add to it.`,
+  },
+  submission_over: { code: 417, say: () => 'The submission is over: send a new one, without a submissionId.' },
   unknown_endpoint: { code: 404, say: () => 'Webhook endpoint not found.' },
   unknown_event: { code: 404, say: (facts) => String(facts.sentence ?? 'Event not found.') },
   webhook_not_taken: { code: 424, say: (facts) => `Your server did not take the webhook: ${facts.why}.` },
@@ -232,6 +240,7 @@ function refused({ code: reason, facts }: Refusal): Reply {
     headers,
     // Programs look for it beside `error`, not inside `data`.
     ...(reason === 'customer_exists' ? { top: { customerId: facts.customerId } } : {}),
+    ...(reason === 'submission_exists' ? { top: { submissionId: facts.submissionId } } : {}),
     ...(reason === 'login_required' && facts.kycUrl !== undefined ? { top: { kycUrl: facts.kycUrl } } : {}),
   });
 }

@@ -8,6 +8,7 @@
  * Every failure has the one envelope of errors.ts. Not here: listening, health and metrics (composition/http.ts), the HTTP server's
  * settings for this API (server.ts).
  */
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -27,6 +28,7 @@ import { failureOf } from './errors.ts';
 import { readMultipart } from './multipart.ts';
 import { type Route, type WhitelabelDeps, withIgnored } from './route.ts';
 import { ROUTES } from './table.ts';
+import { readUpload, signedTextsAgree, UPLOAD_LIMITS, type UploadedFile } from './uploads.ts';
 
 export { purgeIdempotencyRecords } from '../idempotency.ts';
 export { CLOCK_WINDOW } from './auth.ts';
@@ -42,6 +44,7 @@ export {
 export { createServer } from './server.ts';
 export { CONTROLS, type Control } from './table/controls.ts';
 export { ROUTES } from './table.ts';
+export type { UploadLimits } from './uploads.ts';
 export { verificationWords } from './verification.ts';
 export { whitelabelFormat } from './webhooks.ts';
 
@@ -70,8 +73,9 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
     });
     await deps.partners.noteUse(caller.credential.key);
     // A GET has no body to compare: some programs sign an empty object for it. Its fields are in the query.
-    const body: Body = route.method === 'GET' ? new Map(Object.entries(call.query ?? {})) : await bodyOf(call);
-    if (route.method !== 'GET' && !sameMeaning(body, caller.signedBody)) {
+    const { body, files } = await contentOf(route, call, deps);
+    const agree = call.upload === undefined ? sameMeaning : (sent: Body, of: Body) => signedTextsAgree(of, sent);
+    if (route.method !== 'GET' && !agree(body, caller.signedBody)) {
       throw new Refusal('unauthenticated', { why: 'the request body differs from the signed one' });
     }
     const allowance =
@@ -81,6 +85,7 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
       ...input,
       body,
       caller,
+      files,
       inTx: <T>(work: (tx: Tx) => Promise<T>) => deps.db.asPartner(caller.partner.id, work),
       readOnly: <T>(work: (tx: Tx) => Promise<T>) => deps.db.readOnlyAsPartner(caller.partner.id, work),
     };
@@ -100,6 +105,16 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
       return { ...reply, headers: { ...limits, ...reply.headers } };
     }
   };
+}
+
+async function contentOf(
+  route: Route,
+  call: Call,
+  deps: WhitelabelDeps,
+): Promise<{ body: Body; files: readonly UploadedFile[] }> {
+  if (route.method === 'GET') return { body: new Map(Object.entries(call.query ?? {})), files: [] };
+  if (call.upload === undefined) return { body: await bodyOf(call), files: [] };
+  return await readUpload(call.upload, call.headers['content-type'] ?? '', deps.uploadLimits ?? UPLOAD_LIMITS);
 }
 
 async function bodyOf({ body, headers }: Call): Promise<Body> {
@@ -135,22 +150,39 @@ export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
     return reply;
   });
 
-  for (const route of routes) {
-    for (const url of route.paths) {
-      app.route({
-        method: route.method,
-        url,
-        bodyLimit: maxBytes,
-        config: { openToAll: route.auth !== 'signed' },
-        ...(route.method === 'GET' ? {} : { onRequest: checkMediaType }),
-        handler: async (request, reply) => {
-          send(reply, await answer(route, callOf(request)));
-          return reply;
-        },
-      });
-    }
-  }
+  mount(
+    app,
+    routes.filter(({ files }) => !files),
+  );
+  // Bodies with files are not read by the framework, and have limits of their own.
+  await app.register(async (uploads) => {
+    uploads.addContentTypeParser(/^\s*multipart\/form-data/i, (_request, payload, done) => done(null, payload));
+    uploads.addHook('onError', (_request, reply, _error, done) => {
+      reply.header('connection', 'close');
+      done();
+    });
+    mount(
+      uploads,
+      routes.filter(({ files }) => files),
+    );
+  });
   nothingElse(app, routes, deps.sandbox !== undefined);
+
+  function mount(on: FastifyInstance, some: readonly Route[]): void {
+    for (const route of some)
+      for (const url of route.paths)
+        on.route({
+          method: route.method,
+          url,
+          bodyLimit: maxBytes,
+          config: { openToAll: route.auth !== 'signed' },
+          ...(route.method === 'GET' ? {} : { onRequest: checkMediaType }),
+          handler: async (request, reply) => {
+            send(reply, await answer(route, callOf(request)));
+            return reply;
+          },
+        });
+  }
 
   /** Replies name an origin if the key's partner allows it; an invalid key allows nothing. */
   async function nameOrigin(origin: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -173,6 +205,7 @@ const callOf = (request: FastifyRequest): Call => ({
   query: lastOfEach(request.query),
   headers: request.headers as Call['headers'],
   body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+  ...(request.body instanceof Readable ? { upload: request.body } : {}),
   address: request.ip,
 });
 

@@ -3,6 +3,7 @@
  */
 
 import type { TSchema } from 'typebox';
+import type { Blobs } from '../../base/blobs.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
@@ -17,6 +18,7 @@ import type { Caller, ClockWindow } from './auth.ts';
 import type { Body } from './body.ts';
 import { type Fields, readFields, undeclared, type Values } from './fields.ts';
 import type { NetworkIds } from './reference.ts';
+import type { UploadedFile, UploadLimits } from './uploads.ts';
 
 /** How an order is paid: as asked, or in one of the ways that customers get wrong. */
 export const PAY_HOW = ['EXACT', 'UNDER', 'OVER', 'LATE', 'TWICE', 'ANOTHER_TOKEN', 'ANOTHER_CHAIN'] as const;
@@ -120,6 +122,9 @@ export interface WhitelabelDeps {
   readonly send: Sender;
   readonly clockWindow?: ClockWindow | undefined;
   readonly maxBodyBytes?: number | undefined;
+  /** Where files of customers go, and their limits. */
+  readonly blobs: Blobs;
+  readonly uploadLimits?: UploadLimits | undefined;
 }
 
 /** A request that has been authenticated and parsed. */
@@ -133,6 +138,8 @@ export interface Input<F extends Fields> {
 }
 export interface SignedRequest<F extends Fields> extends Input<F> {
   readonly caller: Caller;
+  /** Files that came with it, where the route takes any. */
+  readonly files: readonly UploadedFile[];
   /** A transaction that sees only this partner's rows. */
   readonly inTx: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
   /** The same, read-only. */
@@ -169,6 +176,8 @@ export interface Route extends Declared {
   readonly control?: boolean;
   /** Its paths are ours and not the interface's: a field that is not declared is refused there. */
   readonly strict: boolean;
+  /** Its multipart bodies may have files. */
+  readonly files: boolean;
   /** Its fields, which may depend on what was sent. */
   readonly fields: (body: Body) => Fields;
   /** All fields it may take, one row per form of a request. */
@@ -195,6 +204,7 @@ interface SignedEndpoint<F extends Fields> extends Declared {
   readonly method?: Route['method'];
   readonly sandbox?: boolean;
   readonly control?: boolean;
+  readonly files?: boolean;
   readonly answer: (input: SignedRequest<F>) => Promise<Reply>;
 }
 /** Fields that depend on the request are declared by each form that a request can have. */
@@ -204,13 +214,14 @@ type Takes<F extends Fields> =
 
 /** A signed request with its fields: for a GET they are in its query, which is not signed. */
 export function signed<F extends Fields>(endpoint: SignedEndpoint<F> & Takes<F>): Route {
-  const { takes, answer, method = 'POST', sandbox = false, ...declared } = endpoint;
+  const { takes, answer, method = 'POST', sandbox = false, files = false, ...declared } = endpoint;
   const fieldsFor = (body: Body): F => (typeof takes === 'function' ? takes(body) : takes);
   const strict = declared.paths.every((path) => OUR_PATHS.test(path));
   return {
     ...declared,
     method,
     sandbox,
+    files,
     strict,
     auth: 'signed',
     fields: fieldsFor,
@@ -259,6 +270,7 @@ export const open = ({ auth = 'public', ...endpoint }: OpenEndpoint): Route => (
   auth,
   scope: 'read',
   sandbox: false,
+  files: false,
   strict: false,
   fields: () => ({}),
   forms: [{}],

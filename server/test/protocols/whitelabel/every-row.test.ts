@@ -44,6 +44,7 @@ const plain = (method: Row['method'], path: string, what: string, story: Row['st
 
 const LIFE = 'protocols/whitelabel/life.test.ts';
 const COMMON_TEST = 'protocols/whitelabel/common.test.ts';
+const IDENTITY = 'protocols/whitelabel/identity.test.ts';
 const OPEN = 'protocols/whitelabel/open.test.ts';
 const SELLING = 'blackbox/offramp.test.ts';
 const BUYING = 'blackbox/onramp.test.ts';
@@ -60,11 +61,11 @@ const ROWS: readonly Row[] = [
     [COMMON_TEST, 'kyc/requirements'],
     v1('kyc/requirements'),
   ),
-  wl('POST', 'kyc/submit', 'details and documents of a person', 'later'),
+  wl('POST', 'kyc/submit', 'details and documents of a person', [IDENTITY, 'kyc/submit']),
   wl('GET', 'kyb/requirements', 'what a business must supply', [SELLING, 'kyb/requirements']),
-  wl('POST', 'kyb/submit', 'details of a business', 'later'),
-  wl('POST', 'kyb/files', 'documents of a business', 'later'),
-  wl('POST', 'kyb/status', 'how far its verification has come', 'later'),
+  wl('POST', 'kyb/submit', 'details of a business', [IDENTITY, 'kyb/submit']),
+  wl('POST', 'kyb/files', 'documents of a business', ['protocols/whitelabel/files.test.ts', 'kyb/files']),
+  wl('POST', 'kyb/status', 'how far its verification has come', [IDENTITY, 'kyb/status']),
   wl('POST', 'onramp/quote', 'a price for buying', [BUYING, 'onramp/quote']),
   wl('POST', 'offramp/quote', 'a price for selling', [SELLING, 'offramp/quote']),
   wl('POST', 'onramp/createTransaction', 'a purchase', [BUYING, 'onramp/createTransaction']),

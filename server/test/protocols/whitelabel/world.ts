@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyPluginAsync } from 'fastify';
 import { Client as Postgres } from 'pg';
+import { openFolder } from '../../../src/base/blobs.ts';
 import { findCustomer, recordLogin, recordVerification } from '../../../src/customers/index.ts';
 import { openSender, outsideFor } from '../../../src/events/index.ts';
 import { type Orders, openOrders } from '../../../src/orders/index.ts';
@@ -22,6 +23,7 @@ import {
   createServer,
   type SandboxControls,
   type SandboxDriver,
+  type UploadLimits,
   whitelabel,
 } from '../../../src/protocols/whitelabel/index.ts';
 import { quoteHandlers } from '../../../src/quotes/index.ts';
@@ -31,6 +33,7 @@ import type { Rail } from '../../../src/rails/rail.ts';
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import { type Client, type Keys, newPhone, openClient } from '../../support/client.ts';
 import { type Fixture, freshFixture } from '../../support/fixture.ts';
+import { freshFolder } from '../../support/folder.ts';
 import { gateRules } from '../../support/gate.ts';
 import { fiat } from '../../support/terms.ts';
 
@@ -91,8 +94,9 @@ export async function wireWorld(
   options: {
     production?: boolean;
     withdrawalFee?: boolean;
+    uploadLimits?: UploadLimits;
     controls?: boolean;
-    beside?: (fixture: Fixture & { publicUrl: () => string; orders: Orders }) => FastifyPluginAsync;
+    beside?: (fixture: Fixture & { publicUrl: () => string; orders: Orders; blobFolder: string }) => FastifyPluginAsync;
   } = {},
 ) {
   const fixture = await freshFixture();
@@ -167,6 +171,7 @@ export async function wireWorld(
   };
   const partners = openPartners({ db, vault, clock });
 
+  const blobFolder = freshFolder('documents');
   const app = createServer({ log });
   let baseUrl = '';
   await app.register(
@@ -178,6 +183,8 @@ export async function wireWorld(
       partners,
       orders,
       publicUrl: () => baseUrl,
+      blobs: openFolder(blobFolder),
+      ...(options.uploadLimits === undefined ? {} : { uploadLimits: options.uploadLimits }),
       egress: outsideFor(options.production === true ? 'production' : 'sandbox'),
       send: openSender(outsideFor(options.production === true ? 'production' : 'sandbox')),
       ...(options.production === true ? {} : { sandbox }),
@@ -185,7 +192,7 @@ export async function wireWorld(
     }),
   );
   if (options.beside !== undefined)
-    await app.register(options.beside({ ...fixture, orders, publicUrl: () => baseUrl }));
+    await app.register(options.beside({ ...fixture, orders, blobFolder, publicUrl: () => baseUrl }));
   await app.listen({ port: 0, host: '127.0.0.1' });
   baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 
@@ -252,6 +259,7 @@ export async function wireWorld(
   return {
     ...fixture,
     baseUrl,
+    blobFolder,
     orders,
     driven,
     source,

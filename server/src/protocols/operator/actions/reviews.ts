@@ -3,10 +3,22 @@
  * too. The partner sees the reason of a refusal, so it names nobody.
  */
 import type { Tx } from '../../../base/db.ts';
+import { Refusal, Unavailable } from '../../../base/errors.ts';
 import { encryptText } from '../../../base/texts.ts';
 import { openTyped } from '../../../base/typed.ts';
 import { decideReview, openReview } from '../../../compliance/index.ts';
-import { detachPhone, findCustomer, givenDetails, openContact } from '../../../customers/index.ts';
+import {
+  detachPhone,
+  type FieldReasons,
+  filesOf,
+  findCustomer,
+  findSubmission,
+  formFor,
+  givenDetails,
+  openContact,
+  openFile,
+  saveForm,
+} from '../../../customers/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
 import { CUSTOMERS } from '../declared/cases.ts';
 
@@ -17,6 +29,23 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { customer: string }): P
   return { level, verification, version: (await givenDetails(tx, input.customer))?.version ?? null };
 }
 
+/** What a program submitted last, with its files; undefined for a customer of our own pages. */
+async function submissionOf(tx: Tx, customerId: string) {
+  try {
+    const { id, state, reasons } = await findSubmission(tx, customerId);
+    const files = await filesOf(tx, id);
+    return {
+      id: String(id),
+      state,
+      reasons,
+      files: files.map(({ id: file, slot, type, bytes }) => ({ id: file, slot, type, bytes })),
+    };
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'unknown_submission') return undefined;
+    throw error;
+  }
+}
+
 export const REVIEW_ACTIONS: readonly Action[] = [
   action({
     ...CUSTOMERS.review,
@@ -24,7 +53,9 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     look,
     async perform({ vault }, tx, input) {
       const { given, details } = await openReview(tx, vault, input.customer);
-      return { review: { version: given?.version ?? null, outcome: given?.outcome ?? null, details: details ?? {} } };
+      const submission = (await submissionOf(tx, input.customer)) ?? null;
+      const { version = null, outcome = null } = given ?? {};
+      return { review: { version, outcome, details: details ?? {}, submission } };
     },
   }),
   action({
@@ -33,9 +64,38 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     look,
     async perform({ vault }, tx, input, { operator, reason, now }) {
       const { customer: customerId, version, outcome, level = 0 } = input;
+      if (input.again !== undefined && outcome !== 'failed')
+        throw new Refusal('malformed_field', { fields: { again: 'goes with the outcome failed' } });
+      const fields = Object.fromEntries((input.again ?? []).map((one) => one.split(':'))) as FieldReasons;
       const { partnerId } = await findCustomer(tx, customerId);
       const told = encryptText(vault, partnerId, openTyped(vault, reason));
-      await decideReview(tx, { customerId, version, outcome, level, reason, told, by: operator.name, now });
+      await decideReview(tx, { customerId, version, outcome, level, reason, told, fields, by: operator.name, now });
+    },
+  }),
+  action({
+    ...CUSTOMERS.document,
+    subject,
+    look,
+    async perform(_deps, tx, input) {
+      const { files } = (await submissionOf(tx, input.customer)) ?? { files: [] };
+      if (!files.some(({ id }) => id === input.file))
+        throw new Refusal('malformed_field', {
+          fields: { file: 'must be a file of the customer’s newest submission' },
+        });
+    },
+    async shows({ db, vault, blobs }, { customer: customerId, file: id }) {
+      const found = blobs && (await openFile({ db, vault, blobs }, { customerId, id }));
+      if (found === undefined) throw new Unavailable('documents', 'the file is not in the folder');
+      return { document: { type: found.type, content: found.content.toString('base64') } };
+    },
+  }),
+  action({
+    ...CUSTOMERS.requirements,
+    subject: ({ kind }) => `requirements:${kind}`,
+    look: async ({ clock }, tx, scope) => ({ version: (await formFor(tx, scope, clock.now())).version }),
+    async perform(_deps, tx, input, { operator, now }) {
+      const { effectiveAt = now, needsDocument = false } = input;
+      await saveForm(tx, { ...input, needsDocument, effectiveAt, by: operator.name, now });
     },
   }),
   // Networks reassign phone numbers after a while: the new owner must not log in as the old one.

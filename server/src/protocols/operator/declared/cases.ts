@@ -1,12 +1,26 @@
 /** Cases and what a person does with them; customers and their reviews. */
 import { Type } from 'typebox';
 import { MAX_CASES } from '../../../compliance/index.ts';
-import { HIGHEST_LEVEL } from '../../../customers/index.ts';
+import { FIELD_REASONS, HIGHEST_LEVEL } from '../../../customers/index.ts';
 import { CASE_CORRECTIONS } from '../../../orders/index.ts';
-import { about, amount, flag, id, oneOf, optional, orNone, text, typed, whole } from '../../declaration/fields.ts';
+import {
+  about,
+  amount,
+  flag,
+  id,
+  listOf,
+  object,
+  oneOf,
+  optional,
+  orNone,
+  text,
+  time,
+  typed,
+  whole,
+} from '../../declaration/fields.ts';
 import { act, limit, look, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, thing } from '../replies.ts';
-import { customerId, operatorName } from './forms.ts';
+import { customerId, fiatCode, operatorName } from './forms.ts';
 
 const CASE = ['kind', 'about', 'assignee', 'outcome', 'open'] as const;
 const ROW = [
@@ -116,6 +130,8 @@ export const CASES = {
   }),
 };
 
+const REASONS = Object.keys(FIELD_REASONS).filter((code) => code !== 'missing');
+const AGAIN = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}:(?:${REASONS.join('|')})$`);
 const REVIEW = ['level', 'verification', 'version'] as const;
 const maybeTime = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
 
@@ -171,10 +187,65 @@ export const CUSTOMERS = {
       version: about(whole(1, 1_000_000), 'Version of the details that were looked at', 1),
       outcome: about(oneOf(['verified', 'failed', 'refused']), 'Verified, failed (may try again) or refused for good'),
       level: optional(about(whole(1, HIGHEST_LEVEL), 'With verified: to which level', 1)),
+      again: optional(
+        about(
+          listOf(text(100, AGAIN, `a field or file and one of ${REASONS.join(', ')}, such as dob:unreadable`), 20),
+          'With failed: what must be given again, and why; the partner’s program is told',
+          ['dob:unreadable'],
+        ),
+      ),
     },
     refuses: ['unknown_customer'],
     gives: done(REVIEW),
     command: { words: 'customer decide', args: ['customer', 'version', 'outcome'] },
+  }),
+  document: act({
+    name: 'review.document',
+    path: '/customers/:customer/review/document',
+    says: 'Shows a file that a customer sent, in base64.',
+    right: 'personal',
+    people: 'one',
+    fields: {
+      customer: customerId,
+      file: about(
+        text(32, /^[0-9a-f]{32}$/, 'the id of a file'),
+        'Id of the file, as `customer review` shows it',
+        'a'.repeat(32),
+      ),
+    },
+    refuses: ['unknown_customer'],
+    gives: done(REVIEW, [
+      {
+        document: Type.Object(
+          {
+            type: Type.String({ description: 'Its type, by its content' }),
+            content: Type.String({ description: 'In base64' }),
+          },
+          { description: 'The file' },
+        ),
+      },
+    ]),
+    command: { words: 'customer document', args: ['customer', 'file'] },
+  }),
+  requirements: act({
+    name: 'requirements.set',
+    path: '/requirements',
+    says: 'Sets the form that customers of a kind must fill in to be verified, as a new version.',
+    right: 'terms',
+    people: 'one',
+    fields: {
+      kind: about(oneOf(['INDIVIDUAL', 'BUSINESS']), 'Of which customers', 'BUSINESS'),
+      form: about(object, 'Fields, groups and documents, as programs are shown them', {
+        identityNumber: { label: 'Number', required: 1, regex: '^[A-Z0-9]{5,20}$' },
+      }),
+      fiat: optional(about(fiatCode, 'Only with this fiat', 'inr')),
+      country: optional(about(text(2, /^[A-Z]{2}$/, 'a country, two capital letters'), 'Only in this country', 'IN')),
+      level: optional(about(whole(1, HIGHEST_LEVEL), 'Only for this level', 1)),
+      needsDocument: optional(about(flag, 'Whether one of its documents is needed', false)),
+      effectiveAt: optional(about(time, 'From when on; now where not given', '2027-01-31T00:00:00Z')),
+    },
+    gives: done([{ version: Type.Integer({ description: 'Version that applies now; 0: the default' }) }]),
+    command: { words: 'requirements set', args: ['kind', 'form'] },
   }),
   detachPhone: act({
     name: 'customer.detach_phone',

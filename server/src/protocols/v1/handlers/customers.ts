@@ -10,6 +10,7 @@ import {
   accountShapeOf,
   addAddress,
   addFiatAccount,
+  BUSINESS_FORM,
   CODE_FOR_MS,
   type Customer,
   checkCode,
@@ -29,7 +30,6 @@ import {
   noteApiAccount,
   openContact,
   phoneCountsFrom,
-  REQUIREMENTS,
   requireTrading,
   sendingFailed,
   updateContact,
@@ -199,7 +199,11 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
   reads(CUSTOMERS.requirements, ({ readOnly }) =>
     readOnly(async (tx) => {
       const fiats = [...new Set((await markets(tx)).map(({ fiat }) => fiat.code))];
-      const fields = { ...REQUIREMENTS.details, ...REQUIREMENTS.address, identityNumber: REQUIREMENTS.identityNumber };
+      const fields = {
+        ...BUSINESS_FORM.details,
+        ...BUSINESS_FORM.address,
+        identityNumber: BUSINESS_FORM.identityNumber,
+      };
       return {
         accounts: fiats.map((asset) => ({
           asset,
@@ -209,7 +213,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
           ...{ field, label, required: required === 1 },
           pattern: 'regex' in more ? more.regex : null,
         })),
-        documents: Object.values(REQUIREMENTS.documents).map(({ idName }) => idName),
+        documents: Object.values(BUSINESS_FORM.documents).map(({ idName }) => idName),
       };
     }),
   ),

@@ -2,10 +2,10 @@
  * Public reference data: what is offered, without a signature.
  */
 import { formatUnits } from '../../../base/money.ts';
-import { kybRequirementsOf, type Market, markets } from '../../../partners/index.ts';
+import { BUSINESS_FORM } from '../../../customers/index.ts';
+import { type Market, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import type { Fields } from '../fields.ts';
-import { KYB_REQUIREMENTS } from '../kyb.ts';
 import {
   allConfig,
   chainNumber,
@@ -19,6 +19,7 @@ import {
 } from '../reference.ts';
 import { type Input, type MaybeSigned, ok, whenNeeded } from '../route.ts';
 import { rawNumber } from '../shapes.ts';
+import { businessForm } from './identity.ts';
 
 const fromMarkets =
   (view: (all: readonly Market[], networkIds: NetworkIds) => unknown) =>
@@ -35,14 +36,19 @@ export const sellConfig = fromMarkets(allConfig);
 /** The longest of the constant replies, serialised once. */
 const KYB_DEFAULT: Reply = {
   status: 200,
-  body: JSON.stringify(ok(KYB_REQUIREMENTS).body),
+  body: JSON.stringify(ok(BUSINESS_FORM).body),
   headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
 };
 
-/** Unsigned: the default; signed: the partner's own, if any. */
-export async function kybRequirements({ caller, inTx }: MaybeSigned): Promise<Reply> {
-  const own = caller === undefined ? null : await inTx?.((tx) => kybRequirementsOf(tx, caller.partner.id));
-  return own === null || own === undefined ? KYB_DEFAULT : ok(own);
+/** Unsigned: the form of the country, or the default; signed: the partner's own, if any. */
+export async function kybRequirements({ deps, call, caller, inTx }: MaybeSigned): Promise<Reply> {
+  const now = deps.clock.now();
+  const country = call.query?.country;
+  const chosen =
+    inTx === undefined
+      ? await businessForm(whenNeeded(deps.db), undefined, country, now)
+      : await inTx((tx) => businessForm(tx, caller?.partner, country, now));
+  return chosen.form === BUSINESS_FORM ? KYB_DEFAULT : ok(chosen.form);
 }
 
 /** Real time, because signatures are made and checked with it. */

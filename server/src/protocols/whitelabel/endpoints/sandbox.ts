@@ -1,14 +1,26 @@
 /**
  * The sandbox's own endpoints: they cause facts, and the state machine reacts. No state is ever written directly.
  */
+import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { type Customer, findCustomer, forgetLogin, recordLogin, recordVerification } from '../../../customers/index.ts';
+import {
+  type Customer,
+  driveSubmission,
+  type FieldReasons,
+  fieldsOf,
+  findCustomer,
+  findSubmission,
+  forgetLogin,
+  recordLogin,
+  recordVerification,
+} from '../../../customers/index.ts';
 import type { Direction } from '../../../orders/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Field, type Fields, id, malformedField, optional, required, text } from '../fields.ts';
 import { ok, type SignedRequest } from '../route.ts';
 import { drivenStatus } from '../status.ts';
 import { BUSINESS_WORDS, businessChangeFor, type Change, changeFor, VERIFICATION_WORDS } from '../verification.ts';
+import { businessForm, submissionIdOf } from './identity.ts';
 import { orderIn } from './orders.ts';
 
 /** Any text is looked up: a partner may have words of its own. */
@@ -38,17 +50,36 @@ export const changeKybFields = {
   status: required(wordOf(BUSINESS_WORDS), 'A word of verification'),
 };
 
-/** For a business. Its submissions are not stored yet, so a named submission is unknown. */
+/** For a business, and its submission: the one named, or the newest if there is one. */
 export async function changeKybStatus(input: SignedRequest<typeof changeKybFields>): Promise<Reply> {
   const { customerId, submissionId, status } = input.values;
   const change = businessChangeFor(status);
   if (change === undefined) throw malformedField('status', `must be one of ${BUSINESS_WORDS.join(', ')}`);
-  const customer = await input.inTx((tx) => findCustomer(tx, customerId));
-  if (customer.kind !== 'BUSINESS')
-    throw malformedField('customerId', 'is an individual: its status is changed by test/changeKycStatus');
-  if (submissionId !== undefined) throw new Refusal('unknown_submission');
-  await verify(input, customer, change, change.reason);
+  const named = submissionIdOf(submissionId);
+  const { customer, submission, reasons } = await input.inTx(async (tx) => {
+    const found = await findCustomer(tx, customerId);
+    if (found.kind !== 'BUSINESS')
+      throw malformedField('customerId', 'is an individual: its status is changed by test/changeKycStatus');
+    const { form } = await businessForm(tx, input.caller.partner, undefined, input.deps.clock.now());
+    const first = fieldsOf(form)[0]?.name ?? 'identityNumber';
+    const again: FieldReasons = status === 'UPDATE_REQUIRED' ? { [first]: 'not_accepted' } : {};
+    return { customer: found, submission: await submissionMeant(tx, customerId, named), reasons: again };
+  });
+  await verify(input, customer, change, change.reason, async (tx, now) => {
+    if (submission === undefined) return;
+    await driveSubmission(tx, { submission, outcome: change.outcome, reasons, now });
+  });
   return ok({ changeStatus: true, message: `Status changed to ${status}` });
+}
+
+/** Customers were driven before there were submissions, and still may be without one. */
+async function submissionMeant(tx: Tx, customerId: string, named: bigint | undefined) {
+  try {
+    return await findSubmission(tx, customerId, named);
+  } catch (error) {
+    if (named === undefined && error instanceof Refusal && error.code === 'unknown_submission') return undefined;
+    throw error;
+  }
 }
 
 /** Uses the same verifier and record as every verification. */
@@ -57,6 +88,7 @@ async function verify(
   { id: customerId, kind }: Customer,
   change: Change,
   reason: string | undefined,
+  also?: (tx: Tx, now: Date) => Promise<void>,
 ): Promise<void> {
   if (deps.sandbox === undefined) throw new Refusal('sandbox_only');
   const now = deps.clock.now();
@@ -78,6 +110,7 @@ async function verify(
       ...(failed && reason !== undefined ? { failedReason: reason } : {}),
       now,
     });
+    await also?.(tx, now);
   });
 }
 

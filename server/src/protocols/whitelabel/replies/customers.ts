@@ -1,6 +1,6 @@
 /** Customers, their accounts, and links to hosted pages. */
 import { Type } from 'typebox';
-import { customerId, isoTime, numberText, object, spacedTime, text, url } from './parts.ts';
+import { byKey, customerId, isoTime, numberText, object, spacedTime, text, url } from './parts.ts';
 
 export const KYC_LINK = object(
   {
@@ -31,6 +31,26 @@ export const REQUIREMENTS = Type.Unsafe<Record<string, unknown>>({
   description: 'Groups of fields and documents: name, label, type, whether it is required, options',
 });
 export const KYC_REQUIREMENTS = object({ kycRequirementData: REQUIREMENTS }, { title: 'KycRequirements' });
+const SUBMISSION_PARTS = {
+  submissionId: numberText('Number of the submission'),
+  status: Type.String({
+    enum: ['UPDATE_REQUIRED', 'IN_REVIEW', 'COMPLETED', 'FAILED'],
+    description: 'UPDATE_REQUIRED: give what `reasons` names. COMPLETED and FAILED: over',
+  }),
+  reasons: Type.Optional(byKey(Type.String(), 'Why a field must be given, or given again, by its name')),
+};
+export const SUBMITTED = object(
+  {
+    ...SUBMISSION_PARTS,
+    createdAt: Type.Optional(isoTime('When it began: of a new one')),
+    updatedAt: Type.Optional(isoTime('When it changed: of one that was added to')),
+  },
+  { title: 'Submitted' },
+);
+export const SUBMISSION = object(
+  { ...SUBMISSION_PARTS, createdAt: isoTime('When it began'), updatedAt: isoTime('When it last changed') },
+  { title: 'Submission' },
+);
 export const ADDED_ACCOUNT = object({ fiatAccountId: numberText('Number of the account') });
 export const ACCOUNT_LINK = object({
   bankUrl: url('Page on which the customer adds an account'),

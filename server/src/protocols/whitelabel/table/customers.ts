@@ -1,4 +1,5 @@
 /** Endpoints about customers: who they are, verification, accounts. */
+import type { RefusalCode } from '../../../base/errors.ts';
 import {
   accountsFields,
   addAccount,
@@ -9,11 +10,23 @@ import {
   listAccounts,
 } from '../endpoints/accounts.ts';
 import { kycStatus, kycStatusFields, kycUrl, kycUrlFields } from '../endpoints/customers.ts';
+import {
+  kybFiles,
+  kybFilesFields,
+  kybStatus,
+  kybStatusFields,
+  kybSubmit,
+  kybSubmitFields,
+  kycSubmit,
+  kycSubmitFields,
+} from '../endpoints/identity.ts';
 import { kybRequirements } from '../endpoints/public.ts';
 import { kycRequirements, kycRequirementsFields } from '../endpoints/requirements.ts';
 import * as replies from '../replies.ts';
 import { open, type Route, signed, wl } from '../route.ts';
-import { COUNTED, onBank, sent } from './parts.ts';
+import { COUNTED, IDEMPOTENT, onBank, sent } from './parts.ts';
+
+const SUBMITTING: readonly RefusalCode[] = [...IDEMPOTENT, 'unknown_customer', 'customer_blocked', 'submission_exists'];
 
 export const CUSTOMERS: readonly Route[] = [
   signed({
@@ -44,6 +57,46 @@ export const CUSTOMERS: readonly Route[] = [
     gives: replies.KYC_REQUIREMENTS,
     refuses: ['unknown_customer', 'unsupported_pair'],
     answer: kycRequirements,
+  }),
+  signed({
+    paths: wl('kyc/submit'),
+    scope: 'customers',
+    files: true,
+    says: 'Submits what a person must supply, by which the verifier verifies it.',
+    takes: kycSubmitFields,
+    forms: [kycSubmitFields(sent())],
+    gives: replies.SUBMITTED,
+    refuses: [...SUBMITTING, 'unsupported_pair'],
+    answer: kycSubmit,
+  }),
+  signed({
+    paths: wl('kyb/submit'),
+    scope: 'customers',
+    says: 'Submits what a business must supply, at once or in parts: what is missing still, and what must be corrected, is in `reasons`.',
+    takes: kybSubmitFields,
+    forms: [kybSubmitFields(sent())],
+    gives: replies.SUBMITTED,
+    refuses: [...SUBMITTING, 'unknown_submission', 'submission_over'],
+    answer: kybSubmit,
+  }),
+  signed({
+    paths: wl('kyb/files'),
+    scope: 'customers',
+    files: true,
+    says: 'Takes the files of documents of a business, as multipart/form-data, each named as in the requirements: JPEG, PNG, WEBP or PDF of at most 5 MiB.',
+    takes: kybFilesFields,
+    gives: replies.SUBMITTED,
+    refuses: [...SUBMITTING, 'unknown_submission', 'submission_over'],
+    answer: kybFiles,
+  }),
+  signed({
+    paths: wl('kyb/status'),
+    scope: 'read',
+    says: 'Tells what became of a submission of a business: the one named, or the newest.',
+    takes: kybStatusFields,
+    gives: replies.SUBMISSION,
+    refuses: ['unknown_customer', 'unknown_submission'],
+    answer: kybStatus,
   }),
   open({
     paths: wl('kyb/requirements'),

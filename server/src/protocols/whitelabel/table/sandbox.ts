@@ -30,7 +30,7 @@ export const SANDBOX: readonly Route[] = [
     says: 'Sandbox: brings the verification of a business to a status.',
     takes: changeKybFields,
     gives: replies.CHANGED_STATUS,
-    refuses: ['unknown_customer', 'unknown_submission'],
+    refuses: ['unknown_customer', 'unknown_submission', 'submission_exists'],
     answer: changeKybStatus,
   }),
   signed({

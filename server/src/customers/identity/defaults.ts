@@ -1,18 +1,14 @@
 /**
- * Requirements: what a customer must supply to be verified, by default. The patterns are part of the partner API, where
- * programs validate input with them; our own pages use the same ones.
+ * The default forms: what a business and a person must supply to be verified, where no form was set for them.
+ *
+ * The patterns are part of the partner API, where programs validate input with them; our own pages use the same ones. The form
+ * of a business is part of the interface: it is served exactly so, in this order.
  */
-
-export interface Requirement {
-  readonly label: string;
-  readonly required: 0 | 1;
-  readonly type?: 'date' | 'select';
-  readonly regex?: string;
-}
+import type { Form, Requirement } from './form.ts';
 
 const NO_LEADING_SPACE = '^(?!\\s).*$';
 
-export const REQUIREMENTS = {
+export const BUSINESS_FORM = {
   identityNumber: { label: 'Identity Number', required: 1, regex: '^[a-zA-Z0-9]*$' },
   details: {
     firstName: { label: 'First Name', required: 1, regex: NO_LEADING_SPACE },
@@ -44,3 +40,16 @@ export const REQUIREMENTS = {
   address: Record<string, Requirement>;
   documents: Record<number, { idName: string; files: readonly string[] }>;
 };
+
+export const PERSON_FORM = {
+  identityNumber: BUSINESS_FORM.identityNumber,
+  details: {
+    firstName: BUSINESS_FORM.details.firstName,
+    lastName: { label: 'Last Name', required: 1, regex: NO_LEADING_SPACE },
+    dob: BUSINESS_FORM.details.dob,
+    sourceOfFunds: { label: 'Source of Funds', required: 0, type: 'select' },
+    sex: { label: 'Sex', required: 0, type: 'select', regex: '^[a-zA-Z]+$' },
+  },
+  address: BUSINESS_FORM.address,
+  documents: BUSINESS_FORM.documents,
+} as const satisfies Form;

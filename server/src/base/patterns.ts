@@ -1,0 +1,76 @@
+/**
+ * Patterns: regular expressions that people write into data, and that must not stop the server.
+ *
+ * JavaScript's engine backtracks, so a pattern such as `(a+)+$` takes longer than the age of the world on forty letters.
+ * Engines that cannot backtrack have no look-ahead, which the white-label interface itself uses. So a pattern is judged twice:
+ * - when it is saved, by its structure (nested repetition, safe-regex2) and by trying it on texts made of its own letters;
+ * - whenever it is used, by a time limit, which V8 keeps inside an expression too.
+ *
+ * Not here: the server's own fixed patterns, which are written as literals.
+ */
+import { createContext, Script } from 'node:vm';
+import safeRegex from 'safe-regex2';
+import { Unavailable } from './errors.ts';
+
+/** The longest pattern, and the longest text that one is tried on or used on. */
+export const MAX_PATTERN_CHARS = 200;
+export const MAX_MATCHED_CHARS = 1_000;
+/** A good pattern takes microseconds. The limits grow, because the pause of a busy machine must not decide about an answer. */
+const TRIES_MS = [50, 200, 800];
+
+const sandbox = createContext({ source: '', text: '' });
+const script = new Script('new RegExp(source, "u").test(text)');
+
+/** @returns undefined when the engine ran out of time */
+function tried(source: string, text: string, timeout: number): boolean | undefined {
+  Object.assign(sandbox, { source, text });
+  try {
+    return script.runInContext(sandbox, { timeout }) as boolean;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
+    throw error;
+  } finally {
+    Object.assign(sandbox, { text: '' });
+  }
+}
+
+/** Whether the text matches. @throws Unavailable when the pattern ran out of time: it said neither yes nor no */
+export function matches(source: string, text: string): boolean {
+  if (text.length > MAX_MATCHED_CHARS) return false;
+  const found = judged(source, text);
+  if (found === undefined) throw new Unavailable('pattern', 'a pattern of a form ran out of time');
+  return found;
+}
+
+/** Why a pattern may not be saved, as the end of a sentence; undefined for a good one. */
+export function patternProblem(source: string): string | undefined {
+  if (source.length > MAX_PATTERN_CHARS) return `must have at most ${MAX_PATTERN_CHARS} characters`;
+  if (!isRegular(source)) return 'must be a regular expression';
+  const isSlow = !safeRegex(source) || attacks(source).some((text) => judged(source, text) === undefined);
+  return isSlow ? 'must not repeat what repeats: some texts would take it for ever' : undefined;
+}
+
+function isRegular(source: string): boolean {
+  try {
+    return new RegExp(source, 'u').source !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** undefined when it ran out of time each time. */
+function judged(source: string, text: string): boolean | undefined {
+  for (const limitMs of TRIES_MS) {
+    const found = tried(source, text, limitMs);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Long texts of one or two of the pattern's own characters, each with an end that probably does not match. */
+function attacks(source: string): string[] {
+  const letters = [...new Set(source.replaceAll(/\\[a-zA-Z]/g, '').match(/[\p{L}\p{N} _-]/gu) ?? [])].slice(0, 8);
+  const seeds = [...new Set([...letters, 'a', '0', ' ', 'A', '-'])];
+  const pairs = letters.slice(0, 3).flatMap((one) => letters.slice(0, 3).map((other) => one + other));
+  return [...seeds, ...pairs].map((seed) => `${seed.repeat(400).slice(0, 400)}\n!`);
+}

@@ -1,0 +1,102 @@
+/**
+ * Answers: whether what a customer gave is what a form asks for. One check, for the wire and for our own pages.
+ *
+ * A fault names the rule and an example, so that a person who reads it knows what to write. It never repeats the answer.
+ */
+import { isCalendarDay } from '../../base/clock.ts';
+import { isPlain } from '../../base/fields.ts';
+import { matches } from '../../base/patterns.ts';
+import { BUSINESS_FORM, PERSON_FORM } from './defaults.ts';
+import { type Form, type FormField, fieldsOf } from './form.ts';
+
+export type Answers = Readonly<Record<string, string>>;
+
+export const MAX_ANSWER_CHARS = 256;
+
+/** Days that lie in the past. */
+const PAST_DAYS = new Set(['dob', 'dateOfBirth']);
+
+/** Examples of what the default forms ask for. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  identityNumber: 'ABCDE1234F',
+  firstName: 'Asha',
+  firstSurname: 'Rao',
+  secondSurname: 'Rao',
+  lastName: 'Rao',
+  sourceOfFunds: 'salary',
+  sex: 'female',
+  addressLine1: '1 Main Road',
+  addressLine2: 'Second floor',
+  city: 'Pune',
+  postalCode: '411001',
+};
+
+const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+const isCountry = (text: string): boolean => /^[A-Z]{2}$/.test(text) && text !== 'ZZ' && regions.of(text) !== undefined;
+
+/** The patterns of the default forms are ours: they need no limit. */
+const OURS = new Map(
+  [BUSINESS_FORM, PERSON_FORM]
+    .flatMap(fieldsOf)
+    .flatMap(({ regex }) => (regex === undefined ? [] : [[regex, new RegExp(regex, 'u')] as const])),
+);
+const fits = (regex: string, text: string): boolean => OURS.get(regex)?.test(text) ?? matches(regex, text);
+
+type Asked = Pick<FormField, 'name' | 'type' | 'regex' | 'options' | 'example'>;
+
+/** An answer that the field takes; undefined where there is none to name. */
+export function exampleOf({ name, type, options, example }: Asked): string | undefined {
+  if (example !== undefined) return example;
+  if (options !== undefined) return options[0];
+  if (type === 'date') return '1990-01-31';
+  if (type === 'country') return 'IN';
+  return Object.hasOwn(EXAMPLES, name) ? EXAMPLES[name] : undefined;
+}
+
+/** What is wrong with an answer, as the end of a sentence that begins with the field's name. Never called with an empty text. */
+export function faultOf(field: Asked, text: string, now: Date): string | undefined {
+  const rule = brokenRule(field, text, now);
+  if (rule === undefined) return undefined;
+  const example = exampleOf(field);
+  return example === undefined ? rule : `${rule}, for example ${example}`;
+}
+
+function brokenRule({ name, type, regex, options }: Asked, text: string, now: Date): string | undefined {
+  if (text.length > MAX_ANSWER_CHARS) return `must have at most ${MAX_ANSWER_CHARS} characters`;
+  if (!isPlain(text)) return 'must be one line without control characters';
+  if (type === 'file') return 'must be sent as a file';
+  if (type === 'date') {
+    if (!/^\d{4}-\d\d-\d\d$/.test(text) || !isCalendarDay(text)) return 'must be a day, YYYY-MM-DD';
+    if (PAST_DAYS.has(name) && new Date(`${text}T00:00:00Z`) >= now) return 'must be a day in the past, YYYY-MM-DD';
+  }
+  if (type === 'country' && !isCountry(text)) return 'must be a country, two capital letters';
+  if (options !== undefined && !options.includes(text)) return `must be one of ${options.slice(0, 20).join(', ')}`;
+  if (regex !== undefined && !fits(regex, text)) return `must match ${regex}`;
+  return undefined;
+}
+
+/**
+ * Checks all answers that were given.
+ *
+ * @returns those of fields of the form; what is wrong, by field; and the required fields without an answer, files aside
+ */
+export function checkAnswers(
+  form: Form,
+  given: Answers,
+  now: Date,
+): { answers: Record<string, string>; faults: Record<string, string>; missing: string[] } {
+  const answers: Record<string, string> = {};
+  const faults: Record<string, string> = {};
+  const missing: string[] = [];
+  for (const field of fieldsOf(form)) {
+    const text = Object.hasOwn(given, field.name) ? (given[field.name] ?? '') : '';
+    if (text.trim() === '') {
+      if (field.required === 1 && field.type !== 'file') missing.push(field.name);
+      continue;
+    }
+    const fault = faultOf(field, text, now);
+    if (fault === undefined) answers[field.name] = text;
+    else faults[field.name] = fault;
+  }
+  return { answers, faults, missing };
+}

@@ -1,0 +1,124 @@
+/**
+ * Documents: the files of submissions, encrypted in a store, with a row each.
+ *
+ * Every customer has a key of its own, encrypted by the master key: without that row the customer's files can never be read again.
+ * A file is on disk before its row is written; one without a row after an hour belongs to a request that failed, and is swept. The
+ * database has only a keyed digest, the size and the type. A name from outside is stored nowhere: a slot is a name of the form.
+ *
+ * Not here: what a file may be (inspect.ts), which are needed (form.ts).
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { type Blobs, newBlobId } from '../../base/blobs.ts';
+import { later } from '../../base/clock.ts';
+import { decryptBytes, encryptBytes, type Vault } from '../../base/crypto.ts';
+import type { Database, Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+import type { FileType } from './inspect.ts';
+import { sql } from './store.ts';
+
+/** A file that was inspected and is in the store; its row is not written yet. */
+export interface StoredFile {
+  readonly id: string;
+  readonly slot: string;
+  readonly type: FileType;
+  readonly bytes: number;
+  readonly digest: Buffer;
+}
+
+export interface DocumentRow {
+  id: string;
+  submission_id: bigint;
+  slot: string;
+  type: FileType;
+  bytes: number;
+  created_at: Date;
+}
+
+const contextOf = (id: string): string => `submission_files:${id}`;
+const keyContext = (customerId: string): string => `customer_keys.wrapped:${customerId}`;
+
+/** The key of a customer's files; made when the first one comes. */
+export async function customerKey(
+  tx: Tx,
+  vault: Vault,
+  c: { id: string; partnerId: bigint },
+  now: Date,
+): Promise<Buffer> {
+  const wrapped = vault.encrypt(randomBytes(32).toString('hex'), keyContext(c.id));
+  const known = await keyOf(tx, vault, c.id);
+  if (known !== undefined) return known;
+  await tx.run(sql.insertKey, [c.id, c.partnerId, wrapped, now]);
+  // Of two at once the first has made it.
+  const made = await keyOf(tx, vault, c.id);
+  assert(made !== undefined, 'a customer has a key');
+  return made;
+}
+
+async function keyOf(tx: Tx, vault: Vault, customerId: string): Promise<Buffer | undefined> {
+  const row = await tx.row<{ wrapped: Buffer }>(sql.key, [customerId]);
+  return row && Buffer.from(vault.decrypt(row.wrapped, keyContext(customerId)), 'hex');
+}
+
+/** Puts inspected files into the store. Calls outside, so never in a transaction. */
+export async function storeFiles(
+  blobs: Blobs,
+  vault: Vault,
+  f: { customerId: string; key: Buffer; files: readonly { slot: string; type: FileType; content: Buffer }[] },
+): Promise<StoredFile[]> {
+  const stored: StoredFile[] = [];
+  for (const { slot, type, content } of f.files) {
+    const id = newBlobId();
+    await blobs.write(id, encryptBytes(f.key, content, contextOf(id)));
+    const digest = vault.index(createHash('sha256').update(content).digest('hex'), `submission_files:${f.customerId}`);
+    stored.push({ id, slot, type, bytes: content.length, digest });
+  }
+  return stored;
+}
+
+/** Writes their rows; what was in the same slot is replaced. */
+export async function recordFiles(
+  tx: Tx,
+  f: { submission: { id: bigint; customerId: string; partnerId: bigint }; files: readonly StoredFile[]; now: Date },
+): Promise<void> {
+  const { id: submissionId, customerId, partnerId } = f.submission;
+  for (const { id, slot, type, bytes, digest } of f.files) {
+    await tx.run(sql.replaceFile, [submissionId, slot, f.now]);
+    await tx.run(sql.insertFile, [id, partnerId, customerId, submissionId, slot, type, bytes, digest, f.now]);
+  }
+}
+
+/** The present files of a submission. */
+export const filesOf = (tx: Tx, submissionId: bigint): Promise<DocumentRow[]> =>
+  tx.rows<DocumentRow>(sql.filesOf, [submissionId]);
+
+/** How long a request may take from its files to their rows, many times over. */
+const SWEPT_AFTER_MS = 3_600_000;
+
+/** Removes files without a row, of requests that failed. @returns how many */
+export async function sweepFiles(db: Database, blobs: Blobs, now: Date): Promise<number> {
+  let swept = 0;
+  for await (const ids of blobs.olderThan(later(now, -SWEPT_AFTER_MS))) {
+    const known = await db.asSystem((tx) => tx.rows<{ id: string }>(sql.knownFiles, [ids]));
+    const named = new Set(known.map(({ id }) => id));
+    for (const id of ids.filter((one) => !named.has(one))) {
+      await blobs.remove(id);
+      swept += 1;
+    }
+  }
+  return swept;
+}
+
+/** A file's content, decrypted: for the person who verifies, and for no log. undefined: there is none of this customer. */
+export async function openFile(
+  deps: { db: Pick<Database, 'asSystem'>; blobs: Blobs; vault: Vault },
+  f: { customerId: string; id: string },
+): Promise<{ type: FileType; content: Buffer } | undefined> {
+  const { db, blobs, vault } = deps;
+  const found = await db.asSystem(async (tx) => ({
+    row: await tx.row<DocumentRow>(sql.fileById, [f.id, f.customerId]),
+    key: await keyOf(tx, vault, f.customerId),
+  }));
+  if (found.row === undefined || found.key === undefined) return undefined;
+  const encrypted = await blobs.read(f.id);
+  return encrypted && { type: found.row.type, content: decryptBytes(found.key, encrypted, contextOf(f.id)) };
+}

@@ -1,0 +1,168 @@
+/**
+ * Forms: what a customer must supply to be verified, as data.
+ *
+ * A form is the very object that programs are shown: requirements by name, groups of them, and `documents`, the kinds of document
+ * with the file slots of each. So what is checked is what was asked for. A name stands once in a form, whatever its group.
+ *
+ * Not here: which form applies (forms.ts), the defaults (defaults.ts), what an answer must be (answers.ts).
+ */
+import { Refusal } from '../../base/errors.ts';
+import { MAX_PATTERN_CHARS, patternProblem } from '../../base/patterns.ts';
+
+export const FIELD_TYPES = ['text', 'date', 'select', 'country', 'file'] as const;
+
+export interface Requirement {
+  readonly label: string;
+  readonly required: 0 | 1;
+  /** Without one it is a text. */
+  readonly type?: (typeof FIELD_TYPES)[number];
+  readonly regex?: string;
+  /** The choices of a select; without them any text is one. */
+  readonly options?: readonly string[];
+  readonly example?: string;
+}
+
+/** As shown. Forms from before they were checked may hold anything, which then asks for nothing. */
+export type Form = Readonly<Record<string, unknown>>;
+
+export interface FormField extends Requirement {
+  readonly name: string;
+  /** null: beside the groups. */
+  readonly group: string | null;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRequirement = (value: unknown): value is Requirement & Record<string, unknown> =>
+  isObject(value) && typeof value.label === 'string' && (value.required === 0 || value.required === 1);
+
+/** Every field, in the order of the form. */
+export function fieldsOf(form: Form): FormField[] {
+  const fields: FormField[] = [];
+  for (const [name, value] of Object.entries(form)) {
+    if (name === 'documents') continue;
+    if (isRequirement(value)) fields.push({ ...value, name, group: null });
+    else if (isObject(value))
+      for (const [inner, one] of Object.entries(value))
+        if (isRequirement(one)) fields.push({ ...one, name: inner, group: name });
+  }
+  return fields;
+}
+
+export interface DocumentKind {
+  readonly code: string;
+  readonly idName: string;
+  readonly files: readonly string[];
+}
+
+/** The kinds of document, each with the names of the files that show it. */
+export function documentsOf(form: Form): DocumentKind[] {
+  if (!isObject(form.documents)) return [];
+  return Object.entries(form.documents).flatMap(([code, kind]) =>
+    isObject(kind) && Array.isArray(kind.files)
+      ? [{ code, idName: String(kind.idName ?? code), files: kind.files.filter((one) => typeof one === 'string') }]
+      : [],
+  );
+}
+
+/** Names of all files that a form takes: those of its documents, and its fields of type `file`. */
+export const slotsOf = (form: Form): ReadonlySet<string> =>
+  new Set([
+    ...documentsOf(form).flatMap(({ files }) => files),
+    ...fieldsOf(form)
+      .filter(({ type }) => type === 'file')
+      .map(({ name }) => name),
+  ]);
+
+/**
+ * The files that are still needed: of required file fields, and of the document of which most was sent. Where none was begun
+ * and one is needed, those of the first kind.
+ */
+export function missingSlots(
+  { form, needsDocument }: { form: Form; needsDocument: boolean },
+  given: ReadonlySet<string>,
+): string[] {
+  const fields = fieldsOf(form)
+    .filter(({ type, required, name }) => type === 'file' && required === 1 && !given.has(name))
+    .map(({ name }) => name);
+  const kinds = documentsOf(form).map(({ files }) => ({
+    sent: files.filter((file) => given.has(file)).length,
+    missing: files.filter((file) => !given.has(file)),
+  }));
+  const best = kinds.toSorted((a, b) => a.missing.length - b.missing.length || b.sent - a.sent)[0];
+  const isBegun = kinds.some(({ sent }) => sent > 0);
+  return best === undefined || (!isBegun && !needsDocument) ? fields : [...fields, ...best.missing];
+}
+
+const NAME = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
+const SLOT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+const MOST_FIELDS = 60;
+const MOST_SLOTS = 20;
+const MAX_LABEL_CHARS = 128;
+const MOST_OPTIONS = 300;
+/** Names of a request itself, which a form may not ask for. */
+const TAKEN = ['customerId', 'submissionId', 'fiatType', 'countryCode', 'owners', 'directors', 'documents'];
+
+/**
+ * Checks a form before it is saved.
+ *
+ * @throws Refusal 'malformed_field' that names each wrong part by its path, such as `details.dob.regex`
+ */
+export function checkForm(form: Form): void {
+  const wrong = new Map<string, string>();
+  const names = new Set<string>();
+  const field = (path: string, name: string, value: unknown): void => {
+    if (!NAME.test(name) || TAKEN.includes(name)) wrong.set(path, 'must be a name of letters and digits of its own');
+    else if (names.has(name)) wrong.set(path, 'must stand once in a form');
+    names.add(name);
+    for (const [part, why] of faultsOf(value)) wrong.set(part === '' ? path : `${path}.${part}`, why);
+  };
+  for (const [name, value] of Object.entries(form)) {
+    if (name === 'documents') checkDocuments(value, wrong);
+    else if (!isObject(value) || 'label' in value || 'required' in value) field(name, name, value);
+    else if (!NAME.test(name)) wrong.set(name, 'must be a name of letters and digits');
+    else for (const [inner, one] of Object.entries(value)) field(`${name}.${inner}`, inner, one);
+  }
+  if (names.size === 0) wrong.set('form', 'must ask for at least one field');
+  if (names.size > MOST_FIELDS) wrong.set('form', `must have at most ${MOST_FIELDS} fields`);
+  if (wrong.size > 0) throw new Refusal('malformed_field', { fields: Object.fromEntries([...wrong].slice(0, 20)) });
+}
+
+const isLabel = (value: unknown): boolean =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= MAX_LABEL_CHARS && !/[\p{Cc}<>]/u.test(value);
+
+/** What is wrong with a requirement, by the name of its part. */
+function faultsOf(value: unknown): [part: string, why: string][] {
+  if (!isObject(value)) return [['', 'must be an object with label and required']];
+  const { label, required, type, regex, options, example, ...more } = value;
+  const found: [string, string][] = Object.keys(more).map((part) => [part, 'is no part of a field']);
+  if (!isLabel(label)) found.push(['label', `must be a text of 1 to ${MAX_LABEL_CHARS} characters without < or >`]);
+  if (required !== 0 && required !== 1) found.push(['required', 'must be 0 or 1']);
+  if (type !== undefined && !FIELD_TYPES.includes(type as 'text'))
+    found.push(['type', `must be one of ${FIELD_TYPES.join(', ')}`]);
+  if (regex !== undefined) {
+    const why = typeof regex === 'string' ? patternProblem(regex) : `must be a text of ${MAX_PATTERN_CHARS} characters`;
+    if (why !== undefined) found.push(['regex', why]);
+  }
+  const areOptions = Array.isArray(options) && options.length > 0 && options.length <= MOST_OPTIONS;
+  if (options !== undefined && !(areOptions && options.every(isLabel)))
+    found.push(['options', `must be a list of 1 to ${MOST_OPTIONS} texts`]);
+  if (example !== undefined && !isLabel(example)) found.push(['example', 'must be a text']);
+  return found;
+}
+
+function checkDocuments(value: unknown, wrong: Map<string, string>): void {
+  if (!isObject(value)) return void wrong.set('documents', 'must be an object of kinds of document');
+  let slots = 0;
+  for (const [code, kind] of Object.entries(value)) {
+    const path = `documents.${code.slice(0, 16)}`;
+    if (!/^[0-9]{1,4}$/.test(code)) wrong.set(path, 'must be under a number');
+    else if (!isObject(kind) || !isLabel(kind.idName)) wrong.set(path, 'must have an idName');
+    else if (!Array.isArray(kind.files) || kind.files.length === 0 || !kind.files.every(isSlot))
+      wrong.set(`${path}.files`, 'must be a list of file names of letters, digits, points and hyphens');
+    else slots += kind.files.length;
+  }
+  if (slots > MOST_SLOTS) wrong.set('documents', `must have at most ${MOST_SLOTS} files`);
+}
+
+const isSlot = (value: unknown): boolean => typeof value === 'string' && SLOT.test(value);

@@ -1,0 +1,209 @@
+/**
+ * Inspecting files: which kind a document is, by its content, and whether it is only that.
+ *
+ * A name and a declared type say nothing. A file must be one JPEG, PNG, WEBP or PDF from its first byte to its last, so that
+ * nothing else reads it as a page, a script or an archive. Images are bounded by the size in their header: a few kilobytes may
+ * ask a viewer for gigabytes. A PDF must do nothing when it is opened, and be readable without a password.
+ *
+ * The checks read structure and decode no picture. Not here: whether the picture shows what it should (a person, a verifier).
+ */
+import { crc32, inflateSync } from 'node:zlib';
+
+export type FileType = 'image/jpeg' | 'image/png' | 'image/webp' | 'application/pdf';
+export type Inspected = { type: FileType } | { why: string };
+
+const MAX_SIDE = 12_000;
+const MAX_PIXELS = 50_000_000;
+
+export const FILE_RULE = 'must be a JPEG, PNG, WEBP or PDF';
+const BROKEN = `${FILE_RULE} that is whole, and nothing behind its end`;
+const HIDDEN = 'must hold nothing but the picture: a page, a script or an archive is in it';
+
+/** @param bytes the whole file */
+export function inspect(bytes: Buffer): Inspected {
+  if (bytes.length < 16) return { why: FILE_RULE };
+  if (bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))) return image('image/jpeg', bytes, readJpeg(bytes));
+  if (bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return image('image/png', bytes, readPng(bytes));
+  if (bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP')
+    return image('image/webp', bytes, readWebp(bytes));
+  if (bytes.toString('latin1', 0, 5) === '%PDF-') return readPdf(bytes);
+  return { why: FILE_RULE };
+}
+
+/** What a picture's structure says: its size, and the parts that are not picture. undefined: it is broken. */
+type Picture = { width: number; height: number; beside: Buffer[] } | undefined;
+
+/** Long enough not to occur by chance in compressed data. */
+const PAGE = /<script|<html|<!doctype|<iframe|<\?php|<svg[\s>]|javascript:/i;
+const ARCHIVES = ['PK\u0003\u0004', 'PK\u0005\u0006', 'Rar!\u001a\u0007', '7z\u00bc\u00af'];
+
+function image(type: FileType, bytes: Buffer, picture: Picture): Inspected {
+  if (picture === undefined) return { why: BROKEN };
+  const { width, height, beside } = picture;
+  if (width < 1 || height < 1 || width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_PIXELS)
+    return { why: `must have at most ${MAX_SIDE} pixels a side and ${MAX_PIXELS / 1e6} million in all` };
+  const texts = beside.map((part) => part.toString('latin1'));
+  const isArchive = texts.some((text) => ARCHIVES.some((mark) => text.includes(mark)) || text.includes('%PDF-'));
+  return isArchive || PAGE.test(bytes.toString('latin1')) ? { why: HIDDEN } : { type };
+}
+
+/** Segments up to the end of image, which must be the end of the file. Source: ITU T.81, annex B */
+function readJpeg(bytes: Buffer): Picture {
+  const beside: Buffer[] = [];
+  let size: { width: number; height: number } | undefined;
+  let isScanned = false;
+  for (let at = 2; at + 1 < bytes.length; ) {
+    if (bytes[at] !== 0xff) return undefined;
+    const marker = bytes[at + 1] ?? 0;
+    if (marker === 0xff) {
+      at += 1;
+      continue;
+    }
+    if (marker === 0xd9)
+      return at + 2 === bytes.length && size !== undefined && isScanned ? { ...size, beside } : undefined;
+    if (at + 4 > bytes.length || marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd8)) return undefined;
+    const length = bytes.readUInt16BE(at + 2);
+    const end = at + 2 + length;
+    if (length < 2 || end > bytes.length) return undefined;
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+    if (isFrame) {
+      // A second frame might ask for more than the first.
+      if (size !== undefined || length < 8) return undefined;
+      size = { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
+    }
+    if (marker >= 0xe0) beside.push(bytes.subarray(at + 4, end));
+    at = end;
+    if (marker === 0xda) {
+      isScanned = true;
+      at = endOfScan(bytes, end);
+    }
+  }
+  return undefined;
+}
+
+/** Entropy-coded data: an FF in it is followed by 00, or is a restart marker. */
+function endOfScan(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(0xff, from); at >= 0 && at + 1 < bytes.length; at = bytes.indexOf(0xff, at + 2)) {
+    const next = bytes[at + 1] ?? 0;
+    if (next !== 0x00 && !(next >= 0xd0 && next <= 0xd7)) return at;
+  }
+  return bytes.length;
+}
+
+const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+/** Chunks with their checksums, IHDR first and IEND last. Source: W3C PNG, 5 */
+function readPng(bytes: Buffer): Picture {
+  const beside: Buffer[] = [];
+  let size: { width: number; height: number } | undefined;
+  let hasPixels = false;
+  for (let at = 8; at + 12 <= bytes.length; ) {
+    const length = bytes.readUInt32BE(at);
+    const end = at + 12 + length;
+    if (end > bytes.length || crc32(bytes.subarray(at + 4, end - 4)) !== bytes.readUInt32BE(end - 4)) return undefined;
+    const name = bytes.toString('latin1', at + 4, at + 8);
+    const content = bytes.subarray(at + 8, end - 4);
+    if ((size === undefined) !== (name === 'IHDR') || (name === 'IHDR' && length !== 13)) return undefined;
+    if (name === 'IHDR') size = { width: content.readUInt32BE(0), height: content.readUInt32BE(4) };
+    else if (name === 'IEND')
+      return end === bytes.length && hasPixels && size !== undefined ? { ...size, beside } : undefined;
+    else if (name === 'IDAT') hasPixels = true;
+    else if (/^[zi]TXt|^iCCP/.test(name)) beside.push(content, ...inflated(content));
+    else beside.push(content);
+    at = end;
+  }
+  return undefined;
+}
+
+/** What a compressed text of a PNG says, as far as it is one: found by the header of its compression. */
+function inflated(content: Buffer): Buffer[] {
+  const from = content.indexOf(0x78);
+  if (from < 0) return [];
+  try {
+    return [inflateSync(content.subarray(from), { maxOutputLength: 1_048_576 })];
+  } catch {
+    return [];
+  }
+}
+
+/** Chunks that fill the RIFF exactly. Source: RFC 9649 */
+function readWebp(bytes: Buffer): Picture {
+  const beside: Buffer[] = [];
+  let size: { width: number; height: number } | undefined;
+  let at = 12;
+  if (bytes.readUInt32LE(4) + 8 !== bytes.length) return undefined;
+  while (at + 8 <= bytes.length) {
+    const name = bytes.toString('latin1', at, at + 4);
+    const length = bytes.readUInt32LE(at + 4);
+    const end = at + 8 + length;
+    if (end > bytes.length) return undefined;
+    const content = bytes.subarray(at + 8, end);
+    const found = webpSize(name, content);
+    if (found === null) return undefined;
+    if (found !== undefined)
+      size = { width: Math.max(size?.width ?? 0, found.width), height: Math.max(size?.height ?? 0, found.height) };
+    else if (name !== 'ALPH' && name !== 'ANMF') beside.push(content);
+    at = end + (length % 2);
+  }
+  return at === bytes.length && size !== undefined ? { ...size, beside } : undefined;
+}
+
+/** undefined: the chunk has no size; null: it is broken. */
+function webpSize(name: string, content: Buffer): { width: number; height: number } | undefined | null {
+  if (name === 'VP8X') {
+    if (content.length < 10) return null;
+    return { width: content.readUIntLE(4, 3) + 1, height: content.readUIntLE(7, 3) + 1 };
+  }
+  if (name === 'VP8L') {
+    if (content.length < 5 || content[0] !== 0x2f) return null;
+    const bits = content.readUInt32LE(1);
+    return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+  }
+  if (name !== 'VP8 ') return undefined;
+  if (content.length < 10 || content.readUIntBE(3, 3) !== 0x9d012a) return null;
+  return { width: content.readUInt16LE(6) & 0x3fff, height: content.readUInt16LE(8) & 0x3fff };
+}
+
+/** What acts, embeds or encrypts. Long names do not occur by chance; short ones are looked for outside of streams. */
+const ACTIVE = /\/(?:JavaScript|OpenAction|Launch|EmbeddedFile|Encrypt\b|RichMedia|SubmitForm|ImportData|GoToR|GoToE)/;
+const ACTIVE_SHORT = /\/(?:JS|AA|XFA)(?![A-Za-z0-9])/;
+const ACTS = 'must be a PDF without a password, scripts, actions and embedded files';
+const MAX_INFLATED_BYTES = 16 * 1_048_576;
+const PDF_END = /%%EOF[\s\0]{0,8}$/;
+
+/** Source: ISO 32000-1, 7.3.5 (names), 7.5.7 (object streams) */
+function readPdf(bytes: Buffer): Inspected {
+  const text = bytes.toString('latin1');
+  if (!/^%PDF-[12]\.\d/.test(text) || !PDF_END.test(text)) return { why: BROKEN };
+  if (PAGE.test(text) || ARCHIVES.slice(1).some((mark) => text.includes(mark))) return { why: HIDDEN };
+  // A letter of a name may be written by its number: /J#61vaScript.
+  const plain = text.replaceAll(/#([0-9a-fA-F]{2})/g, (_all, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  const outside = plain.replaceAll(/stream\r?\n[\s\S]*?endstream/g, 'stream endstream');
+  if (ACTIVE.test(plain) || ACTIVE_SHORT.test(outside)) return { why: ACTS };
+  const packed = packedObjects(text, plain, bytes);
+  return packed === undefined || ACTIVE.test(packed) || ACTIVE_SHORT.test(packed)
+    ? { why: ACTS }
+    : { type: 'application/pdf' };
+}
+
+/** Objects inside compressed streams, as text; undefined when they cannot be read, and might be anything. */
+function packedObjects(text: string, plain: string, bytes: Buffer): string | undefined {
+  let all = '';
+  let read = 0;
+  // The dictionary that holds the type ends right before its stream.
+  for (const { index, 0: found } of text.matchAll(/\/ObjStm[\s\S]{0,2000}?stream\r?\n/g)) {
+    const from = index + found.length;
+    read += 1;
+    if (!/\/FlateDecode/.test(text.slice(Math.max(0, index - 2_000), from))) return undefined;
+    try {
+      const left = MAX_INFLATED_BYTES - all.length;
+      all += inflateSync(bytes.subarray(from), { maxOutputLength: Math.max(1, left) }).toString('latin1');
+    } catch {
+      return undefined;
+    }
+  }
+  if (read !== plain.split('/ObjStm').length - 1) return undefined;
+  return all.replaceAll(/#([0-9a-fA-F]{2})/g, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}

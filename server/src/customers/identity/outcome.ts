@@ -1,0 +1,37 @@
+/**
+ * Outcomes: what a verifier's result means for a submission, and the reasons it may give per field. Reasons are codes: they are
+ * kept in clear, and name nobody.
+ */
+import type { SubmissionRow } from './store.ts';
+
+/** Why an answer or a file must be given, or given again. */
+export const FIELD_REASONS = {
+  missing: 'is missing',
+  unreadable: 'cannot be read',
+  expired: 'has expired',
+  does_not_match: 'does not match the other answers',
+  incomplete: 'is incomplete',
+  not_accepted: 'is not accepted',
+} as const;
+export type FieldReason = keyof typeof FIELD_REASONS;
+export type FieldReasons = Readonly<Record<string, FieldReason>>;
+
+export type Outcome = 'in_review' | 'verified' | 'failed' | 'refused';
+
+/** After a failure with reasons the submission is open again; without, it is over. */
+export function stateAfter(outcome: Outcome, reasons: FieldReasons): SubmissionRow['state'] {
+  if (outcome === 'verified') return 'completed';
+  if (outcome === 'in_review') return 'in_review';
+  return outcome === 'failed' && Object.keys(reasons).length > 0 ? 'open' : 'failed';
+}
+
+const MOST_REASONS = 40;
+
+/** A verifier's reasons in our codes: they are kept in clear, so any other word becomes one of them. */
+export const reasonsOf = (given: Readonly<Record<string, string>>): FieldReasons =>
+  Object.fromEntries(
+    Object.entries(given)
+      .filter(([name]) => /^[A-Za-z0-9][\w.-]{0,63}$/.test(name))
+      .slice(0, MOST_REASONS)
+      .map(([name, code]) => [name, Object.hasOwn(FIELD_REASONS, code) ? (code as FieldReason) : 'not_accepted']),
+  );

@@ -1,0 +1,68 @@
+/** Rows of identity: forms, and submissions with their encrypted answers. */
+import type { Tx } from '../../base/db.ts';
+import type { Form } from './form.ts';
+
+export interface FormRow {
+  id: bigint;
+  version: number;
+  form: Form;
+  needs_document: boolean;
+}
+
+export interface SubmissionRow {
+  id: bigint;
+  partner_id: bigint;
+  customer_id: string;
+  kind: 'INDIVIDUAL' | 'BUSINESS';
+  form_id: bigint | null;
+  state: 'open' | 'in_review' | 'completed' | 'failed';
+  answers: Buffer;
+  reasons: Record<string, string>;
+  details_version: number | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+const SUBMISSION = `id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version, created_at, updated_at`;
+
+export const sql = {
+  // The most specific of those in effect, and of one scope the newest.
+  formFor: `select id, version, form, needs_document from requirement_forms
+    where kind = $1 and (fiat is null or fiat = $2) and (country is null or country = $3) and (level is null or level = $4)
+      and effective_at <= $5
+    order by (fiat is not null)::int + (country is not null)::int + (level is not null)::int desc,
+      fiat nulls last, country nulls last, effective_at desc, version desc limit 1`,
+  insertForm: `insert into requirement_forms (kind, fiat, country, level, version, form, needs_document, effective_at, set_by, set_at)
+    select $1::text, $2::text, $3::text, $4::smallint,
+      coalesce(max(version), 0) + 1, $5::json, $6::boolean, $7::timestamptz, $8::text, $9::timestamptz
+      from requirement_forms where kind = $1 and fiat is not distinct from $2 and country is not distinct from $3
+        and level is not distinct from $4::smallint
+    returning id, version`,
+  lockCustomer: 'select id from customers where id = $1 for no key update',
+  submissionById: `select ${SUBMISSION} from submissions where id = $1 and customer_id = $2`,
+  newest: `select ${SUBMISSION} from submissions where customer_id = $1 order by id desc limit 1`,
+  underWay: `select ${SUBMISSION} from submissions where customer_id = $1 and state in ('open', 'in_review')`,
+  insert: `insert into submissions (id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version,
+      created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) returning ${SUBMISSION}`,
+  change: `update submissions set state = $2, answers = $3, reasons = $4, details_version = $5, updated_at = $6
+    where id = $1 returning ${SUBMISSION}`,
+  // A result is of the version that was checked: a submission that was corrected since waits for its own.
+  found: `update submissions set state = $3, reasons = $4, updated_at = $5
+    where customer_id = $1 and details_version = $2 and state = 'in_review'`,
+  key: 'select wrapped from customer_keys where customer_id = $1',
+  insertKey: `insert into customer_keys (customer_id, partner_id, wrapped, created_at) values ($1, $2, $3, $4)
+    on conflict (customer_id) do nothing`,
+  replaceFile:
+    'update submission_files set replaced_at = $3 where submission_id = $1 and slot = $2 and replaced_at is null',
+  insertFile: `insert into submission_files (id, partner_id, customer_id, submission_id, slot, type, bytes, digest, created_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  filesOf: `select id, submission_id, slot, type, bytes, created_at from submission_files
+    where submission_id = $1 and replaced_at is null order by slot`,
+  fileById:
+    'select id, submission_id, slot, type, bytes, created_at from submission_files where id = $1 and customer_id = $2',
+  knownFiles: 'select id from submission_files where id = any($1::text[])',
+  drive: `update submissions set state = $2, reasons = $3, updated_at = $4,
+      details_version = case when $2 = 'in_review' then coalesce(details_version, 1) else details_version end where id = $1`,
+} as const;
+
+export const newestSubmission = (tx: Tx, customerId: string) => tx.row<SubmissionRow>(sql.newest, [customerId]);

@@ -1,0 +1,232 @@
+/**
+ * Submissions: what a partner's program gives of a customer, in parts, until its form is complete and the verifier has it.
+ *
+ * A customer has at most one submission under way. While something is missing it is `open`, and a retry with its id adds to it.
+ * When it is complete, its answers become the customer's details (details.ts) and go to the verifier like those from our own
+ * pages; the result closes it, or opens it again with a reason per field.
+ *
+ * Reasons are codes: they are kept in clear, and name nobody.
+ */
+import type { Vault } from '../../base/crypto.ts';
+import type { Tx } from '../../base/db.ts';
+import { assert, Refusal } from '../../base/errors.ts';
+import { numericId } from '../../base/ids.ts';
+import { type Customer, findCustomer } from '../customers.ts';
+import { saveDetails } from '../details.ts';
+import { sql as customers } from '../store.ts';
+import { announceReview } from '../verification.ts';
+import { type Answers, checkAnswers, exampleOf } from './answers.ts';
+import { filesOf, recordFiles, type StoredFile } from './documents.ts';
+import { fieldsOf, missingSlots } from './form.ts';
+import type { ChosenForm } from './forms.ts';
+import { FIELD_REASONS, type FieldReason, type FieldReasons, stateAfter } from './outcome.ts';
+import type { Person } from './people.ts';
+import { newestSubmission, type SubmissionRow, sql } from './store.ts';
+
+export interface Submission {
+  readonly id: bigint;
+  readonly customerId: string;
+  readonly kind: 'INDIVIDUAL' | 'BUSINESS';
+  readonly state: SubmissionRow['state'];
+  /** Code by field, or by file. */
+  readonly reasons: FieldReasons;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** What a request gives: answers by the names of the form, further texts, and the people behind a business. */
+export interface Given {
+  readonly answers: Answers;
+  readonly more?: Answers;
+  readonly owners?: readonly Person[] | undefined;
+  readonly directors?: readonly Person[] | undefined;
+  /** In the store already. */
+  readonly files?: readonly StoredFile[];
+}
+
+const contextOf = (id: bigint): string => `submissions.answers:${id}`;
+const submissionOf = (row: SubmissionRow): Submission => ({
+  ...{ id: row.id, customerId: row.customer_id, kind: row.kind, state: row.state },
+  reasons: row.reasons as FieldReasons,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+});
+
+/**
+ * Adds what was given to the customer's submission, or begins one.
+ *
+ * @param s.submissionId  of the submission that is added to
+ * @param s.inParts       what is missing may come later; otherwise it is refused
+ * @throws Refusal 'unknown_customer' | 'unknown_submission' | 'customer_blocked'; 'malformed_field' | 'missing_fields' with every
+ *   field; 'submission_exists' {submissionId} when another is under way, or this one is in review; 'submission_over'
+ */
+export async function submit(
+  tx: Tx,
+  vault: Vault,
+  s: {
+    customerId: string;
+    submissionId?: bigint | undefined;
+    form: ChosenForm;
+    given: Given;
+    inParts: boolean;
+    now: Date;
+  },
+): Promise<Submission & { isNew: boolean }> {
+  const { customerId, form, given, now } = s;
+  // Two at once: the second waits here, and then sees what the first has done.
+  await tx.row(sql.lockCustomer, [customerId]);
+  const customer = await findCustomer(tx, customerId);
+  if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
+  const before = await addedTo(tx, customer, s);
+  const { faults, answers: taken } = checkAnswers(form.form, given.answers, now);
+  if (Object.keys(faults).length > 0) throw new Refusal('malformed_field', { fields: faults });
+  const known = before === undefined ? {} : openAnswers(vault, before);
+  const answers = { ...known, ...given.more, ...taken };
+  for (const role of ['owners', 'directors'] as const)
+    if (given[role] !== undefined) answers[role] = JSON.stringify(given[role]);
+  const { missing } = checkAnswers(form.form, answers, now);
+  const sent = given.files ?? [];
+  const slots = new Set([...(await slotsBefore(tx, before)), ...sent.map(({ slot }) => slot)]);
+  missing.push(...missingSlots(form, slots));
+  if (missing.length > 0 && !s.inParts) throw new Refusal('missing_fields', { names: missing });
+  const reasons: Record<string, FieldReason> = Object.fromEntries(missing.map((name) => [name, 'missing']));
+  // What the verifier wants again is wanted until it is given.
+  for (const [name, code] of Object.entries((before?.reasons ?? {}) as FieldReasons))
+    if (code !== 'missing' && !isGivenAgain(given, name)) reasons[name] ??= code;
+
+  const id = before?.id ?? numericId(now);
+  const isComplete = Object.keys(reasons).length === 0;
+  const version = isComplete
+    ? await toVerifier(tx, vault, { customer, answers, now })
+    : (before?.details_version ?? null);
+  const state = isComplete ? 'in_review' : 'open';
+  const encrypted = vault.encrypt(JSON.stringify(answers), contextOf(id));
+  const written = [state, encrypted, reasons, version, now] as const;
+  const row =
+    before === undefined
+      ? await tx.row<SubmissionRow>(sql.insert, [
+          ...[id, customer.partnerId, customerId, customer.kind, form.id],
+          ...written,
+        ])
+      : await tx.row<SubmissionRow>(sql.change, [id, ...written]);
+  assert(row !== undefined, 'a written submission is returned');
+  await recordFiles(tx, { submission: { id, customerId, partnerId: customer.partnerId }, files: sent, now });
+  return { ...submissionOf(row), isNew: before === undefined };
+}
+
+const slotsBefore = async (tx: Tx, before: SubmissionRow | undefined): Promise<string[]> =>
+  before === undefined ? [] : (await filesOf(tx, before.id)).map(({ slot }) => slot);
+
+const isGivenAgain = (given: Given, name: string): boolean =>
+  Object.hasOwn(given.answers, name) ||
+  given[name as 'owners' | 'directors'] !== undefined ||
+  (given.files ?? []).some(({ slot }) => slot === name);
+
+/**
+ * Adds files. To an open submission like every other part; to one that the verifier has, or has had, they are kept beside, and
+ * change nothing. Without a submission they begin one.
+ *
+ * @throws as `submit`; 'submission_over' when it has failed
+ */
+export async function addFiles(
+  tx: Tx,
+  vault: Vault,
+  f: {
+    customerId: string;
+    submissionId?: bigint | undefined;
+    form: ChosenForm;
+    files: readonly StoredFile[];
+    now: Date;
+  },
+): Promise<Submission & { isNew: boolean }> {
+  const { customerId, files, now } = f;
+  await tx.row(sql.lockCustomer, [customerId]);
+  const customer = await findCustomer(tx, customerId);
+  const meant =
+    f.submissionId === undefined
+      ? await newestSubmission(tx, customerId)
+      : await tx.row<SubmissionRow>(sql.submissionById, [f.submissionId, customerId]);
+  if (f.submissionId !== undefined && meant === undefined) throw new Refusal('unknown_submission');
+  if (f.submissionId !== undefined && meant?.state === 'failed') throw new Refusal('submission_over');
+  if (meant === undefined || meant.state === 'failed')
+    return await submit(tx, vault, { ...f, submissionId: undefined, given: { answers: {}, files }, inParts: true });
+  if (meant.state === 'open')
+    return await submit(tx, vault, { ...f, submissionId: meant.id, given: { answers: {}, files }, inParts: true });
+  if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
+  await recordFiles(tx, { submission: { id: meant.id, customerId, partnerId: customer.partnerId }, files, now });
+  return { ...submissionOf(meant), isNew: false };
+}
+
+/** The submission that a request adds to; undefined when it begins one. */
+async function addedTo(
+  tx: Tx,
+  { id: customerId, kind }: Customer,
+  s: { submissionId?: bigint | undefined },
+): Promise<SubmissionRow | undefined> {
+  const current = await tx.row<SubmissionRow>(sql.underWay, [customerId]);
+  const named =
+    s.submissionId === undefined
+      ? undefined
+      : await tx.row<SubmissionRow>(sql.submissionById, [s.submissionId, customerId]);
+  if (s.submissionId !== undefined && named === undefined) throw new Refusal('unknown_submission');
+  if (named?.state === 'completed' || named?.state === 'failed') throw new Refusal('submission_over');
+  // The endpoint for persons has no submissionId: a retry without one means the one that is open.
+  const isMeant = named !== undefined || (kind === 'INDIVIDUAL' && current?.state === 'open');
+  if (current !== undefined && (current.state === 'in_review' || !isMeant))
+    throw new Refusal('submission_exists', { submissionId: String(current.id), state: current.state });
+  return current;
+}
+
+/** @returns the version of the details that the verifier is asked about */
+async function toVerifier(
+  tx: Tx,
+  vault: Vault,
+  { customer, answers, now }: { customer: Customer; answers: Answers; now: Date },
+): Promise<number> {
+  const { version } = await saveDetails(tx, vault, { customer, details: answers, now });
+  await announceReview(tx, customer, now);
+  return version;
+}
+
+const openAnswers = (vault: Vault, row: Pick<SubmissionRow, 'id' | 'answers'>): Record<string, string> =>
+  JSON.parse(vault.decrypt(row.answers, contextOf(row.id))) as Record<string, string>;
+
+/** @param submissionId of which one; without it, the newest @throws Refusal 'unknown_customer' | 'unknown_submission' */
+export async function findSubmission(tx: Tx, customerId: string, submissionId?: bigint): Promise<Submission> {
+  await findCustomer(tx, customerId);
+  const row =
+    submissionId === undefined
+      ? await newestSubmission(tx, customerId)
+      : await tx.row<SubmissionRow>(sql.submissionById, [submissionId, customerId]);
+  if (row === undefined) throw new Refusal('unknown_submission');
+  return submissionOf(row);
+}
+
+/** Sets what the sandbox's partner asks for, beside the customer's verification. */
+export async function driveSubmission(
+  tx: Tx,
+  d: { submission: Submission; outcome: Customer['verification']; reasons: FieldReasons; now: Date },
+): Promise<void> {
+  const { id, customerId } = d.submission;
+  if (d.outcome === 'none') return;
+  const current = await tx.row<SubmissionRow>(sql.underWay, [customerId]);
+  if (current !== undefined && current.id !== id)
+    throw new Refusal('submission_exists', { submissionId: String(current.id), state: current.state });
+  await tx.run(sql.drive, [id, stateAfter(d.outcome, d.reasons), d.reasons, d.now]);
+  // The verifier's own answer about the same details comes too late.
+  const version = (await tx.row<SubmissionRow>(sql.submissionById, [id, customerId]))?.details_version;
+  if (version !== null && version !== undefined) await tx.run(customers.detailsFound, [customerId, version, d.outcome]);
+}
+
+/** Reasons as sentences for a program, with an example where the form has one. */
+export function saidReasons({ form }: ChosenForm, reasons: FieldReasons): Record<string, string> {
+  const fields = new Map(fieldsOf(form).map((field) => [field.name, field]));
+  return Object.fromEntries(
+    Object.entries(reasons).map(([name, code]) => {
+      const field = fields.get(name);
+      const example = field === undefined ? undefined : exampleOf(field);
+      const said = FIELD_REASONS[code] ?? FIELD_REASONS.not_accepted;
+      return [name, example === undefined ? said : `${said}, for example ${example}`];
+    }),
+  );
+}

@@ -1,0 +1,345 @@
+/**
+ * Submissions on this wire: a program gives what the requirements ask for, and asks what became of it.
+ *
+ * Answers come in the groups of the form (`details`, `address`), each an object or its JSON text, or one by one under their own
+ * names, as programs send both. A refusal names each field, its rule and an example.
+ */
+import { createHash } from 'node:crypto';
+import type { Tx } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
+import { Refusal } from '../../../base/errors.ts';
+import {
+  addFiles,
+  type ChosenForm,
+  customerKey,
+  findCustomer,
+  findSubmission,
+  formFor,
+  type Given,
+  inspect,
+  readPeople,
+  type StoredFile,
+  type Submission,
+  saidReasons,
+  slotsOf,
+  storeFiles,
+  submit,
+} from '../../../customers/index.ts';
+import { kybRequirementsOf, markets, type Partner, recordActivity } from '../../../partners/index.ts';
+import type { Reply } from '../../protocol.ts';
+import { type Body, type BodyValue, isAbsent, JsonNumber, parseJson } from '../body.ts';
+import { fiatNamed, optionalFiat, requiredFiat } from '../fiat.ts';
+import {
+  type Field,
+  type Fields,
+  id,
+  Malformed,
+  malformedField,
+  missingFields,
+  optional,
+  required,
+  text,
+} from '../fields.ts';
+import { idempotencyKey, once } from '../idempotency.ts';
+import { ok, type SignedRequest, throughOf } from '../route.ts';
+
+type Texts = Readonly<Record<string, string>>;
+
+const MOST_NAMES = 60;
+const MAX_GROUP_CHARS = 16_384;
+
+/** Texts by name; an object's numbers and booleans count as their text. */
+function textsOf(value: BodyValue | undefined): Texts | undefined {
+  if (!(value instanceof Map) || value.size > MOST_NAMES) return undefined;
+  const texts: [string, string][] = [];
+  for (const [name, one] of value as Body) {
+    if (isAbsent(one)) continue;
+    if (typeof one === 'object' && !(one instanceof JsonNumber)) return undefined;
+    texts.push([name, one instanceof JsonNumber ? one.text : String(one)]);
+  }
+  return Object.fromEntries(texts);
+}
+
+const opened = (value: unknown): BodyValue | undefined =>
+  typeof value === 'string' && value.length <= MAX_GROUP_CHARS ? parseJson(value) : (value as BodyValue);
+
+const group: Field<Texts> = {
+  rule: 'an object of texts, or its JSON text',
+  schema: { anyOf: [{ type: 'object', additionalProperties: { type: 'string' } }, { type: 'string' }] },
+  read: (value) => textsOf(opened(value)),
+};
+
+const people: Field<readonly Texts[]> = {
+  rule: 'a list of people, each an object of texts, or its JSON text',
+  schema: {
+    anyOf: [{ type: 'array', items: { type: 'object', additionalProperties: { type: 'string' } } }, { type: 'string' }],
+  },
+  read(value) {
+    const list = opened(value);
+    if (!Array.isArray(list)) return undefined;
+    const read = list.map((one) => textsOf(one as BodyValue));
+    return read.every((one) => one !== undefined) ? read : undefined;
+  },
+};
+
+/** An answer under its own name, or a group that only this form has: its form decides which texts it takes. */
+const answer: Field<string | Texts> = {
+  rule: 'a text, or a group of texts',
+  schema: group.schema,
+  read(value) {
+    const found = textsOf(value instanceof Map || /^\s*\{/.test(String(value)) ? opened(value) : undefined);
+    if (found !== undefined) return found;
+    if (value instanceof JsonNumber) return value.text;
+    return typeof value === 'string' ? value : new Malformed('must be a string', { wrongType: true });
+  },
+};
+
+const ANSWERS = {
+  identityNumber: optional(answer, 'Number of the identity document', 'ABCDE1234F'),
+  details: optional(group, 'Answers of the group `details`', '{"firstName": "Asha", "dob": "1990-01-31"}'),
+  address: optional(group, 'Answers of the group `address`', '{"addressLine1": "1 Main Road", "city": "Pune"}'),
+};
+const BUSINESS = {
+  entityName: optional(text({ max: 256 }), 'Name of the business', 'Rao Traders'),
+  legalEntityNature: optional(text({ max: 128 }), 'Legal form of the business', 'Private limited'),
+  owners: optional(
+    people,
+    'Owners: firstName, lastName, share in percent, and dob and country where known',
+    '[{"firstName": "Asha", "lastName": "Rao", "share": "51"}]',
+  ),
+  directors: optional(people, 'Directors, as owners but without a share', '[{"firstName": "Asha", "lastName": "Rao"}]'),
+};
+const COUNTRY = {
+  country: optional(text({ max: 8 }), 'Country whose form is meant, two letters: as in kyb/requirements', 'IN'),
+};
+
+/** Every further name may be one that the form asks for. */
+const beside = (declared: Fields, body: Body): Fields =>
+  Object.fromEntries(
+    [...body.keys()]
+      .filter((name) => !Object.hasOwn(declared, name) && /^[A-Za-z]\w{0,63}$/.test(name))
+      .slice(0, MOST_NAMES)
+      .map((name) => [name, optional(answer)]),
+  );
+
+const kycDeclared = (body: Body) => ({ customerId: required(id), ...requiredFiat(body), ...ANSWERS });
+const kybDeclared = {
+  customerId: required(id),
+  submissionId: optional(id),
+  ...optionalFiat,
+  ...COUNTRY,
+  ...ANSWERS,
+  ...BUSINESS,
+};
+export const kycSubmitFields = (body: Body): ReturnType<typeof kycDeclared> => {
+  const declared = kycDeclared(body);
+  return { ...beside(declared, body), ...declared } as ReturnType<typeof kycDeclared>;
+};
+export const kybSubmitFields = (body: Body): typeof kybDeclared =>
+  ({ ...beside(kybDeclared, body), ...kybDeclared }) as typeof kybDeclared;
+
+const OF_THE_REQUEST = new Set(['customerId', 'submissionId', 'fiatType', 'countryCode', ...Object.keys(COUNTRY)]);
+
+/** All answers, those of groups among them. */
+function answersOf(values: Readonly<Record<string, unknown>>): Texts {
+  const all: [string, string][] = [];
+  for (const [name, value] of Object.entries(values)) {
+    if (OF_THE_REQUEST.has(name) || Object.hasOwn(BUSINESS, name)) continue;
+    if (typeof value === 'string') all.push([name, value]);
+    else if (typeof value === 'object' && value !== null) all.push(...Object.entries(value as Texts));
+  }
+  return Object.fromEntries(all);
+}
+
+const WORDS = { open: 'UPDATE_REQUIRED', in_review: 'IN_REVIEW', completed: 'COMPLETED', failed: 'FAILED' } as const;
+
+function shape(form: ChosenForm, { id: submissionId, state, reasons, createdAt, updatedAt }: Submission) {
+  const said = saidReasons(form, state === 'in_review' || state === 'completed' ? {} : reasons);
+  return {
+    submissionId: String(submissionId),
+    status: WORDS[state],
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    ...(Object.keys(said).length > 0 ? { reasons: said } : {}),
+  };
+}
+
+/** A submission's id as it was sent; one that is none of ours is unknown. */
+export function submissionIdOf(sent: string | undefined): bigint | undefined {
+  if (sent === undefined) return undefined;
+  if (!/^[0-9]{1,18}$/.test(sent)) throw new Refusal('unknown_submission');
+  return BigInt(sent);
+}
+
+const countryOf = (sent: string | undefined): string | undefined =>
+  sent !== undefined && /^[A-Za-z]{2}$/.test(sent) ? sent.toUpperCase() : undefined;
+
+/** The form of a partner's businesses: its own, or that of the country. */
+export async function businessForm(
+  tx: Tx,
+  partner: Pick<Partner, 'id' | 'tradeLevel'> | undefined,
+  country: string | undefined,
+  now: Date,
+): Promise<ChosenForm> {
+  const own = partner === undefined ? null : await kybRequirementsOf(tx, partner.id);
+  if (own !== null) return { id: null, version: 0, form: own, needsDocument: false };
+  const level = partner?.tradeLevel;
+  return await formFor(tx, { kind: 'BUSINESS', country: countryOf(country), level }, now);
+}
+
+export async function personForm(
+  tx: Tx,
+  partner: Pick<Partner, 'tradeLevel'>,
+  values: { fiatType?: string | undefined; countryCode?: string | undefined },
+  now: Date,
+): Promise<ChosenForm> {
+  const fiat = fiatNamed(values, await markets(tx)).code;
+  const scope = {
+    kind: 'INDIVIDUAL',
+    fiat,
+    country: countryOf(values.countryCode),
+    level: partner.tradeLevel,
+  } as const;
+  return await formFor(tx, scope, now);
+}
+
+/**
+ * The files of a request, each in its slot and inspected, in the store. Before any transaction that writes rows.
+ *
+ * @throws Refusal 'malformed_field' that names each slot; a file without a slot of the form is named `files`
+ */
+async function stored(
+  { deps, inTx, files }: Pick<SignedRequest<Fields>, 'deps' | 'inTx' | 'files'>,
+  customerId: string,
+  formOf: (tx: Tx, now: Date) => Promise<ChosenForm>,
+): Promise<StoredFile[]> {
+  if (files.length === 0) return [];
+  const now = deps.clock.now();
+  const slots = slotsOf((await inTx((tx) => formOf(tx, now))).form);
+  const wrong: Record<string, string> = {};
+  const inspected = files.flatMap(({ names, content }) => {
+    const slot = names.map((name) => slotNamed(slots, name)).find((one) => one !== undefined);
+    const found = inspect(content);
+    if (slot === undefined) wrong.files = `must be named as in the requirements: ${[...slots].join(', ')}`;
+    else if ('why' in found) wrong[slot] = found.why;
+    return slot === undefined || 'why' in found ? [] : [{ slot, type: found.type, content }];
+  });
+  if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
+  const key = await inTx(async (tx) => customerKey(tx, deps.vault, await findCustomer(tx, customerId), now));
+  return await storeFiles(deps.blobs, deps.vault, { customerId, key, files: inspected });
+}
+
+/** Programs name the part, or the file in it, as the slot, with or without its ending. */
+const slotNamed = (slots: ReadonlySet<string>, name: string): string | undefined =>
+  slots.has(name) ? name : [...slots].find((slot) => slot.replace(/\.[a-z]+$/, '') === name);
+
+type Submitting = Pick<SignedRequest<Fields>, 'deps' | 'caller' | 'body' | 'files' | 'call' | 'path'>;
+
+/** Runs a submission once per request, with a row of the key's activity. */
+async function submitted(
+  { deps, caller, body, files, call, path }: Submitting,
+  work: (tx: Tx, now: Date) => Promise<{ form: ChosenForm; submission: Submission & { isNew: boolean } }>,
+): Promise<Reply> {
+  // Files are not signed: with the same texts and other files it is another request.
+  const content = files.map((one) => createHash('sha256').update(one.content).digest('hex')).join(' ');
+  const key = idempotencyKey(call.headers['idempotency-key'], `${caller.payload}${content}`);
+  const whole: Body = content === '' ? body : new Map([...body, ['files', content]]);
+  const now = deps.clock.now();
+  return await once(deps, { partnerId: caller.partner.id, path, key, body: whole, now }, async (tx) => {
+    const { form, submission } = await work(tx, now);
+    const { customerId: customer, state } = submission;
+    const about = { subject: `submission:${submission.id}`, facts: { customer, state } };
+    recordActivity(tx, throughOf(caller), { action: 'submission.given', ...about, now });
+    const { createdAt, updatedAt, ...shown } = shape(form, submission);
+    return ok({ ...shown, ...(submission.isNew ? { createdAt } : { updatedAt }) });
+  });
+}
+
+export async function kycSubmit(input: SignedRequest<ReturnType<typeof kycSubmitFields>>): Promise<Reply> {
+  const { values, caller, deps } = input;
+  const formOf = async (tx: Tx, now: Date) => {
+    const customer = await findCustomer(tx, values.customerId);
+    if (customer.kind !== 'INDIVIDUAL')
+      throw malformedField('customerId', 'is a business: it is submitted by kyb/submit');
+    return await personForm(tx, caller.partner, values, now);
+  };
+  const files = await stored(input, values.customerId, formOf);
+  return await submitted(input, async (tx, now) => {
+    const form = await formOf(tx, now);
+    const given: Given = { answers: answersOf(values), files };
+    const about = { customerId: values.customerId, form, given, inParts: false, now };
+    return { form, submission: await submit(tx, deps.vault, about) };
+  });
+}
+
+export const kybFilesFields = { customerId: required(id), submissionId: optional(id), ...COUNTRY };
+
+export async function kybFiles(input: SignedRequest<typeof kybFilesFields>): Promise<Reply> {
+  const { values, caller, deps } = input;
+  if (input.files.length === 0) {
+    await input.inTx((tx) => businessOf(tx, values.customerId));
+    throw missingFields(['files']);
+  }
+  const formOf = async (tx: Tx, now: Date) => {
+    await businessOf(tx, values.customerId);
+    return await businessForm(tx, caller.partner, values.country, now);
+  };
+  const files = await stored(input, values.customerId, formOf);
+  return await submitted(input, async (tx, now) => {
+    const form = await formOf(tx, now);
+    const about = {
+      customerId: values.customerId,
+      submissionId: submissionIdOf(values.submissionId),
+      form,
+      files,
+      now,
+    };
+    return { form, submission: await addFiles(tx, deps.vault, about) };
+  });
+}
+
+async function businessOf(tx: Tx, customerId: string): Promise<void> {
+  const customer = await findCustomer(tx, customerId);
+  if (customer.kind !== 'BUSINESS') throw malformedField('customerId', 'is a person: it is submitted by kyc/submit');
+}
+
+export async function kybSubmit(input: SignedRequest<typeof kybDeclared>): Promise<Reply> {
+  const { values, caller, deps } = input;
+  return await submitted(input, async (tx, now) => {
+    await businessOf(tx, values.customerId);
+    const form = await businessForm(tx, caller.partner, values.country ?? values.countryCode, now);
+    const given: Given = {
+      answers: answersOf(values),
+      more: defined({ entityName: values.entityName, legalEntityNature: values.legalEntityNature }),
+      ...defined({
+        owners: peopleOf('owners', values.owners, now),
+        directors: peopleOf('directors', values.directors, now),
+      }),
+    };
+    const submissionId = submissionIdOf(values.submissionId);
+    const about = { customerId: values.customerId, form, given, inParts: true, now };
+    return { form, submission: await submit(tx, deps.vault, { ...about, submissionId }) };
+  });
+}
+
+function peopleOf(role: 'owners' | 'directors', given: readonly Texts[] | undefined, now: Date) {
+  if (given === undefined) return undefined;
+  const read = readPeople(role, given, now);
+  if ('faults' in read) throw new Refusal('malformed_field', { fields: read.faults });
+  return read.people;
+}
+
+export const kybStatusFields = { customerId: required(id), submissionId: optional(id), ...COUNTRY };
+
+export async function kybStatus({
+  deps,
+  caller,
+  values,
+  readOnly,
+}: SignedRequest<typeof kybStatusFields>): Promise<Reply> {
+  return await readOnly(async (tx) => {
+    const found = await findSubmission(tx, values.customerId, submissionIdOf(values.submissionId));
+    const now = deps.clock.now();
+    return ok(shape(await businessForm(tx, caller.partner, values.country, now), found));
+  });
+}

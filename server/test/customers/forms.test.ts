@@ -1,0 +1,145 @@
+/** Forms as data: which one applies, what may be saved, and what an answer must be. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Refusal, Unavailable } from '../../src/base/errors.ts';
+import { matches, patternProblem } from '../../src/base/patterns.ts';
+import {
+  BUSINESS_FORM,
+  faultOf,
+  fieldsOf,
+  formFor,
+  PERSON_FORM,
+  readPeople,
+  saveForm,
+} from '../../src/customers/index.ts';
+import { setKybRequirements, upsertAsset } from '../../src/partners/index.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
+import { fiat } from '../support/terms.ts';
+
+const NOW = new Date('2026-05-08T12:00:00Z');
+
+describe('patterns', () => {
+  test('those of the default forms are good', () => {
+    for (const { regex } of [...fieldsOf(BUSINESS_FORM), ...fieldsOf(PERSON_FORM)])
+      if (regex !== undefined) assert.equal(patternProblem(regex), undefined, regex);
+    assert.equal(patternProblem('^[A-Z]{5}[0-9]{4}[A-Z]$'), undefined);
+  });
+
+  for (const slow of ['(a+)+$', '^(a|a)*$', '^([a-z]+ ?)+$', '.*.*.*.*=', '^(\\d*)*x$', '(a|b|ab)*c', '^(.*a){12}$'])
+    test(`${slow} is refused when it is saved`, () => assert.match(patternProblem(slow) ?? '', /for ever/));
+
+  test('no regular expression, and one that is too long, are refused', () => {
+    assert.match(patternProblem('(') ?? '', /regular expression/);
+    assert.match(patternProblem('a'.repeat(201)) ?? '', /at most 200/);
+  });
+
+  test('a pattern that got in all the same ends in time, and says neither yes nor no', () => {
+    const begun = performance.now();
+    assert.throws(() => matches('^(a|a)*$', `${'a'.repeat(60)}!`), Unavailable);
+    assert.ok(performance.now() - begun < 5_000);
+  });
+});
+
+describe('answers', () => {
+  const dob = { ...BUSINESS_FORM.details.dob, name: 'dob' };
+  test('a fault names the rule and an example, and never the answer', () => {
+    assert.equal(faultOf(dob, '31.01.1990', NOW), 'must be a day, YYYY-MM-DD, for example 1990-01-31');
+    assert.match(faultOf(dob, '1990-02-31', NOW) ?? '', /must be a day/);
+    assert.match(faultOf(dob, '2026-05-09', NOW) ?? '', /in the past/);
+    assert.equal(faultOf(dob, '1990-01-31', NOW), undefined);
+    const city = { ...BUSINESS_FORM.address.city, name: 'city' };
+    assert.equal(faultOf(city, '<script>', NOW), 'must match ^[a-zA-Z ]+$, for example Pune');
+    assert.match(faultOf({ name: 'land', type: 'country' }, 'ZZ', NOW) ?? '', /two capital letters, for example IN/);
+    assert.equal(faultOf({ name: 'land', type: 'country' }, 'DE', NOW), undefined);
+    assert.match(
+      faultOf({ name: 'form', options: ['GmbH', 'AG'] }, 'Ltd', NOW) ?? '',
+      /one of GmbH, AG, for example GmbH/,
+    );
+    assert.match(faultOf({ name: 'note' }, 'a\u0000b', NOW) ?? '', /control characters/);
+    assert.match(faultOf({ name: 'note' }, 'x'.repeat(257), NOW) ?? '', /at most 256/);
+  });
+
+  test('owners hold at most 100 percent together, to two places', () => {
+    const owner = (share: string) => ({ firstName: 'Asha', lastName: 'Rao', share });
+    assert.ok('people' in readPeople('owners', [owner('50.01'), owner('49.99')], NOW));
+    const faults = (...shares: string[]) => {
+      const read = readPeople('owners', shares.map(owner), NOW);
+      return 'faults' in read ? Object.keys(read.faults) : [];
+    };
+    assert.deepEqual(faults('50.01', '50'), ['owners']);
+    for (const share of ['0', '100.01', '1.234', '-1', '1e1', '٥', ''])
+      assert.deepEqual(faults(share), ['owners[0].share']);
+    assert.deepEqual(Object.keys(readPeople('directors', [{ firstName: 'Asha' }], NOW)), ['faults']);
+  });
+});
+
+describe('forms', () => {
+  let fixture: Fixture;
+  before(async () => {
+    fixture = await freshFixture();
+    await fixture.db.asSystem((tx) => upsertAsset(tx, fiat('inr')));
+  });
+  after(async () => await fixture?.stop());
+  const form = (label: string) => ({
+    details: { pan: { label, required: 1 as const, regex: '^[A-Z]{5}[0-9]{4}[A-Z]$' } },
+  });
+  const save = (over: Partial<Parameters<typeof saveForm>[1]>) =>
+    fixture.db.asSystem((tx) =>
+      saveForm(tx, {
+        ...{ kind: 'BUSINESS', form: form('PAN'), needsDocument: false },
+        ...{ effectiveAt: NOW, by: 'ana', now: NOW },
+        ...over,
+      }),
+    );
+  const shown = async (scope: Parameters<typeof formFor>[1], at = NOW) => {
+    const { form: chosen } = await fixture.db.asSystem((tx) => formFor(tx, scope, at));
+    return fieldsOf(chosen).map(({ label }) => label)[0];
+  };
+
+  test('the default applies where none was set; the most specific one in effect replaces it, and a later version that one', async () => {
+    const business = { kind: 'BUSINESS', country: 'IN', fiat: 'inr', level: 1 } as const;
+    assert.equal(await shown(business), 'Identity Number');
+    await save({ country: 'IN' });
+    assert.equal(await shown(business), 'PAN');
+    assert.equal(await shown({ ...business, country: 'DE' }), 'Identity Number');
+    await save({ form: form('For any') });
+    assert.equal(await shown(business), 'PAN');
+    assert.equal(await shown({ ...business, country: 'DE' }), 'For any');
+    assert.equal(await shown({ ...business, kind: 'INDIVIDUAL' }), 'Identity Number');
+    const later = new Date(NOW.getTime() + 86_400_000);
+    assert.equal((await save({ country: 'IN', form: form('Next'), effectiveAt: later }))?.version, 2);
+    assert.equal(await shown(business), 'PAN');
+    await save({ kind: 'INDIVIDUAL', form: form('Forgets what is remembered') });
+    assert.equal(await shown(business, later), 'Next');
+  });
+
+  test('a bad form is refused by the path of each wrong part, and nothing is saved', async () => {
+    const requirement = { label: 'A', required: 1 };
+    const wrong: [Record<string, unknown>, string[]][] = [
+      [{}, ['form']],
+      [{ details: { a: { label: 'A', required: 1, regex: '(a+)+$' } } }, ['details.a.regex']],
+      [{ details: { a: requirement }, address: { a: requirement } }, ['address.a']],
+      [
+        { details: { a: { label: '<b>', required: 2, type: 'html', more: 1 } } },
+        ['more', 'label', 'required', 'type'].map((part) => `details.a.${part}`),
+      ],
+      [{ customerId: requirement }, ['customerId']],
+      [{ a: requirement, documents: { 1: { idName: 'Pass', files: ['../../etc/passwd'] } } }, ['documents.1.files']],
+      [{ a: requirement, documents: { x: { idName: 'Pass', files: ['a.jpg'] } } }, ['documents.x']],
+    ];
+    for (const [bad, paths] of wrong) {
+      const error = await save({ form: bad, level: 5 }).catch((thrown: unknown) => thrown);
+      assert.ok(error instanceof Refusal, JSON.stringify(bad));
+      assert.deepEqual(Object.keys(error.facts.fields as object), paths);
+    }
+    assert.equal(await shown({ kind: 'BUSINESS', level: 5 }), 'For any');
+  });
+
+  test('a pattern of a partner’s own form that backtracks is refused', async () => {
+    const requirements = { name: { label: 'Name', required: 1, regex: '(a+)+$' } };
+    await assert.rejects(
+      fixture.db.asSystem((tx) => setKybRequirements(tx, { partnerId: 1n, requirements, now: NOW })),
+      ({ facts }: Refusal) => Object.keys(facts.fields as object)[0] === 'name.regex',
+    );
+  });
+});

@@ -1,0 +1,165 @@
+/** Verification by a person: a queue, what was given and its files, a decision with a reason per field; all of it audited. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openFolder } from '../../../src/base/blobs.ts';
+import { askReview, checkHandlers, reviewed } from '../../../src/compliance/index.ts';
+import { CHECK_VERIFICATION } from '../../../src/customers/index.ts';
+import { type OrdersContext } from '../../../src/orders/context.ts';
+import { operator } from '../../../src/protocols/operator/index.ts';
+import { openMovements } from '../../../src/treasury/index.ts';
+import { manualVerifier } from '../../../src/verifiers/manual/index.ts';
+import { ask, newPhone, sign } from '../../support/client.ts';
+import { noCorrections } from '../../support/corrections.ts';
+import { jpeg } from '../../support/pictures.ts';
+import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { operatorNamed, type Person } from './people.ts';
+
+let world: World;
+let shop: TestPartner;
+let ada: Person;
+let sue: Person;
+let vic: Person;
+let checks: (customerId: string) => Promise<void>;
+before(async () => {
+  world = await wireWorld({
+    beside: ({ db, vault, clock, log, blobFolder }) =>
+      operator({
+        ...{ db, vault, clock, blobs: openFolder(blobFolder) },
+        orders: { db, clock, log, rails: new Map() } as unknown as OrdersContext,
+        submitAgain: async () => {},
+        publicUrl: () => 'http://pages.test',
+        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
+        movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
+        corrections: noCorrections(clock),
+      }),
+  });
+  shop = await world.partner('Shop');
+  ada = await operatorNamed(world, 'ada', 'admin');
+  sue = await operatorNamed(world, 'sue', 'support');
+  vic = await operatorNamed(world, 'vic', 'viewer');
+  const { db, clock } = world;
+  const verifier = manualVerifier({
+    ask: (asked) => db.asSystem((tx) => askReview(tx, { ...asked, now: clock.now() })),
+    found: (asked) => db.asSystem((tx) => reviewed(tx, asked.customerId)),
+  });
+  const jobs = checkHandlers({ db, clock, verifier, overdueMs: 86_400_000 });
+  checks = async (customerId) => void (await jobs[CHECK_VERIFICATION]?.(customerId));
+});
+after(async () => await world?.stop());
+
+const BUSINESS = {
+  identityNumber: 'QZX77W1',
+  details: {
+    firstName: 'Xanthippe',
+    secondSurname: 'Vrblova',
+    dob: '1990-01-31',
+    sourceOfFunds: 'salary',
+    sex: 'female',
+  },
+  address: { addressLine1: '1 Main Road', city: 'Pune', postalCode: '411001' },
+};
+async function submitted(): Promise<string> {
+  const asked = { clientCustomerId: `review-${newPhone()}`, phoneNumber: newPhone(), type: 'BUSINESS' };
+  const { customerId } = (await shop.post('kyc/url', asked)).body.data;
+  assert.equal((await shop.post('kyb/submit', { customerId, ...BUSINESS })).body.data.status, 'IN_REVIEW');
+  await checks(customerId);
+  return customerId;
+}
+async function sends(customerId: string, content: Buffer): Promise<void> {
+  const part = (about: string) => Buffer.from(`--xx\r\ncontent-disposition: form-data; ${about}\r\n\r\n`);
+  const parts = [
+    part('name="customerId"'),
+    Buffer.from(`${customerId}\r\n`),
+    part('name="selfie.jpg"; filename="x"'),
+    content,
+    Buffer.from('\r\n--xx--\r\n'),
+  ];
+  const headers = { ...sign(shop, { customerId }).headers, 'content-type': 'multipart/form-data; boundary=xx' };
+  const answer = await ask(world.baseUrl, 'kyb/files', { method: 'POST', headers, body: Buffer.concat(parts) });
+  assert.equal(answer.status, 200, answer.text);
+}
+const status = async (customerId: string) => (await shop.post('kyb/status', { customerId })).body.data;
+
+test('a person takes it from the queue, sees answers and files, and asks for a field again; then verifies', async () => {
+  const customerId = await submitted();
+  const picture = jpeg();
+  await sends(customerId, picture);
+  const { cases } = (await sue.reads('/cases?kind=verification_review')).body;
+  const found = cases.find(({ subject }: { subject: string }) => subject === `customer:${customerId}`);
+  assert.ok(found);
+  assert.equal((await sue.does(`/cases/${found.id}/assign`, { to: 'sue' })).status, 200);
+
+  const at = `/customers/${customerId}/review`;
+  const { review } = (await sue.does(`${at}/open`)).body;
+  assert.equal(review.details.firstName, 'Xanthippe');
+  assert.equal(review.submission.state, 'in_review');
+  const [file] = review.submission.files;
+  assert.deepEqual([file.slot, file.type], ['selfie.jpg', 'image/jpeg']);
+  const { document } = (await sue.does(`${at}/document`, { file: file.id })).body;
+  assert.deepEqual(document, { type: 'image/jpeg', content: picture.toString('base64') });
+  assert.equal((await sue.does(`${at}/document`, { file: '0'.repeat(32) })).status, 400);
+
+  const again = ['dob:does_not_match', 'selfie.jpg:unreadable'];
+  for (const [wrong, field] of [
+    [{ outcome: 'failed', again: ['dob:ugly'] }, 'again'],
+    [{ outcome: 'verified', level: 1, again }, 'again'],
+  ] as const) {
+    const { status: http, body } = await sue.does(`${at}/decide`, { version: 1, ...wrong });
+    assert.deepEqual([http, Object.keys(body.fields)], [400, [field]]);
+  }
+  const decided = await sue.does(`${at}/decide`, { version: 1, outcome: 'failed', again });
+  assert.equal(decided.status, 200, JSON.stringify(decided.body));
+  assert.deepEqual((await status(customerId)).reasons, {
+    dob: 'does not match the other answers, for example 1990-01-31',
+    'selfie.jpg': 'cannot be read',
+  });
+  await sends(customerId, jpeg({ width: 64 }));
+  assert.deepEqual(Object.keys((await status(customerId)).reasons).includes('selfie.jpg'), false);
+  const missing = (await status(customerId)).reasons;
+  const more = Object.keys(missing).some((name) => name.endsWith('.jpg'));
+  assert.ok(more, 'a document that was begun must be completed');
+});
+
+test('decided as verified it is completed, and every look at it is in the audit without what was seen', async () => {
+  const customerId = await submitted();
+  const at = `/customers/${customerId}/review`;
+  await sue.does(`${at}/open`);
+  assert.equal((await sue.does(`${at}/decide`, { version: 1, outcome: 'verified', level: 2 })).status, 200);
+  await checks(customerId);
+  assert.equal((await status(customerId)).status, 'COMPLETED');
+  assert.equal((await shop.post('kyc/status', { customerId })).body.data.status, 'INTERMEDIATE_KYC_COMPLETED');
+  const { audit } = (await ada.reads(`/audit?subject=customer:${customerId}`)).body;
+  assert.deepEqual(audit.map(({ action }: { action: string }) => action).toSorted(), ['review.decide', 'review.open']);
+  assert.doesNotMatch(JSON.stringify(audit), /Xanthippe|Vrblova|QZX77W1/);
+  const { cases } = (await sue.reads('/cases?kind=verification_review')).body;
+  assert.ok(!cases.some(({ subject }: { subject: string }) => subject === `customer:${customerId}`));
+});
+
+test('a viewer sees and decides nothing', async () => {
+  const customerId = await submitted();
+  for (const [path, more] of [
+    ['open', {}],
+    ['document', { file: '0'.repeat(32) }],
+    ['decide', { version: 1, outcome: 'refused' }],
+  ] as const)
+    assert.equal((await vic.does(`/customers/${customerId}/review/${path}`, more)).status, 403, path);
+});
+
+test('a form that an operator sets is the one that programs are shown; one that is bad is refused by its parts', async () => {
+  const form = { company: { pan: { label: 'PAN', required: 1, regex: '^[A-Z]{5}[0-9]{4}[A-Z]$' } } };
+  const bad = { company: { pan: { label: 'PAN', required: 1, regex: '(A+)+$' } } };
+  const asked = { kind: 'BUSINESS', country: 'DE' };
+  const refused = await ada.does('/requirements', { ...asked, form: bad });
+  assert.deepEqual([refused.status, Object.keys(refused.body.fields)], [400, ['company.pan.regex']]);
+  const set = await ada.does('/requirements', { ...asked, form });
+  assert.deepEqual([set.status, set.body.after], [200, { version: 1 }], JSON.stringify(set.body));
+  const shown = await shop.get('/onramp/api/v2/whiteLabel/kyb/requirements?country=DE');
+  assert.deepEqual(shown.body.data, form);
+  const customerId = (
+    await shop.post('kyc/url', { clientCustomerId: 'german', phoneNumber: newPhone(), type: 'BUSINESS' })
+  ).body.data.customerId;
+  const wrong = await shop.post('kyb/submit', { customerId, country: 'DE', company: { pan: 'abc' } });
+  assert.deepEqual(wrong.body.fields, { pan: 'must match ^[A-Z]{5}[0-9]{4}[A-Z]$' });
+  const right = await shop.post('kyb/submit', { customerId, country: 'DE', company: { pan: 'ABCDE1234F' } });
+  assert.equal(right.body.data.status, 'IN_REVIEW', right.text);
+});

@@ -1,0 +1,223 @@
+/** Submissions on the wire: a person at once, a business in parts, and what each is told. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { checkHandlers } from '../../../src/compliance/index.ts';
+import { CHECK_VERIFICATION, openGivenDetails, recordFinding } from '../../../src/customers/index.ts';
+import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
+import { newPhone } from '../../support/client.ts';
+import { type TestPartner, type World, wireWorld } from './world.ts';
+
+let world: World;
+let acme: TestPartner;
+let other: TestPartner;
+let verify: (customerId: string) => Promise<void>;
+before(async () => {
+  world = await wireWorld();
+  acme = await world.partner('acme');
+  other = await world.partner('other');
+  const { db, clock } = world;
+  const jobs = checkHandlers({ db, clock, verifier: simulatedVerifier, overdueMs: 86_400_000 });
+  verify = async (customerId) => void (await jobs[CHECK_VERIFICATION]?.(customerId));
+});
+after(async () => await world?.stop());
+
+let count = 0;
+async function customer(type: 'INDIVIDUAL' | 'BUSINESS', client = acme): Promise<string> {
+  const asked = { clientCustomerId: `identity-${(count += 1)}`, phoneNumber: newPhone(), type };
+  return (await client.post('kyc/url', asked)).body.data.customerId;
+}
+const ADDRESS = { addressLine1: '1 Main Road', city: 'Pune', postalCode: '411001' };
+const PERSON = {
+  identityNumber: 'ABCDE1234F',
+  details: { firstName: 'Asha', lastName: 'Rao', dob: '1990-01-31' },
+  address: ADDRESS,
+};
+const BUSINESS = {
+  identityNumber: 'ABCDE1234F',
+  details: { firstName: 'Asha', secondSurname: 'Rao', dob: '1990-01-31', sourceOfFunds: 'salary', sex: 'female' },
+  address: ADDRESS,
+};
+const FIELDS = ['identityNumber', ...Object.keys(BUSINESS.details), ...Object.keys(ADDRESS)];
+
+describe('a person', () => {
+  for (const format of ['json', 'form', 'multipart'] as const)
+    test(`is submitted at once as ${format}, is in review, and is verified by the verifier`, async () => {
+      const customerId = await customer('INDIVIDUAL');
+      const { status, body } = await acme.post('kyc/submit', { customerId, fiatType: 1, ...PERSON }, { format });
+      assert.equal(status, 200, JSON.stringify(body));
+      const { submissionId, createdAt, ...rest } = body.data;
+      assert.match(submissionId, /^[0-9]+$/);
+      assert.match(createdAt, /^\d{4}-.*Z$/);
+      assert.deepEqual(rest, { status: 'IN_REVIEW' });
+      assert.equal((await acme.post('kyc/status', { customerId })).body.data.status, 'IN_REVIEW');
+      await verify(customerId);
+      assert.equal((await acme.post('kyc/status', { customerId })).body.data.status, 'BASIC_KYC_COMPLETED');
+      const [row] = await world.query('select state, details_version from submissions where id = $1', [submissionId]);
+      assert.deepEqual(row, { state: 'completed', details_version: 1 });
+      const given = await world.db.asSystem((tx) => openGivenDetails(tx, world.vault, customerId));
+      assert.deepEqual(given, { identityNumber: 'ABCDE1234F', ...PERSON.details, ...ADDRESS });
+    });
+
+  test('what is asked is what is taken: the requirements without an answer are missing, all at once', async () => {
+    const customerId = await customer('INDIVIDUAL');
+    const asked = (await acme.post('kyc/requirements', { customerId, fiatType: 'INR' })).body.kycRequirementData;
+    const { identityNumber, details, address } = asked;
+    const all = { identityNumber, ...details, ...address } as Record<string, { required: number }>;
+    const names = Object.keys(all).filter((name) => all[name]?.required === 1);
+    const { status, body } = await acme.post('kyc/submit', { customerId, fiatType: 'INR' });
+    assert.deepEqual([status, body.reason, Object.keys(body.fields)], [400, 'missing_fields', names]);
+    assert.equal((await world.query('select 1 from submissions where customer_id = $1', [customerId])).length, 0);
+  });
+
+  test('a wrong answer is named with its rule and an example, and is not repeated', async () => {
+    const customerId = await customer('INDIVIDUAL');
+    const details = { ...PERSON.details, dob: '31/01/1990', firstName: ' Asha' };
+    const address = { ...ADDRESS, city: '<img src=x onerror=alert(1)>' };
+    const answer = await acme.post('kyc/submit', { customerId, fiatType: 1, ...PERSON, details, address });
+    assert.equal(answer.status, 400);
+    assert.deepEqual(answer.body.fields, {
+      firstName: 'must match ^(?!\\s).*$, for example Asha',
+      dob: 'must be a day, YYYY-MM-DD, for example 1990-01-31',
+      city: 'must match ^[a-zA-Z ]+$, for example Pune',
+    });
+    assert.doesNotMatch(answer.text, /onerror/);
+    for (const wrong of [{ details: '[1]' }, { details: { a: { b: 1 } } }, { address: 'x' }]) {
+      const { status, body } = await acme.post('kyc/submit', { customerId, fiatType: 1, ...PERSON, ...wrong });
+      assert.deepEqual([status, Object.keys(body.fields)], [400, Object.keys(wrong)]);
+    }
+  });
+
+  test('a business is not submitted as a person, nor a person as a business, nor another partner’s customer at all', async () => {
+    const [person, business] = [await customer('INDIVIDUAL'), await customer('BUSINESS')];
+    const asBusiness = await acme.post('kyb/submit', { customerId: person, ...BUSINESS });
+    assert.match(asBusiness.body.fields.customerId, /^is a person/);
+    const asPerson = await acme.post('kyc/submit', { customerId: business, fiatType: 1, ...PERSON });
+    assert.match(asPerson.body.fields.customerId, /^is a business/);
+    for (const [path, fields] of [
+      ['kyc/submit', { customerId: person, fiatType: 1, ...PERSON }],
+      ['kyb/submit', { customerId: business, ...BUSINESS }],
+      ['kyb/status', { customerId: business }],
+    ] as const)
+      assert.deepEqual((await other.post(path, fields)).body.reason, 'unknown_customer', path);
+  });
+});
+
+describe('a business', () => {
+  test('is submitted in parts; each is told what is missing, and the last goes to the verifier', async () => {
+    const customerId = await customer('BUSINESS');
+    const first = await acme.post(
+      'kyb/submit',
+      { customerId, entityName: 'Rao Traders', firstName: 'Asha' },
+      { format: 'form' },
+    );
+    assert.equal(first.status, 200, first.text);
+    const { submissionId, status, reasons, createdAt } = first.body.data;
+    assert.equal(status, 'UPDATE_REQUIRED');
+    assert.ok(createdAt);
+    assert.deepEqual(Object.keys(reasons).sort(), FIELDS.filter((name) => name !== 'firstName').sort());
+    assert.equal(reasons.dob, 'is missing, for example 1990-01-31');
+    const shown = (await acme.post('kyb/status', { customerId, submissionId })).body.data;
+    assert.deepEqual([shown.status, shown.reasons], [status, reasons]);
+
+    const owners = [{ firstName: 'Asha', lastName: 'Rao', share: '60' }];
+    const second = await acme.post('kyb/submit', { customerId, submissionId, ...BUSINESS, owners });
+    assert.equal(second.body.data.status, 'IN_REVIEW', second.text);
+    assert.deepEqual(Object.keys(second.body.data).sort(), ['status', 'submissionId', 'updatedAt']);
+    await verify(customerId);
+    assert.equal((await acme.post('kyb/status', { customerId })).body.data.status, 'COMPLETED');
+    assert.equal((await acme.post('kyc/status', { customerId })).body.data.status, 'BASIC_KYC_COMPLETED');
+    const given = await world.db.asSystem((tx) => openGivenDetails(tx, world.vault, customerId));
+    assert.equal(given?.entityName, 'Rao Traders');
+    assert.deepEqual(JSON.parse(given?.owners ?? ''), owners);
+    const again = await acme.post('kyb/submit', { customerId, submissionId, ...BUSINESS });
+    assert.deepEqual([again.status, again.body.reason], [417, 'submission_over']);
+  });
+
+  test('more than all of it cannot be owned', async () => {
+    const customerId = await customer('BUSINESS');
+    const owner = { firstName: 'Asha', lastName: 'Rao', share: '50.01' };
+    const { status, body } = await acme.post('kyb/submit', { customerId, ...BUSINESS, owners: [owner, owner] });
+    assert.deepEqual([status, body.fields], [400, { owners: 'must hold at most 100 percent together' }]);
+  });
+
+  test('what the verifier wants again is open again, with a reason per field, until it is given', async () => {
+    const customerId = await customer('BUSINESS');
+    const { submissionId } = (await acme.post('kyb/submit', { customerId, ...BUSINESS })).body.data;
+    const finding = { outcome: 'failed', level: 0, fields: { dob: 'does_not_match' } } as const;
+    const found = { customerId, version: 1, verifier: 'test', finding, now: world.clock.now() };
+    await world.db.asSystem((tx) => recordFinding(tx, found));
+    const { status, reasons } = (await acme.post('kyb/status', { customerId })).body.data;
+    assert.equal(status, 'UPDATE_REQUIRED');
+    assert.deepEqual(reasons, { dob: 'does not match the other answers, for example 1990-01-31' });
+    const elsewhere = await acme.post('kyb/submit', { customerId, submissionId, address: ADDRESS });
+    assert.deepEqual(Object.keys(elsewhere.body.data.reasons), ['dob']);
+    const corrected = await acme.post('kyb/submit', { customerId, submissionId, dob: '1990-02-01' });
+    assert.equal(corrected.body.data.status, 'IN_REVIEW');
+    // A result about the first version comes late.
+    await world.db.asSystem((tx) => recordFinding(tx, found));
+    assert.equal((await acme.post('kyb/status', { customerId })).body.data.status, 'IN_REVIEW');
+  });
+
+  test('of two submissions at once one wins, and the other is told which', async () => {
+    const customerId = await customer('BUSINESS');
+    const two = await Promise.all(
+      ['A', 'B'].map((entityName) => acme.post('kyb/submit', { customerId, ...BUSINESS, entityName })),
+    );
+    const [won, told] = two.toSorted((a, b) => a.status - b.status);
+    assert.deepEqual([won?.status, told?.status], [200, 409]);
+    assert.equal(told?.body.reason, 'submission_exists');
+    assert.equal(told?.body.submissionId, won?.body.data.submissionId);
+    assert.equal((await world.query('select 1 from submissions where customer_id = $1', [customerId])).length, 1);
+  });
+
+  test('the same signed request twice is one submission', async () => {
+    const customerId = await customer('BUSINESS');
+    const headers = { 'idempotency-key': 'identity-once' };
+    const [one, two] = [
+      await acme.post('kyb/submit', { customerId, ...BUSINESS }, { headers }),
+      await acme.post('kyb/submit', { customerId, ...BUSINESS }, { headers }),
+    ];
+    assert.deepEqual(two.body, one.body);
+  });
+
+  test('unknown submissions, and those of another customer, are 404', async () => {
+    const [customerId, second] = [await customer('BUSINESS'), await customer('BUSINESS')];
+    const none = await acme.post('kyb/status', { customerId });
+    assert.deepEqual([none.status, none.body.reason], [404, 'unknown_submission']);
+    const { submissionId } = (await acme.post('kyb/submit', { customerId, entityName: 'A' })).body.data;
+    for (const path of ['kyb/status', 'kyb/submit'])
+      for (const wrong of [
+        { customerId, submissionId: 'x' },
+        { customerId: second, submissionId },
+      ])
+        assert.equal((await acme.post(path, { ...wrong })).body.reason, 'unknown_submission', path);
+  });
+
+  test('in the sandbox test/changeKybStatus drives its submission through every status', async () => {
+    const customerId = await customer('BUSINESS');
+    const { submissionId } = (await acme.post('kyb/submit', { customerId, ...BUSINESS })).body.data;
+    for (const status of ['UPDATE_REQUIRED', 'IN_REVIEW', 'FAILED', 'COMPLETED']) {
+      const driven = await acme.post('test/changeKybStatus', { customerId, submissionId, status });
+      assert.equal(driven.body.data.message, `Status changed to ${status}`);
+      assert.equal((await acme.post('kyb/status', { customerId, submissionId })).body.data.status, status);
+    }
+    await verify(customerId);
+    const level = await world.query('select level from customers where id = $1', [customerId]);
+    assert.deepEqual(level, [{ level: 3 }], 'the verifier, asked before, changes nothing afterwards');
+  });
+});
+
+test('nothing that was given is in clear in the database', async () => {
+  const customerId = await customer('BUSINESS');
+  const secret = { firstName: 'Quillonia', identityNumber: 'ZQX8841K', entityName: 'Zebrafell Works' };
+  await acme.post('kyb/submit', { customerId, ...secret });
+  const rows = await world.query('select s::text as row from submissions s where customer_id = $1', [customerId]);
+  assert.equal(rows.length, 1);
+  const events = await world.query('select e::text as row from events e');
+  const activity = await world.query('select a::text as row from partner_activity a');
+  const dump = [...rows, ...events, ...activity].map(({ row }) => row).join('\n');
+  for (const value of Object.values(secret)) {
+    assert.ok(!dump.includes(value), value);
+    assert.ok(!dump.includes(Buffer.from(value).toString('hex')), value);
+  }
+});

@@ -1,0 +1,69 @@
+/** Small files of each kind that is taken, made of their structure. */
+import { crc32, deflateSync } from 'node:zlib';
+
+const u16 = (value: number) => Buffer.from([value >> 8, value & 0xff]);
+const u32 = (value: number): Buffer => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+};
+const latin = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+/** @param more a segment after the first: marker and content */
+export function jpeg({
+  width = 32,
+  height = 16,
+  more = [] as [marker: number, content: Buffer][],
+}: {
+  width?: number;
+  height?: number;
+  more?: [number, Buffer][];
+} = {}): Buffer {
+  const segment = (marker: number, content: Buffer): Buffer =>
+    Buffer.concat([Buffer.from([0xff, marker]), u16(content.length + 2), content]);
+  return Buffer.concat([
+    Buffer.from([0xff, 0xd8]),
+    segment(0xe0, latin('JFIF\0\u0001\u0001\0\0\u0001\0\u0001\0\0')),
+    ...more.map(([marker, content]) => segment(marker, content)),
+    segment(0xc0, Buffer.concat([Buffer.from([8]), u16(height), u16(width), Buffer.from([1, 1, 0x11, 0])])),
+    segment(0xda, Buffer.from([1, 1, 0, 0, 63, 0])),
+    Buffer.from([0x12, 0xff, 0x00, 0x34, 0xff, 0xd9]),
+  ]);
+}
+
+export function chunk(name: string, content: Buffer): Buffer {
+  const named = Buffer.concat([latin(name), content]);
+  return Buffer.concat([u32(content.length), named, u32(crc32(named))]);
+}
+
+export const png = ({ width = 32, height = 16, more = [] as Buffer[] } = {}): Buffer =>
+  Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    chunk('IHDR', Buffer.concat([u32(width), u32(height), Buffer.from([8, 2, 0, 0, 0])])),
+    ...more,
+    chunk('IDAT', deflateSync(Buffer.alloc(16))),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+
+export function webp({ width = 32, height = 16, more = Buffer.alloc(0) } = {}): Buffer {
+  const frame = Buffer.from([0, 0, 0, 0x9d, 0x01, 0x2a, width & 0xff, width >> 8, height & 0xff, height >> 8]);
+  const size = (length: number): Buffer => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32LE(length);
+    return bytes;
+  };
+  const body = Buffer.concat([latin('WEBPVP8 '), size(frame.length), frame, more]);
+  return Buffer.concat([latin('RIFF'), size(body.length), body]);
+}
+
+/** @param objects what stands between header and trailer */
+export const pdf = (objects = '1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n', end = '%%EOF\n'): Buffer =>
+  latin(
+    `%PDF-1.7\n${objects}2 0 obj\n<< /Type /Pages /Count 0 >>\nendobj\ntrailer\n<< /Root 1 0 R >>\nstartxref\n9\n${end}`,
+  );
+
+/** An object stream: objects that are compressed. */
+export function objectStream(inside: string, filter = '/FlateDecode'): string {
+  const packed = deflateSync(latin(inside)).toString('latin1');
+  return `5 0 obj\n<< /Type /ObjStm /N 1 /First 4 /Filter ${filter} /Length ${packed.length} >>\nstream\n${packed}\nendstream\nendobj\n`;
+}
