@@ -22,12 +22,12 @@ import { ecbSource } from './quotes/sources/ecb.ts';
 import { fixedPrices } from './quotes/sources/fixed.ts';
 import { krakenSource } from './quotes/sources/kraken.ts';
 import type { Bank, BankContext } from './rails/bank.ts';
-import type { RailContext } from './rails/chain.ts';
-import { type EvmOptions, evmRail } from './rails/evm/index.ts';
+import type { ConnectedChain, RailContext } from './rails/chain.ts';
+import { evmFamily } from './rails/evm/index.ts';
 import { type DeskContext, fileBank, type ManualDesk } from './rails/manual/index.ts';
 import type { Rail } from './rails/rail.ts';
 import { loopbackBank, type SimulatedBankSettings } from './rails/simulated/index.ts';
-import { type TronOptions, tronRail } from './rails/tron/index.ts';
+import { tronFamily } from './rails/tron/index.ts';
 import { manualReviews } from './verifiers/manual/index.ts';
 import { simulatedFindings } from './verifiers/simulated/index.ts';
 import type { Verifier, VerifierAdapter, VerifierContext } from './verifiers/verifier.ts';
@@ -78,24 +78,26 @@ export const LISTS: Lists = {
 
 /** The outside systems that this installation is connected to. */
 export interface Connections {
-  evmChains: readonly EvmOptions[];
-  tronChains?: readonly TronOptions[];
+  chains: readonly ConnectedChain[];
   banks: readonly AnyBank[];
 }
 
+/** What a chain of the chains file may be; the first where it does not say. */
+export const CHAIN_FAMILIES = [
+  evmFamily,
+  tronFamily,
+  // A family of chains: one line here.
+] as const;
+
 /** The chains that this installation is connected to, with the ids that they report. */
-export const chainIdsOf = ({
-  evmChains,
-  tronChains = [],
-}: Connections): readonly { chain: string; chainId: bigint }[] => [...evmChains, ...tronChains];
+export const chainIdsOf = ({ chains }: Connections): readonly { chain: string; chainId: bigint }[] => chains;
 
 export function rails(
   outside: Connections,
   context: BankContext & Pick<RailContext, 'mayLeave'>,
 ): ReadonlyMap<string, Rail> {
   return byCode<Rail>([
-    ...outside.evmChains.map((chain) => evmRail(chain, context)),
-    ...(outside.tronChains ?? []).map((chain) => tronRail(chain, context)),
+    ...outside.chains.map((chain) => chain.open(context)),
     ...outside.banks.map((bank) => bank.open(context)),
   ]);
 }

@@ -6,26 +6,28 @@
  */
 import { HDKey } from '@scure/bip32';
 import { SettingError } from '../base/env.ts';
-import { isSafe, text, units, webAddress, whole } from '../base/fields.ts';
+import { oneOf, text, units, whole } from '../base/fields.ts';
 import { listAt, objectAt, parseJson, readAt } from '../base/jsonfile.ts';
-import { readAddress } from '../rails/evm/index.ts';
-import { isTestAddress, isTestXpub } from '../signer/index.ts';
+import type { ChainFamily, ConnectedChain } from '../rails/chain.ts';
+import { CHAIN_FAMILIES } from '../registry.ts';
+import { isTestAddress, isTestXpub, type SignerClient } from '../signer/index.ts';
 
 export interface ProductionChain {
   code: string;
   chainId: bigint;
   native: string;
-  rpcUrls: readonly string[];
-  /** Depth at which a block is treated as final. */
-  finality: number;
-  /** Native units per unit of gas. */
-  maxGasPrice: bigint;
+  nativeDecimals: number;
+  /** Code of its rail: the family's and its own. */
+  rail: string;
   hotWallet: string;
   xpub: string;
   /** The operator's wallets that fund the hot wallet: name to address. */
   fundedFrom: Readonly<Record<string, string>>;
   levels: Levels | undefined;
   tokens: readonly ProductionToken[];
+  /** The 20 bytes of an address, as the signer names them. */
+  accountOf(address: string): string;
+  connect(keys: SignerClient | undefined): ConnectedChain;
 }
 
 export interface ProductionToken {
@@ -48,10 +50,6 @@ export interface Levels {
 const LOCAL_CHAINS = [1_337n, 31_337n, 31_338n, 31_339n, 31_340n, 31_341n, 31_342n, 31_343n];
 const code = text(20, /^[a-z0-9]{1,20}$/, '1 to 20 lower-case letters and digits');
 const XPUB = text(120, /^[1-9A-HJ-NP-Za-km-z]{100,120}$/, 'an extended public key (xpub…)');
-const node = webAddress(
-  'an https address, or http on this machine, without a login',
-  (url) => isSafe(url) && url.username === '',
-);
 const confirmationsOf = whole(1, 10_000);
 
 /** @throws SettingError with every invalid place: parsing continues as far as possible */
@@ -79,63 +77,67 @@ export function readChains(name: string, text: string, allowed: readonly bigint[
 
 /** Well-formed values that are forbidden all the same. */
 function dangers(chain: ProductionChain, at: string, allowed: readonly bigint[]): string[] {
-  const { chainId, hotWallet, xpub, fundedFrom } = chain;
+  const { chainId, hotWallet, xpub, fundedFrom, accountOf } = chain;
   const found: string[] = [];
   if (LOCAL_CHAINS.includes(chainId) && !allowed.includes(chainId))
     found.push(`${at}.chainId ${chainId} is that of a local test node; ALLOW_LOCAL_CHAINS must name it if it is meant`);
-  if (isTestAddress(hotWallet))
+  if (isTestAddress(accountOf(hotWallet)))
     found.push(`${at}.hotWallet is an account of the phrase that every local node has; everybody can spend it`);
   if (isTestXpub(xpub))
     found.push(`${at}.xpub is that of the phrase that every local node has; everybody can spend what is paid there`);
   for (const [name, address] of Object.entries(fundedFrom)) {
-    if (isTestAddress(address))
+    if (isTestAddress(accountOf(address)))
       found.push(`${at}.fundedFrom.${name} is an account of the phrase that every local node has`);
     if (address === hotWallet) found.push(`${at}.fundedFrom.${name} is the hot wallet itself`);
   }
   return found;
 }
 
+const FAMILIES = CHAIN_FAMILIES.map((family) => family.code);
+const EVERY = ['family', 'code', 'chainId', 'native', 'hotWallet', 'xpub', 'fundedFrom', 'levels', 'tokens'];
+
 function readChain(value: unknown, at: string): ProductionChain {
-  const chain = objectAt(value, at, [
-    'code',
-    'chainId',
-    'native',
-    'rpcUrls',
-    'finality',
-    'maxGasPrice',
-    'hotWallet',
-    'xpub',
-    'fundedFrom',
-    'levels',
-    'tokens',
-  ]);
+  const { family: named = FAMILIES[0] } = objectAt(value, at);
+  const wanted = readAt(named, `${at}.family`, oneOf(FAMILIES));
+  const family = CHAIN_FAMILIES.find((one) => one.code === wanted) as ChainFamily<SignerClient>;
+  const chain = objectAt(value, at, [...EVERY, ...family.fields]);
+  const addressAt = (given: unknown, where: string): string => {
+    const read = typeof given === 'string' ? family.readAddress(given) : undefined;
+    if (read === undefined) throw new SettingError(`${where} must be ${family.addressRule}`);
+    return read;
+  };
   const fundedFrom = Object.entries(objectAt(chain.fundedFrom ?? {}, `${at}.fundedFrom`)).map(
     ([name, address]) =>
       [readAt(name, `${at}.fundedFrom`, code), addressAt(address, `${at}.fundedFrom.${name}`)] as const,
   );
-  const tokens = listAt(chain.tokens, `${at}.tokens`).map((token, i) => readToken(token, `${at}.tokens[${i}]`));
+  const tokens = listAt(chain.tokens, `${at}.tokens`).map((token, i) =>
+    readToken(token, `${at}.tokens[${i}]`, addressAt),
+  );
   for (const field of ['coin', 'contract'] as const) {
     if (new Set(tokens.map((token) => token[field])).size < tokens.length)
       throw new SettingError(`${at}.tokens must each have another ${field}`);
   }
-  return {
-    code: readAt(chain.code, `${at}.code`, code),
+  const connect = family.read(chain, at);
+  const name = readAt(chain.code, `${at}.code`, code);
+  const settings = {
+    ...{ code: `${family.code}.${name}`, chain: name },
     chainId: readAt(chain.chainId, `${at}.chainId`, units),
-    native: readAt(chain.native, `${at}.native`, code),
-    rpcUrls: listAt(chain.rpcUrls, `${at}.rpcUrls`, { most: 5 }).map((url, i) =>
-      readAt(url, `${at}.rpcUrls[${i}]`, node),
-    ),
-    finality: readAt(chain.finality, `${at}.finality`, confirmationsOf),
-    maxGasPrice: readAt(chain.maxGasPrice, `${at}.maxGasPrice`, units),
-    hotWallet: addressAt(chain.hotWallet, `${at}.hotWallet`),
     xpub: xpubAt(chain.xpub, `${at}.xpub`),
+    hotWallet: addressAt(chain.hotWallet, `${at}.hotWallet`),
+  };
+  return {
+    ...settings,
+    ...{ code: name, rail: settings.code, nativeDecimals: family.nativeDecimals },
+    native: readAt(chain.native, `${at}.native`, code),
     fundedFrom: Object.fromEntries(fundedFrom),
     levels: levelsAt(chain.levels, `${at}.levels`),
     tokens,
+    accountOf: family.accountOf,
+    connect: (keys) => connect(settings, keys),
   };
 }
 
-function readToken(value: unknown, at: string): ProductionToken {
+function readToken(value: unknown, at: string, addressAt: (given: unknown, where: string) => string): ProductionToken {
   const token = objectAt(value, at, ['coin', 'contract', 'decimals', 'confirmations', 'sweepFromUnits', 'levels']);
   const confirmations = listAt(token.confirmations, `${at}.confirmations`, { most: 10 }).map((one, i) => {
     const step = objectAt(one, `${at}.confirmations[${i}]`, ['fromUnits', 'confirmations']);
@@ -163,12 +165,6 @@ function levelsAt(value: unknown, at: string): Levels | undefined {
     alarmUnits: readAt(alarmUnits, `${at}.alarmUnits`, units),
   };
   if (read.alarmUnits > read.lowUnits) throw new SettingError(`${at}.alarmUnits must not be above lowUnits`);
-  return read;
-}
-
-function addressAt(value: unknown, at: string): string {
-  const read = typeof value === 'string' ? readAddress(value) : undefined;
-  if (read === undefined) throw new SettingError(`${at} must be an address, with right capitals if it has any`);
   return read;
 }
 

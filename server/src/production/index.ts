@@ -14,7 +14,6 @@ import type { Connecting, Environment, Profile } from '../environment.ts';
 import type { Check } from '../ops/index.ts';
 import { allMarkets, setConfirmationPolicy, upsertAsset } from '../partners/index.ts';
 import { trustFundingSource } from '../rails/chain.ts';
-import { addressesOf } from '../rails/evm/index.ts';
 import type { AnyBank } from '../registry.ts';
 import { connectTo, type SignerClient, signerClient } from '../signer/index.ts';
 import { bookOpening, seedMinimum, seedThreshold } from '../treasury/index.ts';
@@ -23,7 +22,6 @@ import { decimalsOf } from './currencies.ts';
 import { type Settled, settle } from './refusals.ts';
 
 const HOT = 'hot';
-const railOf = (chain: ProductionChain): string => `evm.${chain.code}`;
 
 /** @throws SettingError with a line for each reason not to start */
 export function productionProfile(config: Config): Profile {
@@ -47,17 +45,21 @@ async function connect({ chains, banks, signer }: Settled, deps: Connecting): Pr
   // One signer has the keys of all chains; each chain uses its own wallets.
   const clients = new Map(
     chains.map((chain) => {
-      const expected = { wallets: { [HOT]: chain.hotWallet }, xpub: chain.xpub, chainId: chain.chainId };
+      const expected = {
+        wallets: { [HOT]: chain.accountOf(chain.hotWallet) },
+        xpub: chain.xpub,
+        chainId: chain.chainId,
+      };
       return [chain.code, signerClient({ connect: () => connectTo(signer.address), secret: signer.secret, expected })];
     }),
   );
   return {
-    connections: { evmChains: chains.map((chain) => evmOptions(chain, clients.get(chain.code))), banks },
+    connections: { chains: chains.map((chain) => chain.connect(clients.get(chain.code))), banks },
     screener: (usual) => usual,
     checks: [...clients].map(([code, client]) => signerCheck(code, client)),
     async begin({ chains: rails }) {
       for (const chain of chains) {
-        const rail = rails.get(railOf(chain));
+        const rail = rails.get(chain.rail);
         if (rail === undefined) continue;
         await db.asSystem(async (tx) => {
           for (const [name, address] of Object.entries(chain.fundedFrom))
@@ -101,41 +103,19 @@ async function catalogue(
         code: native,
         coin: chain.native,
         contract: null,
-        decimals: 18,
+        decimals: chain.nativeDecimals,
         native: true,
       });
-      await level(railOf(chain), native, chain.levels);
+      await level(chain.rail, native, chain.levels);
       for (const { coin, contract, decimals, confirmations, sweepFromUnits, levels } of chain.tokens) {
         const asset = `${coin}.${chain.code}`;
         await upsertAsset(tx, { ...common, code: asset, coin, contract, decimals, native: false });
         await setConfirmationPolicy(tx, { chain: chain.code, asset, steps: [...confirmations] });
         await seedMinimum(tx, asset, sweepFromUnits);
-        await level(railOf(chain), asset, levels);
+        await level(chain.rail, asset, levels);
       }
     }
   });
-}
-
-function evmOptions(chain: ProductionChain, client: SignerClient | undefined) {
-  const { chainId, xpub, hotWallet, rpcUrls, finality, maxGasPrice } = chain;
-  const [rpcUrl = '', ...spareRpcUrls] = rpcUrls;
-  return {
-    code: railOf(chain),
-    chain: chain.code,
-    rpcUrl,
-    spareRpcUrls,
-    chainId,
-    xpub,
-    finality,
-    maxGasPrice,
-    addresses: { [HOT]: hotWallet },
-    ...(client === undefined
-      ? {}
-      : {
-          signers: { [HOT]: client.wallet(chainId, HOT, hotWallet) },
-          sweepSigner: client.deposits(chainId, addressesOf(xpub)),
-        }),
-  };
 }
 
 const signerCheck = (chain: string, client: SignerClient): Check => ({

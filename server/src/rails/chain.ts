@@ -52,6 +52,7 @@ export {
 export { beginNativeWatch, isNativeWatched, ownNativeAt } from './chain.native.store.ts';
 export { broadcastAgain, isMined, openGap } from './chain.sends.store.ts';
 export { clearHalt, followedGenesis, whyOff } from './chain.store.ts';
+export type { ChainFamily, ConnectedChain } from './family.ts';
 
 export interface ChainRail extends Rail {
   readonly chain: string;

@@ -15,10 +15,11 @@ import { randomHex } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { pow10 } from '../base/money.ts';
 import type { Config } from '../config.ts';
+import type { ConnectedChain } from '../rails/chain.ts';
 import { followedGenesis } from '../rails/chain.ts';
-import { addressesOf } from '../rails/evm/index.ts';
+import { addressesOf, evmChain } from '../rails/evm/index.ts';
 import { loopbackBank, recognisesForMs, type SimulatedBank, startSimulatedBank } from '../rails/simulated/index.ts';
-import { accountOf, addressOf, tronAddressesOf } from '../rails/tron/index.ts';
+import { accountOf, addressOf, tronAddressesOf, tronChain } from '../rails/tron/index.ts';
 import type { Connections } from '../registry.ts';
 import {
   type ChainLimits,
@@ -128,16 +129,10 @@ export async function startWorld(deps: {
     await seedCatalogue(db, tokens);
     return {
       connections: {
-        evmChains: CHAINS.filter(({ family }) => family === undefined).map((chain) => ({
-          ...evmOptions(chain, signer),
-          rpcUrl: () => urlOf(chain.code),
-          isAsleep: () => sleepers.isAsleep(chain.code),
-        })),
-        tronChains: CHAINS.filter(({ family }) => family === 'tron').map((chain) => ({
-          ...tronOptions(chain, signer),
-          url: () => urlOf(chain.code),
-          isAsleep: () => sleepers.isAsleep(chain.code),
-        })),
+        chains: CHAINS.map((chain) => {
+          const isAsleep = () => sleepers.isAsleep(chain.code);
+          return connected(chain, signer, { url: () => urlOf(chain.code), isAsleep });
+        }),
         banks: [
           loopbackBank.create(banking, {
             url: bank.url,
@@ -255,37 +250,28 @@ function limitsOf(chain: SandboxChain, tokens: readonly DeployedToken[]): ChainL
   };
 }
 
-function tronOptions(chain: SandboxChain, { client, wallets, xpub }: Signing) {
+/** A chain with its keys in the signer, looked at often, because its blocks come as they are asked for. */
+function connected(
+  chain: SandboxChain,
+  { client, wallets, xpub }: Signing,
+  { url, isAsleep }: { url: () => string; isAsleep: () => boolean },
+): ConnectedChain {
   const chainId = BigInt(chain.chainId);
-  return {
-    code: railCode(chain.code),
-    chain: chain.code,
-    chainId,
-    xpub,
-    signers: Object.fromEntries(
-      Object.entries(wallets).map(([name, account]) => [name, client.tronWallet(chainId, name, addressOf(account))]),
-    ),
-    sweepSigner: client.tronDeposits(chainId, tronAddressesOf(xpub)),
-    finality: chain.finality,
-    maxFeeLimit: 100n * pow10(chain.nativeDecimals),
-    maxEnergyPrice: MAX_ENERGY_PRICE,
+  const signersBy = <S>(signer: (name: string, account: string) => S): Record<string, S> =>
+    Object.fromEntries(Object.entries(wallets).map(([name, account]) => [name, signer(name, account)]));
+  const common = {
+    ...{ code: railCode(chain.code), chain: chain.code, chainId, xpub, finality: chain.finality, isAsleep },
     pace: { pollMs: 250, nativeEveryMs: 3_000, lowerBranchMs: 2_000 },
   };
-}
-
-function evmOptions(chain: SandboxChain, { client, wallets, xpub }: Signing) {
-  const chainId = BigInt(chain.chainId);
-  return {
-    code: railCode(chain.code),
-    chain: chain.code,
-    chainId,
-    xpub,
-    signers: Object.fromEntries(
-      Object.entries(wallets).map(([name, address]) => [name, client.wallet(chainId, name, address)]),
-    ),
+  if (chain.family === 'tron')
+    return tronChain({
+      ...{ ...common, url, maxFeeLimit: 100n * pow10(chain.nativeDecimals), maxEnergyPrice: MAX_ENERGY_PRICE },
+      signers: signersBy((name, account) => client.tronWallet(chainId, name, addressOf(account))),
+      sweepSigner: client.tronDeposits(chainId, tronAddressesOf(xpub)),
+    });
+  return evmChain({
+    ...{ ...common, rpcUrl: url, maxGasPrice: MAX_GAS_PRICE },
+    signers: signersBy((name, account) => client.wallet(chainId, name, account)),
     sweepSigner: client.deposits(chainId, addressesOf(xpub)),
-    finality: chain.finality,
-    maxGasPrice: MAX_GAS_PRICE,
-    pace: { pollMs: 250, nativeEveryMs: 3_000, lowerBranchMs: 2_000 },
-  };
+  });
 }

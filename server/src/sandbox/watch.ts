@@ -12,8 +12,9 @@ import type { Database } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../config.ts';
+import { evmChain } from '../rails/evm/index.ts';
 import { loopbackBank, recognisesForMs, startSimulatedBank } from '../rails/simulated/index.ts';
-import { addressOf } from '../rails/tron/index.ts';
+import { addressOf, tronChain } from '../rails/tron/index.ts';
 import type { Connections } from '../registry.ts';
 import { publicOf } from '../signer/index.ts';
 import { CHAINS, FIATS, railCode, type SandboxChain } from './catalogue.ts';
@@ -58,7 +59,7 @@ export async function watchOutside(deps: {
         .filter(({ family }) => family === undefined)
         .map(async (chain) => {
           const rpcUrl = await rpcUrlOf(chain);
-          return { ...commonOf(chain), rpcUrl, addresses: wallets, maxGasPrice: 0n };
+          return evmChain({ ...commonOf(chain), rpcUrl, addresses: wallets, maxGasPrice: 0n });
         }),
     );
     const inTron = Object.fromEntries(Object.entries(wallets).map(([name, account]) => [name, addressOf(account)]));
@@ -70,7 +71,8 @@ export async function watchOutside(deps: {
           // What it plays is on the EVM node, so another one beside the server's shows the same.
           const tron = await startTron({ rpcUrl: () => rpcUrl, chainId: chain.chainId, solidBlocks: chain.finality });
           started.push(tron);
-          return { ...commonOf(chain), url: tron.url, addresses: inTron, maxFeeLimit: 0n, maxEnergyPrice: 0n };
+          const limits = { maxFeeLimit: 0n, maxEnergyPrice: 0n };
+          return tronChain({ ...commonOf(chain), ...limits, url: tron.url, addresses: inTron });
         }),
     );
     const banking = config.valuesOf(loopbackBank);
@@ -79,8 +81,7 @@ export async function watchOutside(deps: {
     const currencies = Object.fromEntries(FIATS.map(({ code }) => [code.toUpperCase(), code]));
     return {
       connections: {
-        evmChains,
-        tronChains,
+        chains: [...evmChains, ...tronChains],
         banks: [loopbackBank.create(banking, { url: bank.url, token: bank.token, currencies })],
       },
       stop,

@@ -7,6 +7,7 @@
  */
 import { systemClock } from '../../src/base/clock.ts';
 import { openLog } from '../../src/base/log.ts';
+import { evmChain } from '../../src/rails/evm/index.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { simulatedBankAt } from '../../src/rails/simulated/index.ts';
 import { rails as openRails } from '../../src/registry.ts';
@@ -176,8 +177,8 @@ async function balanceOf(world: ChaosWorld, rail: string, wallet: string, asset:
 function watching({ db, vault, chain, bank, hot, xpub }: ChaosWorld): ReadonlyMap<string, Rail> {
   return openRails(
     {
-      evmChains: [
-        {
+      chains: [
+        evmChain({
           code: 'evm.base',
           chain: 'base',
           rpcUrl: chain.url,
@@ -186,7 +187,7 @@ function watching({ db, vault, chain, bank, hot, xpub }: ChaosWorld): ReadonlyMa
           finality: FINALITY,
           maxGasPrice: 500n * 10n ** 9n,
           addresses: { hot },
-        },
+        }),
       ],
       banks: [
         simulatedBankAt({

@@ -20,7 +20,7 @@ const profile: Profile = {
     return {
       ...world,
       connections: {
-        evmChains: world.connections.evmChains.map((chain) => ({ ...chain, pace })),
+        chains: world.connections.chains.map((chain) => ({ ...chain, open: (context) => chain.open(context, pace) })),
         banks: [
           simulatedBankAt({ code: BANK, url, token, deduplicatesForMs: Number(CHAOS_BANK_DEDUPLICATES_FOR_MS ?? 0) }),
         ],

@@ -11,6 +11,7 @@ import { randomHex } from '../../src/base/ids.ts';
 import { printConfig, readConfig } from '../../src/config.ts';
 import { settle } from '../../src/production/refusals.ts';
 import { simulatedBankAt } from '../../src/rails/simulated/index.ts';
+import { addressOf } from '../../src/rails/tron/index.ts';
 import { codeSender, LISTS } from '../../src/registry.ts';
 import { CHAINS } from '../../src/sandbox/catalogue.ts';
 import { ANVIL_FIRST, ANVIL_MNEMONIC } from '../support/anvil.ts';
@@ -139,6 +140,51 @@ describe('production does not start with', () => {
     writeFileSync(path, randomHex(32));
     assert.match(reasons({ ...env, MASTER_KEY_FILE: path }).join('\n'), /MASTER_KEY_FILE lies in DATA_DIR/);
   });
+});
+
+describe('a chain of Tron', () => {
+  const FIELDS = { nodeUrls: ['https://full.example'], solidityUrls: ['https://solid.example'] };
+  const LIMITS = { maxFeeLimit: '100000000', maxEnergyPrice: '1000' };
+  const token = {
+    ...{ coin: 'usdt', contract: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', decimals: 6, sweepFromUnits: '1000000' },
+    confirmations: [{ fromUnits: '0', confirmations: 19 }],
+  };
+  const NAMES = { family: 'tron', code: 'trc20', chainId: '728126428', native: 'trx', tokens: [token] };
+  const evm = { rpcUrls: undefined, finality: undefined, maxGasPrice: undefined };
+  const hotWallet = addressOf(`0x${'5'.repeat(40)}`);
+  const chain = { ...evm, ...NAMES, ...FIELDS, ...LIMITS, hotWallet };
+
+  test('starts with its nodes, its limits and the key of its provider', () => {
+    assert.deepEqual(reasons(installation({ chain }).env), []);
+    const { env } = installation({ chain: { ...chain, apiKey: 'a-key-of-a-provider', finality: 19 } });
+    const [one] = settle(readConfig(env), env).chains;
+    assert.deepEqual([one?.rail, one?.nativeDecimals, one?.hotWallet], ['tron.trc20', 6, hotWallet]);
+    assert.equal(one?.accountOf(hotWallet), `0x${'5'.repeat(40)}`);
+    assert.deepEqual(one?.connect(undefined).chainId, 728126428n);
+  });
+
+  for (const field of ['nodeUrls', 'solidityUrls', 'maxFeeLimit', 'maxEnergyPrice']) {
+    test(`does not start without ${field}`, () => {
+      const said = reasons(installation({ chain: { ...chain, [field]: undefined } }).env);
+      assert.equal(said.length, 1, said.join('\n'));
+      assert.match(said[0] ?? '', new RegExp(`chains\\[0\\]\\.${field} must be`));
+    });
+  }
+
+  const wrong: [string, Record<string, unknown>, RegExp][] = [
+    ['a field of another family', { maxGasPrice: '1' }, /chains\[0\]\.maxGasPrice is no field/],
+    ['a family that there is not', { family: 'solana' }, /chains\[0\]\.family must be one of evm, tron/],
+    ['an address of another family', { hotWallet: `0x${'5'.repeat(40)}` }, /hotWallet must be an address of Tron/],
+    ['a wallet that everybody has', { hotWallet: addressOf(ANVIL_FIRST.toLowerCase()) }, /is an account of the phrase/],
+    ['a node without TLS', { solidityUrls: ['http://solid.example'] }, /solidityUrls\[0\] must be an https address/],
+  ];
+  for (const [what, change, why] of wrong) {
+    test(`does not start with ${what}`, () => {
+      const said = reasons(installation({ chain: { ...chain, ...change } }).env);
+      assert.equal(said.length, 1, said.join('\n'));
+      assert.match(said[0] ?? '', why);
+    });
+  }
 });
 
 test('local nodes are taken where they are named', () => {

@@ -9,6 +9,7 @@ import { ask, type Http } from '../../src/base/http.ts';
 import { type ChainPace, type ChainRail, type RailContext, watchAddress } from '../../src/rails/chain.ts';
 import { addressesOf } from '../../src/rails/evm/index.ts';
 import type { RailFact } from '../../src/rails/rail.ts';
+import { tronClient } from '../../src/rails/tron/http.ts';
 import {
   accountOf,
   addressOf,
@@ -28,6 +29,26 @@ import { SOLID, startTrc20, TRON_CHAIN, type Trc20, tronWallets } from '../suppo
 const USDT = 'usdt.tronvil';
 const TRX = 'trx.tronvil';
 const FRIEND = addressOf(`0x${'5'.repeat(40)}`);
+
+test('solidified blocks are asked of their own nodes, and each node gets the key and its path', async () => {
+  const asked: string[] = [];
+  const http: Http = async ({ url, headers }) => {
+    asked.push(`${url} ${headers?.['TRON-PRO-API-KEY']}`);
+    if (url.startsWith('https://first.example')) throw new Error('it is down');
+    return { status: 200, headers: {}, body: Buffer.from('{}') } as unknown as Awaited<ReturnType<Http>>;
+  };
+  const client = tronClient({
+    ...{ urls: ['https://first.example', 'https://full.example/'], solidityUrls: ['https://solid.example'] },
+    ...{ source: 'tron.test', apiKey: 'key', http },
+  });
+  await client('wallet/getnowblock');
+  await client('walletsolidity/getnowblock');
+  assert.deepEqual(asked, [
+    'https://first.example/wallet/getnowblock key',
+    'https://full.example/wallet/getnowblock key',
+    'https://solid.example/walletsolidity/getnowblock key',
+  ]);
+});
 
 describe('addresses of Tron', () => {
   test('an account is spelled as everybody spells it', () => {

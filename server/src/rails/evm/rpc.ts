@@ -8,7 +8,10 @@
  * The URL may contain an API key, so it is in no message.
  */
 import { Unavailable } from '../../base/errors.ts';
-import { ask, type Http, MAY_BE_PACKED, NoAnswer } from '../../base/http.ts';
+import { ask, type Http, MAY_BE_PACKED } from '../../base/http.ts';
+import { Malformed, type NodeUrl, nodesInTurn, notAnswered } from '../nodes.ts';
+
+export { Malformed, type NodeUrl };
 
 export interface Call {
   method: string;
@@ -32,16 +35,11 @@ export class RpcError extends Error {
   }
 }
 
-/** A node's URL: fixed, or known only once the node was started. */
-export type NodeUrl = string | (() => string);
-
 /** Calls per request: what the public providers accept. */
 const BATCH = 100;
 
 /**
- * @param urls             nodes of one chain: the current one is used until it fails, then the next. A function returns where
- *   its
- *                         node is now, or throws Unavailable while there is none
+ * @param urls             nodes of one chain: the current one is used until it fails, then the next
  * @param source           name in errors when none answers: the rail's code
  * @param deadlineMs       for one request, its answer included
  * @param maxResponseBytes a longer answer is not read to its end
@@ -59,21 +57,9 @@ export function rpcClient(options: {
   // A block of 1,500 token transfers is about 1 MB of logs; up to a hundred such blocks are in one request.
   const maxResponseBytes = options.maxResponseBytes ?? 64_000_000;
   let lastId = 0;
-  let asked = 0;
+  const inTurn = nodesInTurn(urls);
 
-  async function post(body: unknown): Promise<unknown> {
-    for (let tried = 1; ; tried += 1) {
-      const at = asked;
-      try {
-        const url = urls[at] ?? '';
-        return await postTo(typeof url === 'function' ? url() : url, body);
-      } catch (error) {
-        // Another request may have moved on to the next one meanwhile.
-        if (asked === at) asked = (at + 1) % urls.length;
-        if (tried >= urls.length) throw error;
-      }
-    }
-  }
+  const post = (body: unknown): Promise<unknown> => inTurn((url) => postTo(url, body));
 
   async function postTo(url: string, body: unknown): Promise<unknown> {
     try {
@@ -91,7 +77,7 @@ export function rpcClient(options: {
         throw new Error(`HTTP ${answer.status}`);
       return JSON.parse(text);
     } catch (error) {
-      throw new Unavailable(source, `the node did not answer: ${reason(error, maxResponseBytes)}`, { cause: error });
+      throw notAnswered(source, error, maxResponseBytes);
     }
   }
 
@@ -142,17 +128,7 @@ function rpcError(error: Record<string, unknown>): RpcError {
 const isOk = (status: number): boolean => status >= 200 && status < 300;
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 
-function reason(error: unknown, longestBytes: number): string {
-  if (error instanceof SyntaxError) return 'not JSON';
-  if (!(error instanceof NoAnswer)) return error instanceof Error ? error.message.slice(0, 80) : 'unknown';
-  if (error.why === 'late') return 'too late';
-  return error.why === 'long' ? `more than ${longestBytes} bytes` : (error.code ?? error.message);
-}
-
-/** Readers of a node's values; each throws Malformed, which `orUnavailable` turns into Unavailable. */
-export class Malformed extends Error {
-  override name = 'Malformed';
-}
+/* Readers of a node's values; each throws Malformed, which `orUnavailable` turns into Unavailable. */
 
 /** Runs `read` on an answer; an unexpected format makes the node unavailable instead of our result wrong. */
 export function orUnavailable<T>(source: string, read: () => T): T {

@@ -6,10 +6,10 @@
  * message.
  */
 import { Unavailable } from '../../base/errors.ts';
-import { ask, type Http, MAY_BE_PACKED, NoAnswer } from '../../base/http.ts';
+import { ask, type Http, MAY_BE_PACKED } from '../../base/http.ts';
+import { Malformed, type NodeUrl, nodesInTurn, notAnswered } from '../nodes.ts';
 
-/** A node's URL: fixed, or known only once the node was started. */
-export type NodeUrl = string | (() => string);
+export { Malformed, type NodeUrl };
 
 export type Answer = Readonly<Record<string, unknown>>;
 
@@ -17,12 +17,14 @@ export type Answer = Readonly<Record<string, unknown>>;
 export type Ask = (path: string, body?: Answer) => Promise<unknown>;
 
 /**
- * @param urls   nodes of one chain: the current one is used until it fails, then the next
- * @param source name in errors when none answers: the rail's code
- * @param apiKey for a provider that wants one, as header `TRON-PRO-API-KEY`
+ * @param urls         nodes of one chain: the current one is used until it fails, then the next
+ * @param solidityUrls nodes that answer for solidified blocks, where these are others: paths below `walletsolidity`
+ * @param source       name in errors when none answers: the rail's code
+ * @param apiKey       for a provider that wants one, as header `TRON-PRO-API-KEY`
  */
 export function tronClient(options: {
   urls: readonly NodeUrl[];
+  solidityUrls?: readonly NodeUrl[] | undefined;
   source: string;
   apiKey?: string | undefined;
   deadlineMs?: number | undefined;
@@ -33,12 +35,13 @@ export function tronClient(options: {
   const deadlineMs = options.deadlineMs ?? 4_000;
   // The transactions of a full block with all their logs are a few MB.
   const longestBytes = options.maxResponseBytes ?? 32_000_000;
-  let current = 0;
+  const inTurn = nodesInTurn(urls);
+  const solidInTurn = options.solidityUrls === undefined ? inTurn : nodesInTurn(options.solidityUrls);
 
-  async function askOne(url: NodeUrl, path: string, body: Answer): Promise<unknown> {
+  async function askOne(url: string, path: string, body: Answer): Promise<unknown> {
     try {
       const answer = await http({
-        url: `${(typeof url === 'function' ? url() : url).replace(/\/$/, '')}/${path}`,
+        url: `${url.replace(/\/$/, '')}/${path}`,
         method: 'POST',
         headers: {
           'content-type': 'application/json',
@@ -55,23 +58,12 @@ export function tronClient(options: {
       if ('Error' in read) throw new Error('an error of its own');
       return read;
     } catch (error) {
-      if (error instanceof Unavailable) throw error;
-      throw new Unavailable(source, `the node did not answer: ${reason(error, longestBytes)}`, { cause: error });
+      throw notAnswered(source, error, longestBytes);
     }
   }
 
-  return async (path, body = {}) => {
-    for (let tried = 1; ; tried += 1) {
-      const at = current;
-      try {
-        return await askOne(urls[at] ?? '', path, body);
-      } catch (error) {
-        // Another request may have moved on to the next one meanwhile.
-        if (current === at) current = (at + 1) % urls.length;
-        if (tried >= urls.length) throw error;
-      }
-    }
-  };
+  return async (path, body = {}) =>
+    await (path.startsWith('walletsolidity/') ? solidInTurn : inTurn)((url) => askOne(url, path, body));
 }
 
 /** Whole numbers as bigint, from their digits. */
@@ -80,17 +72,7 @@ const parse = (text: string): unknown =>
     typeof value === 'number' && /^-?[0-9]{1,30}$/.test(context?.source ?? '') ? BigInt(context?.source ?? '') : value,
   );
 
-function reason(error: unknown, longestBytes: number): string {
-  if (error instanceof SyntaxError) return 'not JSON';
-  if (!(error instanceof NoAnswer)) return error instanceof Error ? error.message.slice(0, 80) : 'unknown';
-  if (error.why === 'late') return 'too late';
-  return error.why === 'long' ? `more than ${longestBytes} bytes` : (error.code ?? error.message);
-}
-
-/** Readers of a node's values; each throws Malformed, which `reading` turns into Unavailable. */
-export class Malformed extends Error {
-  override name = 'Malformed';
-}
+/* Readers of a node's values; each throws Malformed, which `reading` turns into Unavailable. */
 
 /** Runs `read` on an answer; an unexpected format makes the node unavailable instead of our result wrong. */
 export function reading<T>(source: string, read: () => T): T {

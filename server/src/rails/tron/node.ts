@@ -10,12 +10,14 @@ export interface TronOptions {
   /** `tron.trc20` and `trc20`. */
   code: string;
   chain: string;
-  /** A node's HTTP API, solidified data included: `https://api.trongrid.io`. */
+  /** A full node's HTTP API: `https://api.trongrid.io`. */
   url: NodeUrl;
   /** Whether that node has not been started yet. */
   isAsleep?: () => boolean;
   /** Further nodes of the chain, used when that one does not answer. */
   spareUrls?: readonly string[];
+  /** Nodes for solidified blocks; left out where the full nodes answer for these as well. */
+  solidityUrls?: readonly string[];
   apiKey?: string;
   /** The last four bytes of the genesis block's id, as Tron's JSON-RPC has it: 728126428 for the main chain. */
   chainId: bigint;

@@ -1,0 +1,57 @@
+/**
+ * A family of chains as an installation's chains file names it: which fields it adds, how it spells addresses, and how a rail
+ * is opened from them. registry.ts lists the families; reading the file and starting the rails know none of them by name.
+ */
+import { isSafe, webAddress } from '../base/fields.ts';
+import { listAt, readAt } from '../base/jsonfile.ts';
+import type { ChainPace, RailContext } from './chain.adapter.ts';
+import type { ChainRail } from './chain.ts';
+
+/** What the file says of a chain of any family. */
+export interface ChainSettings {
+  code: string;
+  chain: string;
+  chainId: bigint;
+  xpub: string;
+  hotWallet: string;
+}
+
+/** A chain that this installation is connected to. */
+export interface ConnectedChain {
+  readonly chain: string;
+  readonly chainId: bigint;
+  /** @param pace  instead of what fits the real chain */
+  open(context: RailContext, pace?: Partial<ChainPace>): ChainRail;
+}
+
+const node = webAddress(
+  'an https address, or http on this machine, without a login',
+  (url) => isSafe(url) && url.username === '',
+);
+
+/** Up to five nodes, asked in this order. @throws SettingError without the URL: it may contain an API key */
+export const nodesAt = (value: unknown, at: string): [string, ...string[]] =>
+  listAt(value, at, { most: 5 }).map((url, i) => readAt(url, `${at}[${i}]`, node)) as [string, ...string[]];
+
+/** @typeParam Keys  the signer's client, as far as this family asks it */
+export interface ChainFamily<Keys> {
+  /** As in the file; the code of a rail is `<code>.<chain>`. */
+  readonly code: string;
+  /** Decimals of the native asset. */
+  readonly nativeDecimals: number;
+  /** Its own fields of a chain in the file. */
+  readonly fields: readonly string[];
+  /**
+   * Reads its own fields. @returns what connects the chain with them; without keys the chain is watched only
+   * @throws SettingError naming the field and the rule
+   */
+  read(
+    given: Readonly<Record<string, unknown>>,
+    at: string,
+  ): (settings: ChainSettings, keys: Keys | undefined) => ConnectedChain;
+  /** The one spelling of an address, or undefined when it is none. */
+  readAddress(text: string): string | undefined;
+  readonly addressRule: string;
+  /** The 20 bytes of such an address as the signer names them: hex with `0x`. */
+  accountOf(address: string): string;
+}

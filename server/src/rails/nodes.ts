@@ -1,0 +1,40 @@
+/** Nodes of one chain, asked in turn: what the clients of all families share (evm/rpc.ts, tron/http.ts). */
+import { Unavailable } from '../base/errors.ts';
+import { NoAnswer } from '../base/http.ts';
+
+/** A node's URL: fixed, or a function that returns where it is now and throws Unavailable while there is none. */
+export type NodeUrl = string | (() => string);
+
+/** The current node is used until it fails, then the next. @returns a function that throws what the last one threw */
+export function nodesInTurn(urls: readonly NodeUrl[]): <T>(ask: (url: string) => Promise<T>) => Promise<T> {
+  let current = 0;
+  return async (ask) => {
+    for (let tried = 1; ; tried += 1) {
+      const at = current;
+      try {
+        const url = urls[at] ?? '';
+        return await ask(typeof url === 'function' ? url() : url);
+      } catch (error) {
+        // Another request may have moved on to the next one meanwhile.
+        if (current === at) current = (at + 1) % urls.length;
+        if (tried >= urls.length) throw error;
+      }
+    }
+  };
+}
+
+/** Why a node did not answer, without its URL: that may contain an API key. */
+export const notAnswered = (source: string, error: unknown, longestBytes: number): Unavailable =>
+  new Unavailable(source, `the node did not answer: ${reason(error, longestBytes)}`, { cause: error });
+
+function reason(error: unknown, longestBytes: number): string {
+  if (error instanceof SyntaxError) return 'not JSON';
+  if (!(error instanceof NoAnswer)) return error instanceof Error ? error.message.slice(0, 80) : 'unknown';
+  if (error.why === 'late') return 'too late';
+  return error.why === 'long' ? `more than ${longestBytes} bytes` : (error.code ?? error.message);
+}
+
+/** A value of an answer that has not the form it must have. */
+export class Malformed extends Error {
+  override name = 'Malformed';
+}

@@ -1,0 +1,51 @@
+/** Chains of Tron's family in the chains file. */
+import { text, units, whole } from '../../base/fields.ts';
+import { readAt } from '../../base/jsonfile.ts';
+import { type ChainFamily, type ConnectedChain, nodesAt } from '../family.ts';
+import { tronRail } from './adapter.ts';
+import { accountOf, addressesOf, readAddress } from './addresses.ts';
+import type { TronOptions } from './node.ts';
+import type { TronSigner } from './signer.ts';
+
+const API_KEY = text(200, /^[!-~]+$/, 'a key of up to 200 characters');
+
+interface TronKeys {
+  tronWallet(chainId: bigint, name: string, address: string): TronSigner;
+  tronDeposits(chainId: bigint, addressOf: (index: bigint) => string): (index: bigint) => TronSigner;
+}
+
+export const tronChain = (options: TronOptions): ConnectedChain => ({
+  chain: options.chain,
+  chainId: options.chainId,
+  open: (context, pace = options.pace) => tronRail({ ...options, ...(pace === undefined ? {} : { pace }) }, context),
+});
+
+export const tronFamily: ChainFamily<TronKeys> = {
+  code: 'tron',
+  nativeDecimals: 6,
+  fields: ['nodeUrls', 'solidityUrls', 'apiKey', 'finality', 'maxFeeLimit', 'maxEnergyPrice'],
+  read(given, at) {
+    const [url, ...spareUrls] = nodesAt(given.nodeUrls, `${at}.nodeUrls`);
+    const own = {
+      ...{ url, spareUrls },
+      solidityUrls: nodesAt(given.solidityUrls, `${at}.solidityUrls`),
+      ...(given.apiKey === undefined ? {} : { apiKey: readAt(given.apiKey, `${at}.apiKey`, API_KEY) }),
+      ...(given.finality === undefined ? {} : { finality: readAt(given.finality, `${at}.finality`, whole(1, 10_000)) }),
+      maxFeeLimit: readAt(given.maxFeeLimit, `${at}.maxFeeLimit`, units),
+      maxEnergyPrice: readAt(given.maxEnergyPrice, `${at}.maxEnergyPrice`, units),
+    };
+    return ({ hotWallet, ...chain }, keys) =>
+      tronChain({
+        ...{ ...chain, ...own, addresses: { hot: hotWallet } },
+        ...(keys === undefined
+          ? {}
+          : {
+              signers: { hot: keys.tronWallet(chain.chainId, 'hot', hotWallet) },
+              sweepSigner: keys.tronDeposits(chain.chainId, addressesOf(chain.xpub)),
+            }),
+      });
+  },
+  readAddress,
+  addressRule: 'an address of Tron (T…)',
+  accountOf,
+};
