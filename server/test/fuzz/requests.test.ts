@@ -30,6 +30,8 @@ before(async () => {
   const purchase = await s.buys('9000', 'usdc');
   const made = await s.partner.post('/v1/webhooks', { url: 'http://127.0.0.1:1999/', format: 'standard' });
   assert.equal(made.status, 200, made.text);
+  const enrolled = { clientCustomerId: 'fuzz-business', phoneNumber: newPhone(), type: 'BUSINESS' };
+  const business = (await s.partner.post('kyc/url', enrolled)).body.data.customerId;
   const account = (await s.partner.post('bank/fiatAccounts', { customerId: sale.customerId })).body.data[0];
   const events = await s.partner.get('/v1/events');
   params = { id: made.body.data.id, event: events.body.data.events[0]?.id ?? 'evt_1_1' };
@@ -38,6 +40,9 @@ before(async () => {
     fiatAccountId: account.fiatAccountId,
     transactionId: String(sale.id),
     purchaseId: String(purchase.id),
+    businessId: business,
+    identityNumber: 'ABCDE1234F',
+    details: { firstName: 'Asha', secondSurname: 'Rao', dob: '1990-01-31', sourceOfFunds: 'salary', sex: 'female' },
     clientCustomerId: 'fuzz',
     phoneNumber: newPhone(),
     fromCurrency: 'usdc',
@@ -111,13 +116,20 @@ const OTHERWISE: readonly [RegExp, Record<string, unknown>][] = [
   [/sandbox\/v1\/(pay|bounce|settle|screening|status)$/, { status: '6' }],
   [/sandbox\/v1\/treasury$/, { chain: undefined }],
   [/kyc\/requirements$/, { fiatType: '1' }],
+  [
+    /kyb\/submit$|kyb\/status$|changeKyb/,
+    { customerId: 'business', address: { addressLine1: '1 Main Road', city: 'Pune', postalCode: '411001' } },
+  ],
+  [/changeKyb/, { status: 'IN_REVIEW' }],
 ];
 
 function bodyFor(path: string): Record<string, unknown> {
   const changes = Object.assign({}, ...OTHERWISE.filter(([form]) => form.test(path)).map(([, change]) => change));
   const body = { ...right, ...changes };
   if (body.transactionId === 'purchase') body.transactionId = right.purchaseId;
+  if (body.customerId === 'business') body.customerId = right.businessId;
   delete body.purchaseId;
+  delete body.businessId;
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }
 
