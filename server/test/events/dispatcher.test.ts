@@ -298,7 +298,9 @@ test('an endpoint that takes nothing for five days is switched off, the others h
   const off = await shown();
   assert.ok(off.switchedOffAt !== null && off.failingSince !== null);
   assert.ok(off.switchedOffAt.getTime() - off.failingSince.getTime() >= 5 * 24 * HOUR_MS);
-  assert.deepEqual(world.dead.splice(0).at(-1), { partnerId: partner.id, endpointId: endpoint.id, isOff: true });
+  // Another event may be given up at the same moment, before or after the one that switches it off.
+  const switchedOff = world.dead.splice(0).filter(({ isOff }) => isOff);
+  assert.deepEqual(switchedOff, [{ partnerId: partner.id, endpointId: endpoint.id, isOff: true }]);
   const news = () => good.taken.filter(({ body }) => body.type === 'webhook.switched_off');
   await world.until('the other has heard of it', () => news().length === 1);
   assert.equal(news()[0]?.body.subject, `webhook:${endpoint.id}`);
