@@ -121,7 +121,7 @@ async function mountForCustomers(
 
 async function mountForOperators(
   app: FastifyInstance,
-  { db, vault, clock, log }: Ground,
+  { config, db, vault, clock, log }: Ground,
   { rails, chains, report, context }: RailParts,
   world: Environment,
   publicUrl: () => string,
@@ -132,6 +132,7 @@ async function mountForOperators(
   await app.register(
     operator({
       ...{ db, vault, clock, publicUrl },
+      profile: config.profile,
       orders: context,
       submitAgain: enqueueUnsubmitted,
       movements: openMovements({ db, clock, rails, report }),

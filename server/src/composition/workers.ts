@@ -7,6 +7,7 @@ import { startWorkers } from '../base/workers.ts';
 import { type AskedVerifier, checkHandlers, openCase } from '../compliance/index.ts';
 import { openPayee } from '../customers/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';
+import { purgeSessions } from '../operators/index.ts';
 import { askGate, type Orders, orderHandlers } from '../orders/index.ts';
 import { assets, findPartner, signingSecrets } from '../partners/index.ts';
 import { purgeRequestLog } from '../protocols/v1/index.ts';
@@ -63,7 +64,16 @@ function handlersOf(
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
     ...reconcileHandlers({ db, clock, rails }),
     ...levelHandlers({ db, clock, rails, everyMs: 10_000 }),
-    ...recurringHandlers({ db, clock, rails, chains, purge: (now) => purgeRequestLog(db, now) }),
+    ...recurringHandlers({
+      db,
+      clock,
+      rails,
+      chains,
+      purge: async (now) => {
+        await purgeRequestLog(db, now);
+        await purgeSessions(db, now);
+      },
+    }),
     ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };
 }
