@@ -9,6 +9,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
 const checks: Record<string, readonly string[]> = {
   types: ['tsc', '--noEmit'],
+  'types of the console': ['tsc', '--noEmit', '-p', 'console'],
   lint: ['oxlint', '--deny-warnings'],
   format: ['biome', 'ci', '--colors=off', '--diagnostic-level=error'],
   'unused code': ['knip', '--no-progress'],

@@ -26,6 +26,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   rails: [],
   verifiers: [],
   site: [],
+  console: [],
   signer: ['rails'],
   orders: ['quotes', 'customers', 'compliance', 'partners', 'ledger', 'events', 'rails'],
   treasury: ['orders', 'partners', 'ledger', 'rails', 'compliance'],

@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
 import { type Config, printConfig, readConfig } from '../config.ts';
+import { buildConsole } from '../console/index.ts';
 import { type Running, start } from '../server.ts';
 
 /** The error message of Node's crypto for a text encrypted with another key. */
@@ -22,14 +23,17 @@ async function main(): Promise<void> {
     return;
   }
   const begunAt = performance.now();
-  const starting = start(config, {
-    // Programs start production, and read its one line and its log.
-    ...(config.profile === 'sandbox' && { onProgress: (what: string) => void process.stdout.write(`· ${what}\n`) }),
-    onOutdated: (why) => {
-      process.stderr.write(`${why.message}\n`);
-      void starting.then((running) => running.stop()).finally(() => process.exit(1));
-    },
-  });
+  // Programs start production, and read its one line and its log.
+  const onProgress = (what: string) => void (config.profile === 'sandbox' && process.stdout.write(`· ${what}\n`));
+  const starting = withConsole(onProgress).then(() =>
+    start(config, {
+      onProgress,
+      onOutdated: (why) => {
+        process.stderr.write(`${why.message}\n`);
+        void starting.then((running) => running.stop()).finally(() => process.exit(1));
+      },
+    }),
+  );
   const isEnding = endOnSignal(starting);
   try {
     const running = await starting;
@@ -39,6 +43,12 @@ async function main(): Promise<void> {
   } catch (error) {
     throw explained(error, config);
   }
+}
+
+/** A server without a console handles money as well, so it starts. */
+async function withConsole(onProgress: (what: string) => void): Promise<void> {
+  const why = await buildConsole(onProgress);
+  if (why !== undefined) process.stderr.write(`The console could not be built, and /console answers 503: ${why}\n`);
 }
 
 /** Whether settings are to be printed and nothing started. Everything else comes from the environment. */

@@ -24,6 +24,8 @@ export type RefusalCode =
   | 'method_not_allowed'
   // authentication
   | 'unauthenticated'
+  | 'step_up_required'
+  | 'cross_site'
   | 'clock_ahead'
   | 'signature_required'
   | 'unknown_version'
@@ -43,6 +45,8 @@ export type RefusalCode =
   | 'unknown_case'
   | 'unknown_operator'
   | 'unknown_token'
+  | 'unknown_session'
+  | 'unknown_passkey'
   | 'unknown_proposal'
   | 'unknown_partner'
   | 'unknown_market'

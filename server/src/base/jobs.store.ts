@@ -20,6 +20,9 @@ export const LEASE_MS = 20_000;
 const MAX_ATTEMPTS = 25;
 const PAUSES = { firstMs: 250, longestMs: 60_000 };
 
+/** How many rows are read for the next one of the kinds asked for: rows of kinds that no process runs any more stand first. */
+const AMONG = 50;
+
 export interface Claimed {
   id: bigint;
   kind: string;
@@ -33,7 +36,7 @@ export type Outcome = { done: Handled } | { failed: unknown };
 
 export interface Round {
   claimed: Claimed[];
-  /** When the next row of these kinds that nobody holds is due; undefined where there is none. */
+  /** When the next row of these kinds that nobody holds is due; undefined where the first rows that are due have none. */
   nextAt?: Date;
 }
 
@@ -59,10 +62,11 @@ export async function look(
       [kinds, now, room, token, holder, LEASE_MS / 1000],
     );
     const next = tx.row<{ due_at: Date }>(
-      `select due_at from jobs where dead_at is null and kind = any($1)
-          and (leased_until is null or leased_until < clock_timestamp())
-        order by due_at limit 1`,
-      [kinds],
+      `select due_at from (
+         select due_at, kind from jobs where dead_at is null and (leased_until is null or leased_until < clock_timestamp())
+          order by due_at limit $2) as first
+        where kind = any($1) limit 1`,
+      [kinds, AMONG],
     );
     const [rows, nextRow] = await awaitAll(claimed, next);
     return { claimed: rows, ...(nextRow === undefined ? {} : { nextAt: nextRow.due_at }) };

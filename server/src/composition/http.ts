@@ -2,9 +2,11 @@
  * HTTP: every protocol on one server, and the metrics on a port of their own.
  */
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { defined } from '../base/defined.ts';
+import { CONSOLE, consolePages } from '../console/index.ts';
 import type { Environment } from '../environment.ts';
 import { type EgressPolicy, type Sender } from '../events/index.ts';
 import { opsRoutes, startMetrics } from '../ops/index.ts';
@@ -61,6 +63,7 @@ export async function serve(
   await app.register(opsRoutes(readiness.checks));
   await mountForCustomers(app, ground, parts, { ...served, publicUrl });
   await mountForOperators(app, ground, parts, world, publicUrl);
+  await app.register(consolePages({ dist: join(CONSOLE, 'dist'), publicUrl }));
   if (config.docs === '1') await app.register(site({ docs: DOCS, publicUrl }));
   const welcome = world.welcome?.(() => ({ sandbox: served.sandbox(), baseUrl, metricsUrl }));
   if (welcome !== undefined) await app.register(welcome);
@@ -119,7 +122,7 @@ async function mountForCustomers(
 
 async function mountForOperators(
   app: FastifyInstance,
-  { db, vault, blobs, clock, log }: Ground,
+  { config, db, vault, blobs, clock, log }: Ground,
   { rails, chains, report, context }: RailParts,
   world: Environment,
   publicUrl: () => string,
@@ -130,6 +133,7 @@ async function mountForOperators(
   await app.register(
     operator({
       ...{ db, vault, blobs, clock, publicUrl },
+      profile: config.profile,
       orders: context,
       submitAgain: enqueueUnsubmitted,
       movements: openMovements({ db, clock, rails, report }),

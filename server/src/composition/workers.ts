@@ -7,6 +7,7 @@ import { startWorkers } from '../base/workers.ts';
 import { type AskedVerifier, checkHandlers, openCase } from '../compliance/index.ts';
 import { openPayee, sweepFiles } from '../customers/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';
+import { purgeSessions } from '../operators/index.ts';
 import { askGate, type Orders, orderHandlers } from '../orders/index.ts';
 import { assets, findPartner, signingSecrets } from '../partners/index.ts';
 import { purgeRequestLog } from '../protocols/v1/index.ts';
@@ -68,7 +69,8 @@ function handlersOf(
       clock,
       rails,
       chains,
-      purge: async (now) => await Promise.all([purgeRequestLog(db, now), sweepFiles(db, blobs, now)]),
+      purge: async (now) =>
+        await Promise.all([purgeRequestLog(db, now), sweepFiles(db, blobs, now), purgeSessions(db, now)]),
     }),
     ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };

@@ -17,6 +17,8 @@ export interface Doing {
   readonly address: string;
   readonly reason: string;
   readonly now: Date;
+  /** `token` or `session:<number>`. */
+  readonly via?: string | undefined;
 }
 
 export const MAX_AUDIT = 500;
@@ -38,6 +40,7 @@ export async function recordAction(
     operator: doing.operator.name,
     role: doing.operator.role,
     address: doing.address,
+    via: doing.via ?? null,
     reason: doing.reason,
     action: action.action,
     subject: action.subject,
@@ -58,6 +61,7 @@ export async function recordByMachine(
     operator: 'the machine',
     role: 'machine',
     address: 'local',
+    via: null,
     reason: did.reason,
     action: did.action,
     subject: did.subject,

@@ -64,4 +64,18 @@ export {
   type Wanted,
 } from './rules.ts';
 export { type AuditProblem, type AuditSummary, sealAudit, verifyAudit } from './seals.ts';
+export {
+  checkEnrolment,
+  checkLogin,
+  endSession,
+  enrolOptions,
+  loginOptions,
+  operatorOfSession,
+  passkeysOf,
+  purgeSessions,
+  revokePasskey,
+  type Session,
+  type Site,
+  sessionsOf,
+} from './sessions.ts';
 export { PROPOSAL_STATES, type ProposalRow, type ProposalState, type Role, type Rule } from './store.ts';

@@ -9,6 +9,7 @@ import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { recordByMachine } from './audit.ts';
+import { revokeAccess } from './sessions.ts';
 import { type OperatorRow, type Role, store, type TokenRow } from './store.ts';
 
 export const ROLES: readonly Role[] = ['viewer', 'night', 'support', 'finance', 'admin'];
@@ -130,7 +131,11 @@ export async function revokeToken(tx: Tx, t: { operatorId: bigint; token: bigint
 
 export const setRole = async (tx: Tx, id: bigint, role: Role): Promise<void> =>
   void (await store.setRole(tx, id, role));
-export const disable = async (tx: Tx, id: bigint, now: Date): Promise<void> => void (await store.disable(tx, id, now));
+/** Its passkeys and sessions end for good; its tokens work again once it is enabled. */
+export async function disable(tx: Tx, id: bigint, now: Date): Promise<void> {
+  await store.disable(tx, id, now);
+  await revokeAccess(tx, id, now);
+}
 export const enable = async (tx: Tx, id: bigint): Promise<void> => void (await store.enable(tx, id));
 
 /**

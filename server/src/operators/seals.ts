@@ -25,9 +25,10 @@ interface SealedRow {
   fields: (string | null)[];
 }
 
-/** Every field as PostgreSQL formats it; the time in microseconds. The migration seals existing rows in the same form. */
+/** Every field as PostgreSQL formats it; the time in microseconds. A row without `via` is sealed as before there was one. The migration seals existing rows in the same form. */
 const FIELDS = `array[a.id::text, (extract(epoch from a.at) * 1000000)::bigint::text, a.operator, a.role, a.address, a.action,
-  a.subject, a.reason, a.outcome, a.proposal::text, a.before::text, a.after::text]`;
+  a.subject, a.reason, a.outcome, a.proposal::text, a.before::text, a.after::text]
+  || case when a.via is null then array[]::text[] else array[a.via] end`;
 
 const sql = {
   lock: `select pg_try_advisory_xact_lock(hashtext('seal audit')) as locked`,

@@ -85,6 +85,8 @@ export interface AuditRow {
   operator: string;
   role: Role | 'machine';
   address: string;
+  /** `token` or `session:<number>`; null in older rows and for the machine. */
+  via: string | null;
   action: string;
   subject: string;
   reason: string;
@@ -95,7 +97,7 @@ export interface AuditRow {
 }
 
 const OPERATOR = 'id, name, role, created_at, disabled_at';
-const AUDIT = 'id, at, operator, role, address, action, subject, reason, outcome, proposal, before, after';
+const AUDIT = 'id, at, operator, role, address, via, action, subject, reason, outcome, proposal, before, after';
 const PROPOSAL = `p.id, p.action, p.subject, p.input, p.seen, p.reason, p.proposed_by, by.name as proposer, p.proposed_at, p.expires_at,
   p.state, d.name as decider, p.decided_at, p.people, p.ready_at, p.failed_why,
   array(select o.name from proposal_approvals a join operators o on o.id = a.operator_id
@@ -164,8 +166,8 @@ const sql = {
     on conflict do nothing`,
   approvers: 'select operator_id from proposal_approvals where proposal_id = $1',
 
-  insertAudit: `insert into audit (at, operator, role, address, action, subject, reason, outcome, proposal, before, after)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11::jsonb)`,
+  insertAudit: `insert into audit (at, operator, role, address, action, subject, reason, outcome, proposal, before, after, via)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11::jsonb, $12)`,
   audit: `select ${AUDIT} from audit where ($1::text is null or operator = $1) and ($2::text is null or subject = $2)
       and ($3::bigint is null or id < $3) and ($5::text is null or action = $5)
       and ($6::timestamptz is null or at >= $6) and ($7::timestamptz is null or at < $7) order by id desc limit $4`,
@@ -273,6 +275,7 @@ export const store = {
       a.proposal,
       a.before,
       a.after,
+      a.via,
     ]),
   audit: (
     tx: Tx,

@@ -37,6 +37,7 @@ import {
   type Right,
   recordAction,
   requireOther,
+  type Session,
   validAgreers,
   type Wanted,
 } from '../../operators/index.ts';
@@ -44,12 +45,17 @@ import type { OrdersContext } from '../../orders/index.ts';
 import { encryptFields, type Fields, readFields, type Values } from '../declaration/fields.ts';
 import type { BankDesk } from './bank.ts';
 import { type DeclaredAction, reason } from './declare.ts';
+import { needsFresh } from './fresh.ts';
 
 export interface OperatorDeps {
   db: Database;
   vault: Vault;
   clock: Clock;
   orders: OrdersContext;
+  /** Production where it is left out. */
+  profile?: 'sandbox' | 'production';
+  /** Requests for logins that a network may send; 30 where it is left out. */
+  loginsPerMinute?: number;
   /** Enqueues what waited while submission was switched off. */
   submitAgain: (tx: Tx, now: Date) => Promise<void>;
   /** The public base URL for customers' browsers, without a trailing slash. */
@@ -169,7 +175,22 @@ export interface ActReply {
 export interface Caller {
   operator: Operator;
   address: string;
+  /** Absent with a token. */
+  session?: Session;
 }
+
+/** For so long a login is fresh. */
+export const STEP_UP_MS = 10 * 60_000;
+
+/** A stolen session alone moves no money. A token is no browser's. @throws Refusal 'step_up_required' */
+export function requireFresh({ session }: Pick<Caller, 'session'>, now: Date): void {
+  if (session !== undefined && now.getTime() - session.begunAt.getTime() > STEP_UP_MS)
+    throw new Refusal('step_up_required');
+}
+
+/** As it stands in the audit. */
+export const viaOf = ({ session }: { session?: Session | undefined }): string =>
+  session === undefined ? 'token' : `session:${session.id}`;
 
 const withReason = (fields: Fields): Fields => ({ ...fields, reason });
 const subjectOfProposal = (id: bigint): string => `proposal:${id}`;
@@ -182,6 +203,7 @@ export async function perform(
   given: Readonly<Record<string, unknown>>,
 ): Promise<ActReply> {
   requireRight(caller.operator, action.right);
+  if (action.isFresh === true || needsFresh(action.right)) requireFresh(caller, deps.clock.now());
   const fields = withReason(action.fields);
   const { reason: why, ...asked } = encryptFields(deps.vault, fields, readFields(fields, given));
   const now = deps.clock.now();
@@ -264,7 +286,7 @@ const closeDelayed = (tx: Tx, id: bigint, outcome: string, now: Date): Promise<v
 /** The caller's current state: its role and whether it is active stay so until `tx` ends. */
 async function doingNow(tx: Tx, caller: Caller, { why, now }: { why: string; now: Date }): Promise<Doing> {
   const operator = await lockOperator(tx, caller.operator.id);
-  return { operator, address: caller.address, people: [operator.name], reason: why, now };
+  return { operator, address: caller.address, people: [operator.name], reason: why, now, via: viaOf(caller) };
 }
 
 /** @param by whose actions of the day count with it: the first to request it */
@@ -312,6 +334,7 @@ export async function confirm(
       const action = actions.get(row.action);
       assert(action !== undefined, `action ${row.action} of proposal ${id} is known`);
       requireRight(confirming.operator, action.right);
+      if (needsFresh(action.right)) requireFresh(caller, now);
       await requireOther(tx, row, confirming.operator, now);
       if (action.byFile !== undefined) throw new Refusal('file_needed', { how: action.byFile });
       const others = await validAgreers(tx, row, action.right);

@@ -5,6 +5,7 @@
 import type { Declared, DeclaredAction } from './declare.ts';
 import { PROPOSALS } from './declared/people.ts';
 import { type Reason, statusOf } from './errors.ts';
+import { needsFresh } from './fresh.ts';
 
 interface Advice {
   readonly means: string;
@@ -16,12 +17,26 @@ const FIND = 'Find it with `lookup` or a list.';
 /** What any request may be declined for. */
 const COMMON: Partial<Record<Reason, Advice>> = {
   unauthenticated: advice(
-    'The token is missing, wrong, expired or revoked, or its operator is disabled.',
-    'Use a token that works.',
+    'The token or the session is missing, wrong, expired or revoked, or its operator is disabled.',
+    'Use a token that works, or log in.',
   ),
   internal: advice(
     'A defect of the server, or something that it needs is away.',
     'Look for `x-request-id` in the log.',
+  ),
+};
+/** What a request of the console may be declined for when it changes something. */
+const CHANGES: Partial<Record<Reason, Advice>> = {
+  cross_site: advice(
+    'By session, a change came without `x-console: 1`, or from a page of another site.',
+    'Send the header, from a page of this server.',
+  ),
+};
+/** What a change may be declined for by session that takes a fresh login. */
+const FRESH: Partial<Record<Reason, Advice>> = {
+  step_up_required: advice(
+    'By session, this takes a login of the last ten minutes.',
+    'Log in again with the passkey (`POST /session`), then repeat it.',
   ),
 };
 /** What a request may be declined for that needs more than reading. */
@@ -55,6 +70,9 @@ const OWN: Partial<Record<Reason, Advice>> = {
   unknown_endpoint: advice('There is no such webhook endpoint.', 'Read `endpoint list`.'),
   unknown_held_item: advice('The partner has no such held item.', 'Read `held`.'),
   unknown_operator: advice('There is no such operator.', 'Read `operators`.'),
+  unknown_session: advice('You have no such session.', 'Read `sessions`.'),
+  unknown_passkey: advice('You have no such passkey.', 'Read `session/passkeys`.'),
+  too_many_requests: advice('Too many logins came from this network.', 'Wait a minute.'),
   unknown_token: advice('The operator has no such token.', 'Read `operator`, or `self`.'),
   unknown_proposal: advice('There is no such proposal.', 'Read `proposals`.'),
   unknown_bulk: advice('There is no such action on all orders of a span.', 'Use the number that it answered.'),
@@ -103,19 +121,23 @@ const OWN: Partial<Record<Reason, Advice>> = {
 };
 
 export const adviceOf = (reason: Reason): Advice | undefined =>
-  COMMON[reason] ?? RIGHT[reason] ?? FIELDS[reason] ?? BODY[reason] ?? OWN[reason];
+  COMMON[reason] ?? CHANGES[reason] ?? FRESH[reason] ?? RIGHT[reason] ?? FIELDS[reason] ?? BODY[reason] ?? OWN[reason];
 
 /** Reasons for which most endpoints decline: told once. */
 export const COMMON_REASONS: ReadonlySet<string> = new Set(
-  [COMMON, RIGHT, FIELDS, BODY].flatMap((reasons) => Object.keys(reasons)),
+  [COMMON, CHANGES, FRESH, RIGHT, FIELDS, BODY].flatMap((reasons) => Object.keys(reasons)),
 );
 
 /** Reasons for which an endpoint may decline, in the order of their HTTP status. */
 export function reasonsOf(declared: Declared): Reason[] {
   const { fields, method, right, refuses = [] } = declared;
-  const { takesFile, name } = declared as DeclaredAction;
+  const { takesFile, name, isFresh } = declared as DeclaredAction;
+  const isChange = method !== 'GET';
+  const takesFresh = isFresh === true || needsFresh(right) || declared === PROPOSALS.confirm;
   const all = [
     ...Object.keys(COMMON),
+    ...(isChange ? Object.keys(CHANGES) : []),
+    ...(isChange && takesFresh ? Object.keys(FRESH) : []),
     // Reading is everybody's; whom a proposal needs, its action says.
     ...(right !== 'read' || declared === PROPOSALS.confirm || declared === PROPOSALS.decline ? Object.keys(RIGHT) : []),
     ...(method === 'POST' || Object.keys(fields).length > 0 ? Object.keys(FIELDS) : ['malformed_field']),

@@ -48,13 +48,17 @@ export interface CommandOf {
 }
 
 export interface Declared<F extends Fields = Fields> {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   /** Under /operator/v1; its `:names` are fields. */
   readonly path: string;
   readonly right: Right;
   /** What it does, in one sentence of the present tense. */
   readonly says: string;
   readonly fields: F;
+  /** It changes no business: no reason is asked for. */
+  readonly withoutReason?: true;
+  /** It is for whoever has not proved who they are yet. */
+  readonly isOpen?: true;
   /** Why it declines, beyond what any request may be declined for. */
   readonly refuses?: readonly RefusalCode[];
   /** The reply of a success. */
@@ -73,6 +77,8 @@ export interface DeclaredAction<F extends Fields = Fields> extends Declared<F> {
   readonly weighs?: true;
   /** Its `needs` are all `named` or `always`: a rule for every action (`*`) says nothing of it. */
   readonly onlyNamed?: true;
+  /** By session it takes a fresh login, although its right does not. */
+  readonly isFresh?: true;
   /** It has a reason of its own where none is given. */
   readonly reasonIsOptional?: true;
   /** The body is a file; its fields stand in the query. */

@@ -27,7 +27,16 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   },
   malformed_amount: { status: 400, say: (facts) => `The amount ${facts.why}.` },
   malformed_body: { status: 400, say: () => 'The body must be a JSON object.' },
-  unauthenticated: { status: 401, say: () => 'The operator token is missing, wrong, expired or revoked.' },
+  unauthenticated: { status: 401, say: () => 'The operator token or session is missing, wrong, expired or revoked.' },
+  step_up_required: {
+    status: 401,
+    say: () => 'This takes a login of the last ten minutes: log in again with the passkey.',
+  },
+  cross_site: {
+    status: 403,
+    say: () => 'A change by session needs the header x-console: 1, from a page of this server.',
+  },
+  too_many_requests: { status: 429, say: () => 'Too many logins came from this network: wait a minute.' },
   role_missing: {
     status: 403,
     say: (facts) => `The role ${facts.role} may not do this: it needs the right ${facts.right}.`,
@@ -96,6 +105,8 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_case: missing('open case'),
   unknown_operator: missing('operator'),
   unknown_token: missing('token of this operator'),
+  unknown_session: missing('session of yours'),
+  unknown_passkey: missing('passkey of yours'),
   unknown_proposal: missing('proposal'),
   unknown_partner: missing('partner'),
   unknown_market: missing('market'),

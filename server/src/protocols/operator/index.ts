@@ -1,7 +1,7 @@
 /**
  * The operator API: what operators read and do, as JSON under /operator/v1.
  *
- * Whoever comes shows a token of a named operator, looked up anew at each request. GET reads and never changes anything; what
+ * Whoever comes shows a token of a named operator, or the session of a browser (session.ts), looked up anew at each request. GET reads and never changes anything; what
  * changes something, or opens what is personal, is an action: a POST with a reason, carried out in one way (action.ts). Which there
  * are is declared in declared/; what they do stands in reads.ts and actions/.
  *
@@ -14,7 +14,6 @@ import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
 import { formatUnits } from '../../base/money.ts';
 import { openTyped } from '../../base/typed.ts';
-import { operatorOf } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
 import { givenBy, readFields } from '../declaration/fields.ts';
 import { nearestPath } from '../nearest.ts';
@@ -27,6 +26,7 @@ import {
   decline,
   type OperatorDeps,
   perform,
+  requireFresh,
   requireRight,
 } from './action.ts';
 import { bankActions } from './actions/bank.ts';
@@ -54,7 +54,9 @@ import { csvOf } from './csv.ts';
 import { ENDPOINTS } from './declared/index.ts';
 import { PROPOSALS } from './declared/people.ts';
 import { failureOf } from './errors.ts';
+import { needsFresh } from './fresh.ts';
 import { READS } from './reads.ts';
+import { identify, sessionRoutes } from './session.ts';
 
 export type { OperatorDeps } from './action.ts';
 
@@ -99,11 +101,8 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
       };
       inside.addHook('onRequest', async (request, reply) => {
         reply.header('cache-control', 'no-store').header('x-request-id', request.id);
-        const token = /^Bearer ([\x21-\x7e]{20,200})$/.exec(request.headers.authorization ?? '')?.[1];
-        const found =
-          token === undefined ? undefined : await deps.db.asSystem((tx) => operatorOf(tx, token, deps.clock.now()));
-        if (found === undefined) throw new Refusal('unauthenticated');
-        callers.set(request, { operator: found, address: request.ip });
+        const { isOpen } = request.routeOptions.config as { isOpen?: boolean };
+        if (isOpen !== true) callers.set(request, await identify(deps, request));
       });
       inside.setErrorHandler(async (error, request, reply) => {
         const refusal = translated(error);
@@ -159,10 +158,12 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
           decide(deps, byName, caller, rest, readFields(fields, { proposal }).proposal),
         );
       }
+      sessionRoutes(deps, inside, { callerOf, shown: (body) => readable(deps, async () => body) });
       if (deps.bank === undefined) return;
       const routes = bankRoutes(deps, deps.bank, (request, right) => {
         const caller = callerOf(request);
         requireRight(caller.operator, right);
+        if (needsFresh(right)) requireFresh(caller, deps.clock.now());
         return caller;
       });
       await inside.register(routes);

@@ -23,6 +23,9 @@ export const NAMES: Readonly<Record<string, Name>> = {
   fiat: name('Code of the fiat', 'eur'),
   coin: name('Code of the coin', 'usdc'),
   key: name('The API key', 'clv_4pQ9aX'),
+  session: name('Number of the session', '4'),
+  passkey: name('Number of the passkey', '2'),
+  credential: name('What the browser got from the authenticator, as WebAuthn has it', { id: 'AQID', response: {} }),
   token: name('Number of the token', '7'),
 
   // Why

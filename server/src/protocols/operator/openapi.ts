@@ -24,7 +24,7 @@ import { FAILURE, PROPOSED } from './replies.ts';
 
 /** All that it takes: an action takes a reason besides. */
 export function takenBy(declared: Declared): Fields {
-  if (declared.method === 'GET') return declared.fields;
+  if (declared.method === 'GET' || declared.withoutReason === true) return declared.fields;
   const { reasonIsOptional, takesFile, name } = declared as DeclaredAction;
   // What only looks at a file needs none.
   if (takesFile === true && name === undefined) return declared.fields;
@@ -42,14 +42,14 @@ const operationId = (declared: Declared): string => {
 
 function parameters(declared: Declared): Json {
   const { takesFile } = declared as DeclaredAction;
-  const isQuery = declared.method === 'GET' || takesFile === true;
+  const isQuery = declared.method !== 'POST' || takesFile === true;
   const all = parametersOf(MEANINGS, { ...declared, fields: takenBy(declared) }, isQuery);
   return all.length === 0 ? {} : { parameters: all };
 }
 
 function requestBody(declared: Declared): Json {
   const { takesFile } = declared as DeclaredAction;
-  if (declared.method === 'GET') return {};
+  if (declared.method !== 'POST') return {};
   if (takesFile === true) {
     const schema = { type: 'string', format: 'binary', description: 'The statement as the bank wrote it' };
     return { requestBody: { required: true, content: { 'application/octet-stream': { schema } } } };
@@ -115,7 +115,7 @@ export function openapi(version: string): Json {
           `Needs the right \`${declared.right}\`.`,
           ...(people === undefined ? [] : [peopleSentence(declared as DeclaredAction)]),
         ].join(' '),
-        security: [{ token: [] }],
+        security: declared.isOpen === true ? [] : [{ token: [] }, { session: [] }],
         ...parameters(declared),
         ...requestBody(declared),
         ...responses(declared, components),
@@ -137,6 +137,10 @@ export function openapi(version: string): Json {
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'The token of a named operator' },
+        session: {
+          ...{ type: 'apiKey', in: 'cookie', name: '__Host-console' },
+          description: 'The session of the console. What changes something needs the header `x-console: 1`, too.',
+        },
       },
       responses: components.responses(),
       schemas: {

@@ -69,6 +69,7 @@ import { TERMS_OF_TRADE } from './declared/terms.ts';
 import { LISTS } from './lists.ts';
 import { amountsIn, type Read, read, requireSpan } from './read.ts';
 import { REPORTS } from './reports.ts';
+import { SESSION_READS } from './session.ts';
 import { inAmounts, moneyIn, timeline } from './timeline.ts';
 
 const DAY_MS = 86_400_000;
@@ -90,6 +91,7 @@ function asAmounts(kept: unknown): unknown {
 
 export const READS: readonly Read[] = [
   ...LISTS,
+  ...SESSION_READS,
   ...REPORTS,
   read({
     ...OPERATORS.self,

@@ -46,7 +46,7 @@ function section(declared: Declared): string[] {
           '',
         ]),
     ...(takesFile === true ? ['The body is the file itself.', ''] : []),
-    ...(method === 'GET' || takesFile === true ? [] : ['```json', JSON.stringify(example), '```', '']),
+    ...(method !== 'POST' || takesFile === true ? [] : ['```json', JSON.stringify(example), '```', '']),
     ...replyLines(declared.gives as unknown as Json),
     ...(table === undefined
       ? []
@@ -89,7 +89,7 @@ export function referencePage(): string {
     '',
     'Made from the declarations of the endpoints; the same as OpenAPI 3.1: [operator-openapi.json](operator-openapi.json).',
     '',
-    'Every path is under `/operator/v1`. A request carries `Authorization: Bearer <token>` with the token of a named operator. GET reads; POST does something, or opens what is personal, and takes a `reason` that stands in the audit. A field that is not listed is refused. Numbers, flags and lists may come as text.',
+    'Every path is under `/operator/v1`. A request carries `Authorization: Bearer <token>` with the token of a named operator; the console sends the cookie of its session instead, and `x-console: 1` with whatever is no GET. GET reads; POST does something, or opens what is personal, and takes a `reason` that stands in the audit; sessions take none. A field that is not listed is refused. Numbers, flags and lists may come as text.',
     '',
     'Amounts are plain decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC. An action that is done answers `{"action": …, "subject": …, "outcome": "done", "after": …}`, and below is told what else. A failure is `{"error": …, "reason": …}`, and `fields` names what is wrong with which field: branch on `reason`. Most requests may be declined for the reasons that [are common](#reasons); each endpoint names its own.',
     '',

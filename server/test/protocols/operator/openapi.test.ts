@@ -31,7 +31,7 @@ testFresh(FILES);
 testLints('docs/operator-openapi.json');
 
 test('everything that is served is declared once, and everything declared is served', () => {
-  // Routes that are no table: bank.ts and the decisions on proposals mount what they find in the declarations.
+  // Routes that are no table: bank.ts, session.ts and the decisions on proposals mount what they find in the declarations.
   const served = [...READS, ...OPERATOR_API_ACTIONS, ...bankActions({} as BankDesk)].map(
     ({ method, path }) => `${method} ${path}`,
   );
@@ -39,7 +39,11 @@ test('everything that is served is declared once, and everything declared is ser
     ({ method, path }) => path.startsWith('/bank/') && (method === 'GET' || path.endsWith('/preview')),
   );
   const decisions = ENDPOINTS.filter(({ path }) => path.startsWith('/proposals/:proposal/'));
-  const all = [...served, ...[...apart, ...decisions].map(({ method, path }) => `${method} ${path}`)].toSorted();
+  const sessions = ENDPOINTS.filter(({ method, path }) => method !== 'GET' && /^\/sessions?(\/|$)/.test(path));
+  const all = [
+    ...served,
+    ...[...apart, ...decisions, ...sessions].map(({ method, path }) => `${method} ${path}`),
+  ].toSorted();
   assert.deepEqual(ENDPOINTS.map(({ method, path }) => `${method} ${path}`).toSorted(), all);
   assert.equal(new Set(all).size, all.length, 'two endpoints have one path');
 });

@@ -11,6 +11,7 @@ import { PARTNERS } from './partners.ts';
 import { MOVEMENTS, PAYOUTS } from './payouts.ts';
 import { AUDITED, OPERATORS, PROPOSALS, RULES } from './people.ts';
 import { REPORTS_OF } from './reports.ts';
+import { SESSIONS } from './session.ts';
 import { SWITCHES } from './switches.ts';
 import { TERMS_OF_TRADE } from './terms.ts';
 
@@ -45,6 +46,11 @@ export const GROUPS: readonly Group[] = [
     PROPOSALS,
   ),
   group('Reports', 'The audit, the trial balance, statements and revenue.', AUDITED, REPORTS_OF),
+  group(
+    'Sessions',
+    'The console of operators: a passkey begins a session, and a token enrols the first passkey. A session ends after half an hour without a request, and after twelve hours.',
+    SESSIONS,
+  ),
   group('Operators', 'Operators, their tokens, and how many people an action takes.', OPERATORS, RULES),
 ];
 

@@ -17,6 +17,7 @@ const tokenSha256 = text(
 const SEEN = ['role', { disabled: Type.Boolean({ description: 'Whether the operator is out' }) }, 'tokens'];
 const AUDIT = [
   ...['id', 'at', 'operator', 'role', 'address', 'action', 'subject', 'outcome', 'proposal', 'reason'],
+  'via',
   { before: Type.Unknown({ description: 'What it was about, before' }) },
   { after: Type.Unknown({ description: 'The same, after' }) },
 ];
@@ -119,7 +120,7 @@ export const AUDITED = {
       list: 'audit',
       columns: [
         ...['id', 'at', 'operator', 'role', 'address', 'action', 'subject', 'outcome', 'proposal', 'reason'],
-        ...['before', 'after'],
+        ...['via', 'before', 'after'],
       ],
     },
     gives: pages('audit', AUDIT),
@@ -140,6 +141,7 @@ export const OPERATORS = {
     path: '/self/token',
     says: 'Makes a token of your own; it is shown once.',
     right: 'read',
+    isFresh: true,
     people: 'one',
     fields: { label: typed(60), days: about(whole(1, 365), 'For how many days it works', 90) },
     gives: done(null, [{ token: Type.String({ description: 'The token: shown once' }) }]),

@@ -1,0 +1,87 @@
+/**
+ * The operators' console at /console: the files that its build made (build.ts), read once at start. A request is looked up in
+ * that map and never becomes a path of the file system. A path without a file is a route of the app and gets its page.
+ *
+ * Not here: what the console asks for, and who may (protocols/operator).
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join, relative, sep } from 'node:path';
+import type { FastifyPluginAsync } from 'fastify';
+
+export { buildConsole, CONSOLE } from './build.ts';
+
+const ROOT = '/console';
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+};
+const POLICY = [
+  ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'"],
+  ...["font-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"],
+].join('; ');
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-opener-policy': 'same-origin',
+};
+const HOUR_S = 3_600;
+
+interface Built {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+/** @param dist the folder that the build made; without it, /console says that the console was not built */
+export const consolePages =
+  ({ dist, publicUrl }: { dist: string; publicUrl: () => string }): FastifyPluginAsync =>
+  async (app) => {
+    const files = filesIn(dist);
+    const headers = () => ({
+      ...HEADERS,
+      ...(publicUrl().startsWith('https://') && { 'strict-transport-security': `max-age=${365 * 24 * HOUR_S}` }),
+    });
+    app.get(`${ROOT}/assets/*`, async (request, reply) => {
+      const { '*': name = '' } = request.params as { '*'?: string };
+      const file = files.get(`assets/${name}`);
+      if (file === undefined)
+        return reply
+          .code(404)
+          .headers({ ...headers(), 'cache-control': 'no-store' })
+          .type('text/plain; charset=utf-8')
+          .send('There is no such file.\n');
+      return reply
+        .headers({ ...headers(), 'cache-control': 'public, max-age=31536000, immutable' })
+        .type(file.type)
+        .send(file.bytes);
+    });
+    const page = files.get('index.html');
+    for (const url of [ROOT, `${ROOT}/*`])
+      app.get(url, async (_request, reply) => {
+        reply.headers({ ...headers(), 'cache-control': 'no-store' });
+        if (page !== undefined) return reply.type(page.type).send(page.bytes);
+        return reply
+          .code(503)
+          .type('text/plain; charset=utf-8')
+          .send('The console is not built. The log of the start of this server says why.\n');
+      });
+  };
+
+/** By path, with slashes. */
+function filesIn(dist: string): ReadonlyMap<string, Built> {
+  if (!existsSync(dist)) return new Map();
+  const found = readdirSync(dist, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return new Map(
+    found.flatMap((entry): [string, Built][] => {
+      const path = join(entry.parentPath, entry.name);
+      const type = TYPES[extname(path)];
+      return type === undefined
+        ? []
+        : [[relative(dist, path).replaceAll(sep, '/'), { type, bytes: readFileSync(path) }]];
+    }),
+  );
+}

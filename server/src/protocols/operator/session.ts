@@ -1,0 +1,238 @@
+/**
+ * Who comes to this wire: by a token, or by the session of a browser. `callerOf` is the one way in for both.
+ *
+ * A request by session that changes something needs the header `x-console: 1` and an origin that is ours, and so does a login: a
+ * page of another site can send neither. Actions by session that move money or open doors need a login of the last ten minutes.
+ *
+ * Sessions and passkeys themselves are operators/sessions.ts.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { later } from '../../base/clock.ts';
+import type { Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import {
+  checkEnrolment,
+  checkLogin,
+  endSession,
+  enrolOptions,
+  loginOptions,
+  may,
+  type Operator,
+  operatorOf,
+  operatorOfSession,
+  passkeysOf,
+  RIGHTS,
+  type Right,
+  recordAction,
+  revokePasskey,
+  type Session,
+  type Site,
+  sessionsOf,
+} from '../../operators/index.ts';
+import { type Fields, givenBy, readFields, type Values } from '../declaration/fields.ts';
+import { networkOf, openLimiter } from '../limit.ts';
+import { type Caller, type OperatorDeps, requireFresh, STEP_UP_MS, viaOf } from './action.ts';
+import type { Declared } from './declare.ts';
+import { SESSIONS } from './declared/session.ts';
+import { type Read, read } from './read.ts';
+
+const LOGINS_PER_MINUTE = 30;
+
+type SiteDeps = Pick<OperatorDeps, 'publicUrl' | 'profile'>;
+
+/** An address is no name that a passkey can belong to: a sandbox on this machine is `localhost`. */
+export function siteOf({ publicUrl }: Pick<OperatorDeps, 'publicUrl'>): Site {
+  const url = new URL(publicUrl());
+  if (['127.0.0.1', '[::1]'].includes(url.hostname)) url.hostname = 'localhost';
+  return { origin: url.origin, host: url.hostname };
+}
+
+/** Without TLS only a sandbox on this machine keeps a session: `Secure` is left out there, and nowhere else. */
+const isSecure = (deps: SiteDeps): boolean => {
+  const { origin, host } = siteOf(deps);
+  return !(deps.profile === 'sandbox' && host === 'localhost' && origin.startsWith('http://'));
+};
+const cookieName = (deps: SiteDeps): string => (isSecure(deps) ? '__Host-console' : 'console');
+
+/** @param secret empty ends the cookie */
+export const cookieOf = (deps: SiteDeps, secret: string): string =>
+  [
+    `${cookieName(deps)}=${secret}`,
+    ...['Path=/', 'HttpOnly', 'SameSite=Strict'],
+    ...(isSecure(deps) ? ['Secure'] : []),
+    ...(secret === '' ? ['Max-Age=0'] : []),
+  ].join('; ');
+
+function secretIn(deps: SiteDeps, request: FastifyRequest): string | undefined {
+  const ahead = `${cookieName(deps)}=`;
+  const found = request.headers.cookie
+    ?.split(';')
+    .map((one) => one.trim())
+    .find((one) => one.startsWith(ahead));
+  const secret = found?.slice(ahead.length);
+  return secret !== undefined && /^[\w-]{43}$/.test(secret) ? secret : undefined;
+}
+
+/** @throws Refusal 'cross_site' */
+function requireOwnSite(deps: SiteDeps, { headers }: FastifyRequest): void {
+  const site = headers['sec-fetch-site'];
+  const isOwn = site === undefined ? headers.origin === siteOf(deps).origin : site === 'same-origin';
+  if (headers['x-console'] !== '1' || !isOwn) throw new Refusal('cross_site');
+}
+
+/** @throws Refusal 'unauthenticated' | 'cross_site' */
+export async function identify(deps: OperatorDeps, request: FastifyRequest): Promise<Caller> {
+  const now = deps.clock.now();
+  const { authorization } = request.headers;
+  if (authorization !== undefined) {
+    const token = /^Bearer ([\x21-\x7e]{20,200})$/.exec(authorization)?.[1];
+    const operator = token === undefined ? undefined : await deps.db.asSystem((tx) => operatorOf(tx, token, now));
+    if (operator === undefined) throw new Refusal('unauthenticated');
+    return { operator, address: request.ip };
+  }
+  const secret = secretIn(deps, request);
+  const found = secret === undefined ? undefined : await deps.db.asSystem((tx) => operatorOfSession(tx, secret, now));
+  if (found === undefined) throw new Refusal('unauthenticated');
+  if (request.method !== 'GET' && request.method !== 'HEAD') requireOwnSite(deps, request);
+  return { ...found, address: request.ip };
+}
+
+const record = (
+  tx: Tx,
+  { operator, address, session }: Caller,
+  did: { action: string; reason: string; now: Date; after: unknown },
+): Promise<void> =>
+  recordAction(
+    tx,
+    { operator, people: [operator.name], address, reason: did.reason, now: did.now, via: viaOf({ session }) },
+    { action: did.action, subject: `operator:${operator.name}`, outcome: 'done', after: did.after },
+  );
+
+const shownSession = ({ profile }: SiteDeps, operator: Operator, session: Session | undefined) => ({
+  name: operator.name,
+  role: operator.role,
+  rights: (Object.keys(RIGHTS) as Right[]).filter((right) => may(operator, right)),
+  profile: profile ?? 'production',
+  session: session?.id ?? null,
+  since: session?.begunAt ?? null,
+  expires: session?.expiresAt ?? null,
+  stepUpUntil: session === undefined ? null : later(session.begunAt, STEP_UP_MS),
+});
+
+export const SESSION_READS: readonly Read[] = [
+  read({
+    ...SESSIONS.self,
+    answer: async (deps, _tx, _input, { operator, session }) => shownSession(deps, operator, session),
+  }),
+  read({
+    ...SESSIONS.list,
+    answer: async ({ clock }, tx, _input, { operator, session }) => ({
+      sessions: (await sessionsOf(tx, operator.id, clock.now())).map((one) => ({
+        ...{ id: one.id, address: one.address, passkey: one.passkey_id },
+        ...{ since: one.begun_at, seen: one.last_seen_at, expires: one.expires_at },
+        current: one.id === session?.id,
+      })),
+    }),
+  }),
+  read({
+    ...SESSIONS.passkeys,
+    answer: async (_deps, tx, _input, { operator }) => ({
+      passkeys: (await passkeysOf(tx, operator.id)).map((one) => ({
+        ...{ id: one.id, since: one.created_at, used: one.last_used_at },
+      })),
+    }),
+  }),
+];
+
+/** Logins, passkeys and what ends them. @param callerOf of a request that was identified */
+export function sessionRoutes(
+  deps: OperatorDeps,
+  inside: FastifyInstance,
+  o: { callerOf: (request: FastifyRequest) => Caller; shown: (body: unknown) => Promise<unknown> },
+): void {
+  const { db } = deps;
+  const limiter = openLimiter();
+  const route = <F extends Fields>(
+    declared: Declared<F>,
+    answer: (input: Values<F>, request: FastifyRequest, reply: FastifyReply) => Promise<object>,
+  ) =>
+    inside.route({
+      method: declared.method,
+      url: declared.path,
+      bodyLimit: 64 * 1024,
+      config: { isOpen: declared.isOpen === true },
+      handler: async (request, reply) => {
+        if (declared.isOpen === true) {
+          requireOwnSite(deps, request);
+          const { allowed, retryAfterMs } = limiter.take(
+            networkOf(request.ip),
+            deps.loginsPerMinute ?? LOGINS_PER_MINUTE,
+          );
+          if (!allowed) throw new Refusal('too_many_requests', { retryAfterMs });
+        }
+        const said = declared.method === 'DELETE' ? {} : (request.body ?? {});
+        const body = await answer(readFields(declared.fields, givenBy(said, request.params)), request, reply);
+        return await o.shown(body);
+      },
+    });
+
+  route(SESSIONS.loginOptions, async () => ({
+    options: await db.asSystem((tx) => loginOptions(tx, siteOf(deps), deps.clock.now())),
+  }));
+  route(SESSIONS.login, async ({ credential }, request, reply) => {
+    const now = deps.clock.now();
+    const { operator, begin } = await checkLogin(db, { credential, site: siteOf(deps), now });
+    const { secret, ...session } = await db.asSystem(async (tx) => {
+      const begun = await begin(tx, { address: request.ip, replaces: secretIn(deps, request) });
+      const caller = { operator, address: request.ip, session: begun };
+      await record(tx, caller, { action: 'session.begin', reason: 'a passkey', now, after: { session: begun.id } });
+      return begun;
+    });
+    reply.header('set-cookie', cookieOf(deps, secret));
+    return shownSession(deps, operator, session);
+  });
+  const end = async (request: FastifyRequest, session: bigint | undefined): Promise<object> => {
+    const caller = o.callerOf(request);
+    if (session === undefined) throw new Refusal('unknown_session');
+    const now = deps.clock.now();
+    await db.asSystem(async (tx) => {
+      await endSession(tx, { operatorId: caller.operator.id, session, now });
+      await record(tx, caller, { action: 'session.end', reason: 'logout', now, after: { session } });
+    });
+    return { ended: true };
+  };
+  route(SESSIONS.logout, async (_input, request, reply) => {
+    const ended = await end(request, o.callerOf(request).session?.id);
+    reply.header('set-cookie', cookieOf(deps, ''));
+    return ended;
+  });
+  route(SESSIONS.end, (input, request) => end(request, input.session));
+
+  route(SESSIONS.enrolOptions, async (_input, request) => {
+    const caller = o.callerOf(request);
+    const now = deps.clock.now();
+    requireFresh(caller, now);
+    return { options: await db.asSystem((tx) => enrolOptions(tx, caller.operator, siteOf(deps), now)) };
+  });
+  route(SESSIONS.enrol, async ({ credential }, request) => {
+    const caller = o.callerOf(request);
+    const now = deps.clock.now();
+    requireFresh(caller, now);
+    const operatorId = caller.operator.id;
+    const keep = await checkEnrolment(db, { credential, operatorId, site: siteOf(deps), now });
+    return await db.asSystem(async (tx) => {
+      const passkey = await keep(tx);
+      await record(tx, caller, { action: 'passkey.enrol', reason: 'a new passkey', now, after: { passkey } });
+      return { passkey };
+    });
+  });
+  route(SESSIONS.revoke, async ({ passkey }, request) => {
+    const caller = o.callerOf(request);
+    const now = deps.clock.now();
+    await db.asSystem(async (tx) => {
+      await revokePasskey(tx, { operatorId: caller.operator.id, passkey, now });
+      await record(tx, caller, { action: 'passkey.revoke', reason: 'revoked by its owner', now, after: { passkey } });
+    });
+    return { ended: true };
+  });
+}

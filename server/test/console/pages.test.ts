@@ -1,0 +1,88 @@
+/** The console as a browser gets it: built from its sources, served from memory, with headers that allow nothing else. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import fastify, { type FastifyInstance } from 'fastify';
+import { buildConsole, CONSOLE, consolePages } from '../../src/console/index.ts';
+
+describe('the console', () => {
+  let app: FastifyInstance;
+  before(async () => {
+    assert.equal(await buildConsole(() => {}), undefined);
+    app = fastify();
+    await app.register(consolePages({ dist: join(CONSOLE, 'dist'), publicUrl: () => 'https://ramp.test' }));
+  });
+  after(async () => await app?.close());
+  const get = (url: string) => app.inject({ method: 'GET', url });
+
+  test('is not built again while its sources are the same', async () => {
+    const said: string[] = [];
+    assert.equal(await buildConsole((what) => said.push(what)), undefined);
+    assert.deepEqual(said, []);
+  });
+
+  test('answers every route of the app with one page, which nobody stores', async () => {
+    const page = await get('/console');
+    assert.equal(page.statusCode, 200);
+    assert.match(String(page.headers['content-type']), /^text\/html/);
+    assert.equal(page.headers['cache-control'], 'no-store');
+    assert.equal((await get('/console/orders/17?tab=2')).body, page.body);
+    assert.doesNotMatch(page.body, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/, 'something stands inline');
+  });
+
+  test('names files that are there and may be stored for ever', async () => {
+    const { body } = await get('/console');
+    const names = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = '']) => url);
+    assert.ok(names.length > 0);
+    for (const url of names) {
+      assert.match(url, /^\/console\/assets\//);
+      const file = await get(url);
+      assert.equal(file.statusCode, 200, url);
+      assert.equal(file.headers['cache-control'], 'public, max-age=31536000, immutable');
+    }
+  });
+
+  test('has the headers of a page that loads nothing from elsewhere', async () => {
+    for (const url of ['/console', '/console/x', '/console/assets/none.js']) {
+      const { headers } = await get(url);
+      assert.equal(
+        headers['content-security-policy'],
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+      );
+      assert.equal(headers['x-content-type-options'], 'nosniff');
+      assert.equal(headers['referrer-policy'], 'no-referrer');
+      assert.match(String(headers['strict-transport-security']), /^max-age=31536000$/);
+    }
+  });
+
+  test('gives out no file beside those that the build made', async () => {
+    for (const path of [
+      '..%2f..%2fpackage.json',
+      '../.built',
+      '..%2findex.html',
+      '%2e%2e/%2e%2e/package.json',
+      '.built',
+    ]) {
+      const { statusCode, body } = await get(`/console/assets/${path}`);
+      assert.ok(statusCode === 404 || /<div id="root">/.test(body), path);
+      assert.doesNotMatch(body, /"name"|[0-9a-f]{64}/, path);
+    }
+  });
+});
+
+test('a server without a built console says so and goes on', async () => {
+  const dist = mkdtempSync(join(tmpdir(), 'console-'));
+  const app = fastify();
+  try {
+    writeFileSync(join(dist, 'secret.txt'), 'not of the console');
+    await app.register(consolePages({ dist, publicUrl: () => 'http://127.0.0.1' }));
+    const { statusCode, headers } = await app.inject({ method: 'GET', url: '/console' });
+    assert.equal(statusCode, 503);
+    assert.equal(headers['strict-transport-security'], undefined);
+  } finally {
+    await app.close();
+    rmSync(dist, { recursive: true });
+  }
+});
