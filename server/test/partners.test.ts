@@ -188,7 +188,7 @@ test('a confirmation policy has a step for every amount and replaces the one bef
   await set([{ fromUnits: 0n, confirmations: 2 }]);
   await assert.rejects(set([{ fromUnits: 5n, confirmations: 2 }]), /every amount/);
   const rows = await db.asSystem((tx) => tx.rows('select from_units, confirmations from confirmation_policies'));
-  assert.deepEqual(rows, [{ from_units: 0n, confirmations: 2 }]);
+  assert.deepEqual(rows, [{ fromUnits: 0n, confirmations: 2 }]);
 });
 
 test('a memory is bounded, keeps nothing absent, and forgets a read that failed', async () => {

@@ -408,9 +408,9 @@ describe("a partner's request", () => {
     const other = await newPartner();
     await fixture.db.asPartner(partnerId, (tx) => order(tx, 'created'));
     const customers = await fixture.db.asSystem((tx) =>
-      tx.rows<{ id: string; partner_id: bigint }>('select id, partner_id from customers'),
+      tx.rows<{ id: string; partnerId: bigint }>('select id, partner_id from customers'),
     );
-    const of = (id: bigint) => customers.find(({ partner_id }) => partner_id === id)?.id ?? '';
+    const of = (id: bigint) => customers.find(({ partnerId }) => partnerId === id)?.id ?? '';
     const alarm = (subject: string) => ({ kind: 'check_verification', subject, dueAt: fixture.clock.now() });
     await fixture.db.asPartner(partnerId, (tx) => enqueueAt(tx, alarm(of(partnerId))));
     for (const foreign of [of(other.partnerId), 'all', ''])

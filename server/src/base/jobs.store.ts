@@ -29,7 +29,7 @@ export interface Claimed {
   subject: string;
   enqueued: number;
   attempts: number;
-  ordering_key: string | null;
+  orderingKey: string | null;
 }
 
 export type Outcome = { done: Handled } | { failed: unknown };
@@ -61,7 +61,7 @@ export async function look(
         returning id, kind, subject, enqueued, attempts, ordering_key`,
       [kinds, now, room, token, holder, LEASE_MS / 1000],
     );
-    const next = tx.row<{ due_at: Date }>(
+    const next = tx.row<{ dueAt: Date }>(
       `select due_at from (
          select due_at, kind from jobs where dead_at is null and (leased_until is null or leased_until < clock_timestamp())
           order by due_at limit $2) as first
@@ -69,7 +69,7 @@ export async function look(
       [kinds, AMONG],
     );
     const [rows, nextRow] = await awaitAll(claimed, next);
-    return { claimed: rows, ...(nextRow === undefined ? {} : { nextAt: nextRow.due_at }) };
+    return { claimed: rows, ...(nextRow === undefined ? {} : { nextAt: nextRow.dueAt }) };
   });
 }
 
@@ -113,7 +113,7 @@ export async function settle(
       if (gone > 0) return undefined;
     }
     // It was enqueued again while being worked on, or the handler asked to run again.
-    const again = await tx.row<{ due_at: Date }>(
+    const again = await tx.row<{ dueAt: Date }>(
       `update jobs set holder = null, lease = null, leased_until = null, attempts = 0, last_error = null,
               due_at = case when enqueued > $3 then greatest(least(due_at, $5), $6) else $4 end, enqueued = 1, slept_at = $5
         where id = $1 and lease = $2 returning due_at`,
@@ -122,7 +122,7 @@ export async function settle(
         s.pauseMs > 0 ? later(now, s.pauseMs) : null,
       ],
     );
-    return again?.due_at;
+    return again?.dueAt;
   });
 }
 

@@ -212,7 +212,7 @@ function run(worker: Worker, item: Claimed, leasedAt: number, wasKept = false): 
     runningKept.delete(job);
     // The next row of its ordering key may have become claimable after the running claim looked, and where all slots were
     // taken any row may wait for this one.
-    if (item.ordering_key !== null || running.size + 1 >= concurrency) worker.isStale = true;
+    if (item.orderingKey !== null || running.size + 1 >= concurrency) worker.isStale = true;
     worker.wakeup.signal();
   });
   running.add(job);
@@ -282,7 +282,7 @@ const isKeepable = ({ polls = [] }: Worker, item: Claimed, againInMs: number, to
   againInMs <= KEEP_MS &&
   tookMs <= QUICK_MS &&
   item.attempts === 0 &&
-  item.ordering_key === null;
+  item.orderingKey === null;
 
 /** Runs the kept rows that are due, as many as there is room for. */
 async function runKept(worker: Worker): Promise<void> {

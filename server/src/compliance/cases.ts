@@ -141,13 +141,13 @@ export async function closeCase(tx: Tx, c: { id: bigint; outcome: string; by: st
   await tx.run(sql.insertCaseAction, [c.id, c.now, c.by, 'closed', c.outcome]);
 }
 
-const caseOf = ({ order_id, partner_id, opened_at, closed_at, ...row }: CaseRow): Case => ({
+const caseOf = ({ orderId, partnerId, openedAt, closedAt, ...row }: CaseRow): Case => ({
   ...row,
   ...meaningOf(row.kind),
-  orderId: order_id,
-  partnerId: partner_id,
-  openedAt: opened_at,
-  closedAt: closed_at,
+  orderId,
+  partnerId,
+  openedAt,
+  closedAt,
 });
 
 /** Amounts are bigint and stay exact as text. */

@@ -46,8 +46,8 @@ export async function keptScreening(tx: Tx, subject: string): Promise<{ hits: Hi
  * provider is down.
  */
 export async function screeningMaxAgeMs(tx: Tx, now: Date, usualMs: number): Promise<number> {
-  const row = await tx.row<{ max_age_s: bigint }>(sql.extension, [now]);
-  return row === undefined ? usualMs : Math.max(usualMs, Number(row.max_age_s) * 1000);
+  const row = await tx.row<{ maxAgeS: bigint }>(sql.extension, [now]);
+  return row === undefined ? usualMs : Math.max(usualMs, Number(row.maxAgeS) * 1000);
 }
 
 /** Until a time, results may be as old as `maxAgeS`. Hits still count. */

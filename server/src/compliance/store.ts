@@ -9,13 +9,13 @@ export interface CaseRow {
   id: bigint;
   kind: string;
   subject: string;
-  order_id: bigint | null;
-  partner_id: bigint | null;
+  orderId: bigint | null;
+  partnerId: bigint | null;
   reason: string;
   facts: Readonly<Record<string, unknown>>;
   assignee: string | null;
-  opened_at: Date;
-  closed_at: Date | null;
+  openedAt: Date;
+  closedAt: Date | null;
   outcome: string | null;
 }
 
@@ -60,7 +60,7 @@ export const sql = {
   approvals: `select id, rule, entry, units, people from approvals
     where destination = $1 and asset = $2 and order_id is not distinct from $3::bigint
       and deposit_id is not distinct from $4::bigint order by id`,
-  approvalUses: `select approval_id as "approvalId", payout_id as "payoutId", units from approval_uses
+  approvalUses: `select approval_id, payout_id, units from approval_uses
     where approval_id = any($1::bigint[]) order by approval_id, payout_id`,
   useApprovals: `insert into approval_uses (approval_id, payout_id, units, at)
     select id, $2, $3, $4 from unnest($1::bigint[]) as used (id) on conflict do nothing`,

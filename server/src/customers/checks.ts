@@ -48,16 +48,16 @@ export async function checkUnderWay(tx: Tx, customerId: string): Promise<Check |
   const row = await tx.row<CheckRow>(sql.checkUnderWay, [customerId]);
   const customer = row && (await customerById(tx, customerId));
   if (row === undefined || customer === undefined) return undefined;
-  const { partner_id: partnerId, kind } = customer;
+  const { partnerId, kind } = customer;
   const partner = await findPartner(tx, { id: partnerId });
   return {
     key: keyOf(customerId, row.version),
     ...{ customerId, partnerId, kind },
     version: row.version,
     level: Math.max(1, partner?.tradeLevel ?? 1),
-    begunWith: row.begun_with,
+    begunWith: row.begunWith,
     polls: row.polls,
-    givenAt: row.given_at,
+    givenAt: row.givenAt,
   };
 }
 

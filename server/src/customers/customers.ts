@@ -218,9 +218,9 @@ export async function openContact(tx: Tx, vault: Vault, id: string): Promise<{ p
  * @throws Refusal 'unknown_customer'
  */
 export async function blockOf(tx: Tx, customerId: string): Promise<Date | null> {
-  const row = await tx.row<{ blocked_at: Date | null }>(sql.blockOf, [customerId]);
+  const row = await tx.row<{ blockedAt: Date | null }>(sql.blockOf, [customerId]);
   if (row === undefined) throw new Refusal('unknown_customer');
-  return row.blocked_at;
+  return row.blockedAt;
 }
 
 /** The customer may not trade from now on; money not submitted yet is held before it leaves. */
@@ -256,18 +256,18 @@ export const customersLike = async (
 export function customerOf(row: CustomerRow): Customer {
   return {
     id: row.id,
-    partnerId: row.partner_id,
-    storedClientId: row.client_customer_id,
+    partnerId: row.partnerId,
+    storedClientId: row.clientCustomerId,
     kind: row.kind,
     level: row.level,
     verification: row.verification,
-    previousLevel: row.previous_level,
-    failedReason: row.failed_reason,
+    previousLevel: row.previousLevel,
+    failedReason: row.failedReason,
     country: row.country,
-    loggedInAt: row.logged_in_at,
-    loginEpoch: row.login_epoch,
-    blocked: row.blocked_at !== null,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    loggedInAt: row.loggedInAt,
+    loginEpoch: row.loginEpoch,
+    blocked: row.blockedAt !== null,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   };
 }

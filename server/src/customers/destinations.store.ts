@@ -2,14 +2,14 @@
 
 export interface DestinationRow {
   id: bigint;
-  customer_id: string;
+  customerId: string;
   fiat: string | null;
   hint: string | null;
   chain: string | null;
   address: string | null;
-  created_at: Date;
-  usable_at: Date | null;
-  confirmed_at: Date | null;
+  createdAt: Date;
+  usableAt: Date | null;
+  confirmedAt: Date | null;
 }
 
 // Accounts with what is known of them beside, and addresses. Each half walks its customer's rows.

@@ -37,15 +37,15 @@ const HINT_CHARS = 4;
 
 const destinationOf = (row: DestinationRow): Destination => ({
   id: row.id,
-  customerId: row.customer_id,
+  customerId: row.customerId,
   kind: row.address === null ? 'account' : 'address',
   fiat: row.fiat,
   chain: row.chain,
   address: row.address,
   hint: row.hint ?? row.address?.slice(-HINT_CHARS) ?? '',
-  createdAt: row.created_at,
-  usableAt: row.usable_at,
-  confirmedAt: row.confirmed_at,
+  createdAt: row.createdAt,
+  usableAt: row.usableAt,
+  confirmedAt: row.confirmedAt,
 });
 
 /**
@@ -71,8 +71,8 @@ export async function phoneCountsFrom(
   tx: Tx,
   { customerId, coolingOffMs, now }: { customerId: string; coolingOffMs: number; now: Date },
 ): Promise<Date | undefined> {
-  const row = await tx.row<{ phone_changed_at: Date | null }>(sql.phoneChanged, [customerId]);
-  const changedAt = row?.phone_changed_at ?? null;
+  const row = await tx.row<{ phoneChangedAt: Date | null }>(sql.phoneChanged, [customerId]);
+  const changedAt = row?.phoneChangedAt ?? null;
   const from = changedAt === null ? now : later(changedAt, coolingOffMs);
   return from <= now ? undefined : from;
 }
@@ -151,11 +151,11 @@ export async function waitsUntil(
   tx: Tx,
   input: { customerId: string; fiatAccountId: bigint | null; address: string | null; now: Date },
 ): Promise<Date | undefined> {
-  const row = await tx.row<{ usable_at: Date }>(sql.waits, [
+  const row = await tx.row<{ usableAt: Date }>(sql.waits, [
     input.customerId,
     input.fiatAccountId,
     input.address,
     input.now,
   ]);
-  return row?.usable_at;
+  return row?.usableAt;
 }

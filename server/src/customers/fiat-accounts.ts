@@ -81,7 +81,7 @@ export async function fiatAccounts(tx: Tx, customerId: string): Promise<FiatAcco
 export const accountsSince = (
   tx: Tx,
   input: { partnerId: bigint; since: Date },
-): Promise<{ id: bigint; created_at: Date }[]> => tx.rows(sql.accountsSince, [input.partnerId, firstIdAt(input.since)]);
+): Promise<{ id: bigint; createdAt: Date }[]> => tx.rows(sql.accountsSince, [input.partnerId, firstIdAt(input.since)]);
 
 const LARGEST_ID = 2n ** 63n - 1n;
 
@@ -128,10 +128,10 @@ export async function openPayee(tx: Tx, vault: Vault, accountId: bigint): Promis
 function accountOf(row: FiatAccountRow): FiatAccount {
   return {
     id: row.id,
-    customerId: row.customer_id,
-    senderOf: row.sender_of,
+    customerId: row.customerId,
+    senderOf: row.senderOf,
     fiat: row.fiat,
     hint: row.hint,
-    createdAt: row.created_at,
+    createdAt: row.createdAt,
   };
 }

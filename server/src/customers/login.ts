@@ -77,7 +77,7 @@ export async function issueCode(
   if (told !== undefined) return told;
   const isSent =
     !asking.isOpen ||
-    (Number(counts.open_sends) < PER_CUSTOMER_OPEN && Number(counts.network_sends) < PER_CUSTOMER_AND_NETWORK);
+    (Number(counts.openSends) < PER_CUSTOMER_OPEN && Number(counts.networkSends) < PER_CUSTOMER_AND_NETWORK);
   const row = await tx.row<{ id: bigint }>(sql.insertLoginSend, [
     customer.partnerId,
     customer.id,
@@ -86,7 +86,7 @@ export async function issueCode(
     by.network,
     asking.isOpen,
     isSent,
-    isSent ? hashOf(vault, { customer_id: customer.id, session: by.session, sent_at: now }, code) : randomBytes(32),
+    isSent ? hashOf(vault, { customerId: customer.id, session: by.session, sentAt: now }, code) : randomBytes(32),
     now,
   ]);
   assert(row !== undefined, 'a sending comes back');
@@ -96,16 +96,16 @@ export async function issueCode(
 /** The answer due to the requester's own activity; undefined when a code may be issued. */
 function toldBy(counts: SendCounts, isOpen: boolean, now: Date): Exclude<Issued, { outcome: 'issued' }> | undefined {
   if (Number(counts.wrong) >= LOCK_AFTER)
-    return { outcome: 'locked', until: later(counts.session_oldest ?? now, WINDOW_MS) };
+    return { outcome: 'locked', until: later(counts.sessionOldest ?? now, WINDOW_MS) };
   const waits = [
-    counts.session_newest !== null && later(counts.session_newest, RESEND_AFTER_MS),
-    Number(counts.session_sends) >= PER_SESSION && later(counts.session_oldest ?? now, WINDOW_MS),
+    counts.sessionNewest !== null && later(counts.sessionNewest, RESEND_AFTER_MS),
+    Number(counts.sessionSends) >= PER_SESSION && later(counts.sessionOldest ?? now, WINDOW_MS),
     ...(isOpen
-      ? [Number(counts.link_sends) >= PER_OPEN_LINK && later(counts.link_oldest ?? now, WINDOW_MS)]
+      ? [Number(counts.linkSends) >= PER_OPEN_LINK && later(counts.linkOldest ?? now, WINDOW_MS)]
       : [
-          counts.own_link_newest !== null && later(counts.own_link_newest, RESEND_AFTER_MS),
-          Number(counts.own_link_sends) >= PER_NAMING_LINK && later(counts.own_link_oldest ?? now, WINDOW_MS),
-          Number(counts.named_sends) >= PER_CUSTOMER_NAMED && later(counts.named_oldest ?? now, WINDOW_MS),
+          counts.ownLinkNewest !== null && later(counts.ownLinkNewest, RESEND_AFTER_MS),
+          Number(counts.ownLinkSends) >= PER_NAMING_LINK && later(counts.ownLinkOldest ?? now, WINDOW_MS),
+          Number(counts.namedSends) >= PER_CUSTOMER_NAMED && later(counts.namedOldest ?? now, WINDOW_MS),
         ]),
   ].filter((until): until is Date => until !== false && until > now);
   const longest = waits.toSorted((a, b) => b.getTime() - a.getTime())[0];
@@ -146,8 +146,8 @@ export async function codeUnderWay(
   { customerId, session, now }: { customerId: string; session: string; now: Date },
 ): Promise<'live' | 'failed' | 'none'> {
   const row = await tx.row<LoginSendRow>(sql.loginSend, [customerId, sessionOf(vault, customerId, session)]);
-  if (row === undefined || row.used_at !== null) return 'none';
-  if (row.failed_at !== null && later(row.failed_at, CODE_FOR_MS) > now) return 'failed';
+  if (row === undefined || row.usedAt !== null) return 'none';
+  if (row.failedAt !== null && later(row.failedAt, CODE_FOR_MS) > now) return 'failed';
   return isLive(row, now) ? 'live' : 'none';
 }
 
@@ -156,7 +156,7 @@ export const sendingFailed = async (tx: Tx, id: bigint, now: Date): Promise<void
   void (await tx.run(sql.failLoginSend, [id, now]));
 
 const isLive = (row: LoginSendRow, now: Date): boolean =>
-  row.code !== null && row.failed_at === null && later(row.sent_at, CODE_FOR_MS) > now && row.tries < TRIES;
+  row.code !== null && row.failedAt === null && later(row.sentAt, CODE_FOR_MS) > now && row.tries < TRIES;
 
 const sessionOf = (vault: Vault, customerId: string, session: string): Buffer =>
   vault.index(session, `login_sends.session:${customerId}`);
@@ -169,6 +169,6 @@ const indexed = (vault: Vault, customer: Who, asking: Asking) => ({
 
 const hashOf = (
   vault: Vault,
-  { customer_id, session, sent_at }: Pick<LoginSendRow, 'customer_id' | 'session' | 'sent_at'>,
+  { customerId, session, sentAt }: Pick<LoginSendRow, 'customerId' | 'session' | 'sentAt'>,
   code: string,
-): Buffer => vault.index(code, `login_sends.code:${customer_id}:${session.toString('hex')}:${sent_at.getTime()}`);
+): Buffer => vault.index(code, `login_sends.code:${customerId}:${session.toString('hex')}:${sentAt.getTime()}`);

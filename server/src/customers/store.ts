@@ -6,40 +6,40 @@ import type { Tx } from '../base/db.ts';
 
 export interface CustomerRow {
   id: string;
-  partner_id: bigint;
-  client_customer_id: string | null;
+  partnerId: bigint;
+  clientCustomerId: string | null;
   kind: 'INDIVIDUAL' | 'BUSINESS';
   level: number;
   verification: 'none' | 'in_review' | 'verified' | 'failed' | 'refused';
-  previous_level: number;
-  failed_reason: string | null;
+  previousLevel: number;
+  failedReason: string | null;
   country: string;
-  logged_in_at: Date | null;
-  login_epoch: number;
-  blocked_at: Date | null;
-  created_at: Date;
-  updated_at: Date;
+  loggedInAt: Date | null;
+  loginEpoch: number;
+  blockedAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
 }
 
 export interface FiatAccountRow {
   id: bigint;
-  customer_id: string | null;
-  sender_of: bigint | null;
+  customerId: string | null;
+  senderOf: bigint | null;
   fiat: string;
   hint: string;
-  created_at: Date;
+  createdAt: Date;
 }
 
 export interface LoginSendRow {
   id: bigint;
-  customer_id: string;
+  customerId: string;
   session: Buffer;
   /** Null: invalidated, because the phone has changed. */
   code: Buffer | null;
-  sent_at: Date;
+  sentAt: Date;
   tries: number;
-  used_at: Date | null;
-  failed_at: Date | null;
+  usedAt: Date | null;
+  failedAt: Date | null;
 }
 
 /**
@@ -47,19 +47,19 @@ export interface LoginSendRow {
  * link.
  */
 export interface SendCounts {
-  session_sends: bigint;
-  session_newest: Date | null;
-  session_oldest: Date | null;
+  sessionSends: bigint;
+  sessionNewest: Date | null;
+  sessionOldest: Date | null;
   wrong: bigint;
-  own_link_sends: bigint;
-  own_link_newest: Date | null;
-  own_link_oldest: Date | null;
-  named_sends: bigint;
-  named_oldest: Date | null;
-  open_sends: bigint;
-  network_sends: bigint;
-  link_sends: bigint;
-  link_oldest: Date | null;
+  ownLinkSends: bigint;
+  ownLinkNewest: Date | null;
+  ownLinkOldest: Date | null;
+  namedSends: bigint;
+  namedOldest: Date | null;
+  openSends: bigint;
+  networkSends: bigint;
+  linkSends: bigint;
+  linkOldest: Date | null;
 }
 
 export interface CustomerDetailsRow {
@@ -70,9 +70,9 @@ export interface CustomerDetailsRow {
 
 export interface CheckRow {
   version: number;
-  begun_with: string | null;
+  begunWith: string | null;
   polls: number;
-  given_at: Date;
+  givenAt: Date;
 }
 
 const LOGIN_SEND = 'id, customer_id, session, code, sent_at, tries, used_at, failed_at';

@@ -62,9 +62,9 @@ export interface Dispatcher {
 }
 
 interface OrderingKey {
-  endpoint_id: string;
+  endpointId: string;
   subject: string;
-  partner_id: bigint;
+  partnerId: bigint;
   tries: number;
 }
 
@@ -141,7 +141,7 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
       const job: Promise<void> = deliver(deps, orderingKey, lease)
         // If this fails the lease lapses and another worker takes it.
         .catch((error) =>
-          log.error({ endpoint: orderingKey.endpoint_id, ...describeError(error) }, 'delivery not recorded'),
+          log.error({ endpoint: orderingKey.endpointId, ...describeError(error) }, 'delivery not recorded'),
         )
         .finally(() => {
           running.delete(job);
@@ -193,20 +193,20 @@ async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: st
   const { db, clock } = deps;
   const item = await db.asSystem((tx) => headOf(tx, orderingKey));
   // Held since the ordering key was claimed: it waits like the others.
-  if (item === undefined || item.endpoint.held_at !== null) {
+  if (item === undefined || item.endpoint.heldAt !== null) {
     await db.asSystem((tx) => moveOn(tx, orderingKey, lease, clock.now()));
     return;
   }
   const message = await deps.formats[item.endpoint.format].message(opened(deps.vault, happened(item)), {
     secrets: secretsOf(item.endpoint, deps.vault, clock.now()),
-    apiKey: item.endpoint.api_key,
+    apiKey: item.endpoint.apiKey,
     attempt: item.attempts,
     sentAt: new Date(),
-    payloadForm: item.endpoint.payload_form,
+    payloadForm: item.endpoint.payloadForm,
   });
   if (message === 'no_word') {
     await db.asSystem(async (tx) => {
-      await tx.run(sql.end, [orderingKey.endpoint_id, item.id, 'dropped', 0, null, clock.now()]);
+      await tx.run(sql.end, [orderingKey.endpointId, item.id, 'dropped', 0, null, clock.now()]);
       await moveOn(tx, orderingKey, lease, clock.now());
     });
     return;
@@ -219,14 +219,14 @@ async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: st
   if (outcome.ok && item.endpoint.failures >= FAILING_AFTER) {
     // The endpoint answers again: its deliveries skip their pauses. In a separate transaction, because it locks many ordering
     // keys.
-    await db.asSystem((tx) => tx.run(sql.wakeOrderingKeys, [orderingKey.endpoint_id, clock.now()]));
+    await db.asSystem((tx) => tx.run(sql.wakeOrderingKeys, [orderingKey.endpointId, clock.now()]));
   }
 }
 
 async function headOf(tx: Tx, orderingKey: OrderingKey): Promise<Item | undefined> {
-  const endpoint = await tx.row<EndpointRow>(sql.endpoint, [orderingKey.endpoint_id]);
+  const endpoint = await tx.row<EndpointRow>(sql.endpoint, [orderingKey.endpointId]);
   assert(endpoint !== undefined, 'an ordering key leads to an endpoint');
-  const row = await tx.row<Omit<Item, 'endpoint'>>(sql.head, [orderingKey.endpoint_id, orderingKey.subject]);
+  const row = await tx.row<Omit<Item, 'endpoint'>>(sql.head, [orderingKey.endpointId, orderingKey.subject]);
   return row && { ...row, endpoint };
 }
 
@@ -236,7 +236,7 @@ async function record(
   { orderingKey, lease, item, outcome }: { orderingKey: OrderingKey; lease: string; item: Item; outcome: Outcome },
 ): Promise<void> {
   const now = clock.now();
-  const { endpoint_id: endpointId, partner_id: partnerId } = orderingKey;
+  const { endpointId, partnerId } = orderingKey;
   const isOurs = await isLeased(tx, orderingKey, lease);
   await recordAttempt(tx, vault, { partnerId, endpointId, eventId: item.id, at: now, outcome });
   if (outcome.ok) {
@@ -245,9 +245,9 @@ async function record(
     if (isOurs) await moveOn(tx, orderingKey, lease, now);
     return;
   }
-  const row = await tx.row<{ is_held: boolean }>(sql.endpointFails, [endpointId, now, shaken(1)]);
+  const row = await tx.row<{ isHeld: boolean }>(sql.endpointFails, [endpointId, now, shaken(1)]);
   // Held during the attempt: its days start again afterwards.
-  if (row?.is_held !== true && now.getTime() - item.since.getTime() >= GIVE_UP_AFTER_MS) {
+  if (row?.isHeld !== true && now.getTime() - item.since.getTime() >= GIVE_UP_AFTER_MS) {
     await tx.run(sql.end, [endpointId, item.id, 'dead', 1, outcome.error, now]);
     const isOff = await switchOffDead(tx, { id: endpointId, partnerId, now });
     await onDead(tx, { partnerId, endpointId, isOff, now });
@@ -266,12 +266,12 @@ async function record(
 }
 
 const isLeased = async (tx: Tx, orderingKey: OrderingKey, lease: string): Promise<boolean> =>
-  (await tx.row(sql.lockOrderingKey, [orderingKey.endpoint_id, orderingKey.subject, lease])) !== undefined;
+  (await tx.row(sql.lockOrderingKey, [orderingKey.endpointId, orderingKey.subject, lease])) !== undefined;
 
 /** Releases the ordering key for its next event, or deletes it if there is none. It stays locked until the end. */
 async function moveOn(tx: Tx, orderingKey: OrderingKey, lease: string, now: Date): Promise<void> {
   if (!(await isLeased(tx, orderingKey, lease))) return;
-  const next = await tx.row(sql.isWaiting, [orderingKey.endpoint_id, orderingKey.subject]);
-  if (next === undefined) await tx.run(sql.removeOrderingKey, [orderingKey.endpoint_id, orderingKey.subject]);
-  else await tx.run(sql.release, [orderingKey.endpoint_id, orderingKey.subject, now, 0]);
+  const next = await tx.row(sql.isWaiting, [orderingKey.endpointId, orderingKey.subject]);
+  if (next === undefined) await tx.run(sql.removeOrderingKey, [orderingKey.endpointId, orderingKey.subject]);
+  else await tx.run(sql.release, [orderingKey.endpointId, orderingKey.subject, now, 0]);
 }

@@ -51,26 +51,26 @@ export interface Endpoint {
 
 export interface EndpointRow {
   id: string;
-  partner_id: bigint;
+  partnerId: bigint;
   url: string;
   format: FormatName;
   filter: string[];
-  payload_form: PayloadForm;
+  payloadForm: PayloadForm;
   secret: Buffer;
-  old_secret: Buffer | null;
-  old_until: Date | null;
-  api_key: string;
-  made_by_key: string | null;
-  is_wire: boolean;
+  oldSecret: Buffer | null;
+  oldUntil: Date | null;
+  apiKey: string;
+  madeByKey: string | null;
+  isWire: boolean;
   enabled: boolean;
   failures: number;
-  paused_until: Date | null;
-  failing_since: Date | null;
-  switched_off_at: Date | null;
-  held_at: Date | null;
-  created_at: Date;
-  updated_at: Date;
-  removed_at: Date | null;
+  pausedUntil: Date | null;
+  failingSince: Date | null;
+  switchedOffAt: Date | null;
+  heldAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+  removedAt: Date | null;
 }
 
 /** Per partner: enough for every system it has, and a bound on the cost of one event. */
@@ -156,10 +156,10 @@ export async function listEndpoints(
   const { partnerId = null, enabled = null, from = null, until = null, after = null, limit } = input;
   const rows = await tx.rows<EndpointRow>(sql.list, [partnerId, enabled, from, until, after, limit + 1]);
   const shown = rows.slice(0, limit).map(endpointOf);
-  const attempts = await tx.rows<{ endpoint_id: string; at: Date; status: number | null }>(sql.lastAttempt, [
+  const attempts = await tx.rows<{ endpointId: string; at: Date; status: number | null }>(sql.lastAttempt, [
     shown.map(({ id }) => id),
   ]);
-  const last = new Map(attempts.map(({ endpoint_id, at, status }) => [endpoint_id, { at, status }]));
+  const last = new Map(attempts.map(({ endpointId, at, status }) => [endpointId, { at, status }]));
   return {
     endpoints: shown.map((one) => ({ ...one, lastAttempt: last.get(one.id) ?? null })),
     next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
@@ -307,7 +307,7 @@ export async function endpointsSince(
   input: { partnerId: bigint; since: Date },
 ): Promise<{ id: string; createdAt: Date; changedAt: Date }[]> {
   const rows = await tx.rows<EndpointRow>(sql.since, [input.partnerId, input.since]);
-  return rows.map((row) => ({ id: row.id, createdAt: row.created_at, changedAt: row.updated_at }));
+  return rows.map((row) => ({ id: row.id, createdAt: row.createdAt, changedAt: row.updatedAt }));
 }
 
 /** Holds these endpoints: their deliveries are neither sent nor given up nor purged, however long that takes. */
@@ -347,7 +347,7 @@ export const SWITCH_OFF_AFTER_MS = 5 * 24 * 3_600_000;
 export async function switchOffDead(tx: Tx, e: { id: string; partnerId: bigint; now: Date }): Promise<boolean> {
   const row = await tx.row<EndpointRow>(sql.switchOff, [e.id, later(e.now, -SWITCH_OFF_AFTER_MS), e.now]);
   if (row === undefined) return false;
-  const body = { endpointId: e.id, failingSince: row.failing_since?.toISOString(), switchedOffAt: e.now.toISOString() };
+  const body = { endpointId: e.id, failingSince: row.failingSince?.toISOString(), switchedOffAt: e.now.toISOString() };
   await emit(tx, { partnerId: e.partnerId, type: OFF_EVENT, subject: endpointSubject(e.id), body, at: e.now });
   return true;
 }
@@ -357,8 +357,8 @@ export const listening = (tx: Tx, partnerIds: readonly bigint[]) => tx.rows<Endp
 /** The secrets valid now, newest first. */
 export function secretsOf(row: EndpointRow, vault: Vault, now: Date): string[] {
   const open = (encrypted: Buffer) => vault.decrypt(encrypted, secretContext(row.id));
-  const isOverlap = row.old_secret !== null && row.old_until !== null && now < row.old_until;
-  return [open(row.secret), ...(isOverlap && row.old_secret !== null ? [open(row.old_secret)] : [])];
+  const isOverlap = row.oldSecret !== null && row.oldUntil !== null && now < row.oldUntil;
+  return [open(row.secret), ...(isOverlap && row.oldSecret !== null ? [open(row.oldSecret)] : [])];
 }
 
 function found(row: EndpointRow | undefined): EndpointRow {
@@ -368,21 +368,21 @@ function found(row: EndpointRow | undefined): EndpointRow {
 
 const endpointOf = (row: EndpointRow): Endpoint => ({
   id: row.id,
-  partnerId: row.partner_id,
+  partnerId: row.partnerId,
   url: row.url,
   format: row.format,
   filter: row.filter,
-  payloadForm: row.payload_form,
-  apiKey: row.api_key,
-  madeByKey: row.made_by_key,
-  isWire: row.is_wire,
+  payloadForm: row.payloadForm,
+  apiKey: row.apiKey,
+  madeByKey: row.madeByKey,
+  isWire: row.isWire,
   enabled: row.enabled,
   failures: row.failures,
-  pausedUntil: row.paused_until,
-  failingSince: row.failing_since,
-  switchedOffAt: row.switched_off_at,
-  heldAt: row.held_at,
-  oldSecretUntil: row.old_secret === null ? null : row.old_until,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
+  pausedUntil: row.pausedUntil,
+  failingSince: row.failingSince,
+  switchedOffAt: row.switchedOffAt,
+  heldAt: row.heldAt,
+  oldSecretUntil: row.oldSecret === null ? null : row.oldUntil,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
 });

@@ -36,9 +36,9 @@ export async function publish(deps: { db: Database; clock: Clock; formats: Forma
     if (rows.length === 0) return 0;
     const last = new Map<bigint, bigint>();
     for (const row of rows) {
-      const before = last.get(row.partner_id) ?? (await lastPosition(tx, row.partner_id));
+      const before = last.get(row.partnerId) ?? (await lastPosition(tx, row.partnerId));
       row.position = before + 1n;
-      last.set(row.partner_id, row.position);
+      last.set(row.partnerId, row.position);
     }
     await tx.run(sql.setPositions, [rows.map(({ id }) => id), rows.map(({ position }) => position)]);
     await tellEndpoints(tx, deps, rows);
@@ -54,7 +54,7 @@ async function tellEndpoints(
   { clock, formats }: { clock: Clock; formats: Formats },
   rows: readonly EventRow[],
 ): Promise<void> {
-  const endpoints = await listening(tx, [...new Set(rows.map((row) => row.partner_id))]);
+  const endpoints = await listening(tx, [...new Set(rows.map((row) => row.partnerId))]);
   if (endpoints.length === 0) return;
   const now = clock.now();
   const given: { endpointId: string; row: EventRow }[] = [];
@@ -62,12 +62,12 @@ async function tellEndpoints(
     const event = happened(row);
     const theirs = endpoints.filter(
       (endpoint) =>
-        endpoint.partner_id === row.partner_id &&
+        endpoint.partnerId === row.partnerId &&
         (row.type === TEST_EVENT ? row.subject === endpointSubject(endpoint.id) : wanted(endpoint.filter, row.type)),
     );
-    const needsPast = theirs.some(({ format }) => format !== 'standard') && row.subject_seq > 1;
+    const needsPast = theirs.some(({ format }) => format !== 'standard') && row.subjectSeq > 1;
     const earlier: readonly Happened[] = needsPast
-      ? (await tx.rows<EventRow>(sql.earlier, [row.subject, row.subject_seq, MOST_EARLIER])).map(happened).toReversed()
+      ? (await tx.rows<EventRow>(sql.earlier, [row.subject, row.subjectSeq, MOST_EARLIER])).map(happened).toReversed()
       : [];
     for (const endpoint of theirs) {
       if (formats[endpoint.format].concerns(event, earlier)) given.push({ endpointId: endpoint.id, row });

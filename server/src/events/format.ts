@@ -57,15 +57,15 @@ export const TEST_EVENT = 'webhook.test';
 export const OFF_EVENT = 'webhook.switched_off';
 export const endpointSubject = (endpointId: string): string => `webhook:${endpointId}`;
 
-export const eventIdOf = (e: { partner_id: bigint; position: bigint }): string => `evt_${e.partner_id}_${e.position}`;
+export const eventIdOf = (e: { partnerId: bigint; position: bigint }): string => `evt_${e.partnerId}_${e.position}`;
 
 export const happened = (row: EventRow): Happened => ({
   id: eventIdOf(row),
-  partnerId: row.partner_id,
+  partnerId: row.partnerId,
   position: row.position,
   type: row.type,
   subject: row.subject,
-  sequence: row.subject_seq,
+  sequence: row.subjectSeq,
   body: row.body,
   at: row.at,
 });

@@ -123,7 +123,7 @@ export async function insertOrderingKeys(tx: Tx, given: readonly Given[], now: D
   const values = [
     given.map(({ endpointId }) => endpointId),
     given.map(({ row }) => row.subject),
-    given.map(({ row }) => row.partner_id),
+    given.map(({ row }) => row.partnerId),
   ];
   await tx.run(sql.orderingKeys, [...values, now]);
 }
@@ -133,9 +133,9 @@ export async function insertDeliveries(tx: Tx, given: readonly Given[], now: Dat
   await tx.run(sql.deliveries, [
     given.map(({ endpointId }) => endpointId),
     given.map(({ row }) => row.id),
-    given.map(({ row }) => row.partner_id),
+    given.map(({ row }) => row.partnerId),
     given.map(({ row }) => row.subject),
-    given.map(({ row }) => row.subject_seq),
+    given.map(({ row }) => row.subjectSeq),
     now,
   ]);
 }
@@ -148,27 +148,27 @@ export async function deliveries(
   const { endpointId, partnerId, before, limit } = input;
   const upTo = before === undefined ? undefined : await tx.row<{ id: bigint }>(sql.one, [partnerId, before]);
   const page = await tx.rows<{
-    event_id: bigint;
+    eventId: bigint;
     state: Delivery['state'];
     attempts: number;
-    last_error: string | null;
-    ended_at: Date | null;
+    lastError: string | null;
+    endedAt: Date | null;
   }>(sql.log, [endpointId, upTo?.id ?? LARGEST_ID, limit]);
-  const about = await tx.rows<Omit<EventRow, 'body' | 'at'>>(sql.eventsOf, [page.map((row) => row.event_id)]);
+  const about = await tx.rows<Omit<EventRow, 'body' | 'at'>>(sql.eventsOf, [page.map((row) => row.eventId)]);
   const events = new Map(about.map((row) => [row.id, row]));
   return page.map((row) => {
-    const event = events.get(row.event_id);
+    const event = events.get(row.eventId);
     assert(event !== undefined, 'what is delivered is an event');
     return {
       eventId: eventIdOf(event),
       position: event.position,
       type: event.type,
       subject: event.subject,
-      sequence: event.subject_seq,
+      sequence: event.subjectSeq,
       state: row.state,
       attempts: row.attempts,
-      lastError: row.last_error,
-      endedAt: row.ended_at,
+      lastError: row.lastError,
+      endedAt: row.endedAt,
     };
   });
 }
@@ -198,14 +198,14 @@ export async function attemptsOf(
   if (event === undefined) return [];
   const rows = await tx.rows<{
     at: Date;
-    took_ms: number;
+    tookMs: number;
     status: number | null;
     error: string | null;
     answer: Buffer | null;
   }>(sql.attempts, [input.endpointId, event.id]);
-  return rows.map(({ at, took_ms, status, error, answer }) => ({
+  return rows.map(({ at, tookMs, status, error, answer }) => ({
     at,
-    tookMs: took_ms,
+    tookMs,
     status,
     error,
     answer: answer === null ? '' : vault.decrypt(answer, answerContext(input.endpointId, event.id)),
@@ -254,13 +254,13 @@ export async function progressOf(
   input: { endpointId: string; eventIds: readonly bigint[] },
 ): Promise<Progress[]> {
   const rows = await tx.rows<{
-    event_id: bigint;
+    eventId: bigint;
     state: Delivery['state'] | null;
     attempts: number;
     status: number | null;
     error: string | null;
   }>(sql.ofEvents, [input.endpointId, input.eventIds]);
-  return rows.map(({ event_id, ...row }) => ({ eventId: event_id, ...row }));
+  return rows.map(({ eventId, ...row }) => ({ eventId, ...row }));
 }
 
 /** The last event emitted about a subject. */
@@ -320,7 +320,7 @@ export async function openDeliveries(tx: Tx) {
     oldest: Date | null;
     dead: bigint;
     unpublished: bigint;
-    unpublished_since: Date | null;
+    unpublishedSince: Date | null;
   }>(sql.open);
   assert(row !== undefined, 'counts come back');
   return row;

@@ -8,11 +8,11 @@ export const CHANNEL = 'events';
 
 export interface EventRow {
   id: bigint;
-  partner_id: bigint;
+  partnerId: bigint;
   position: bigint;
   type: string;
   subject: string;
-  subject_seq: number;
+  subjectSeq: number;
   body: Record<string, unknown>;
   at: Date;
 }

@@ -117,9 +117,9 @@ export async function undo(tx: Tx, id: string, entry: Omit<Entry, 'lines'>): Pro
 
 const accountOf = (line: PostedLine, side: 'debit' | 'credit'): Account => ({
   code: line[side],
-  kind: line[`${side}_kind`],
+  kind: line[`${side}Kind`],
   asset: line.asset,
-  side: line[`${side}_side`],
+  side: line[`${side}Side`],
 });
 
 /** Whether an entry of this id has been posted. */
@@ -167,13 +167,13 @@ function apply(line: ResolvedLine, accounts: Map<bigint, AccountRow>): void {
   const credit = accounts.get(line.credit);
   assert(debit !== undefined && credit !== undefined, 'accounts of a line are locked');
   if (line.step === 'hold') {
-    debit.debits_held += line.units;
-    credit.credits_held += line.units;
+    debit.debitsHeld += line.units;
+    credit.creditsHeld += line.units;
     return;
   }
   if (line.step !== 'post') {
-    debit.debits_held -= line.units;
-    credit.credits_held -= line.units;
+    debit.debitsHeld -= line.units;
+    credit.creditsHeld -= line.units;
   }
   if (line.step !== 'void') {
     debit.debits += line.units;
@@ -182,8 +182,8 @@ function apply(line: ResolvedLine, accounts: Map<bigint, AccountRow>): void {
 }
 
 function overdrawn(account: AccountRow): boolean {
-  if (account.side === 'debit') return account.debits < account.credits + account.credits_held;
-  if (account.side === 'credit') return account.credits < account.debits + account.debits_held;
+  if (account.side === 'debit') return account.debits < account.credits + account.creditsHeld;
+  if (account.side === 'credit') return account.credits < account.debits + account.debitsHeld;
   return false;
 }
 
@@ -215,7 +215,7 @@ const asBalance = (row: AccountRow): Balance => ({
   code: row.code,
   asset: row.asset,
   units: row.side === 'debit' ? row.debits - row.credits : row.credits - row.debits,
-  heldUnits: row.side === 'debit' ? row.credits_held : row.debits_held,
+  heldUnits: row.side === 'debit' ? row.creditsHeld : row.debitsHeld,
 });
 
 /**
@@ -244,7 +244,7 @@ export async function balancesOfOrders(
   tx: Tx,
   orderIds: readonly bigint[],
 ): Promise<(Balance & { orderId: bigint })[]> {
-  return (await store.accountsOfOrders(tx, orderIds)).map((row) => ({ ...asBalance(row), orderId: row.order_id }));
+  return (await store.accountsOfOrders(tx, orderIds)).map((row) => ({ ...asBalance(row), orderId: row.orderId }));
 }
 
 export interface TrialBalance {

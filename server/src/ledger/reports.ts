@@ -35,7 +35,7 @@ const sidesOf = (transfers: string) => `
 const summed = (debits: string, credits: string, debitsHeld: string, creditsHeld: string) => `
   select case when a.kind in ('order', 'receivable') then a.kind || ':*:' || a.asset else a.code end as account, a.kind, a.asset,
          sum(${debits})::numeric(78,0) as debits, sum(${credits})::numeric(78,0) as credits,
-         sum(${debitsHeld})::numeric(78,0) as "heldDebits", sum(${creditsHeld})::numeric(78,0) as "heldCredits",
+         sum(${debitsHeld})::numeric(78,0) as held_debits, sum(${creditsHeld})::numeric(78,0) as held_credits,
          (sum(${debits} - ${credits}) * case when min(a.side) = 'debit' then 1 else -1 end)::numeric(78,0) as balance`;
 const GROUPED = `group by 1, 2, 3
   having sum(a_debits) <> 0 or sum(a_credits) <> 0 or sum(a_debits_held) <> 0 or sum(a_credits_held) <> 0`;
@@ -72,7 +72,7 @@ export async function balancesAt(tx: Tx, at?: Date): Promise<AccountAt[]> {
   await tx.row(`select set_config('statement_timeout', $1, true)`, [String(LONGEST_MS)]);
   const place = await tx.row<{ isLate: boolean }>(
     `select coalesce((select seq from entries where at >= $1 order by at, seq limit 1) * 2 > (select max(seq) from entries), true)
-       as "isLate"`,
+       as is_late`,
     [at],
   );
   return await tx.rows<AccountAt>(place?.isLate === false ? FORWARD : BACKWARD, [at]);
@@ -93,7 +93,7 @@ export interface Earned {
 /** What the fee and cost accounts received within a span, by order. */
 export const earnedWithin = (tx: Tx, { from, until }: { from: Date; until: Date }): Promise<Earned[]> =>
   tx.rows<Earned>(
-    `select e.order_id as "orderId", a.kind, a.asset,
+    `select e.order_id, a.kind, a.asset,
             sum(case when (t.credit = a.id) = (a.kind <> 'cost') then t.units else -t.units end)::numeric(78,0) as units
        from entries e join transfers t on t.entry = e.id and t.step in ('post', 'settle')
        join accounts a on a.id in (t.debit, t.credit)
@@ -111,7 +111,7 @@ export interface Charged {
 /** What conversions of these orders charged, minus what was refunded where one was undone. Without fees kept on refunds. */
 export const chargedOf = (tx: Tx, orderIds: readonly bigint[]): Promise<Charged[]> =>
   tx.rows<Charged>(
-    `select e.order_id as "orderId", a.kind,
+    `select e.order_id, a.kind,
             sum(case when t.credit = a.id then t.units else -t.units end)::numeric(78,0) as units
        from entries e join transfers t on t.entry = e.id and t.step = 'post'
        join accounts a on a.id in (t.debit, t.credit) and a.kind = any($2)
@@ -148,8 +148,8 @@ export const postedFor = (
             select t.entry from owed join transfers t on t.debit = owed.id
             union
             select t.entry from owed join transfers t on t.credit = owed.id)
-     select e.id as entry, e.kind, e.seq, t.line::int as line, e.at, e.order_id as "orderId", t.asset, t.units,
-            d.code as debit, d.kind as "debitKind", c.code as credit, c.kind as "creditKind"
+     select e.id as entry, e.kind, e.seq, t.line::int as line, e.at, e.order_id, t.asset, t.units,
+            d.code as debit, d.kind as debit_kind, c.code as credit, c.kind as credit_kind
        from mine join entries e on e.id = mine.id
        join transfers t on t.entry = e.id and t.step in ('post', 'settle')
        join accounts d on d.id = t.debit join accounts c on c.id = t.credit

@@ -30,7 +30,7 @@ export async function seal(tx: Tx, now: Date): Promise<number> {
   // One sealer at a time; the others return 0.
   const mine = await tx.row<{ locked: boolean }>(`select pg_try_advisory_xact_lock(hashtext('seal')) as locked`);
   if (!mine?.locked) return 0;
-  const last = await tx.row<{ number: bigint; last_seq: bigint; hash: Buffer }>(
+  const last = await tx.row<{ number: bigint; lastSeq: bigint; hash: Buffer }>(
     'select number, last_seq, hash from seals order by number desc limit 1',
   );
   const entries = await tx.rows<SealedEntry>(
@@ -38,12 +38,12 @@ export async function seal(tx: Tx, now: Date): Promise<number> {
       where seq > $1 and written_in < pg_snapshot_xmin(pg_current_snapshot())
         and not exists (select from sealed_entries where entry_seq = e.seq)
       order by seq limit ${BATCH}`,
-    [(last?.last_seq ?? 0n) - LOOK_BACK],
+    [(last?.lastSeq ?? 0n) - LOOK_BACK],
   );
   if (entries.length === 0) return 0;
   const number = (last?.number ?? 0n) + 1n;
   const previous = last?.hash ?? FIRST;
-  const lastSeq = entries.reduce((highest, entry) => (entry.seq > highest ? entry.seq : highest), last?.last_seq ?? 0n);
+  const lastSeq = entries.reduce((highest, entry) => (entry.seq > highest ? entry.seq : highest), last?.lastSeq ?? 0n);
   await tx.run(
     'insert into seals (number, first_seq, last_seq, entries, previous, hash, sealed_at) values ($1, $2, $3, $4, $5, $6, $7)',
     [number, entries[0]?.seq, lastSeq, entries.length, previous, hashOf(previous, entries), now],

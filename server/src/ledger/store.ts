@@ -14,8 +14,8 @@ export interface AccountRow {
   side: Side;
   debits: bigint;
   credits: bigint;
-  debits_held: bigint;
-  credits_held: bigint;
+  debitsHeld: bigint;
+  creditsHeld: bigint;
 }
 
 export interface HoldRow {
@@ -32,11 +32,11 @@ export interface PostedLine {
   asset: AssetCode;
   units: bigint;
   debit: string;
-  debit_kind: Account['kind'];
-  debit_side: Side;
+  debitKind: Account['kind'];
+  debitSide: Side;
   credit: string;
-  credit_kind: Account['kind'];
-  credit_side: Side;
+  creditKind: Account['kind'];
+  creditSide: Side;
 }
 
 const COLUMNS = 'id, code, asset, side, debits, credits, debits_held, credits_held';
@@ -150,8 +150,8 @@ export const store = {
         rows.map((row) => row.id),
         rows.map((row) => row.debits),
         rows.map((row) => row.credits),
-        rows.map((row) => row.debits_held),
-        rows.map((row) => row.credits_held),
+        rows.map((row) => row.debitsHeld),
+        rows.map((row) => row.creditsHeld),
       ],
     );
   },
@@ -170,7 +170,7 @@ export const store = {
   accountsOfOrder: (tx: Tx, orderId: bigint) =>
     tx.rows<AccountRow>(`select ${COLUMNS} from accounts where order_id = $1 order by id`, [orderId]),
   accountsOfOrders: (tx: Tx, orderIds: readonly bigint[]) =>
-    tx.rows<AccountRow & { order_id: bigint }>(
+    tx.rows<AccountRow & { orderId: bigint }>(
       `select order_id, ${COLUMNS} from accounts where order_id = any($1::bigint[]) order by id`,
       [orderIds],
     ),
@@ -180,7 +180,7 @@ export const store = {
   trialBalance: (tx: Tx) =>
     tx.rows<TrialBalance>(
       `select asset, sum(debits)::numeric(78,0) as debits, sum(credits)::numeric(78,0) as credits,
-              sum(debits_held)::numeric(78,0) as "heldDebits", sum(credits_held)::numeric(78,0) as "heldCredits"
+              sum(debits_held)::numeric(78,0) as held_debits, sum(credits_held)::numeric(78,0) as held_credits
          from accounts group by asset order by asset`,
     ),
 

@@ -69,7 +69,7 @@ interface LineRow {
   seq: bigint;
   id: string | null;
   kind: string;
-  order_id: bigint | null;
+  orderId: bigint | null;
   at: Date;
   content: Buffer;
   step: DigestedLine['step'] | null;
@@ -179,7 +179,7 @@ function verifyContent(
   );
   summary.entries += 1n;
   summary.transfers += BigInt(digested.length);
-  if (!digestOf(entry.kind, entry.order_id, digested).equals(entry.content))
+  if (!digestOf(entry.kind, entry.orderId, digested).equals(entry.content))
     tell({ rule: 'content', subject: id, why: 'its transfers are not what it was posted with' });
 }
 

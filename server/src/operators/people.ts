@@ -64,9 +64,9 @@ export const hashOf = (token: string): Buffer => createHash('sha256').update(tok
 /** The operator with this token; undefined when the token is unknown, revoked or expired, or the operator disabled. */
 export async function operatorOf(tx: Tx, token: string, now: Date): Promise<Operator | undefined> {
   const row = await store.byToken(tx, hashOf(token));
-  if (row === undefined || row.disabled_at !== null || row.revoked_at !== null) return undefined;
-  if (row.expires_at !== null && row.expires_at <= now) return undefined;
-  if (now.getTime() - (row.last_used_at?.getTime() ?? 0) >= NOTE_USE_EVERY_MS) await store.noteUse(tx, row.token, now);
+  if (row === undefined || row.disabledAt !== null || row.revokedAt !== null) return undefined;
+  if (row.expiresAt !== null && row.expiresAt <= now) return undefined;
+  if (now.getTime() - (row.lastUsedAt?.getTime() ?? 0) >= NOTE_USE_EVERY_MS) await store.noteUse(tx, row.token, now);
   return personOf(row);
 }
 
@@ -92,7 +92,7 @@ export async function findOperator(tx: Tx, name: string): Promise<Operator> {
  */
 export async function lockOperator(tx: Tx, id: bigint): Promise<Operator> {
   const row = await store.lockOperator(tx, id);
-  if (row === undefined || row.disabled_at !== null) throw new Refusal('unauthenticated');
+  if (row === undefined || row.disabledAt !== null) throw new Refusal('unauthenticated');
   return personOf(row);
 }
 
@@ -159,10 +159,10 @@ export async function startOperator(tx: Tx, o: { name: string; token: string; no
   });
 }
 
-const personOf = ({ id, name, role, created_at, disabled_at }: OperatorRow): Operator => ({
+const personOf = ({ id, name, role, createdAt, disabledAt }: OperatorRow): Operator => ({
   id,
   name,
   role,
-  createdAt: created_at,
-  disabledAt: disabled_at,
+  createdAt,
+  disabledAt,
 });

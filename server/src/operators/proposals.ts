@@ -98,7 +98,7 @@ export async function lockProposal(tx: Tx, id: bigint, now: Date): Promise<Propo
   const row = await store.lockProposal(tx, id);
   if (row === undefined) throw new Refusal('unknown_proposal');
   if (row.state !== 'open') throw new Refusal('proposal_over', { state: row.state });
-  if (row.expires_at <= now) throw new Refusal('proposal_over', { state: 'expired' });
+  if (row.expiresAt <= now) throw new Refusal('proposal_over', { state: 'expired' });
   return row;
 }
 
@@ -112,10 +112,10 @@ export const isAsSeen = (row: ProposalRow, now: unknown): boolean => canonical(r
  */
 export async function requireOther(tx: Tx, row: ProposalRow, operator: { id: bigint; name: string }, now: Date) {
   if (row.agreed.includes(operator.name)) throw new Refusal('agreed_already');
-  if (row.proposed_by !== operator.id) return;
-  if (row.ready_at === null || (await installation(tx)).operators !== 'one') throw new Refusal('own_proposal');
-  if (row.ready_at > now || !(await store.isDelayOver(tx, row.id)))
-    throw new Refusal('proposal_waits', { readyAt: row.ready_at.toISOString() });
+  if (row.proposedBy !== operator.id) return;
+  if (row.readyAt === null || (await installation(tx)).operators !== 'one') throw new Refusal('own_proposal');
+  if (row.readyAt > now || !(await store.isDelayOver(tx, row.id)))
+    throw new Refusal('proposal_waits', { readyAt: row.readyAt.toISOString() });
 }
 
 /**
@@ -124,9 +124,9 @@ export async function requireOther(tx: Tx, row: ProposalRow, operator: { id: big
  * @returns undefined when the proposer is not among them
  */
 export async function validAgreers(tx: Tx, row: ProposalRow, right: Right): Promise<string[] | undefined> {
-  const ids = [row.proposed_by, ...(await store.approvers(tx, row.id))];
+  const ids = [row.proposedBy, ...(await store.approvers(tx, row.id))];
   const people = await store.shareOperators(tx, ids);
-  const left = people.filter((person) => person.disabled_at === null && may(person, right)).map(({ name }) => name);
+  const left = people.filter((person) => person.disabledAt === null && may(person, right)).map(({ name }) => name);
   return left.includes(row.proposer) ? [row.proposer, ...row.agreed.filter((name) => left.includes(name))] : undefined;
 }
 

@@ -16,6 +16,7 @@
  *
  * Not here: what each action requires (protocols/operator).
  */
+import { columnsOf } from '../base/columns.ts';
 import type { Tx } from '../base/db.ts';
 import { recordByMachine } from './audit.ts';
 import { type Installation, type Rule, store } from './store.ts';
@@ -125,7 +126,7 @@ async function asked(
 
 /** The declared installation. */
 export async function installation(tx: Tx): Promise<Installation> {
-  return (await store.installation(tx)) ?? { operators: 'two', delay_s: 0 };
+  return (await store.installation(tx)) ?? { operators: 'two', delayS: 0 };
 }
 
 /** Declares it, with an audit row if that changes anything. */
@@ -134,16 +135,16 @@ export async function declareInstallation(
   declared: { operators: 'one' | 'two'; delayS: number; now: Date },
 ): Promise<void> {
   const before = await installation(tx);
-  const after = { operators: declared.operators, delay_s: declared.delayS };
-  if (before.operators === after.operators && before.delay_s === after.delay_s) return;
+  const after = { operators: declared.operators, delayS: declared.delayS };
+  if (before.operators === after.operators && before.delayS === after.delayS) return;
   await store.setInstallation(tx, after);
   await recordByMachine(tx, {
     action: 'installation.declare',
     subject: 'installation',
     reason: 'the settings of the server that started',
     now: declared.now,
-    before,
-    after,
+    before: columnsOf(before),
+    after: columnsOf(after),
   });
 }
 

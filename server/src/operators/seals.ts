@@ -52,13 +52,13 @@ const sql = {
 export async function sealAudit(tx: Tx, now: Date): Promise<number> {
   // One sealer at a time; the others return 0.
   if ((await tx.row<{ locked: boolean }>(sql.lock))?.locked !== true) return 0;
-  const last = await tx.row<{ number: bigint; last_id: bigint; hash: Buffer }>(sql.newest);
-  const rows = await tx.rows<SealedRow>(sql.next, [(last?.last_id ?? 0n) - LOOK_BACK]);
+  const last = await tx.row<{ number: bigint; lastId: bigint; hash: Buffer }>(sql.newest);
+  const rows = await tx.rows<SealedRow>(sql.next, [(last?.lastId ?? 0n) - LOOK_BACK]);
   if (rows.length === 0) return 0;
   const number = (last?.number ?? 0n) + 1n;
   const previous = last?.hash ?? FIRST;
   const contents = rows.map(({ fields }) => contentOf(fields));
-  const lastId = rows.reduce((highest, { id }) => (id > highest ? id : highest), last?.last_id ?? 0n);
+  const lastId = rows.reduce((highest, { id }) => (id > highest ? id : highest), last?.lastId ?? 0n);
   await tx.run(sql.insertSeal, [number, lastId, rows.length, previous, hashOver(previous, now, contents), now]);
   await tx.run(sql.insertRows, [number, rows.map(({ id }) => id), contents]);
   return rows.length;
@@ -91,11 +91,11 @@ export interface AuditSummary {
 
 interface SealRow {
   number: bigint;
-  last_id: bigint;
+  lastId: bigint;
   rows: number;
   previous: Buffer;
   hash: Buffer;
-  sealed_at: Date;
+  sealedAt: Date;
 }
 
 /**
@@ -134,24 +134,24 @@ export async function verifyAudit(
       if (seal.number !== last + 1n) tell({ subject, why: `seals ${last + 1n} to ${seal.number - 1n} are missing` });
       else if (!seal.previous.equals(previous)) tell({ subject, why: 'it is not made over the seal before it' });
       const rows = await tx.rows<{
-        audit_id: bigint;
+        auditId: bigint;
         content: Buffer;
         fields: (string | null)[] | null;
       }>(sql.sealedRows, [seal.number]);
-      for (const { audit_id: id, content, fields } of rows) {
+      for (const { auditId: id, content, fields } of rows) {
         const row = `audit row ${id}`;
         summary.rows += 1n;
         if (fields === null) tell({ subject: row, why: 'it was sealed and is not there any more' });
         else if (!contentOf(fields).equals(content)) tell({ subject: row, why: 'it is not what was sealed' });
-        if (seal.sealed_at.getTime() - (passedAt(id) ?? seal.sealed_at.getTime()) > LATE_MS)
+        if (seal.sealedAt.getTime() - (passedAt(id) ?? seal.sealedAt.getTime()) > LATE_MS)
           tell({ subject: row, why: `it was slipped in among older rows before seal ${seal.number}` });
       }
       const contents = rows.map(({ content }) => content);
       if (rows.length !== seal.rows) tell({ subject, why: `it covers ${seal.rows} rows and ${rows.length} are there` });
-      else if (!hashOver(seal.previous, seal.sealed_at, contents).equals(seal.hash))
+      else if (!hashOver(seal.previous, seal.sealedAt, contents).equals(seal.hash))
         tell({ subject, why: 'its hash is not that of what it covers' });
       keptIsThere ||= kept?.number === seal.number && kept.hash === seal.hash.toString('hex');
-      if (seal.last_id > (reached.at(-1)?.id ?? 0n)) reached.push({ id: seal.last_id, at: seal.sealed_at.getTime() });
+      if (seal.lastId > (reached.at(-1)?.id ?? 0n)) reached.push({ id: seal.lastId, at: seal.sealedAt.getTime() });
       previous = seal.hash;
       last = seal.number;
       summary.seals += 1n;

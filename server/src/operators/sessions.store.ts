@@ -4,22 +4,22 @@ import type { OperatorRow } from './store.ts';
 
 export interface PasskeyRow {
   id: bigint;
-  created_at: Date;
-  last_used_at: Date | null;
+  createdAt: Date;
+  lastUsedAt: Date | null;
 }
 
 export interface SessionRow {
   id: bigint;
-  passkey_id: bigint;
+  passkeyId: bigint;
   address: string;
-  begun_at: Date;
-  last_seen_at: Date;
-  expires_at: Date;
+  begunAt: Date;
+  lastSeenAt: Date;
+  expiresAt: Date;
 }
 
 export interface KnownPasskey extends OperatorRow {
   passkey: bigint;
-  public_key: Buffer;
+  publicKey: Buffer;
   counter: bigint;
 }
 
@@ -68,7 +68,7 @@ export const sessionStore = {
   insertChallenge: (tx: Tx, c: { hash: Buffer; operatorId: bigint | null; expiresAt: Date }) =>
     tx.run(sql.insertChallenge, [c.hash, c.operatorId, c.expiresAt]),
   takeChallenge: (tx: Tx, hash: Buffer) =>
-    tx.row<{ operator_id: bigint | null; expires_at: Date }>(sql.takeChallenge, [hash]),
+    tx.row<{ operatorId: bigint | null; expiresAt: Date }>(sql.takeChallenge, [hash]),
 
   insertPasskey: (
     tx: Tx,

@@ -87,7 +87,7 @@ async function takeChallenge(
   const challenge = challengeIn(response?.clientDataJSON);
   if (challenge === undefined) return undefined;
   const kept = await db.asSystem((tx) => store.takeChallenge(tx, hashOf(challenge)));
-  return kept !== undefined && kept.operator_id === operatorId && kept.expires_at > now ? challenge : undefined;
+  return kept !== undefined && kept.operatorId === operatorId && kept.expiresAt > now ? challenge : undefined;
 }
 
 function challengeIn(clientData: unknown): string | undefined {
@@ -173,7 +173,7 @@ export async function checkLogin(
   const credentialId = Buffer.from(String(response.id), 'base64url');
   const known = await db.asSystem((tx) => store.passkey(tx, credentialId));
   const checked = await orUndefined(async () => {
-    if (expectedChallenge === undefined || known === undefined || known.disabled_at !== null) return undefined;
+    if (expectedChallenge === undefined || known === undefined || known.disabledAt !== null) return undefined;
     const { userHandle } = response.response;
     if (userHandle !== undefined && userHandle !== handleOf(known.id).toString('base64url')) return undefined;
     const { origin: expectedOrigin, host: expectedRPID } = site;
@@ -182,7 +182,7 @@ export async function checkLogin(
       requireUserVerification: true,
       credential: {
         id: credentialId.toString('base64url'),
-        publicKey: new Uint8Array(known.public_key),
+        publicKey: new Uint8Array(known.publicKey),
         counter: Number(known.counter),
       },
     });
@@ -212,8 +212,8 @@ export async function operatorOfSession(
 ): Promise<{ operator: Operator; session: Session } | undefined> {
   const row = await store.session(tx, hashOf(secret), now, idleSince(now));
   if (row === undefined) return undefined;
-  if (now.getTime() - row.last_seen_at.getTime() >= NOTE_EVERY_MS) await store.see(tx, row.session, now);
-  const session = { id: row.session, begunAt: row.begun_at, expiresAt: row.expires_at };
+  if (now.getTime() - row.lastSeenAt.getTime() >= NOTE_EVERY_MS) await store.see(tx, row.session, now);
+  const session = { id: row.session, begunAt: row.begunAt, expiresAt: row.expiresAt };
   return { operator: personOf(row), session };
 }
 
@@ -241,8 +241,8 @@ export async function revokeAccess(tx: Tx, operatorId: bigint, now: Date): Promi
 /** Deletes what has expired. */
 export const purgeSessions = (db: Database, now: Date): Promise<void> => db.asSystem((tx) => store.purge(tx, now));
 
-const personOf = ({ id, name, role, created_at, disabled_at }: OperatorRow): Operator => ({
+const personOf = ({ id, name, role, createdAt, disabledAt }: OperatorRow): Operator => ({
   ...{ id, name, role },
-  createdAt: created_at,
-  disabledAt: disabled_at,
+  createdAt,
+  disabledAt,
 });

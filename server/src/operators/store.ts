@@ -21,17 +21,17 @@ export interface OperatorRow {
   id: bigint;
   name: string;
   role: Role;
-  created_at: Date;
-  disabled_at: Date | null;
+  createdAt: Date;
+  disabledAt: Date | null;
 }
 
 export interface TokenRow {
   id: bigint;
   label: string;
-  created_at: Date;
-  expires_at: Date | null;
-  revoked_at: Date | null;
-  last_used_at: Date | null;
+  createdAt: Date;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
 }
 
 export interface ProposalRow {
@@ -41,19 +41,19 @@ export interface ProposalRow {
   input: Record<string, unknown>;
   seen: unknown;
   reason: string;
-  proposed_by: bigint;
+  proposedBy: bigint;
   proposer: string;
-  proposed_at: Date;
-  expires_at: Date;
+  proposedAt: Date;
+  expiresAt: Date;
   state: ProposalState;
   decider: string | null;
-  decided_at: Date | null;
+  decidedAt: Date | null;
   /** Number of people required, including the proposer. */
   people: number;
   /** With a single operator: from when its proposer may confirm it. */
-  ready_at: Date | null;
+  readyAt: Date | null;
   /** Why it failed: the code of the Refusal. */
-  failed_why: string | null;
+  failedWhy: string | null;
   /** Names of those who confirmed besides the proposer, in order. */
   agreed: string[];
 }
@@ -69,7 +69,7 @@ export interface Rule {
 
 export interface Installation {
   operators: 'one' | 'two';
-  delay_s: number;
+  delayS: number;
 }
 
 export interface AloneRow {
@@ -133,7 +133,7 @@ const sql = {
   installation: 'select operators, delay_s from installation',
   setInstallation: 'update installation set operators = $1, delay_s = $2',
 
-  rules: `select action, for_right as right, asset, above_units as "aboveUnits", people from people_rules
+  rules: `select action, for_right as right, asset, above_units, people from people_rules
     order by action, for_right, asset, above_units`,
   lockRules: 'select pg_advisory_xact_lock($1)',
   setRule: `insert into people_rules (action, for_right, asset, above_units, people) values ($1, $2, $3, $4, $5)
@@ -175,9 +175,9 @@ const sql = {
 
 export interface KnownToken extends OperatorRow {
   token: bigint;
-  expires_at: Date | null;
-  revoked_at: Date | null;
-  last_used_at: Date | null;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
 }
 
 export const store = {
@@ -202,7 +202,7 @@ export const store = {
   shareOperators: (tx: Tx, ids: readonly bigint[]) => tx.rows<OperatorRow>(sql.shareOperators, [ids]),
 
   installation: (tx: Tx) => tx.row<Installation>(sql.installation),
-  setInstallation: (tx: Tx, i: Installation) => tx.run(sql.setInstallation, [i.operators, i.delay_s]),
+  setInstallation: (tx: Tx, i: Installation) => tx.run(sql.setInstallation, [i.operators, i.delayS]),
 
   rules: (tx: Tx) => tx.rows<Rule>(sql.rules),
   lockRules: (tx: Tx) => tx.row(sql.lockRules, [RULES_LOCK]),
@@ -260,7 +260,7 @@ export const store = {
   approve: (tx: Tx, a: { id: bigint; by: bigint; now: Date; reason: string }) =>
     tx.run(sql.approve, [a.id, a.by, a.now, a.reason]),
   approvers: async (tx: Tx, id: bigint) =>
-    (await tx.rows<{ operator_id: bigint }>(sql.approvers, [id])).map((row) => row.operator_id),
+    (await tx.rows<{ operatorId: bigint }>(sql.approvers, [id])).map((row) => row.operatorId),
 
   insertAudit: (tx: Tx, a: Omit<AuditRow, 'id' | 'before' | 'after'> & { before: string; after: string }) =>
     tx.run(sql.insertAudit, [

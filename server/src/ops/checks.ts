@@ -175,7 +175,7 @@ export function eventsCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check
     name: 'events',
     essential: false,
     async run() {
-      const { unpublished, unpublished_since: since } = await db.asSystem(openDeliveries);
+      const { unpublished, unpublishedSince: since } = await db.asSystem(openDeliveries);
       const oldestMs = since === null ? 0 : Math.max(0, clock.now().getTime() - since.getTime());
       return { ok: oldestMs <= lateMs, unpublished: Number(unpublished), oldestMs };
     },
@@ -241,9 +241,7 @@ export function operatorsCheck(db: Database): Check {
     name: 'operators',
     essential: false,
     async run() {
-      const [{ operators, delay_s: delayS }, many] = await db.asSystem((tx) =>
-        awaitAll(installation(tx), confirmers(tx)),
-      );
+      const [{ operators, delayS }, many] = await db.asSystem((tx) => awaitAll(installation(tx), confirmers(tx)));
       if (operators === 'one') return { ok: true, declared: operators, delayS };
       return { ok: true, declared: operators, confirmers: many };
     },

@@ -118,7 +118,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           cloverleaf_webhooks_oldest_seconds: [{ value: age(webhooks.oldest) }],
           cloverleaf_webhooks_dead: [{ value: Number(webhooks.dead) }],
           cloverleaf_events_unpublished: [{ value: Number(webhooks.unpublished) }],
-          cloverleaf_events_oldest_seconds: [{ value: age(webhooks.unpublished_since) }],
+          cloverleaf_events_oldest_seconds: [{ value: age(webhooks.unpublishedSince) }],
           cloverleaf_ledger_entries: [{ value: Number((await newestEntry(tx))?.newest ?? 0n) }],
           cloverleaf_ledger_unsealed: [{ value: Number(await sealLag(tx)) }],
           cloverleaf_ledger_unsealed_seconds: [{ value: age(await unsealedSince(tx)) }],

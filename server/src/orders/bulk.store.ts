@@ -62,10 +62,10 @@ export interface UnpaidOrder {
   isClaimed: boolean;
 }
 
-const BULK = `id, kind, market_id as "marketId", partner_id as "partnerId", from_at as "from", until_at as "until", by, people, why,
-  begun_at as "begunAt", ended_at as "endedAt", cursor, changed, left_alone as "leftAlone", refused, asset,
-  fee, fixed_units as "fixedUnits", bps, minimum_units as "minimumUnits", not_for as "notFor", most_units as "mostUnits",
-  done_units as "doneUnits"`;
+const BULK = `id, kind, market_id, partner_id, from_at as "from", until_at as "until", by, people, why,
+  begun_at, ended_at, cursor, changed, left_alone, refused, asset,
+  fee, fixed_units, bps, minimum_units, not_for, most_units,
+  done_units`;
 
 /** The parameters are $1 market, $2 partner or null, $3 from, $4 until, $5 the id after which. */
 const UNPAID = `from orders o where market_id = $1 and state = 'created' and ($2::bigint is null or partner_id = $2)
@@ -139,28 +139,28 @@ export const bulkStore = {
   async unpaid(tx: Tx, input: Span & { after: bigint; limit: number }): Promise<UnpaidOrder[]> {
     const rows = await tx.rows<{
       id: bigint;
-      partner_id: bigint;
-      created_at: Date;
-      expires_at: Date;
-      deposit_asset: string;
-      deposit_units: bigint;
-      payout_asset: string;
-      payout_units: bigint;
-      rate_num: bigint;
-      rate_den: bigint;
-      is_claimed: boolean;
+      partnerId: bigint;
+      createdAt: Date;
+      expiresAt: Date;
+      depositAsset: string;
+      depositUnits: bigint;
+      payoutAsset: string;
+      payoutUnits: bigint;
+      rateNum: bigint;
+      rateDen: bigint;
+      isClaimed: boolean;
     }>(bulkSql.unpaid, [...of(input), input.after, input.limit]);
     return rows.map((row) => ({
       id: row.id,
-      partnerId: row.partner_id,
-      createdAt: row.created_at,
-      expiresAt: row.expires_at,
-      depositAsset: row.deposit_asset,
-      depositUnits: row.deposit_units,
-      payoutAsset: row.payout_asset,
-      payoutUnits: row.payout_units,
-      rate: { num: row.rate_num, den: row.rate_den },
-      isClaimed: row.is_claimed,
+      partnerId: row.partnerId,
+      createdAt: row.createdAt,
+      expiresAt: row.expiresAt,
+      depositAsset: row.depositAsset,
+      depositUnits: row.depositUnits,
+      payoutAsset: row.payoutAsset,
+      payoutUnits: row.payoutUnits,
+      rate: { num: row.rateNum, den: row.rateDen },
+      isClaimed: row.isClaimed,
     }));
   },
 };

@@ -60,12 +60,12 @@ export async function createFollowOnOrder(context: OrdersContext, depositId: big
 /** The deposit and the order it came for, both locked, order first; undefined when the deposit was placed already. */
 async function waiting(tx: Tx, depositId: bigint): Promise<{ row: DepositRow; first: Order } | undefined> {
   const known = await depositStore.depositById(tx, depositId);
-  if (known === undefined || known.order_id === null) return undefined;
-  const first = await store.lock(tx, known.order_id);
-  const row = await depositStore.lockDeposit(tx, known.rail, known.external_id);
-  if (first === undefined || row?.state !== 'suspense' || row.order_id !== first.id) return undefined;
+  if (known === undefined || known.orderId === null) return undefined;
+  const first = await store.lock(tx, known.orderId);
+  const row = await depositStore.lockDeposit(tx, known.rail, known.externalId);
+  if (first === undefined || row?.state !== 'suspense' || row.orderId !== first.id) return undefined;
   // A refund names part of it: it is refunded and becomes no order.
-  if (row.refund_units > 0n) return undefined;
+  if (row.refundUnits > 0n) return undefined;
   return { row, first };
 }
 

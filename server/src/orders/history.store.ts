@@ -33,7 +33,7 @@ export function insertHistory(
 
 /** The history of several orders, each order's oldest step first. */
 export const stepsOf = (tx: Tx, orderIds: readonly bigint[]) =>
-  tx.rows<{ order_id: bigint; version: number; state_from: string; event: string; state_to: string }>(
+  tx.rows<{ orderId: bigint; version: number; stateFrom: string; event: string; stateTo: string }>(
     `select order_id, version, state_from, event, state_to from order_history where order_id = any($1::bigint[])
       order by order_id, version`,
     [orderIds],
@@ -42,9 +42,9 @@ export const stepsOf = (tx: Tx, orderIds: readonly bigint[]) =>
 export const history = (tx: Tx, orderId: bigint) =>
   tx.rows<{
     version: number;
-    state_from: string;
+    stateFrom: string;
     event: string;
-    state_to: string;
+    stateTo: string;
     facts: Record<string, unknown>;
     at: Date;
   }>('select version, state_from, event, state_to, facts, at from order_history where order_id = $1 order by version', [

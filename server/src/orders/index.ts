@@ -204,16 +204,16 @@ export async function bringOrdersForward(tx: Tx, input: { partnerId: bigint; ms:
 
 /** The rails' ids of these deposits. */
 export async function depositNames(tx: Tx, ids: readonly bigint[]): Promise<Map<bigint, string>> {
-  return new Map((await depositStore.depositNames(tx, ids)).map((row) => [row.id, row.external_id]));
+  return new Map((await depositStore.depositNames(tx, ids)).map((row) => [row.id, row.externalId]));
 }
 
 /** Which of these deposits are known and not booked yet, and why. */
 export async function depositsWaiting(tx: Tx, rail: string, names: readonly string[]): Promise<Map<string, string>> {
   const rows = await depositStore.depositsWaiting(tx, rail, names);
   return new Map(
-    rows.map(({ external_id, clears_at }) => [
-      external_id,
-      clears_at === null ? 'waits for confirmations' : 'waits until the bank can no longer take it back',
+    rows.map(({ externalId, clearsAt }) => [
+      externalId,
+      clearsAt === null ? 'waits for confirmations' : 'waits until the bank can no longer take it back',
     ]),
   );
 }

@@ -95,109 +95,109 @@ export interface RefundRequest {
 
 export interface ListedRow extends PricedRow {
   id: bigint;
-  partner_id: bigint;
-  customer_id: string;
+  partnerId: bigint;
+  customerId: string;
   direction: Direction;
   state: OrderState;
-  deposit_asset: string;
-  deposit_units: bigint;
-  payout_asset: string;
-  payout_units: bigint;
-  received_units: bigint | null;
-  refunded_units: bigint;
-  deposit_target: string;
-  payment_method: string;
-  fiat_account_id: bigint | null;
-  payout_address: string | null;
-  merchant_reference: string | null;
-  payer_reference: string | null;
+  depositAsset: string;
+  depositUnits: bigint;
+  payoutAsset: string;
+  payoutUnits: bigint;
+  receivedUnits: bigint | null;
+  refundedUnits: bigint;
+  depositTarget: string;
+  paymentMethod: string;
+  fiatAccountId: bigint | null;
+  payoutAddress: string | null;
+  merchantReference: string | null;
+  payerReference: string | null;
   exception: string | null;
   failure: string | null;
-  payout_attempt: number;
-  was_held: boolean;
+  payoutAttempt: number;
+  wasHeld: boolean;
   dormant: boolean;
-  payout_submitted_at: Date | null;
-  deposit_reference: string | null;
-  payout_reference: string | null;
-  expires_at: Date;
-  created_at: Date;
-  updated_at: Date;
+  payoutSubmittedAt: Date | null;
+  depositReference: string | null;
+  payoutReference: string | null;
+  expiresAt: Date;
+  createdAt: Date;
+  updatedAt: Date;
 }
 
 export interface OneRow extends ListedRow {
-  customer_seq: bigint;
-  market_id: bigint;
-  quote_id: bigint | null;
-  gross_units: bigint;
-  fiat_asset: string;
-  rate_locked_until: Date;
-  deposit_rail: string;
-  deposit_index: bigint | null;
-  payout_rail: string;
-  refund_address: string | null;
-  refund_account_id: bigint | null;
-  refund_to_by: 'partner' | 'operator' | null;
-  refund_request: RefundRequest | null;
-  refund_attempt: number;
+  customerSeq: bigint;
+  marketId: bigint;
+  quoteId: bigint | null;
+  grossUnits: bigint;
+  fiatAsset: string;
+  rateLockedUntil: Date;
+  depositRail: string;
+  depositIndex: bigint | null;
+  payoutRail: string;
+  refundAddress: string | null;
+  refundAccountId: bigint | null;
+  refundToBy: 'partner' | 'operator' | null;
+  refundRequest: RefundRequest | null;
+  refundAttempt: number;
   follows: bigint | null;
-  waits_until: Date | null;
+  waitsUntil: Date | null;
   overdue: boolean;
-  dormant_from: Date | null;
+  dormantFrom: Date | null;
   version: number;
   policy: unknown;
 }
 
 export const toListed = (row: ListedRow): ListedOrder => ({
   id: row.id,
-  partnerId: row.partner_id,
-  customerId: row.customer_id,
+  partnerId: row.partnerId,
+  customerId: row.customerId,
   direction: row.direction,
   state: row.state,
-  depositAsset: row.deposit_asset,
-  depositUnits: row.deposit_units,
-  payoutAsset: row.payout_asset,
-  payoutUnits: row.payout_units,
-  receivedUnits: row.received_units,
-  refundedUnits: row.refunded_units,
+  depositAsset: row.depositAsset,
+  depositUnits: row.depositUnits,
+  payoutAsset: row.payoutAsset,
+  payoutUnits: row.payoutUnits,
+  receivedUnits: row.receivedUnits,
+  refundedUnits: row.refundedUnits,
   ...pricedOf(row),
-  depositTarget: row.deposit_target,
-  paymentMethod: row.payment_method,
-  fiatAccountId: row.fiat_account_id,
-  payoutAddress: row.payout_address,
-  merchantReference: row.merchant_reference,
-  payerReference: row.payer_reference,
+  depositTarget: row.depositTarget,
+  paymentMethod: row.paymentMethod,
+  fiatAccountId: row.fiatAccountId,
+  payoutAddress: row.payoutAddress,
+  merchantReference: row.merchantReference,
+  payerReference: row.payerReference,
   exception: row.exception,
   failure: row.failure,
-  payoutAttempt: row.payout_attempt,
-  wasHeld: row.was_held,
+  payoutAttempt: row.payoutAttempt,
+  wasHeld: row.wasHeld,
   dormant: row.dormant,
-  submittedPayout: row.payout_submitted_at !== null,
-  depositReference: row.deposit_reference,
-  payoutReference: row.payout_reference,
-  expiresAt: row.expires_at,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
+  submittedPayout: row.payoutSubmittedAt !== null,
+  depositReference: row.depositReference,
+  payoutReference: row.payoutReference,
+  expiresAt: row.expiresAt,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
 });
 
 export const toOrder = (row: OneRow): Order => ({
   ...toListed(row),
-  customerSeq: row.customer_seq,
-  marketId: row.market_id,
-  quoteId: row.quote_id,
-  grossUnits: row.gross_units,
-  fiatAsset: row.fiat_asset,
-  rateLockedUntil: row.rate_locked_until,
-  depositRail: row.deposit_rail,
-  depositIndex: row.deposit_index,
-  payoutRail: row.payout_rail,
-  refundAddress: row.refund_address,
-  refundAccountId: row.refund_account_id,
-  refundToBy: row.refund_to_by,
-  refundRequest: row.refund_request,
-  refundAttempt: row.refund_attempt,
+  customerSeq: row.customerSeq,
+  marketId: row.marketId,
+  quoteId: row.quoteId,
+  grossUnits: row.grossUnits,
+  fiatAsset: row.fiatAsset,
+  rateLockedUntil: row.rateLockedUntil,
+  depositRail: row.depositRail,
+  depositIndex: row.depositIndex,
+  payoutRail: row.payoutRail,
+  refundAddress: row.refundAddress,
+  refundAccountId: row.refundAccountId,
+  refundToBy: row.refundToBy,
+  refundRequest: row.refundRequest,
+  refundAttempt: row.refundAttempt,
   follows: row.follows,
-  waitsUntil: row.waits_until,
-  dormantFrom: row.dormant_from,
+  waitsUntil: row.waitsUntil,
+  dormantFrom: row.dormantFrom,
   overdue: row.overdue,
   version: row.version,
   policy: readPolicy(row.policy),

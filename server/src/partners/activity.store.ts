@@ -7,7 +7,7 @@ export interface ActivityRow {
   at: Date;
   action: string;
   subject: string;
-  api_key: string | null;
+  apiKey: string | null;
   link: string | null;
   facts: Record<string, unknown>;
 }

@@ -112,7 +112,7 @@ export async function activityOf(
     at: row.at,
     action: row.action as ActivityKind,
     subject: row.subject,
-    apiKey: row.api_key,
+    apiKey: row.apiKey,
     link: row.link,
     facts: row.facts,
   }));

@@ -67,12 +67,12 @@ export async function recordChange(
 interface ChangeRow {
   id: bigint;
   what: MarketChange['what'];
-  market_id: bigint | null;
-  partner_id: bigint | null;
+  marketId: bigint | null;
+  partnerId: bigint | null;
   item: string;
   before: string | null;
   after: string | null;
-  changed_by: string;
+  changedBy: string;
   why: string;
   at: Date;
 }
@@ -82,12 +82,8 @@ export async function setByPeople(
   tx: Tx,
 ): Promise<(of: Pick<MarketChange, 'what' | 'marketId'> & Partial<MarketChange>) => boolean> {
   const keyOf = (row: readonly unknown[]): string => row.map((part) => part ?? '').join(' ');
-  const rows = await tx.rows<Pick<ChangeRow, 'what' | 'market_id' | 'partner_id' | 'item'>>(sql.setByPeople, [
-    UNSAID.by,
-  ]);
-  const known = new Set(
-    rows.map(({ what, market_id, partner_id, item }) => keyOf([what, market_id, partner_id, item])),
-  );
+  const rows = await tx.rows<Pick<ChangeRow, 'what' | 'marketId' | 'partnerId' | 'item'>>(sql.setByPeople, [UNSAID.by]);
+  const known = new Set(rows.map(({ what, marketId, partnerId, item }) => keyOf([what, marketId, partnerId, item])));
   return ({ what, marketId, partnerId = null, item = '' }) => known.has(keyOf([what, marketId, partnerId, item]));
 }
 
@@ -114,11 +110,11 @@ export async function findChange(tx: Tx, id: bigint): Promise<MarketChange | und
   return row && changeOf(row);
 }
 
-const changeOf = ({ market_id, partner_id, changed_by, ...rest }: ChangeRow): MarketChange => ({
+const changeOf = ({ marketId, partnerId, changedBy, ...rest }: ChangeRow): MarketChange => ({
   ...rest,
-  marketId: market_id,
-  partnerId: partner_id,
-  by: changed_by,
+  marketId,
+  partnerId,
+  by: changedBy,
 });
 
 /** One term's row as JSON text; null when there is none. */

@@ -5,29 +5,29 @@ export type HeldState = 'held' | 'released' | 'rejected';
 
 export interface HeldRow {
   id: bigint;
-  containment_id: bigint;
+  containmentId: bigint;
   kind: HeldKind;
   subject: string;
   address: string | null;
   why: string;
-  made_at: Date;
-  made_by_key: string | null;
+  madeAt: Date;
+  madeByKey: string | null;
   state: HeldState;
-  held_at: Date;
-  held_by: string;
-  decided_at: Date | null;
-  decided_by: string | null;
+  heldAt: Date;
+  heldBy: string;
+  decidedAt: Date | null;
+  decidedBy: string | null;
 }
 
 export interface ContainmentRow {
   id: bigint;
   since: Date;
-  api_key: string | null;
-  opened_by: string;
+  apiKey: string | null;
+  openedBy: string;
   reason: string;
-  opened_at: Date;
-  ended_at: Date | null;
-  ended_by: string | null;
+  openedAt: Date;
+  endedAt: Date | null;
+  endedBy: string | null;
 }
 
 const ITEM = `id, containment_id, kind, subject, address, why, made_at, made_by_key, state, held_at, held_by, decided_at,

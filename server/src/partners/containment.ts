@@ -81,8 +81,8 @@ export async function openContainment(
   const { partnerId, since, apiKey = null, by, reason, now } = c;
   const row = await tx.row<ContainmentRow>(sql.open, [partnerId, since, apiKey, by, reason, now]);
   if (row === undefined) throw new Refusal('unknown_partner');
-  const keys = await tx.rows<{ key: string; created_at: Date }>(sql.keysSince, [partnerId, since]);
-  const made = keys.map(({ key, created_at }) => ({ key, why: 'made since then', madeAt: created_at }));
+  const keys = await tx.rows<{ key: string; createdAt: Date }>(sql.keysSince, [partnerId, since]);
+  const made = keys.map(({ key, createdAt }) => ({ key, why: 'made since then', madeAt: createdAt }));
   if (apiKey !== null && !keys.some(({ key }) => key === apiKey))
     made.push({ key: apiKey, why: 'named as leaked', madeAt: since });
   // Operators create keys, so no activity says whose they are: all of them are held.
@@ -285,12 +285,12 @@ export async function isLinkHeld(
 const containmentOf = (row: ContainmentRow): Containment => ({
   id: row.id,
   since: row.since,
-  apiKey: row.api_key,
-  by: row.opened_by,
+  apiKey: row.apiKey,
+  by: row.openedBy,
   reason: row.reason,
-  at: row.opened_at,
-  endedAt: row.ended_at,
-  endedBy: row.ended_by,
+  at: row.openedAt,
+  endedAt: row.endedAt,
+  endedBy: row.endedBy,
 });
 
 const itemOf = (row: HeldRow): HeldItem => ({
@@ -299,11 +299,11 @@ const itemOf = (row: HeldRow): HeldItem => ({
   subject: row.subject,
   address: row.address,
   why: row.why,
-  madeAt: row.made_at,
-  madeByKey: row.made_by_key,
+  madeAt: row.madeAt,
+  madeByKey: row.madeByKey,
   state: row.state,
-  heldAt: row.held_at,
-  heldBy: row.held_by,
-  decidedAt: row.decided_at,
-  decidedBy: row.decided_by,
+  heldAt: row.heldAt,
+  heldBy: row.heldBy,
+  decidedAt: row.decidedAt,
+  decidedBy: row.decidedBy,
 });

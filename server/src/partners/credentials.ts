@@ -93,7 +93,7 @@ export function openPartners({ db, vault, clock }: { db: Database; vault: Vault;
       row,
       partner: partnerOf(row),
       secret: open(row.secret),
-      nextSecret: row.next_secret === null ? undefined : open(row.next_secret),
+      nextSecret: row.nextSecret === null ? undefined : open(row.nextSecret),
     };
   }
 
@@ -101,7 +101,7 @@ export function openPartners({ db, vault, clock }: { db: Database; vault: Vault;
     async credential(apiKey, mayLookUp) {
       if (!/^[\x21-\x7e]{1,128}$/.test(apiKey)) return undefined;
       const found = await known.get(apiKey, () => look(apiKey, mayLookUp));
-      return found === undefined || found.row.held_at !== null ? undefined : credentialAt(found, clock.now());
+      return found === undefined || found.row.heldAt !== null ? undefined : credentialAt(found, clock.now());
     },
     async noteUse(apiKey) {
       const now = clock.now();
@@ -119,12 +119,12 @@ export function openPartners({ db, vault, clock }: { db: Database; vault: Vault;
 }
 
 function credentialAt({ row, partner, secret, nextSecret }: Known, now: Date): Credential | undefined {
-  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return undefined;
-  const rotating = row.next_until !== null && now < row.next_until;
+  if (row.revokedAt !== null || (row.expiresAt !== null && row.expiresAt <= now)) return undefined;
+  const rotating = row.nextUntil !== null && now < row.nextUntil;
   const secrets = nextSecret === undefined ? [secret] : rotating ? [secret, nextSecret] : [nextSecret];
   return {
     ...{ key: row.key, partner, scopes: row.scopes as Scope[], secrets, addresses: row.addresses },
-    ...{ apiVersion: row.api_version, unsignedWrites: row.unsigned_writes },
+    ...{ apiVersion: row.apiVersion, unsignedWrites: row.unsignedWrites },
   };
 }
 
@@ -139,7 +139,7 @@ export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Dat
   const [row] = await keysByName(tx, [key]);
   if (row === undefined) return [];
   const open = (encrypted: Buffer) => vault.decrypt(encrypted, secretContext(key));
-  const nextSecret = row.next_secret === null ? undefined : open(row.next_secret);
+  const nextSecret = row.nextSecret === null ? undefined : open(row.nextSecret);
   return credentialAt({ row, partner: partnerOf(row), secret: open(row.secret), nextSecret }, now)?.secrets ?? [];
 }
 
@@ -228,9 +228,9 @@ export async function rotateKey(
 export async function collectSecret(tx: Tx, vault: Vault, c: { key: string; by: string; now: Date }): Promise<string> {
   const found = await findKey(tx, c.key);
   if (found === undefined || found.revokedAt !== null) throw new Refusal('unknown_key');
-  const row = await tx.row<{ secret: Buffer; next_secret: Buffer | null }>(sql.collectSecret, [c.key, c.by, c.now]);
+  const row = await tx.row<{ secret: Buffer; nextSecret: Buffer | null }>(sql.collectSecret, [c.key, c.by, c.now]);
   if (row === undefined) throw new Refusal('no_secret_waits');
-  return vault.decrypt(row.next_secret ?? row.secret, secretContext(c.key));
+  return vault.decrypt(row.nextSecret ?? row.secret, secretContext(c.key));
 }
 
 /** Once `tx` has committed, no request of the key is still running, and no server changes anything for it. */
@@ -274,19 +274,19 @@ export async function findKey(tx: Tx, key: string): Promise<ShownKey | undefined
 
 const shown = (row: ShownKeyRow): ShownKey => ({
   key: row.key,
-  partnerId: row.partner_id,
+  partnerId: row.partnerId,
   label: row.label,
   scopes: row.scopes,
   addresses: row.addresses,
-  expiresAt: row.expires_at,
-  revokedAt: row.revoked_at,
-  heldAt: row.held_at,
-  rotatingUntil: row.next_until,
-  lastUsedAt: row.last_used_at,
-  createdAt: row.created_at,
-  secretFor: row.secret_for,
-  secretUntil: row.secret_until,
-  unsignedWrites: row.unsigned_writes,
+  expiresAt: row.expiresAt,
+  revokedAt: row.revokedAt,
+  heldAt: row.heldAt,
+  rotatingUntil: row.nextUntil,
+  lastUsedAt: row.lastUsedAt,
+  createdAt: row.createdAt,
+  secretFor: row.secretFor,
+  secretUntil: row.secretUntil,
+  unsignedWrites: row.unsignedWrites,
 });
 
 /** Both secrets of a key share it, so that the new one becomes the old one without being decrypted. */

@@ -27,10 +27,10 @@ export async function feesFor(tx: Tx, market: Market, partnerId: bigint): Promis
     const terms: Record<FeeKind, FeeTerm> = { operator: NO_FEE, partner: NO_FEE, rail: NO_FEE, chain: NO_FEE };
     for (const row of await feeRows(tx, market.id, partnerId)) {
       terms[row.kind] = {
-        fixedUnits: row.fixed_units,
+        fixedUnits: row.fixedUnits,
         bps: BigInt(row.bps),
-        minimumUnits: row.minimum_units,
-        gasUnits: row.gas_units,
+        minimumUnits: row.minimumUnits,
+        gasUnits: row.gasUnits,
       };
     }
     return terms;
@@ -39,15 +39,15 @@ export async function feesFor(tx: Tx, market: Market, partnerId: bigint): Promis
 
 /** Every fee, by `feeKey`: for code that sets many and skips those already right. */
 export async function everyFee(tx: Tx): Promise<ReadonlyMap<string, FeeTerm>> {
-  const rows = await tx.rows<FeeRow & { market_id: bigint; partner_id: bigint | null }>(sql.everyFee);
+  const rows = await tx.rows<FeeRow & { marketId: bigint; partnerId: bigint | null }>(sql.everyFee);
   return new Map(
-    rows.map(({ market_id: marketId, partner_id: partnerId, kind, ...fee }) => [
+    rows.map(({ marketId, partnerId, kind, ...fee }) => [
       feeKey({ marketId, partnerId, kind }),
       {
-        fixedUnits: fee.fixed_units,
+        fixedUnits: fee.fixedUnits,
         bps: BigInt(fee.bps),
-        minimumUnits: fee.minimum_units,
-        gasUnits: fee.gas_units,
+        minimumUnits: fee.minimumUnits,
+        gasUnits: fee.gasUnits,
       },
     ]),
   );
@@ -62,7 +62,7 @@ export const chargingGas = async (tx: Tx): Promise<ReadonlySet<bigint>> =>
 
 /** Partners with their own fee of this kind on a market: the general one does not apply to them. */
 export const partnersWithOwnFee = async (tx: Tx, marketId: bigint, kind: FeeKind): Promise<bigint[]> =>
-  (await tx.rows<{ partner_id: bigint }>(sql.ownFees, [marketId, kind])).map((row) => row.partner_id);
+  (await tx.rows<{ partnerId: bigint }>(sql.ownFees, [marketId, kind])).map((row) => row.partnerId);
 
 /** Adds many at once; existing ones stay. Each is recorded with who and why. */
 export async function addFees(

@@ -26,12 +26,12 @@ export async function maxUnitsFor(tx: Tx, market: Market, level: number): Promis
 /** The same by the level's row alone; undefined when no row limits this level. */
 export async function levelMaxUnits(tx: Tx, market: Market, level: number): Promise<bigint | undefined> {
   const rows = await limits.get('', () => limitRows(tx));
-  return rows.find((one) => one.market_id === market.id && one.level >= level)?.max_units;
+  return rows.find((one) => one.marketId === market.id && one.level >= level)?.maxUnits;
 }
 
 /** A partner's caps by fiat. */
 export const exposureCaps = async (tx: Tx, partnerId: bigint): Promise<ReadonlyMap<AssetCode, bigint>> =>
-  new Map((await capsOf(tx, partnerId)).map((row) => [row.fiat_asset, row.max_units]));
+  new Map((await capsOf(tx, partnerId)).map((row) => [row.fiatAsset, row.maxUnits]));
 
 /** Sets the limit of a market for customers up to a level, or (null) removes it. */
 export async function setLimit(
@@ -54,7 +54,7 @@ export async function setLimit(
  * nothing. Taken after a customer's number and a quote's row, never before them.
  */
 export async function lockExposure(tx: Tx, partnerId: bigint, fiat: AssetCode): Promise<bigint | null> {
-  const read = async () => (await capOf(tx, partnerId, fiat))?.max_units ?? null;
+  const read = async () => (await capOf(tx, partnerId, fiat))?.maxUnits ?? null;
   const cap = await caps.get(`${partnerId}:${fiat}`, read);
   // Sent ahead of the count, which is a separate statement and so sees what the last holder committed.
   if (cap !== null) tx.defer(sql.lockExposure, [`exposure ${partnerId} ${fiat}`]);

@@ -241,8 +241,8 @@ async function readRegistry(tx: Tx): Promise<Registry> {
 }
 
 function marketOf(row: MarketRow, byCode: ReadonlyMap<AssetCode, Asset>): Market {
-  const crypto = byCode.get(row.crypto_asset);
-  const fiat = byCode.get(row.fiat_asset);
+  const crypto = byCode.get(row.cryptoAsset);
+  const fiat = byCode.get(row.fiatAsset);
   assert(crypto !== undefined && fiat !== undefined, `market ${row.id} has both its assets`);
   return {
     id: row.id,
@@ -250,24 +250,24 @@ function marketOf(row: MarketRow, byCode: ReadonlyMap<AssetCode, Asset>): Market
     crypto,
     fiat,
     enabled: row.enabled,
-    isDefault: row.is_default,
-    depositRail: row.deposit_rail,
-    payoutRail: row.payout_rail,
-    paymentMethod: row.payment_method,
-    minUnits: row.min_units,
-    maxUnits: row.max_units,
-    payoutDecimals: row.payout_decimals,
-    quoteTtlMs: row.quote_ttl_s * 1000,
-    depositTtlMs: row.deposit_ttl_s * 1000,
-    priceSources: row.price_sources,
-    priceMaxAgeMs: row.price_max_age_s * 1000,
-    priceQuorum: row.price_quorum,
-    clearingMs: row.clearing_s * 1000,
-    outlierBps: BigInt(row.outlier_bps),
-    singleSource: row.single_source,
-    jumpBps: BigInt(row.jump_bps),
-    resumeMs: row.resume_s * 1000,
-    taxBps: BigInt(row.tax_bps),
+    isDefault: row.isDefault,
+    depositRail: row.depositRail,
+    payoutRail: row.payoutRail,
+    paymentMethod: row.paymentMethod,
+    minUnits: row.minUnits,
+    maxUnits: row.maxUnits,
+    payoutDecimals: row.payoutDecimals,
+    quoteTtlMs: row.quoteTtlS * 1000,
+    depositTtlMs: row.depositTtlS * 1000,
+    priceSources: row.priceSources,
+    priceMaxAgeMs: row.priceMaxAgeS * 1000,
+    priceQuorum: row.priceQuorum,
+    clearingMs: row.clearingS * 1000,
+    outlierBps: BigInt(row.outlierBps),
+    singleSource: row.singleSource,
+    jumpBps: BigInt(row.jumpBps),
+    resumeMs: row.resumeS * 1000,
+    taxBps: BigInt(row.taxBps),
   };
 }
 

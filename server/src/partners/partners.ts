@@ -81,12 +81,12 @@ export function partnerOf(row: PartnerRow): Partner {
   return {
     id: row.id,
     name: row.name,
-    suspended: row.suspended_at !== null,
-    quoteShape: row.quote_shape,
-    toleranceBps: BigInt(row.tolerance_bps),
-    kycWords: row.kyc_words,
-    tradeLevel: row.trade_level,
-    corsOrigins: row.cors_origins,
-    requestsPerMinute: row.requests_per_minute,
+    suspended: row.suspendedAt !== null,
+    quoteShape: row.quoteShape,
+    toleranceBps: BigInt(row.toleranceBps),
+    kycWords: row.kycWords,
+    tradeLevel: row.tradeLevel,
+    corsOrigins: row.corsOrigins,
+    requestsPerMinute: row.requestsPerMinute,
   };
 }

@@ -9,45 +9,45 @@ import type { Tx } from '../base/db.ts';
 export interface PartnerRow {
   id: bigint;
   name: string;
-  suspended_at: Date | null;
-  quote_shape: 'A' | 'B';
-  tolerance_bps: number;
-  kyc_words: Record<string, string>;
-  trade_level: number;
-  cors_origins: string[];
-  requests_per_minute: number;
+  suspendedAt: Date | null;
+  quoteShape: 'A' | 'B';
+  toleranceBps: number;
+  kycWords: Record<string, string>;
+  tradeLevel: number;
+  corsOrigins: string[];
+  requestsPerMinute: number;
 }
 
 export interface KeyRow extends PartnerRow {
   key: string;
   scopes: string[];
   secret: Buffer;
-  next_secret: Buffer | null;
-  next_until: Date | null;
+  nextSecret: Buffer | null;
+  nextUntil: Date | null;
   addresses: string[];
-  expires_at: Date | null;
-  revoked_at: Date | null;
-  held_at: Date | null;
-  last_used_at: Date | null;
-  api_version: string | null;
-  unsigned_writes: boolean;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  heldAt: Date | null;
+  lastUsedAt: Date | null;
+  apiVersion: string | null;
+  unsignedWrites: boolean;
 }
 
 export interface ShownKeyRow {
   key: string;
-  partner_id: bigint;
+  partnerId: bigint;
   label: string;
   scopes: string[];
-  next_until: Date | null;
+  nextUntil: Date | null;
   addresses: string[];
-  expires_at: Date | null;
-  revoked_at: Date | null;
-  held_at: Date | null;
-  last_used_at: Date | null;
-  created_at: Date;
-  secret_for: string | null;
-  secret_until: Date | null;
-  unsigned_writes: boolean;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  heldAt: Date | null;
+  lastUsedAt: Date | null;
+  createdAt: Date;
+  secretFor: string | null;
+  secretUntil: Date | null;
+  unsignedWrites: boolean;
 }
 
 export interface AssetRow {
@@ -63,41 +63,41 @@ export interface AssetRow {
 export interface MarketRow {
   id: bigint;
   direction: 'offramp' | 'onramp';
-  crypto_asset: string;
-  fiat_asset: string;
+  cryptoAsset: string;
+  fiatAsset: string;
   enabled: boolean;
-  is_default: boolean;
-  deposit_rail: string;
-  payout_rail: string;
-  payment_method: string;
-  min_units: bigint;
-  max_units: bigint;
-  payout_decimals: number;
-  quote_ttl_s: number;
-  deposit_ttl_s: number;
-  price_sources: string[];
-  price_max_age_s: number;
-  price_quorum: number;
-  outlier_bps: number;
-  clearing_s: number;
-  single_source: boolean;
-  jump_bps: number;
-  resume_s: number;
-  tax_bps: number;
+  isDefault: boolean;
+  depositRail: string;
+  payoutRail: string;
+  paymentMethod: string;
+  minUnits: bigint;
+  maxUnits: bigint;
+  payoutDecimals: number;
+  quoteTtlS: number;
+  depositTtlS: number;
+  priceSources: string[];
+  priceMaxAgeS: number;
+  priceQuorum: number;
+  outlierBps: number;
+  clearingS: number;
+  singleSource: boolean;
+  jumpBps: number;
+  resumeS: number;
+  taxBps: number;
 }
 
 export interface LimitRow {
-  market_id: bigint;
+  marketId: bigint;
   level: number;
-  max_units: bigint;
+  maxUnits: bigint;
 }
 
 export interface FeeRow {
   kind: 'operator' | 'partner' | 'rail' | 'chain';
-  fixed_units: bigint;
+  fixedUnits: bigint;
   bps: number;
-  minimum_units: bigint;
-  gas_units: bigint;
+  minimumUnits: bigint;
+  gasUnits: bigint;
 }
 
 const PARTNER = `p.id, p.name, p.suspended_at, p.quote_shape, p.tolerance_bps, p.kyc_words, p.trade_level, p.cors_origins,
@@ -243,6 +243,6 @@ export const policyRows = (tx: Tx, marketId: bigint, partnerId: bigint) =>
   tx.rows<{ question: string; answer: unknown }>(sql.policies, [marketId, partnerId]);
 export const limitRows = (tx: Tx) => tx.rows<LimitRow>(sql.limits);
 export const capsOf = (tx: Tx, partnerId: bigint) =>
-  tx.rows<{ fiat_asset: string; max_units: bigint }>(sql.capsOf, [partnerId]);
+  tx.rows<{ fiatAsset: string; maxUnits: bigint }>(sql.capsOf, [partnerId]);
 export const capOf = (tx: Tx, partnerId: bigint, fiat: string) =>
-  tx.row<{ max_units: bigint }>(sql.cap, [partnerId, fiat]);
+  tx.row<{ maxUnits: bigint }>(sql.cap, [partnerId, fiat]);

@@ -6,7 +6,7 @@ import type { Tx } from '../base/db.ts';
 export interface IdempotencyRecord {
   body: Buffer;
   reply: string;
-  kept_at: Date;
+  keptAt: Date;
 }
 
 export const idempotencyRecords = {

@@ -48,7 +48,7 @@ export async function once(
       );
       if (!isFree) throw new Refusal('idempotency_in_flight', { retryAfterMs: 1_000 });
       if (kept !== undefined) {
-        if (now.getTime() - kept.kept_at.getTime() >= KEPT_FOR_MS) return 'lapsed' as const;
+        if (now.getTime() - kept.keptAt.getTime() >= KEPT_FOR_MS) return 'lapsed' as const;
         if (!kept.body.equals(body)) throw new Refusal('idempotency_conflict');
         return { reply: JSON.parse(openText(vault, partnerId, kept.reply)) as Reply, isReplay: true };
       }

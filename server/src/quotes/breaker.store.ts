@@ -13,17 +13,17 @@ export interface LevelRow extends Level {
 }
 
 interface Row {
-  market_id: bigint;
+  marketId: bigint;
   coin: string;
-  level_num: bigint | null;
-  level_den: bigint | null;
-  level_at: Date | null;
-  missing_since: Date | null;
-  halted_at: Date | null;
+  levelNum: bigint | null;
+  levelDen: bigint | null;
+  levelAt: Date | null;
+  missingSince: Date | null;
+  haltedAt: Date | null;
   why: 'jump' | 'quorum' | null;
-  seen_num: bigint | null;
-  seen_den: bigint | null;
-  seen_since: Date | null;
+  seenNum: bigint | null;
+  seenDen: bigint | null;
+  seenSince: Date | null;
 }
 
 /** Any constant: serializes storing and judging prices, so that each sees what the last one stored. */
@@ -51,23 +51,23 @@ const rateOf = (num: bigint | null, den: bigint | null): Rate | null =>
   num === null || den === null ? null : { num, den };
 
 const levelOf = (row: Row): LevelRow => ({
-  marketId: row.market_id,
+  marketId: row.marketId,
   coin: row.coin,
-  level: rateOf(row.level_num, row.level_den),
-  levelAt: row.level_at,
-  missingSince: row.missing_since,
-  haltedAt: row.halted_at,
+  level: rateOf(row.levelNum, row.levelDen),
+  levelAt: row.levelAt,
+  missingSince: row.missingSince,
+  haltedAt: row.haltedAt,
   why: row.why,
-  seen: rateOf(row.seen_num, row.seen_den),
-  seenSince: row.seen_since,
+  seen: rateOf(row.seenNum, row.seenDen),
+  seenSince: row.seenSince,
 });
 
 export const lockPrices = (tx: Tx) => tx.row(sql.lock, [PRICES_LOCK]);
 
 export const livePrices = (tx: Tx): Promise<KeptPrice[]> =>
   tx
-    .rows<{ source: string; base: string; quote: string; num: bigint; den: bigint; priced_at: Date }>(sql.prices)
-    .then((rows) => rows.map(({ num, den, priced_at, ...of }) => ({ ...of, rate: { num, den }, pricedAt: priced_at })));
+    .rows<{ source: string; base: string; quote: string; num: bigint; den: bigint; pricedAt: Date }>(sql.prices)
+    .then((rows) => rows.map(({ num, den, pricedAt, ...of }) => ({ ...of, rate: { num, den }, pricedAt })));
 
 export const levelRows = (tx: Tx): Promise<LevelRow[]> => tx.rows<Row>(sql.levels).then((rows) => rows.map(levelOf));
 export const levelsOf = (tx: Tx, marketId: bigint): Promise<LevelRow[]> =>

@@ -55,13 +55,13 @@ interface PriceRow {
   source: string | null;
   num: bigint | null;
   den: bigint | null;
-  priced_at: Date | null;
+  pricedAt: Date | null;
   units: bigint | null;
-  fetched_at: Date | null;
-  halted_at: Date | null;
-  seen_since: Date | null;
+  fetchedAt: Date | null;
+  haltedAt: Date | null;
+  seenSince: Date | null;
   now: Date;
-  composed_of: string[] | null;
+  composedOf: string[] | null;
 }
 
 /** What a quote needs to know about the judgement of its market's prices. */
@@ -74,45 +74,45 @@ export interface JudgedLevel {
 
 /** Rate and fees as a quote's row has them, and every order's that took one. */
 export interface PricedRow {
-  rate_num: bigint;
-  rate_den: bigint;
-  fee_operator: bigint;
-  fee_partner: bigint;
-  fee_rail: bigint;
-  fee_chain: bigint;
-  fee_tax: bigint;
+  rateNum: bigint;
+  rateDen: bigint;
+  feeOperator: bigint;
+  feePartner: bigint;
+  feeRail: bigint;
+  feeChain: bigint;
+  feeTax: bigint;
 }
 
 export const pricedOf = (row: PricedRow): { rate: Rate; fees: Fees } => ({
-  rate: { num: row.rate_num, den: row.rate_den },
+  rate: { num: row.rateNum, den: row.rateDen },
   fees: {
-    operator: row.fee_operator,
-    partner: row.fee_partner,
-    rail: row.fee_rail,
-    chain: row.fee_chain,
-    tax: row.fee_tax,
+    operator: row.feeOperator,
+    partner: row.feePartner,
+    rail: row.feeRail,
+    chain: row.feeChain,
+    tax: row.feeTax,
   },
 });
 
 interface QuoteRow extends PricedRow {
   id: bigint;
-  deposit_units: bigint;
-  payout_units: bigint;
-  gross_units: bigint;
-  created_at: Date;
-  expires_at: Date;
+  depositUnits: bigint;
+  payoutUnits: bigint;
+  grossUnits: bigint;
+  createdAt: Date;
+  expiresAt: Date;
 }
 
 const quoteOf = (row: QuoteRow, partnerId: bigint, market: Market): Quote => ({
   id: row.id,
   partnerId,
   market,
-  depositUnits: row.deposit_units,
-  payoutUnits: row.payout_units,
-  grossUnits: row.gross_units,
+  depositUnits: row.depositUnits,
+  payoutUnits: row.payoutUnits,
+  grossUnits: row.grossUnits,
   ...pricedOf(row),
-  createdAt: row.created_at,
-  expiresAt: row.expires_at,
+  createdAt: row.createdAt,
+  expiresAt: row.expiresAt,
 });
 
 export const store = {
@@ -125,24 +125,24 @@ export const store = {
     for (const row of rows) {
       if (row.base !== null && row.source === null) {
         const level = row.num === null || row.den === null ? null : { num: row.num, den: row.den };
-        levels.push({ coin: row.base, level, haltedAt: row.halted_at, seenSince: row.seen_since });
+        levels.push({ coin: row.base, level, haltedAt: row.haltedAt, seenSince: row.seenSince });
       } else if (
         row.base !== null &&
         row.source !== null &&
         row.num !== null &&
         row.den !== null &&
-        row.priced_at !== null
+        row.pricedAt !== null
       ) {
         prices.push({
           base: row.base,
           source: row.source,
           rate: { num: row.num, den: row.den },
-          pricedAt: row.priced_at,
-          ...(row.composed_of === null ? {} : { composedOf: row.composed_of }),
+          pricedAt: row.pricedAt,
+          ...(row.composedOf === null ? {} : { composedOf: row.composedOf }),
         });
-      } else if (row.units !== null && row.fetched_at !== null) {
+      } else if (row.units !== null && row.fetchedAt !== null) {
         gasUnits = row.units;
-        gasAgeMs = row.now.getTime() - row.fetched_at.getTime();
+        gasAgeMs = row.now.getTime() - row.fetchedAt.getTime();
       }
     }
     return { prices, levels, gasUnits, gasAgeMs, now: rows[0]?.now ?? new Date() };
@@ -219,16 +219,16 @@ export const store = {
   async byId(tx: Tx, id: bigint, marketOf: (id: bigint) => Promise<Market>) {
     const row = await tx.row<
       QuoteRow & {
-        partner_id: bigint;
-        market_id: bigint;
-        order_id: bigint | null;
+        partnerId: bigint;
+        marketId: bigint;
+        orderId: bigint | null;
         prices: UsedPrice[];
-        fixed_side: FixedSide;
+        fixedSide: FixedSide;
       }
     >(quoteSql.byId, [id]);
     if (row === undefined) return undefined;
-    const quote = quoteOf(row, row.partner_id, await marketOf(row.market_id));
-    return { ...quote, orderId: row.order_id, prices: row.prices, fixedSide: row.fixed_side };
+    const quote = quoteOf(row, row.partnerId, await marketOf(row.marketId));
+    return { ...quote, orderId: row.orderId, prices: row.prices, fixedSide: row.fixedSide };
   },
 
   async live(
@@ -236,13 +236,13 @@ export const store = {
     input: { id: bigint; market: Market; depositUnits: bigint; now: Date },
   ): Promise<Quote | undefined> {
     const { id, market, depositUnits, now } = input;
-    const row = await tx.row<QuoteRow & { partner_id: bigint }>(quoteSql.live, [id, market.id, depositUnits, now]);
-    return row === undefined ? undefined : quoteOf(row, row.partner_id, market);
+    const row = await tx.row<QuoteRow & { partnerId: bigint }>(quoteSql.live, [id, market.id, depositUnits, now]);
+    return row === undefined ? undefined : quoteOf(row, row.partnerId, market);
   },
 
   async shown(tx: Tx, { id, market, depositUnits }: { id: bigint; market: Market; depositUnits: bigint }) {
-    const row = await tx.row<QuoteRow & { partner_id: bigint }>(quoteSql.shown, [id, market.id, depositUnits]);
-    return row === undefined ? undefined : quoteOf(row, row.partner_id, market);
+    const row = await tx.row<QuoteRow & { partnerId: bigint }>(quoteSql.shown, [id, market.id, depositUnits]);
+    return row === undefined ? undefined : quoteOf(row, row.partnerId, market);
   },
 
   /** An older price does not replace a newer one, unless the newer one is dated in the future: a wrong clock dated it. */
@@ -262,26 +262,26 @@ export const store = {
   /** The shared legs of composed prices: USDT in dollars, and a dollar in other currencies. */
   sharedLegs: (tx: Tx): Promise<KeptPrice[]> =>
     tx
-      .rows<{ source: string; base: string; quote: string; num: bigint; den: bigint; priced_at: Date }>(
+      .rows<{ source: string; base: string; quote: string; num: bigint; den: bigint; pricedAt: Date }>(
         `select source, base, quote, num, den, priced_at from prices where base = 'usd' or (base = 'usdt' and quote = 'usd')`,
       )
       .then((rows) =>
-        rows.map(({ source, base, quote, num, den, priced_at }) => ({
+        rows.map(({ source, base, quote, num, den, pricedAt }) => ({
           source,
           base,
           quote,
           rate: { num, den },
-          pricedAt: priced_at,
+          pricedAt,
         })),
       ),
 
   async pauseOf(tx: Tx, source: string): Promise<{ failures: number; pausedMs: number }> {
-    const row = await tx.row<{ failures: number; paused_ms: number | null }>(
+    const row = await tx.row<{ failures: number; pausedMs: number | null }>(
       `select failures, (extract(epoch from paused_until - clock_timestamp()) * 1000)::float8 as paused_ms
          from price_sources where source = $1`,
       [source],
     );
-    return { failures: row?.failures ?? 0, pausedMs: row?.paused_ms ?? 0 };
+    return { failures: row?.failures ?? 0, pausedMs: row?.pausedMs ?? 0 };
   },
 
   heard: (tx: Tx, source: string) =>
@@ -303,9 +303,9 @@ export const store = {
 
   sourceHealth: (tx: Tx): Promise<SourceHealth[]> =>
     tx.rows<SourceHealth>(
-      `select source, (extract(epoch from clock_timestamp() - last_success_at) * 1000)::float8 as "lastSuccessAgeMs",
-              (extract(epoch from clock_timestamp() - last_failure_at) * 1000)::float8 as "lastFailureAgeMs",
-              last_failure as "lastFailure", failures
+      `select source, (extract(epoch from clock_timestamp() - last_success_at) * 1000)::float8 as last_success_age_ms,
+              (extract(epoch from clock_timestamp() - last_failure_at) * 1000)::float8 as last_failure_age_ms,
+              last_failure, failures
          from price_sources order by source`,
     ),
 
@@ -330,10 +330,10 @@ export const store = {
    * for a day, because it is no longer polled; polled sources have their own health. Negative: dated in the future.
    */
   async priceAges(tx: Tx): Promise<{ source: string; ageMs: number }[]> {
-    const rows = await tx.rows<{ source: string; age_ms: number }>(
+    const rows = await tx.rows<{ source: string; ageMs: number }>(
       `select source, (extract(epoch from clock_timestamp() - max(priced_at)) * 1000)::float8 as age_ms from prices
         where base <> 'usd' and fetched_at > now() - interval '1 day' group by source order by source`,
     );
-    return rows.map((row) => ({ source: row.source, ageMs: Math.round(row.age_ms) }));
+    return rows.map((row) => ({ source: row.source, ageMs: Math.round(row.ageMs) }));
   },
 };

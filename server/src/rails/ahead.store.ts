@@ -12,7 +12,7 @@ export const frontiers = (tx: Tx): Promise<{ first: bigint; highest: bigint; isN
     `with runs as (
        select first_lost_index as first, false as now from restores where first_lost_index is not null
        union all select case when is_called then last_value + 1 else last_value end, true from deposit_indexes)
-     select r.first, r.now as "isNow",
+     select r.first, r.now as is_now,
             coalesce((select max(d.index) from deposit_addresses d where d.order_id is null and d.index >= r.first
                 and d.index < coalesce((select min(o.first) from runs o where o.first > r.first), 9223372036854775807)), r.first) as highest
        from runs r`,

@@ -69,14 +69,14 @@ export async function moveCursor(tx: Tx, rail: string, from: string, to: string)
 export const cursorAgeMs = async (tx: Tx, rail: string): Promise<number | null> =>
   (
     await tx.row<{ ageMs: number }>(
-      `select (extract(epoch from clock_timestamp() - read_at) * 1000)::float8 as "ageMs" from bank_cursors where rail = $1`,
+      `select (extract(epoch from clock_timestamp() - read_at) * 1000)::float8 as age_ms from bank_cursors where rail = $1`,
       [rail],
     )
   )?.ageMs ?? null;
 
 export const readLine = (tx: Tx, rail: string, externalId: string): Promise<BankLine | undefined> =>
   tx.row<BankLine>(
-    `select direction, asset, units, meaning, key, charge_units as "chargeUnits" from bank_lines where rail = $1 and external_id = $2`,
+    `select direction, asset, units, meaning, key, charge_units from bank_lines where rail = $1 and external_id = $2`,
     [rail, externalId],
   );
 
@@ -122,7 +122,7 @@ export interface UnexplainedLine {
   bookedAt: Date;
 }
 
-const UNEXPLAINED = `external_id as "externalId", asset, units, charge_units as "chargeUnits", key, booked_at as "bookedAt"`;
+const UNEXPLAINED = `external_id, asset, units, charge_units, key, booked_at`;
 
 /** Debits that no payout explains, locked: one by its id, or those that carry a payout's key. */
 export const lockUnexplained = (
@@ -156,7 +156,7 @@ export const doubtfulDebits = (
   input: { asset: AssetCode; units: bigint; keys: string; own?: string; followOn?: FollowOn | undefined },
 ): Promise<DoubtfulLine[]> =>
   tx.rows<DoubtfulLine>(
-    `select external_id as "externalId", key, units from bank_lines l
+    `select external_id, key, units from bank_lines l
       where rail = $1 and asset = $2 and direction = 'debit' and meaning = 'unexplained' and (foreign_at is null or key = $6)
         and read_at >= (select min(restored_at) from restores)
         and (starts_with(coalesce(key, ''), $4)
@@ -174,7 +174,7 @@ export const debitLike = (
   input: { key: string; asset: AssetCode; units: bigint },
 ): Promise<{ externalId: string } | undefined> =>
   tx.row(
-    `select external_id as "externalId" from bank_lines l
+    `select external_id from bank_lines l
       where rail = $1 and asset = $2 and direction = 'debit' and meaning = 'unexplained'
         and (key = $4 or (units = $3 and foreign_at is null and not exists (select from payouts p where p.id = l.key)))
         and read_at >= coalesce((select first_submission_at from payouts p where p.id = $4), '-infinity')
@@ -199,7 +199,7 @@ export const lockDebit = (
   { asset: AssetCode; units: bigint; meaning: LineMeaning; foreignAt: Date | null; key: string | null } | undefined
 > =>
   tx.row(
-    `select asset, units, meaning, foreign_at as "foreignAt", key from bank_lines
+    `select asset, units, meaning, foreign_at, key from bank_lines
       where rail = $1 and external_id = $2 and direction = 'debit' for update`,
     [rail, externalId],
   );

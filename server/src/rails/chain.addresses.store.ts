@@ -60,8 +60,8 @@ export async function watchedAnywhere(
 ): Promise<Map<string, Watched>> {
   if (addresses.length === 0) return new Map();
   const rows = await tx.rows<Watched>(
-    `select d.rail, d.address, d.index, d.order_id as "orderId", d.partner_id as "partnerId", d.home_rail as "homeRail",
-            d.made_at as "madeAt"
+    `select d.rail, d.address, d.index, d.order_id, d.partner_id, d.home_rail,
+            d.made_at
        from unnest($2::text[]) as asked (address) cross join chains c
        join deposit_addresses d on d.rail = c.rail and d.address = asked.address
       where ${OWN_OR_OTHER_CHAIN}
@@ -75,7 +75,7 @@ export async function watchedAnywhere(
 export const addressesAnywhere = (tx: Tx, rail: string, after: bigint, since: Date, limit: number) =>
   tx.rows<Watched>(
     `select distinct on (d.index) d.* from chains c cross join lateral (
-       select rail, address, index, order_id as "orderId", partner_id as "partnerId", home_rail as "homeRail", made_at as "madeAt"
+       select rail, address, index, order_id, partner_id, home_rail, made_at
          from deposit_addresses where rail = c.rail and index > $2 and made_at >= $3 order by index limit $4) d
       where ${OWN_OR_OTHER_CHAIN}
       order by d.index, d.rail <> $1 limit $4`,

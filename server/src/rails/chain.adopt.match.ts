@@ -82,13 +82,13 @@ async function endCancelled(engine: Engine, tx: Tx, row: found.FoundMovement): P
   const native = (await addressStore.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
   // Of a deposit address reconciliation knows what its balance lacks by the address.
   const isHot = row.wallet === HOT;
-  if (native !== undefined && row.cost_units !== null && row.cost_units > 0n)
+  if (native !== undefined && row.costUnits !== null && row.costUnits > 0n)
     await report(tx, {
       type: 'unexplained_debit',
       rail,
       externalId: isHot ? `${row.hash}:coin` : `native:${row.target}:${row.block}`,
       asset: native,
-      units: row.cost_units,
+      units: row.costUnits,
       reference: row.hash ?? '',
       ...(isHot ? {} : { ofDeposits: true }),
     });
@@ -106,11 +106,11 @@ async function tell(engine: Engine, tx: Tx, open: readonly found.FoundMovement[]
   const { rail, report } = engine;
   const strange: found.FoundMovement[] = [];
   for (const row of open) {
-    if (row.told_at !== null) continue;
+    if (row.toldAt !== null) continue;
     const isOwn =
       row.wallet !== HOT ||
       (row.recipient !== null && (await addressStore.indexOf(tx, rail, row.recipient)) !== undefined);
-    if (isOwn && Date.now() - row.found_at.getTime() < OWN_TOLD_AFTER_MS) continue;
+    if (isOwn && Date.now() - row.foundAt.getTime() < OWN_TOLD_AFTER_MS) continue;
     if (!isOwn) strange.push(row);
     await found.markTold(tx, row.id);
     await report(tx, {
@@ -143,9 +143,9 @@ const isSameCall = (a: found.OwnSend, b: found.FoundMovement): boolean =>
   a.target === b.target && a.value === b.value && b.data !== null && a.data.equals(b.data);
 
 /** A payout ordered after the block cannot have been paid in it. */
-function isOlder({ orderId, refundId, createdAt }: found.Candidate, { block_at }: found.FoundMovement): boolean {
+function isOlder({ orderId, refundId, createdAt }: found.Candidate, { blockAt }: found.FoundMovement): boolean {
   const since = orderId !== null ? timeOfId(orderId) : refundId !== null ? timeOfId(refundId) : createdAt;
-  return block_at !== null && since.getTime() <= block_at.getTime() + found.SKEW_MS;
+  return blockAt !== null && since.getTime() <= blockAt.getTime() + found.SKEW_MS;
 }
 
 function whyOpen(row: found.FoundMovement): string {

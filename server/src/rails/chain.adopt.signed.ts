@@ -120,7 +120,7 @@ export async function signedOtherwise(
     const row = (await found.waitingFound(tx, rail, found.AT_ONCE)).find(
       (one) => one.wallet === wallet && one.nonce === nonce,
     );
-    if (row === undefined || row.told_at !== null) return;
+    if (row === undefined || row.toldAt !== null) return;
     await found.markTold(tx, row.id);
     await tellOfSigned(engine, tx, row);
   });
@@ -140,9 +140,9 @@ const tellOfSigned = ({ rail, report }: Engine, tx: Tx, row: found.FoundMovement
 export async function tellSigned(engine: Engine, tx: Tx, pending: bigint): Promise<void> {
   const { rail } = engine;
   for (const row of await found.waitingFound(tx, rail, found.AT_ONCE)) {
-    if (!row.signed || row.state !== 'unread' || row.told_at !== null || row.nonce === null) continue;
-    if (row.cancel_at !== null) continue;
-    if (row.nonce < pending && Date.now() - row.found_at.getTime() < SIGNED_TOLD_AFTER_MS) continue;
+    if (!row.signed || row.state !== 'unread' || row.toldAt !== null || row.nonce === null) continue;
+    if (row.cancelAt !== null) continue;
+    if (row.nonce < pending && Date.now() - row.foundAt.getTime() < SIGNED_TOLD_AFTER_MS) continue;
     await found.markTold(tx, row.id);
     await tellOfSigned(engine, tx, row);
   }
@@ -157,11 +157,11 @@ export async function sendCancel(engine: Engine, row: found.FoundMovement): Prom
   const { account } = adapter;
   const call = account?.cancelCall?.(row.wallet);
   if (account === undefined || call === undefined || row.nonce === null || !adapter.canSend(row.wallet)) return;
-  const sentMs = row.cancel_sent_at === null ? Number.POSITIVE_INFINITY : Date.now() - row.cancel_sent_at.getTime();
+  const sentMs = row.cancelSentAt === null ? Number.POSITIVE_INFINITY : Date.now() - row.cancelSentAt.getTime();
   if (sentMs < pace.rebroadcastMs) return;
   const { mined } = await account.nonces(row.wallet);
   if (mined > row.nonce) return;
-  if (row.cancel_fee === null) await makeWay(engine, row.wallet, mined, row.nonce);
+  if (row.cancelFee === null) await makeWay(engine, row.wallet, mined, row.nonce);
   try {
     const fee = await feeOfCancel(engine, row, call);
     if (fee === undefined) return;
@@ -197,13 +197,13 @@ async function makeWay(engine: Engine, wallet: string, mined: bigint, below: big
 /** Higher each time, because the competing transaction may have offered more. */
 async function feeOfCancel(
   engine: Engine,
-  { wallet, nonce, cancel_fee }: found.FoundMovement,
+  { wallet, nonce, cancelFee }: found.FoundMovement,
   call: Call,
 ): Promise<Fee | undefined> {
   const { adapter, rail, log } = engine;
   const none = new Set<string>();
-  if (cancel_fee !== null && nonce !== null)
-    return (await adapter.replace(wallet, call, preparedAt(nonce, cancel_fee), none))?.fee ?? cancel_fee;
+  if (cancelFee !== null && nonce !== null)
+    return (await adapter.replace(wallet, call, preparedAt(nonce, cancelFee), none))?.fee ?? cancelFee;
   const prepared = await adapter.prepare(wallet, call, none);
   if ('fee' in prepared) return prepared.fee;
   log.warn({ rail, why: prepared.rejected }, 'no empty transfer can be sent');

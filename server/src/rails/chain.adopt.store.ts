@@ -26,14 +26,14 @@ export interface FoundMovement {
   /** Known from the signer's journal, perhaps before a block contains it. */
   signed: boolean;
   /** Two people have asked to use up its nonce by an empty transfer; the last fee offered for that, and when. */
-  cancel_at: Date | null;
-  cancel_fee: Fee | null;
-  cancel_sent_at: Date | null;
-  searched_to: bigint | null;
+  cancelAt: Date | null;
+  cancelFee: Fee | null;
+  cancelSentAt: Date | null;
+  searchedTo: bigint | null;
   block: bigint | null;
-  block_at: Date | null;
+  blockAt: Date | null;
   succeeded: boolean | null;
-  cost_units: bigint | null;
+  costUnits: bigint | null;
   target: string | null;
   data: Buffer | null;
   value: bigint | null;
@@ -42,9 +42,9 @@ export interface FoundMovement {
   asset: AssetCode | null;
   units: bigint | null;
   key: string | null;
-  found_at: Date;
-  told_at: Date | null;
-  ended_at: Date | null;
+  foundAt: Date;
+  toldAt: Date | null;
+  endedAt: Date | null;
 }
 
 const FOUND = `id, rail, wallet, nonce, hash, state, signed, cancel_at, cancel_fee, cancel_sent_at, searched_to, block, block_at, succeeded, cost_units, target, data, value, fee,
@@ -191,7 +191,7 @@ export interface Candidate {
 /** Open payouts and refunds of a chain without a send: what an unknown transaction may have paid. */
 export const unsentPayouts = (tx: Tx, rail: string): Promise<Candidate[]> =>
   tx.rows<Candidate>(
-    `select id as key, address as recipient, asset, units, order_id as "orderId", refund_id as "refundId", created_at as "createdAt"
+    `select id as key, address as recipient, asset, units, order_id, refund_id, created_at
        from payouts p
       where rail = $1 and ended_at is null and address is not null
         and not exists (select from chain_sends s where s.rail = $1 and s.key = p.id and s.state <> 'absent')

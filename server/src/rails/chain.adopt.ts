@@ -56,7 +56,7 @@ export async function lookForUnknown(engine: Engine): Promise<boolean> {
   if (waiting.length === 0) return true;
   const unread = waiting.filter(({ state }) => state === 'unread');
   for (const row of unread.slice(0, READ_AT_ONCE)) await readFound(engine, row);
-  for (const row of unread) if (row.cancel_at !== null) await sendCancel(engine, row);
+  for (const row of unread) if (row.cancelAt !== null) await sendCancel(engine, row);
   return await db.asSystem(async (tx) => {
     const rows = await matchFound(engine, tx);
     return rows.every((row) => row.state === 'open' && (row.data?.length ?? 0) > 0);
@@ -122,7 +122,7 @@ async function underNonce(
   const { account } = adapter;
   const sent = await account?.sentUnder(row.wallet, nonce, from, finalized);
   if (account === undefined || sent !== 'no state') return sent === 'no state' ? undefined : sent;
-  const begin = row.searched_to === null ? from : row.searched_to + 1n;
+  const begin = row.searchedTo === null ? from : row.searchedTo + 1n;
   const end = begin + SEARCHED - 1n < finalized ? begin + SEARCHED - 1n : finalized;
   if (begin > end) return undefined;
   const there = (await account.sentIn(row.wallet, begin, end)).find((one) => one.nonce === nonce);

@@ -5,14 +5,14 @@ import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 
 export interface ChainDeposit {
-  external_id: string;
-  tx_hash: string;
+  externalId: string;
+  txHash: string;
   asset: AssetCode;
   units: bigint;
   address: string;
   block: bigint;
-  confirmed_at: Date | null;
-  reversed_at: Date | null;
+  confirmedAt: Date | null;
+  reversedAt: Date | null;
 }
 
 const DEPOSIT = 'external_id, tx_hash, asset, units, address, block, confirmed_at, reversed_at';
@@ -26,7 +26,7 @@ export const depositById = (tx: Tx, rail: string, externalId: string) =>
 export async function addDeposit(
   tx: Tx,
   rail: string,
-  deposit: Pick<ChainDeposit, 'external_id' | 'tx_hash' | 'asset' | 'units' | 'address' | 'block'> & {
+  deposit: Pick<ChainDeposit, 'externalId' | 'txHash' | 'asset' | 'units' | 'address' | 'block'> & {
     blockHash: string;
     payer: string;
   },
@@ -37,8 +37,8 @@ export async function addDeposit(
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       rail,
-      deposit.external_id,
-      deposit.tx_hash,
+      deposit.externalId,
+      deposit.txHash,
       deposit.asset,
       deposit.units,
       deposit.address,
@@ -101,7 +101,7 @@ export const confirmReached = (
   { finality, head, upTo }: { finality: number; head: bigint; upTo: bigint },
   at: Date,
 ) =>
-  tx.rows<ChainDeposit & { home_rail: string | null }>(
+  tx.rows<ChainDeposit & { homeRail: string | null }>(
     `update chain_deposits d set confirmed_at = $5
       where rail = $1 and confirmed_at is null and reversed_at is null and not orphaned
         and block <= $6 and $4::bigint - block + 1 >= ${NEEDED('$2', 'd.asset', SUM('d'), '$3::integer')}
@@ -110,7 +110,7 @@ export const confirmReached = (
   );
 
 export interface Depth {
-  external_id: string;
+  externalId: string;
   /** Its block is in the branch we follow. */
   stands: boolean;
   /** 0 when the chain is not followed. */
@@ -165,7 +165,7 @@ export interface DueDeposits {
  */
 export const depositsDue = (tx: Tx, rail: string, now: Date, limit: number) =>
   tx.rows<DueDeposits>(
-    `select d.address, a.index, a.order_id as "orderId", d.asset, u.units
+    `select d.address, a.index, a.order_id, d.asset, u.units
        from (select address, asset, min(block) as block
                from (select address, asset, block from chain_deposits
                       where rail = $1 and sweep is null and reversed_at is null and confirmed_at is not null
@@ -204,7 +204,7 @@ export async function claimDepositsBefore(
   at: { address: string; asset: AssetCode; block: bigint; units: bigint; claimedBy?: string | undefined },
   sweep: string,
 ): Promise<boolean> {
-  const all = await tx.rows<{ external_id: string; units: bigint }>(
+  const all = await tx.rows<{ externalId: string; units: bigint }>(
     `select external_id, units from chain_deposits
       where rail = $1 and address = $2 and asset = $3 and block <= $4 and (sweep is null or sweep = $5) and reversed_at is null
         and confirmed_at is not null order by block, external_id for update`,
@@ -219,7 +219,7 @@ export async function claimDepositsBefore(
   if (rows.reduce((taken, row) => taken + row.units, 0n) !== at.units) return false;
   await tx.run('update chain_deposits set sweep = $3 where rail = $1 and external_id = any($2::text[])', [
     rail,
-    rows.map((row) => row.external_id),
+    rows.map((row) => row.externalId),
     sweep,
   ]);
   return true;
@@ -251,8 +251,8 @@ export async function postponeDeposits(
 // Tokens that arrive at the paying wallet.
 
 export interface ChainCredit {
-  external_id: string;
-  tx_hash: string;
+  externalId: string;
+  txHash: string;
   payer: string;
   asset: AssetCode;
   units: bigint;
@@ -263,7 +263,7 @@ export async function noteCredit(tx: Tx, rail: string, credit: ChainCredit): Pro
   await tx.run(
     `insert into chain_credits (rail, external_id, tx_hash, payer, asset, units, block) values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (rail, external_id) do nothing`,
-    [rail, credit.external_id, credit.tx_hash, credit.payer, credit.asset, credit.units, credit.block],
+    [rail, credit.externalId, credit.txHash, credit.payer, credit.asset, credit.units, credit.block],
   );
 }
 
@@ -276,7 +276,7 @@ export const finalCredits = (tx: Tx, rail: string, finalized: bigint, at: Date) 
     `update chain_credits c set reported_at = $3 where rail = $1 and block <= $2 and reported_at is null
      returning external_id, tx_hash, payer, asset, units, block,
        exists (select from chain_sends s where s.rail = c.rail and s.hash = c.tx_hash and s.key like 'sweep:%') as own,
-       (select index from deposit_addresses d where d.rail = c.rail and d.address = c.payer) as "depositIndex",
+       (select index from deposit_addresses d where d.rail = c.rail and d.address = c.payer) as deposit_index,
        exists (select from funding_sources f where f.rail = c.rail and f.address = c.payer) as trusted`,
     [rail, finalized, at],
   );

@@ -87,15 +87,15 @@ export async function takeDeposit(
       await depositStore.addDeposit(
         tx,
         rail,
-        { external_id: externalId, tx_hash: txHash, asset, units, address: to, block, blockHash, payer: from },
+        { externalId, txHash, asset, units, address: to, block, blockHash, payer: from },
         clock.now(),
       );
     } else {
       const same = before.asset === asset && before.units === units && before.address === to;
-      const lost = before.reversed_at !== null && before.confirmed_at !== null;
+      const lost = before.reversedAt !== null && before.confirmedAt !== null;
       if (!same || lost) continue;
       await depositStore.anchorDeposit(tx, rail, externalId, block, blockHash);
-      if (before.reversed_at === null) return;
+      if (before.reversedAt === null) return;
     }
     await report(tx, {
       type: 'deposit_seen',
@@ -117,8 +117,8 @@ export async function giveUpOrphaned(engine: Engine, tx: Tx): Promise<void> {
   const { rail, clock, report } = engine;
   for (const gone of await depositStore.reverseOrphaned(tx, rail, clock.now())) {
     const why =
-      gone.confirmed_at === null ? 'left the chain before it was confirmed' : 'left the chain after it was confirmed';
-    await report(tx, { type: 'deposit_reversed', rail, externalId: gone.external_id, why });
+      gone.confirmedAt === null ? 'left the chain before it was confirmed' : 'left the chain after it was confirmed';
+    await report(tx, { type: 'deposit_reversed', rail, externalId: gone.externalId, why });
   }
 }
 
@@ -131,20 +131,20 @@ export async function confirmDeposits(engine: Engine, tx: Tx, head: Block, final
     await report(tx, {
       type: 'deposit_confirmed',
       rail,
-      externalId: deposit.external_id,
+      externalId: deposit.externalId,
       target: deposit.address,
-      ...(deposit.home_rail === null ? {} : { homeRail: deposit.home_rail }),
+      ...(deposit.homeRail === null ? {} : { homeRail: deposit.homeRail }),
       asset: deposit.asset,
       units: deposit.units,
-      reference: deposit.tx_hash,
+      reference: deposit.txHash,
       facts: { block: Number(deposit.block), confirmations: Number(head.number - deposit.block + 1n) },
     });
   }
 }
 
 /** By block and place: an update answers in no order, and every run is to report in the same. */
-const inOrder = (a: { block: bigint; external_id: string }, b: { block: bigint; external_id: string }): number =>
-  a.block === b.block ? (a.external_id < b.external_id ? -1 : 1) : a.block < b.block ? -1 : 1;
+const inOrder = (a: { block: bigint; externalId: string }, b: { block: bigint; externalId: string }): number =>
+  a.block === b.block ? (a.externalId < b.externalId ? -1 : 1) : a.block < b.block ? -1 : 1;
 
 /** Final credits to the paying wallet: the operator's own money, or money to be explained. */
 export async function reportCredits(engine: Engine, tx: Tx, finalized: bigint): Promise<void> {
@@ -153,11 +153,11 @@ export async function reportCredits(engine: Engine, tx: Tx, finalized: bigint): 
     if (one.own) continue;
     // Only our own key can move what is on a deposit address: a sweep that these books do not know.
     if (one.depositIndex !== null) {
-      await noteHash(tx, rail, `deposit:${one.depositIndex}`, one.tx_hash);
+      await noteHash(tx, rail, `deposit:${one.depositIndex}`, one.txHash);
       continue;
     }
     const { asset, units, payer } = one;
-    const fact = { rail, externalId: one.external_id, asset, units, reference: one.tx_hash };
+    const fact = { rail, externalId: one.externalId, asset, units, reference: one.txHash };
     await report(
       tx,
       one.trusted ? { type: 'funding_confirmed', ...fact } : { type: 'credit_unexpected', ...fact, payer },

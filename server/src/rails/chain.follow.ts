@@ -41,23 +41,23 @@ export async function followStep(engine: Engine): Promise<Step> {
     return { cursor: found, assets: await addressStore.assetsOf(tx, chain) };
   });
   memory.hasRow = true;
-  if (cursor.halted_why !== null) return { caughtUp: true, halted: true };
+  if (cursor.haltedWhy !== null) return { caughtUp: true, halted: true };
 
   const node = await adapter.head();
   if (node.chainId !== adapter.chainId)
     return await halted(engine, `the node is on chain ${node.chainId}, not ${adapter.chainId}`);
-  if (cursor.genesis_hash !== null && node.genesisHash !== cursor.genesis_hash) {
+  if (cursor.genesisHash !== null && node.genesisHash !== cursor.genesisHash) {
     return await halted(engine, `the node has another genesis block: ${node.genesisHash}`);
   }
-  if (cursor.head_number === null || cursor.head_hash === null) return await begin(engine, node, cursor.finalized);
+  if (cursor.headNumber === null || cursor.headHash === null) return await begin(engine, node, cursor.finalized);
 
-  const known = { number: cursor.head_number, hash: cursor.head_hash };
+  const known = { number: cursor.headNumber, hash: cursor.headHash };
   const branch = await branchOf(engine, known, cursor.finalized, node.newest);
   if (branch === 'nothing new') return { caughtUp: true, halted: false };
   if (branch === 'too deep') {
     // Another process may have dropped the block we compared with since we read our position.
     const now = await db.asSystem((tx) => store.cursorOf(tx, rail));
-    if (now?.head_hash !== known.hash || now.finalized !== cursor.finalized) return { caughtUp: false, halted: false };
+    if (now?.headHash !== known.hash || now.finalized !== cursor.finalized) return { caughtUp: false, halted: false };
     return await halted(engine, `a reorg deeper than ${finality} blocks, below block ${known.number}`);
   }
 
@@ -69,7 +69,7 @@ export async function followStep(engine: Engine): Promise<Step> {
   await db.asSystem(async (tx) => {
     const now = await store.lockCursor(tx, rail);
     // If another process took the same step meanwhile, this result is outdated.
-    if (now?.head_hash !== known.hash || now.finalized !== cursor.finalized || now.halted_why !== null) return;
+    if (now?.headHash !== known.hash || now.finalized !== cursor.finalized || now.haltedWhy !== null) return;
     if (ancestor.number < known.number) {
       log.warn({ rail, from: Number(known.number), ancestor: Number(ancestor.number) }, 'reorg');
       await store.dropBlocksAbove(tx, rail, ancestor.number);
@@ -84,7 +84,7 @@ export async function followStep(engine: Engine): Promise<Step> {
     for (const { transfer, position, asset } of credits) {
       const { txHash, from, units, block } = transfer;
       const external_id = `${txHash}:${position}`;
-      await depositStore.noteCredit(tx, rail, { external_id, tx_hash: txHash, payer: from, asset, units, block });
+      await depositStore.noteCredit(tx, rail, { externalId: external_id, txHash, payer: from, asset, units, block });
     }
     if (caughtUp) await giveUpOrphaned(engine, tx);
     const finalized = finalAt(engine, node, head, cursor.finalized);
@@ -116,7 +116,7 @@ export async function begin(engine: Engine, node: Head, finalized: bigint): Prom
   const anchor = only(await adapter.blocks(start, start));
   await db.asSystem(async (tx) => {
     const now = await store.lockCursor(tx, rail);
-    if (now?.head_hash !== null) return;
+    if (now?.headHash !== null) return;
     await store.addBlocks(tx, rail, [anchor]);
     const at = clock.now();
     await store.moveCursor(tx, rail, {

@@ -38,7 +38,7 @@ export async function ownNativeMoves(
 ): Promise<Map<string, { movedUnits: bigint; underWay: boolean }>> {
   const rows = await tx.rows<{ address: string; movedUnits: bigint; underWay: boolean }>(
     `select a.address, coalesce(sum(s.moved) filter (where s.ended and s.block > coalesce(b.block, -1) and s.block <= $4), 0)
-              ::numeric(78,0) as "movedUnits", bool_or(s.open) as "underWay"
+              ::numeric(78,0) as moved_units, bool_or(s.open) as under_way
        from unnest($2::text[], $3::text[]) as a (address, wallet)
        left join native_balances b on b.rail = $1 and b.address = a.address
        cross join lateral (
@@ -67,8 +67,8 @@ export async function walletMoves(
   const row = await tx.row<{ movedUnits: bigint; underWay: boolean; isSending: boolean }>(
     `select (select coalesce(-sum(cost_units + case when state = 'confirmed' then value else 0 end), 0)::numeric(78,0)
                from chain_sends where rail = $1 and wallet = $2 and block > $3 and block <= $4
-                and state in ('confirmed', 'failed')) as "movedUnits",
-            coalesce(bool_or(block <= $4), false) as "underWay", count(*) > 0 as "isSending"
+                and state in ('confirmed', 'failed')) as moved_units,
+            coalesce(bool_or(block <= $4), false) as under_way, count(*) > 0 as is_sending
        from chain_sends where rail = $1 and wallet = $2 and state in ('reserved', 'signed', 'mined')`,
     [rail, wallet, after, upTo],
   );

@@ -122,9 +122,9 @@ export async function surelyUnused(engine: Engine, mined: bigint): Promise<bigin
   }));
   const finalized = cursor?.finalized ?? -1n;
   if (row === undefined || row.nonce === null || finalized < 0n) return undefined;
-  const { nonce, found_at } = row;
+  const { nonce, foundAt } = row;
   const [block] = await adapter.blocks(finalized, finalized);
-  if (block === undefined || block.at.getTime() < found_at.getTime() + found.SKEW_MS) return undefined;
+  if (block === undefined || block.at.getTime() < foundAt.getTime() + found.SKEW_MS) return undefined;
   const from = await db.asSystem((tx) => found.searchFrom(tx, rail, HOT, nonce));
   return (await adapter.account?.sentUnder(HOT, nonce, from, finalized)) === undefined ? nonce : undefined;
 }

@@ -45,7 +45,7 @@ async function movementsAfter(outside: Outside, after: string): Promise<Movement
     first: await store.firstBlock(tx, rail),
   }));
   if (cursor === undefined || cursor.finalized < 0n || first === undefined) return undefined;
-  if (cursor.halted_why !== null) throw new Unavailable(rail, 'the line is halted');
+  if (cursor.haltedWhy !== null) throw new Unavailable(rail, 'the line is halted');
   if (after === '') return await opening(outside, first > 0n ? first - 1n : 0n, assets);
   const done = BigInt(after);
   const limit = done + BigInt(adapter.pace.blocksPerStep);

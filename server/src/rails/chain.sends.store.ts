@@ -29,12 +29,12 @@ export interface SendVersion extends Call, Prepared {
   state: SendState;
   block: bigint | null;
   why: string | null;
-  reserved_at: Date;
-  broadcast_at: Date | null;
+  reservedAt: Date;
+  broadcastAt: Date | null;
   /** Adopted from the chain, with the call that was made there; final, and we have no bytes of it. */
   found: boolean;
   /** When a signer was last asked; null before. */
-  signing_at: Date | null;
+  signingAt: Date | null;
 }
 
 const SEND =
@@ -180,7 +180,7 @@ export const markAbsent = (tx: Tx, rail: string, key: string, ids: readonly bigi
   );
 
 /** A send whose reservation may still be released, locked; undefined when it was released. */
-export const lockSend = (tx: Tx, id: bigint): Promise<Pick<SendVersion, 'raw' | 'state' | 'signing_at'> | undefined> =>
+export const lockSend = (tx: Tx, id: bigint): Promise<Pick<SendVersion, 'raw' | 'state' | 'signingAt'> | undefined> =>
   tx.row('select raw, state, signing_at from chain_sends where id = $1 for update', [id]);
 
 /** Records that a signer is asked next, or that it has not signed. */
@@ -304,7 +304,7 @@ export async function endSend(
   send: { id: bigint; key: string },
   end: { state: 'confirmed' | 'failed'; block: bigint; cost: bigint; why: string | null; at: Date },
 ): Promise<{ ended: boolean; before: bigint | undefined }> {
-  const before = await tx.row<{ cost_units: bigint }>(
+  const before = await tx.row<{ costUnits: bigint }>(
     `select cost_units from chain_sends where rail = $1 and key = $2 and reported_at is not null
       order by reported_at desc, id desc limit 1`,
     [rail, send.key],
@@ -319,7 +319,7 @@ export async function endSend(
     [rail, send.key, send.id],
   );
   await tx.run('update chain_sends set reported_at = $2 where id = $1', [send.id, end.at]);
-  return { ended: ended > 0, before: before?.cost_units };
+  return { ended: ended > 0, before: before?.costUnits };
 }
 
 /** Which of these chain transactions are sends from our wallets, by hash. */

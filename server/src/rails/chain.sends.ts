@@ -63,7 +63,7 @@ async function reserve(
 
   const before = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
   if (before.length > 0) return await carryOn(engine, sameCall(before, wallet, call));
-  if (cursor?.halted_why) throw new Unavailable(rail, 'the line is halted');
+  if (cursor?.haltedWhy) throw new Unavailable(rail, 'the line is halted');
 
   const prepared = await adapter.prepare(wallet, call, await slotsTaken(engine, wallet));
   if ('rejected' in prepared) return { outcome: 'rejected', why: prepared.rejected };
@@ -174,7 +174,7 @@ async function askAgain(engine: Engine, version: SendVersion): Promise<string | 
       await sendStore.markSigning(tx, id, true);
       return undefined;
     }
-    const isUnsigned = there.signing_at === null;
+    const isUnsigned = there.signingAt === null;
     if (isUnsigned) await sendStore.releaseSend(tx, rail, version, answer.why);
     log.warn({ rail, key, nonce: version.nonce, why: answer.why, isUnsigned }, 'not signed, because it may not leave');
     return answer.why;
@@ -218,7 +218,7 @@ export async function statusOf(engine: Engine, key: string): Promise<PayoutStatu
   const ended = endOf(versions);
   if (ended?.outcome === 'rejected') return ended;
   const newest = newestOf(versions);
-  if (ended === undefined && newest.broadcast_at === null) {
+  if (ended === undefined && newest.broadcastAt === null) {
     try {
       await carryOn(engine, versions);
     } catch (error) {

@@ -9,14 +9,14 @@ import type { Block } from './chain.adapter.ts';
 // The follower's position.
 
 export interface Cursor {
-  chain_id: bigint | null;
-  genesis_hash: string | null;
-  halted_why: string | null;
+  chainId: bigint | null;
+  genesisHash: string | null;
+  haltedWhy: string | null;
   /** -1 before the first step. */
   finalized: bigint;
-  head_number: bigint | null;
-  head_hash: string | null;
-  head_at: Date | null;
+  headNumber: bigint | null;
+  headHash: string | null;
+  headAt: Date | null;
 }
 
 const CURSOR = 'chain_id, genesis_hash, halted_why, finalized, head_number, head_hash, head_at';
@@ -34,7 +34,7 @@ export const cursorOf = (tx: Tx, rail: string) =>
 
 /** Genesis of the chain that a rail has followed; undefined before its first step. */
 export const followedGenesis = async (tx: Tx, rail: string): Promise<string | undefined> =>
-  (await cursorOf(tx, rail))?.genesis_hash ?? undefined;
+  (await cursorOf(tx, rail))?.genesisHash ?? undefined;
 
 /** The cursor, with the row locked: one process at a time writes a chain's events. */
 export const lockCursor = (tx: Tx, rail: string) =>
@@ -60,7 +60,7 @@ export async function haltChain(tx: Tx, rail: string, why: string): Promise<bool
 
 /** Why a chain halted by itself, with its cursor locked; null when it has not. */
 export const whyOff = async (tx: Tx, rail: string): Promise<string | null> =>
-  (await lockCursor(tx, rail))?.halted_why ?? null;
+  (await lockCursor(tx, rail))?.haltedWhy ?? null;
 
 /**
  * An operator lifts the halt.
@@ -101,10 +101,10 @@ export async function blockHashes(tx: Tx, rail: string, from: bigint, to: bigint
 }
 
 export async function blockAt(tx: Tx, rail: string, number: bigint): Promise<Block | undefined> {
-  return await tx.row<Block>(
-    'select number, hash, parent_hash as "parentHash", at from chain_blocks where rail = $1 and number = $2',
-    [rail, number],
-  );
+  return await tx.row<Block>('select number, hash, parent_hash, at from chain_blocks where rail = $1 and number = $2', [
+    rail,
+    number,
+  ]);
 }
 
 export async function addBlocks(tx: Tx, rail: string, blocks: readonly Block[]): Promise<void> {

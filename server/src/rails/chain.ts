@@ -130,7 +130,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     ...(adapter.hasCode === undefined ? {} : { hasCode: adapter.hasCode }),
     async readTo(tx) {
       const cursor = await store.cursorOf(tx, rail);
-      return cursor?.head_at == null ? undefined : onClock(clock, cursor.head_at);
+      return cursor?.headAt == null ? undefined : onClock(clock, cursor.headAt);
     },
     mayHavePaid: (tx, { payoutAddress: recipient, payoutAsset: asset }) =>
       mayHavePaid(tx, rail, HOT, { recipient, asset }),
@@ -217,9 +217,9 @@ async function balanceOf({ adapter, rail, chain, db }: Engine, wallet: string, a
 async function healthOf({ rail, db, pace }: Engine): Promise<RailHealth> {
   const cursor = await db.asSystem((tx) => store.cursorOf(tx, rail));
   // Real time, not our movable clock: a block carries real time.
-  const ageMs = cursor?.head_at == null ? null : Math.max(0, Date.now() - cursor.head_at.getTime());
+  const ageMs = cursor?.headAt == null ? null : Math.max(0, Date.now() - cursor.headAt.getTime());
   const why =
-    cursor?.halted_why ??
+    cursor?.haltedWhy ??
     (ageMs === null ? 'no block read yet' : ageMs > pace.headAgeLimitMs ? 'no new block for too long' : undefined);
   return { healthy: why === undefined, ageMs, ...(why === undefined ? {} : { why }) };
 }

@@ -40,7 +40,7 @@ export async function watchSends(engine: Engine): Promise<boolean> {
       final: adapter.account === undefined && there ? await store.blockAt(tx, rail, there.finalized) : undefined,
     };
   });
-  if (open.length === 0 || cursor?.head_number === null || cursor?.halted_why !== null) return open.length > 0;
+  if (open.length === 0 || cursor?.headNumber === null || cursor?.haltedWhy !== null) return open.length > 0;
 
   const sends = [...Map.groupBy(open, (version) => version.key).values()];
   const fates = await adapter.fates(sends.map(askedOf), final);
@@ -83,7 +83,7 @@ async function endAbsent(engine: Engine, versions: readonly SendVersion[], proof
   const ids = versions.map(({ id }) => id);
   await db.asSystem(async (tx) => {
     const cursor = await store.lockCursor(tx, rail);
-    if (cursor?.halted_why === null) await sendStore.markAbsent(tx, rail, key, ids, proof);
+    if (cursor?.haltedWhy === null) await sendStore.markAbsent(tx, rail, key, ids, proof);
   });
   log.warn({ rail, key, proof }, 'proved absent');
   // A slot does not end by itself: a transaction that is not ours has used it.
@@ -99,7 +99,7 @@ async function settle(engine: Engine, version: SendVersion, receipt: Receipt, fi
   const { adapter, rail, chain, db, clock, report } = engine;
   await db.asSystem(async (tx) => {
     const cursor = await store.lockCursor(tx, rail);
-    if (cursor?.head_number == null || cursor.halted_why !== null || receipt.block > cursor.head_number) return;
+    if (cursor?.headNumber == null || cursor.haltedWhy !== null || receipt.block > cursor.headNumber) return;
     const ours = (await store.blockHashes(tx, rail, receipt.block, receipt.block)).get(receipt.block);
     // A block outside the branch we follow proves nothing yet. We store no hashes of blocks that were final before the
     // request, and need none. A block that became final since may be on an abandoned branch, because this process may have
@@ -113,7 +113,7 @@ async function settle(engine: Engine, version: SendVersion, receipt: Receipt, fi
       succeeded && !isOwn(version.key)
         ? await depositStore.confirmationsNeeded(tx, chain, version.asset, version.units, adapter.finality)
         : BigInt(adapter.finality) + 1n;
-    const isDeep = adapter.saysFinal === true ? block <= cursor.finalized : cursor.head_number - block + 1n >= needed;
+    const isDeep = adapter.saysFinal === true ? block <= cursor.finalized : cursor.headNumber - block + 1n >= needed;
     if (!isDeep) return await sendStore.markMined(tx, version.id, block);
     const { ended, before } = await sendStore.endSend(tx, rail, version, {
       state: succeeded ? 'confirmed' : 'failed',
@@ -177,15 +177,15 @@ async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boole
   const now = Date.now();
   const canSign = adapter.canSend(newest.wallet);
   if (newest.state === 'reserved') {
-    if (canSign && now - newest.reserved_at.getTime() >= ABANDONED_MS) await carryOn(engine, versions);
+    if (canSign && now - newest.reservedAt.getTime() >= ABANDONED_MS) await carryOn(engine, versions);
     return;
   }
-  const broadcastMs = newest.broadcast_at === null ? Number.POSITIVE_INFINITY : now - newest.broadcast_at.getTime();
+  const broadcastMs = newest.broadcastAt === null ? Number.POSITIVE_INFINITY : now - newest.broadcastAt.getTime();
   if (
     canSign &&
     !wasMined &&
     holdsUpOthers &&
-    now - newest.reserved_at.getTime() >= pace.stuckMs &&
+    now - newest.reservedAt.getTime() >= pace.stuckMs &&
     versions.length < MAX_VERSIONS
   ) {
     const next = await replacement(engine, newest);

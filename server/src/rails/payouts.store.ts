@@ -44,13 +44,13 @@ export interface Payout {
   endedAt: Date | null;
 }
 
-const COLUMNS = `id, order_id as "orderId", partner_id as "partnerId", purpose, attempt, deposit_id as "depositId",
-  refund_id as "refundId", rail, asset, units, paid_units as "paidUnits",
-  fiat_account_id as "fiatAccountId", address, state, submissions,
-  floor(extract(epoch from submitting_until - clock_timestamp()) * 1000)::float8 as "submitLeftMs",
-  floor(extract(epoch from clock_timestamp() - first_submission_at) * 1000)::float8 as "firstSubmissionAgeMs",
-  unknown_since as "unknownSince", alarmed_at as "alarmedAt", reference, why, waits_for as "waitsFor", created_at as "createdAt",
-  submitted_at as "submittedAt", ended_at as "endedAt"`;
+const COLUMNS = `id, order_id, partner_id, purpose, attempt, deposit_id,
+  refund_id, rail, asset, units, paid_units,
+  fiat_account_id, address, state, submissions,
+  floor(extract(epoch from submitting_until - clock_timestamp()) * 1000)::float8 as submit_left_ms,
+  floor(extract(epoch from clock_timestamp() - first_submission_at) * 1000)::float8 as first_submission_age_ms,
+  unknown_since, alarmed_at, reference, why, waits_for, created_at,
+  submitted_at, ended_at`;
 
 export interface NewPayout {
   id: string;
@@ -180,7 +180,7 @@ export interface OpenPayouts {
 export const countOpen = (tx: Tx): Promise<OpenPayouts[]> =>
   tx.rows<OpenPayouts>(
     `select rail, state, count(*)::int as count,
-        min(case state when 'unknown' then coalesce(unknown_since, created_at) else created_at end) as "oldestAt"
+        min(case state when 'unknown' then coalesce(unknown_since, created_at) else created_at end) as oldest_at
        from payouts where ended_at is null group by rail, state order by rail, state`,
   );
 

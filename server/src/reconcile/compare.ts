@@ -6,7 +6,7 @@
  */
 import type { ItemRow, Side } from './store.ts';
 
-export type Item = Omit<ItemRow, 'id' | 'found_at' | 'rail'>;
+export type Item = Omit<ItemRow, 'id' | 'foundAt' | 'rail'>;
 
 export interface Circumstances {
   kind: 'chain' | 'bank';
@@ -31,7 +31,7 @@ export const sideKey = (side: { key: string; wallet: string; asset: string }): s
 export function itemOf(side: Side, about: Circumstances): Item | undefined {
   const { key, wallet, asset, outside, booked } = side;
   if (outside === booked) return undefined;
-  const [shown, gone, entries] = [side.shown_names ?? [], side.gone_names ?? [], side.entries ?? []];
+  const [shown, gone, entries] = [side.shownNames ?? [], side.goneNames ?? [], side.entries ?? []];
   const kind =
     entries.length === 0 ? 'break_missing_in_ledger' : shown.length === 0 ? 'break_missing_outside' : 'break_amount';
   const why =
@@ -47,18 +47,18 @@ export function itemOf(side: Side, about: Circumstances): Item | undefined {
               ? 'booked twice'
               : 'another amount in the books than outside';
   const names = [...shown, ...gone, ...entries];
-  const common = { key, wallet, asset, outside_units: outside, ledger_units: booked, names };
+  const common = { key, wallet, asset, outsideUnits: outside, ledgerUnits: booked, names };
   return { ...common, kind, transit: transitOf(side, kind, about), why };
 }
 
 function transitOf(side: Side, kind: Item['kind'], about: Circumstances): string | null {
-  if ((side.gone_names ?? []).length > 0 || side.altered) return null;
+  if ((side.goneNames ?? []).length > 0 || side.altered) return null;
   if (kind === 'break_missing_in_ledger') {
-    const reasons = (side.shown_names ?? []).map((name) => about.waiting.get(name));
+    const reasons = (side.shownNames ?? []).map((name) => about.waiting.get(name));
     if (reasons[0] !== undefined && reasons.every((reason) => reason !== undefined)) return reasons[0];
   }
   // An entry is booked after its block was mined. If it was booked after the newest block read, its block may be newer, too.
-  if (about.kind === 'chain' && side.booked_at !== null && side.booked_at > about.outsideAt)
+  if (about.kind === 'chain' && side.bookedAt !== null && side.bookedAt > about.outsideAt)
     return 'younger than what is final on the chain';
   const found = about.foundAt.get(sideKey(side)) ?? about.now;
   return about.now.getTime() - found.getTime() < about.graceMs ? JUST_FOUND : null;

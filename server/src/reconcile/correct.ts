@@ -65,14 +65,14 @@ export function openCorrections(context: {
   async function fitting(tx: Tx, input: CorrectionInput): Promise<{ item: store.KeptItem; seal: bigint; rail: Rail }> {
     const { item, rail: row } = await locked(tx, input.item);
     const rail = rails.get(item.rail);
-    if (item.closed_at !== null) throw new Refusal('break_over', { item: String(item.id) });
+    if (item.closedAt !== null) throw new Refusal('break_over', { item: String(item.id) });
     if (rail === undefined) throw wrong(`rail ${item.rail} is not running`);
     if (item.transit !== null) throw wrong(`the item is in transit: ${item.transit}`);
     if (item.kind === 'break_balance')
       throw wrong('no entry ends a break of kind break_balance: both of its sides are what the outside says');
     const evidence = [...item.names, item.key];
     if (!evidence.includes(input.evidence)) throw wrong(`the evidence is none of its names, ${item.names.join(', ')}`);
-    const difference = item.outside_units - item.ledger_units;
+    const difference = item.outsideUnits - item.ledgerUnits;
     if (input.units !== (difference < 0n ? -difference : difference))
       throw wrong(`the amount is not what the two sides differ by, see differenceUnits of break ${item.id}`);
     await requireSettled(tx, item, rail);
@@ -88,7 +88,7 @@ export function openCorrections(context: {
     /** Its current state, with its rail locked. @throws Refusal 'unknown_break' */
     async look(tx: Tx, id: bigint) {
       const { item } = await locked(tx, id);
-      return { ...shown(item), open: item.closed_at === null };
+      return { ...shown(item), open: item.closedAt === null };
     },
 
     /** Checks a correction as requested. @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
@@ -112,7 +112,7 @@ export function openCorrections(context: {
       const entry = { id, kind: 'correction', at: now, facts };
       assert(nameOf(rail.code, { entry: id, ...entry, hold: null, asset }, wallet).name === key, `${key} is a name`);
       const custody = chart.custody(rail.code, wallet, asset);
-      const difference = item.outside_units - item.ledger_units;
+      const difference = item.outsideUnits - item.ledgerUnits;
       if (input.as === 'sweep_undone') {
         const undone = await undo(tx, key, entry);
         if (undone.outcome !== 'posted') throw wrong('the entry of this sweep cannot be reversed');
@@ -137,10 +137,10 @@ export type Corrections = ReturnType<typeof openCorrections>;
 
 const wrong = (why: string) => new Refusal('does_not_fit', { why });
 
-const shown = ({ outside_units: outsideUnits, ledger_units: ledgerUnits, found_at, ...item }: store.ItemRow) => ({
+const shown = ({ outsideUnits, ledgerUnits, foundAt, ...item }: store.ItemRow) => ({
   ...{ id: item.id, rail: item.rail, wallet: item.wallet, asset: item.asset, key: item.key, kind: item.kind },
   ...{ outsideUnits, ledgerUnits, differenceUnits: outsideUnits - ledgerUnits },
-  ...{ transit: item.transit, why: item.why, names: item.names, foundAt: found_at },
+  ...{ transit: item.transit, why: item.why, names: item.names, foundAt },
 });
 
 /** An undecided item is no break to correct: its own action, or its own end, books it. */
@@ -171,7 +171,7 @@ async function requireKind(
     if (below === undefined || (difference < 0n ? -difference : difference) >= below)
       throw wrong(`so much of ${item.asset} is no dust (dust set says below which amount it is)`);
   }
-  if (as === 'sweep_undone' && !(rail.kind === 'chain' && item.key.startsWith('sweep:') && item.outside_units === 0n))
+  if (as === 'sweep_undone' && !(rail.kind === 'chain' && item.key.startsWith('sweep:') && item.outsideUnits === 0n))
     throw wrong('it is no sweep that the chain does not show');
 }
 

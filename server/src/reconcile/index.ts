@@ -37,7 +37,7 @@ export function reconcileHandlers(context: {
       const rail = rails.get(code);
       if (rail === undefined) return undefined;
       const row = await db.asSystem((tx) => store.ensureRail(tx, code));
-      const isDue = row.run_ended_at !== null && Date.now() - row.run_ended_at.getTime() > fullEveryMs;
+      const isDue = row.runEndedAt !== null && Date.now() - row.runEndedAt.getTime() > fullEveryMs;
       const outcome = await reconcileRail(context, rail, isDue ? 'begin' : undefined);
       if (outcome === 'cannot be asked') return undefined;
       return { againInMs: AGAIN_MS[outcome] ?? everyMs };
@@ -60,12 +60,12 @@ export interface RailState {
 export async function reconcileStates(tx: Tx): Promise<RailState[]> {
   return (await store.states(tx)).map((row) => ({
     rail: row.rail,
-    comparedMs: row.compared_ms,
-    fullMs: row.full_ms,
+    comparedMs: row.comparedMs,
+    fullMs: row.fullMs,
     breaks: Number(row.breaks),
-    oldestBreakMs: row.oldest_ms,
+    oldestBreakMs: row.oldestMs,
     inTransit: Number(row.transit),
-    failedWhy: row.failed_why,
+    failedWhy: row.failedWhy,
   }));
 }
 

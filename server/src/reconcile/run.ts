@@ -104,7 +104,7 @@ async function takePage(
 async function compare(context: RunContext, rail: Rail, input: NonNullable<Rail['holdings']>): Promise<Compared> {
   const { db, clock } = context;
   const at = await db.asSystem((tx) => store.ensureRail(tx, rail.code));
-  const ending = at.run_ended_at === null;
+  const ending = at.runEndedAt === null;
   const holdings = await input(at.position, ending);
   return await db.asSystem(async (tx) => {
     const now = await store.lockRail(tx, rail.code);
@@ -115,7 +115,7 @@ async function compare(context: RunContext, rail: Rail, input: NonNullable<Rail[
     }
     await takeJournal(tx, rail, now.seal);
     if (holdings !== undefined) await takeRemainders(tx, rail, now.run, holdings);
-    const items = await itemsOf(context, tx, rail, now.position_at ?? new Date(0));
+    const items = await itemsOf(context, tx, rail, now.positionAt ?? new Date(0));
     if (holdings !== undefined) items.push(...(await wrongBalances(tx, rail, holdings)));
     const said = new Set(sumBy(holdings ?? []).keys());
     await keepItems(tx, rail.code, items, said, clock.now());
@@ -176,14 +176,14 @@ async function itemsOf(context: RunContext, tx: Tx, rail: Rail, outsideAt: Date)
   const waiting = await depositsWaiting(
     tx,
     rail.code,
-    unlike.flatMap(({ shown_names }) => shown_names ?? []),
+    unlike.flatMap(({ shownNames }) => shownNames ?? []),
   );
   const about = {
     kind: rail.kind,
     outsideAt,
     waiting,
     // An existing break gets no new grace period.
-    foundAt: new Map(open.map((item) => [sideKey(item), item.transit === null ? new Date(0) : item.found_at])),
+    foundAt: new Map(open.map((item) => [sideKey(item), item.transit === null ? new Date(0) : item.foundAt])),
     graceMs: context.graceMs ?? GRACE_MS,
     now: new Date(),
   };
@@ -209,8 +209,8 @@ async function wrongBalances(tx: Tx, rail: Rail, holdings: readonly Holding[]): 
         asset,
         key: BALANCE,
         kind: 'break_balance',
-        outside_units: units,
-        ledger_units: moved,
+        outsideUnits: units,
+        ledgerUnits: moved,
         transit: null,
         why: 'the balance that the outside says is not what the movements it has shown come to',
         names: [],
@@ -258,7 +258,7 @@ async function keepItems(
       kind: item.kind,
       subject: subjectOf(rail, item),
       reason: item.why,
-      facts: { outside: item.outside_units, ledger: item.ledger_units, names: item.names.slice(0, 20) },
+      facts: { outside: item.outsideUnits, ledger: item.ledgerUnits, names: item.names.slice(0, 20) },
       now,
     });
   }
@@ -284,9 +284,9 @@ async function keepBalances(
       wallet,
       asset,
       position,
-      ledger_units: booked,
-      outside_units: said.get(`${wallet} ${asset}`)?.units ?? null,
-      transit_units: transit.reduce((sum, item) => sum + item.outside_units - item.ledger_units, 0n),
+      ledgerUnits: booked,
+      outsideUnits: said.get(`${wallet} ${asset}`)?.units ?? null,
+      transitUnits: transit.reduce((sum, item) => sum + item.outsideUnits - item.ledgerUnits, 0n),
     });
   }
 }

@@ -45,14 +45,14 @@ export function reconciledTable(rails: readonly Shown[]): string {
 function cells(row: BalanceRow & { decimals: number }, items: readonly ItemRow[]): string[] {
   const shown = (units: bigint): string => formatUnits(units, row.decimals);
   const breaks = items.filter(({ wallet, asset, transit }) => wallet === row.wallet && asset === row.asset && !transit);
-  const outside = row.outside_units;
+  const outside = row.outsideUnits;
   return [
     row.wallet,
     row.asset,
-    shown(row.ledger_units),
+    shown(row.ledgerUnits),
     outside === null ? 'not asked' : shown(outside),
-    outside === null ? '' : shown(outside - row.ledger_units),
-    shown(row.transit_units),
+    outside === null ? '' : shown(outside - row.ledgerUnits),
+    shown(row.transitUnits),
     String(breaks.length),
   ];
 }
@@ -62,7 +62,7 @@ function described(item: ItemRow, decimals: number): string {
   const shown = (units: bigint): string => formatUnits(units, decimals);
   const named =
     names.length > MOST_NAMES ? [...names.slice(0, MOST_NAMES), `and ${names.length - MOST_NAMES} more`] : names;
-  return `${transit === null ? 'BREAK' : 'in transit'} ${id} ${kind} ${rail} ${wallet}: ${shown(item.outside_units)} outside, ${shown(item.ledger_units)} in the books, ${asset}: ${transit ?? why} [${named.join(' ')}]`;
+  return `${transit === null ? 'BREAK' : 'in transit'} ${id} ${kind} ${rail} ${wallet}: ${shown(item.outsideUnits)} outside, ${shown(item.ledgerUnits)} in the books, ${asset}: ${transit ?? why} [${named.join(' ')}]`;
 }
 
 function verdict(items: readonly ItemRow[], failures: number): string {

@@ -5,13 +5,13 @@ import type { AssetCode } from '../base/money.ts';
 export interface RailRow {
   rail: string;
   position: string;
-  position_at: Date | null;
+  positionAt: Date | null;
   run: number;
-  run_began_at: Date;
-  run_ended_at: Date | null;
+  runBeganAt: Date;
+  runEndedAt: Date | null;
   seal: bigint;
-  compared_at: Date | null;
-  failed_why: string | null;
+  comparedAt: Date | null;
+  failedWhy: string | null;
 }
 
 const RAIL = 'rail, position, position_at, run, run_began_at, run_ended_at, seal, compared_at, failed_why';
@@ -175,12 +175,12 @@ export interface Side {
   outside: bigint;
   booked: bigint;
   /** Outside names, entries, and names that the outside showed before and no longer shows. */
-  shown_names: string[] | null;
-  gone_names: string[] | null;
+  shownNames: string[] | null;
+  goneNames: string[] | null;
   entries: string[] | null;
   altered: boolean;
   /** When the newest journal line was stored. */
-  booked_at: Date | null;
+  bookedAt: Date | null;
 }
 
 /** Every key that has changed since it was found equal, with all its rows. */
@@ -226,17 +226,17 @@ export interface ItemRow {
   asset: AssetCode;
   key: string;
   kind: 'break_missing_in_ledger' | 'break_missing_outside' | 'break_amount' | 'break_balance';
-  outside_units: bigint;
-  ledger_units: bigint;
+  outsideUnits: bigint;
+  ledgerUnits: bigint;
   transit: string | null;
   why: string;
   names: string[];
-  found_at: Date;
+  foundAt: Date;
 }
 
 const ITEM = 'id, rail, wallet, asset, key, kind, outside_units, ledger_units, transit, why, names, found_at';
 
-export type KeptItem = ItemRow & { closed_at: Date | null };
+export type KeptItem = ItemRow & { closedAt: Date | null };
 
 export const itemById = (tx: Tx, id: bigint) =>
   tx.row<KeptItem>(`select ${ITEM}, closed_at from reconcile_items where id = $1`, [id]);
@@ -248,15 +248,15 @@ export const openItems = (tx: Tx, rail: string | null) =>
   );
 
 /** Closed and opened again when its kind changed, so that each case says what it was. */
-export async function keepItem(tx: Tx, item: Omit<ItemRow, 'id' | 'found_at'>): Promise<void> {
-  const { rail, wallet, asset, key, kind, outside_units, ledger_units, transit, why, names } = item;
+export async function keepItem(tx: Tx, item: Omit<ItemRow, 'id' | 'foundAt'>): Promise<void> {
+  const { rail, wallet, asset, key, kind, outsideUnits, ledgerUnits, transit, why, names } = item;
   await tx.run(
     `insert into reconcile_items (rail, wallet, asset, key, kind, outside_units, ledger_units, transit, why, names)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      on conflict (rail, wallet, asset, key) where closed_at is null do update set kind = excluded.kind,
        outside_units = excluded.outside_units, ledger_units = excluded.ledger_units, transit = excluded.transit,
        why = excluded.why, names = excluded.names`,
-    [rail, wallet, asset, key, kind, outside_units, ledger_units, transit, why, JSON.stringify(names)],
+    [rail, wallet, asset, key, kind, outsideUnits, ledgerUnits, transit, why, JSON.stringify(names)],
   );
 }
 
@@ -267,14 +267,14 @@ export interface BalanceRow {
   rail: string;
   wallet: string;
   asset: AssetCode;
-  ledger_units: bigint;
-  outside_units: bigint | null;
-  transit_units: bigint;
+  ledgerUnits: bigint;
+  outsideUnits: bigint | null;
+  transitUnits: bigint;
   position: string;
-  compared_at: Date;
+  comparedAt: Date;
 }
 
-export async function keepBalance(tx: Tx, row: Omit<BalanceRow, 'compared_at'>): Promise<void> {
+export async function keepBalance(tx: Tx, row: Omit<BalanceRow, 'comparedAt'>): Promise<void> {
   await tx.run(
     `insert into reconcile_balances (rail, wallet, asset, ledger_units, outside_units, transit_units, position, compared_at)
      values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())
@@ -283,7 +283,7 @@ export async function keepBalance(tx: Tx, row: Omit<BalanceRow, 'compared_at'>):
      where (reconcile_balances.ledger_units, reconcile_balances.outside_units, reconcile_balances.transit_units)
              is distinct from (excluded.ledger_units, excluded.outside_units, excluded.transit_units)
         or reconcile_balances.compared_at < excluded.compared_at - interval '1 minute'`,
-    [row.rail, row.wallet, row.asset, row.ledger_units, row.outside_units, row.transit_units, row.position],
+    [row.rail, row.wallet, row.asset, row.ledgerUnits, row.outsideUnits, row.transitUnits, row.position],
   );
 }
 
@@ -305,11 +305,11 @@ export const walletSums = (tx: Tx, rail: string) =>
 export const states = (tx: Tx) =>
   tx.rows<{
     rail: string;
-    compared_ms: number | null;
-    full_ms: number | null;
-    failed_why: string | null;
+    comparedMs: number | null;
+    fullMs: number | null;
+    failedWhy: string | null;
     breaks: bigint;
-    oldest_ms: number | null;
+    oldestMs: number | null;
     transit: bigint;
   }>(
     `select r.rail, (extract(epoch from clock_timestamp() - r.compared_at) * 1000)::float8 as compared_ms,

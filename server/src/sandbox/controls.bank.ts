@@ -30,7 +30,7 @@ export async function recall(context: ControlsContext, input: Asked<'recall'>): 
 /** A credit on the bank's statement that was taken for this order. */
 async function lastCredit({ bank, db }: ControlsContext, order: Order): Promise<string> {
   const { deposits } = await db.asSystem((tx) => trace(tx, order.id));
-  const line = deposits.findLast(({ rail }) => rail === BANK)?.external_id;
+  const line = deposits.findLast(({ rail }) => rail === BANK)?.externalId;
   if (line === undefined || !(await bank.hasLine(line)))
     throw wrong('transactionId', 'has no credit at the bank that could be recalled');
   return line;

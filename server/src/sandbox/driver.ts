@@ -105,7 +105,7 @@ export function sandboxDriver(context: DriverContext) {
     if (order.state === 'settled' || (!turnedBack && order.state !== 'created')) return;
     if (turnedBack) {
       const { history } = await db.asSystem((tx) => trace(tx, order.id));
-      if (history.some(({ state_to }) => PASSED_IN[status]?.includes(state_to as OrderState))) return;
+      if (history.some(({ stateTo }) => PASSED_IN[status]?.includes(stateTo as OrderState))) return;
       throw new Refusal('order_over', { state: order.state });
     }
     await pay(order, order.depositUnits, 'pay');

@@ -81,11 +81,11 @@ export async function levels(tx: Tx): Promise<Level[]> {
       account,
       decimals: known.get(row.asset)?.decimals ?? 0,
       freeUnits,
-      lowUnits: row.low_units,
-      alarmUnits: row.alarm_units,
-      outsideUnits: row.outside_units,
-      readAt: row.read_at,
-      state: freeUnits < row.alarm_units ? 'alarm' : freeUnits < row.low_units ? 'low' : 'ok',
+      lowUnits: row.lowUnits,
+      alarmUnits: row.alarmUnits,
+      outsideUnits: row.outsideUnits,
+      readAt: row.readAt,
+      state: freeUnits < row.alarmUnits ? 'alarm' : freeUnits < row.lowUnits ? 'low' : 'ok',
     };
   });
 }

@@ -71,7 +71,7 @@ async function sweepOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): 
   const key = await store.nextSweepKey(tx, rail.code, address, asset);
   // A sweep of these books may have claimed them, with others, and waits for this to be known: it never left.
   const open = (await store.sweepsAt(tx, rail.code, address)).filter(
-    (one) => one.ended_at === null && one.asset === asset,
+    (one) => one.endedAt === null && one.asset === asset,
   );
   const [stale] = await withoutSend(tx, rail, open);
   const before = { address, asset, units, block: row.block ?? 0n, claimedBy: stale?.key };
@@ -116,7 +116,7 @@ async function gasOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): Pr
     const unsent = await withoutSend(
       tx,
       rail,
-      before.filter(({ ended_at }) => ended_at === null),
+      before.filter(({ endedAt }) => endedAt === null),
     );
     if (before.some((one) => one.state !== 'dropped' && !unsent.includes(one))) continue;
     // A gas transfer created in its place waited for this result, and is no longer needed.
@@ -252,12 +252,12 @@ async function foreign(context: Deciding, tx: Tx, id: bigint): Promise<void> {
     return await adopt(tx, row, key, now);
   }
   await endFound(tx, row.id, { state: 'foreign' });
-  const { hash, rail: code, asset, units, cost_units, value } = row;
+  const { hash, rail: code, asset, units, costUnits, value } = row;
   const native = await rail.nativeAsset(tx);
   const reference = hash ?? '';
   if (row.succeeded === true && asset !== null && units !== null && asset !== native)
     await report(tx, { type: 'unexplained_debit', rail: code, externalId: `${hash}:0`, asset, units, reference });
-  const coin = (cost_units ?? 0n) + (row.succeeded === true ? (value ?? 0n) : 0n);
+  const coin = (costUnits ?? 0n) + (row.succeeded === true ? (value ?? 0n) : 0n);
   // Native coin leaves no log: the balance shows it as missing, and it is booked against that.
   if (native !== undefined && coin > 0n && row.wallet === rail.wallets.payouts)
     await report(tx, {

@@ -18,11 +18,11 @@ export interface OwnTransfer {
   sweep: string | null;
   state: TransferState;
   why: string | null;
-  cost_asset: AssetCode | null;
-  cost_units: bigint;
-  created_at: Date;
-  ended_at: Date | null;
-  booked_at: Date | null;
+  costAsset: AssetCode | null;
+  costUnits: bigint;
+  createdAt: Date;
+  endedAt: Date | null;
+  bookedAt: Date | null;
 }
 
 const COLUMNS =
@@ -34,8 +34,8 @@ export async function lockChoice(tx: Tx, rail: string): Promise<void> {
 }
 
 export async function minimums(tx: Tx): Promise<Map<AssetCode, bigint>> {
-  const rows = await tx.rows<{ asset: AssetCode; min_units: bigint }>('select asset, min_units from sweep_minimums');
-  return new Map(rows.map((row) => [row.asset, row.min_units]));
+  const rows = await tx.rows<{ asset: AssetCode; minUnits: bigint }>('select asset, min_units from sweep_minimums');
+  return new Map(rows.map((row) => [row.asset, row.minUnits]));
 }
 
 /** Leaves an existing row unchanged, so that a start does not undo the operator's change. */
@@ -190,10 +190,10 @@ export interface ThresholdRow {
   rail: string;
   wallet: string;
   asset: AssetCode;
-  low_units: bigint;
-  alarm_units: bigint;
-  outside_units: bigint | null;
-  read_at: Date | null;
+  lowUnits: bigint;
+  alarmUnits: bigint;
+  outsideUnits: bigint | null;
+  readAt: Date | null;
 }
 
 export const thresholds = (tx: Tx) =>

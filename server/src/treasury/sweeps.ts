@@ -181,7 +181,7 @@ async function choose({ db, clock }: SweepContext, rail: ChainRail): Promise<voi
 /** Advances one sweep as far as possible now. @throws Unavailable */
 async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, now: Date): Promise<void> {
   const { db } = context;
-  const isStuck = now.getTime() - sweep.created_at.getTime() > STUCK_MS;
+  const isStuck = now.getTime() - sweep.createdAt.getTime() > STUCK_MS;
   if (sweep.state === 'submitted' && !isStuck) return;
   const { outcome } = await rail.status(sweep.key);
   const isSent = outcome === 'known';
@@ -191,7 +191,7 @@ async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, 
   if (isSent && (!isStuck || (await db.asSystem((tx) => isMined(tx, rail.code, sweep.key))))) return;
 
   const gas = await db.asSystem((tx) => store.gasOf(tx, sweep.key));
-  const open = gas.find((one) => one.ended_at === null);
+  const open = gas.find((one) => one.endedAt === null);
   if (open?.state === 'created') open.state = await submit(context, rail, rail.wallets.payouts, open);
 
   const wallet = depositWallet(sweep.index);
@@ -249,7 +249,7 @@ const noted = ({ db, clock }: SweepContext, { key }: OwnTransfer, state: 'create
 async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTransfer, why: string): Promise<void> {
   const { db, clock, log } = context;
   const now = clock.now();
-  const since = now.getTime() - transfer.created_at.getTime();
+  const since = now.getTime() - transfer.createdAt.getTime();
   log.info({ rail: rail.code, key: transfer.key, why }, 'own transfer refused');
   await db.asSystem(async (tx) => {
     await store.note(tx, transfer.key, { state: 'created', why, at: now });
@@ -261,7 +261,7 @@ async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTra
   if ((await rail.status(transfer.key)).outcome !== 'absent') return;
   await db.asSystem(async (tx) => {
     const row = await store.lock(tx, transfer.key);
-    if (row === undefined || row.ended_at !== null) return;
+    if (row === undefined || row.endedAt !== null) return;
     await store.end(tx, row.key, { state: 'dropped', why, at: now });
     await dropGas(tx, row, now);
     await releaseDeposits(tx, rail.code, row.key, later(now, FAILED_AGAIN_MS));
@@ -284,7 +284,7 @@ async function writeGas(
   return await db.asSystem(async (tx) => {
     const now = await store.lock(tx, sweep.key);
     const before = await store.gasOf(tx, sweep.key);
-    if (now?.ended_at !== null || before.some((one) => one.ended_at === null)) return undefined;
+    if (now?.endedAt !== null || before.some((one) => one.endedAt === null)) return undefined;
     const asset = await rail.nativeAsset(tx);
     if (asset === undefined) return undefined;
     const key = store.gasKey(sweep.key, before.length);
@@ -381,7 +381,7 @@ export async function takeOwnTransfer(
   await bookOrLater(context, tx, ended);
   // Both may become final in one run, and the rail reports them in the order of their wallets.
   const sweep = row.sweep === null ? undefined : await store.lock(tx, row.sweep);
-  if (sweep !== undefined && sweep.ended_at !== null && sweep.booked_at === null) await bookOrLater(context, tx, sweep);
+  if (sweep !== undefined && sweep.endedAt !== null && sweep.bookedAt === null) await bookOrLater(context, tx, sweep);
 }
 
 /**
@@ -392,9 +392,9 @@ export async function takeOwnTransfer(
  */
 export async function sweepUndone(tx: Tx, key: string): Promise<void> {
   const row = await store.lock(tx, key);
-  if (row?.kind !== 'sweep' || row.state !== 'settled' || row.booked_at === null)
+  if (row?.kind !== 'sweep' || row.state !== 'settled' || row.bookedAt === null)
     throw new Refusal('does_not_fit', { why: 'it is no sweep that is in the books' });
-  const open = (await store.sweepsAt(tx, row.rail, row.address)).find(({ ended_at }) => ended_at === null);
+  const open = (await store.sweepsAt(tx, row.rail, row.address)).find(({ endedAt }) => endedAt === null);
   if (open !== undefined)
     throw new Refusal('does_not_fit', { why: `another sweep of the address is under way: ${open.key}` });
   await store.reopen(tx, key);
@@ -404,7 +404,7 @@ export async function sweepUndone(tx: Tx, key: string): Promise<void> {
 /** Gas that was never submitted is no longer needed. */
 async function dropGas(tx: Tx, sweep: OwnTransfer, now: Date): Promise<void> {
   for (const gas of await store.gasOf(tx, sweep.key)) {
-    if (gas.ended_at === null && gas.state === 'created')
+    if (gas.endedAt === null && gas.state === 'created')
       await store.end(tx, gas.key, { state: 'dropped', why: 'the sweep has ended', at: now });
   }
 }
@@ -455,12 +455,12 @@ async function freeId(tx: Tx, key: string): Promise<string> {
   }
 }
 
-function linesOf(rail: ChainRail, { kind, state, asset, units, cost_asset, cost_units }: OwnTransfer): Line[] {
+function linesOf(rail: ChainRail, { kind, state, asset, units, costAsset, costUnits }: OwnTransfer): Line[] {
   const at = (wallet: string, of: string) => chart.custody(rail.code, wallet, of);
   const { deposits, payouts } = rail.wallets;
   const [from, to] = kind === 'sweep' ? [deposits, payouts] : [payouts, deposits];
   return [
     ...(state === 'settled' ? move(at(to, asset), at(from, asset), units) : []),
-    ...(cost_asset === null ? [] : move(chart.cost(rail.code, cost_asset), at(from, cost_asset), cost_units)),
+    ...(costAsset === null ? [] : move(chart.cost(rail.code, costAsset), at(from, costAsset), costUnits)),
   ];
 }

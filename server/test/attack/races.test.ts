@@ -131,7 +131,7 @@ test('a statement and a chain read by many at once are booked once', async () =>
   await everybodyLooks(3);
   await world.opensCase(order, 'deposit_wrong_asset');
   const rows = await world.read((tx) =>
-    tx.rows<{ external_id: string }>('select external_id from deposits where external_id = any($1)', [lines]),
+    tx.rows<{ externalId: string }>('select external_id from deposits where external_id = any($1)', [lines]),
   );
   assert.equal(rows.length, lines.length);
   const changes = await world.changesSince(books);

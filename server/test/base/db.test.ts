@@ -135,7 +135,7 @@ describe('what is asked together', () => {
     const seen = await fixture.db.readOnlyAsPartner(7n, (tx) =>
       awaitAll(
         tx.row(`select current_setting('cloverleaf.partner') as partner`),
-        tx.row(`select current_setting('transaction_read_only') as "readOnly"`),
+        tx.row(`select current_setting('transaction_read_only') as read_only`),
       ),
     );
     assert.deepEqual(seen, [{ partner: '7' }, { readOnly: 'on' }]);

@@ -171,10 +171,8 @@ test('what was told to sleep until a time is not woken before it', async () => {
       enqueue(tx, { kind: 'look_on', subject: '1', dueAt: clock.now() });
     });
     await until('workers have looked round', () => worker.polls() > 60);
-    const row = await db.asSystem((tx) =>
-      tx.row<{ due_at: Date }>(`select due_at from jobs where kind = 'look_later'`),
-    );
-    assert.deepEqual(row?.due_at, at);
+    const row = await db.asSystem((tx) => tx.row<{ dueAt: Date }>(`select due_at from jobs where kind = 'look_later'`));
+    assert.deepEqual(row?.dueAt, at);
   } finally {
     await worker.stop();
   }

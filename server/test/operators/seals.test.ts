@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
-import type { Database } from '../../src/base/db.ts';
+import { type Database, txOn } from '../../src/base/db.ts';
 import { recordByMachine, sealAudit, verifyAudit } from '../../src/operators/index.ts';
 import { verifiedTable, verifyLedger } from '../../src/reconcile/verify.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
@@ -57,10 +57,7 @@ async function tampered(statements: readonly string[]): Promise<string[]> {
   await owner.query(`set local session_replication_role = 'replica'`);
   for (const one of statements) await owner.query(one);
   const told: string[] = [];
-  const tx = {
-    rows: async (text: string, values: unknown[] = []) => (await owner.query(text, values)).rows,
-  } as unknown as Parameters<typeof verifyAudit>[0];
-  await verifyAudit(tx, ({ subject, why }) => told.push(`${subject}: ${why}`), fixture.clock.now());
+  await verifyAudit(txOn(owner), ({ subject, why }) => told.push(`${subject}: ${why}`), fixture.clock.now());
   await owner.query('rollback');
   return told;
 }

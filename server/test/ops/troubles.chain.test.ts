@@ -93,7 +93,7 @@ and the sweep has used it. That is dust.`);
   await types(`npm run operator -- breaks --rail ${RAIL}`);
   names.dust = dust.id === undefined ? '' : String(dust.id);
   names.native = dust.key;
-  names.difference = formatUnits(dust.ledger_units - dust.outside_units, 18);
+  names.difference = formatUnits(dust.ledgerUnits - dust.outsideUnits, 18);
   await scene.bothDo(
     `npm run operator -- break correct <dust> dust <difference> <native> --reason 'gas of the sweep that was undone'`,
     'gas, by its address',

@@ -188,7 +188,7 @@ describe('a market with a clearing time', () => {
     const { deposits } = await moneyOf(order);
     assert.deepEqual([await stateOf(order), deposits[0]?.state], ['expired', 'suspense']);
     const early = await notReadyNow(deposits);
-    assert.deepEqual([early?.cause, early?.until], ['clearing', deposits[0]?.clears_at]);
+    assert.deepEqual([early?.cause, early?.until], ['clearing', deposits[0]?.clearsAt]);
     fixture.clock.advance(CLEARING_MS);
     assert.equal(await notReadyNow(deposits), undefined);
   });
@@ -204,9 +204,9 @@ describe('a market with a clearing time', () => {
       );
     const [stray] = await read();
     assert(stray);
-    assert.equal(stray.clears_at?.getTime(), stray.seen_at.getTime() + CLEARING_MS);
+    assert.equal(stray.clearsAt?.getTime(), stray.seenAt.getTime() + CLEARING_MS);
     await fixture.db.asSystem((tx) => tx.run('update deposits set clears_at = null where id = $1', [stray.id]));
-    assert.deepEqual((await notReadyNow(await read()))?.until, stray.clears_at);
+    assert.deepEqual((await notReadyNow(await read()))?.until, stray.clearsAt);
     // A market of the same rail that takes another asset says nothing of this one.
     const euros = { ...credit(order), target: '', asset: 'eur' };
     await confirmed(euros);
@@ -241,7 +241,7 @@ describe('at its deadline an order', () => {
     await confirmed({ ...credit(order), at: minutes(order.expiresAt, -2) });
     assert.equal(await stateOf(order), 'deposit_confirmed');
     const { deposits } = await moneyOf(order);
-    assert.deepEqual(deposits[0]?.came_at, minutes(order.expiresAt, -2));
+    assert.deepEqual(deposits[0]?.cameAt, minutes(order.expiresAt, -2));
   });
 
   test('takes nothing that came after it, and ends once its rail was read', async () => {
@@ -289,7 +289,7 @@ describe('at its deadline an order', () => {
     await confirmed({ ...credit(same), at: day(same.expiresAt), withinMs: 86_400_000 });
     assert.equal(await stateOf(same), 'deposit_confirmed');
     const tomorrow = minutes(day(next.expiresAt), 24 * 60);
-    assert.deepEqual((await moneyOf(same)).deposits[0]?.came_at, tomorrow, 'the latest that it can have been');
+    assert.deepEqual((await moneyOf(same)).deposits[0]?.cameAt, tomorrow, 'the latest that it can have been');
     await confirmed({ ...credit(next), at: tomorrow, withinMs: 86_400_000 });
     assert.equal((await moneyOf(next)).deposits[0]?.why, 'late');
     await confirmed(credit(none));

@@ -67,7 +67,7 @@ async function found(rail: Rail): Promise<string[]> {
   assert.equal(outcome, 'compared');
   return (await world.read((tx) => openItems(tx, rail.code)))
     .filter(({ transit }) => transit === null)
-    .map((item) => `${item.kind} ${item.key}: ${item.outside_units}/${item.ledger_units} ${item.why}`);
+    .map((item) => `${item.kind} ${item.key}: ${item.outsideUnits}/${item.ledgerUnits} ${item.why}`);
 }
 
 const cases = async (): Promise<string[]> =>

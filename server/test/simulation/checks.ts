@@ -196,7 +196,7 @@ export async function unmatched(context: { db: Database; clock: Clock }, rail: R
   const items = await context.db.asSystem((tx) => openItems(tx, rail.code));
   return items.map(
     (item) =>
-      `${item.kind} ${rail.code} ${item.wallet} ${item.asset} ${item.key}: ${item.outside_units} outside, ${item.ledger_units} booked, ${item.transit ?? item.why}`,
+      `${item.kind} ${rail.code} ${item.wallet} ${item.asset} ${item.key}: ${item.outsideUnits} outside, ${item.ledgerUnits} booked, ${item.transit ?? item.why}`,
   );
 }
 

@@ -323,8 +323,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/orders/payouts/facts.ts',
-        from: "    asset,\n    units,\n    target: '',\n    order_id: payout.orderId,",
-        to: "    asset,\n    units: payout.units,\n    target: '',\n    order_id: payout.orderId,",
+        from: "    asset,\n    units,\n    target: '',\n    orderId: payout.orderId,",
+        to: "    asset,\n    units: payout.units,\n    target: '',\n    orderId: payout.orderId,",
       },
       {
         file: 'src/orders/payouts/facts.ts',
@@ -459,10 +459,10 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/orders/deposits/facts.ts',
-        from: 'clears_at: await clearsAtOf(context, tx, { rail: fact.rail, asset: fact.asset, seenAt: now }, found),',
-        to: 'clears_at: null,',
+        from: 'clearsAt: await clearsAtOf(context, tx, { rail: fact.rail, asset: fact.asset, seenAt: now }, found),',
+        to: 'clearsAt: null,',
       },
-      { file: READY, from: "if (row.clears_at !== null || row.state !== 'suspense')", to: 'if (row !== undefined)' },
+      { file: READY, from: "if (row.clearsAt !== null || row.state !== 'suspense')", to: 'if (row !== undefined)' },
     ],
   },
   {

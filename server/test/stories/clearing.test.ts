@@ -169,14 +169,14 @@ test('a credit without a reference, given to its order by a person, is waited wi
   await world.credits(order, '5000', { text: 'for my coins' });
   const [row] = await world.until('it is in suspense', async () => {
     const rows = await world.read((tx) =>
-      tx.rows<{ id: bigint; clears_at: Date | null; seen_at: Date }>(
+      tx.rows<{ id: bigint; clearsAt: Date | null; seenAt: Date }>(
         `select id, clears_at, seen_at from deposits where order_id is null and state = 'suspense' order by id desc limit 1`,
       ),
     );
     return rows.length > 0 && rows;
   });
   assert(row);
-  assert.equal(row.clears_at?.getTime(), row.seen_at.getTime() + HOUR_S * 1000);
+  assert.equal(row.clearsAt?.getTime(), row.seenAt.getTime() + HOUR_S * 1000);
   await bothDo(`/deposits/${row.id}/assign`, { order: String(order.id) });
   await world.until('it is the order’s', async () => (await depositsOf(order))[0]?.state === 'applied');
   const { rails } = world.server;
@@ -245,7 +245,7 @@ describe('what is reversed after somebody was paid out of it is owed by them', (
     await does('/kill-switches', { kind: 'payouts', subject: 'all' });
     await does(`/orders/${order.id}/refund`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
     const { refunds: parts, deposits } = await world.traceOf(order);
-    const paid = deposits.find(({ external_id: id }) => id === line);
+    const paid = deposits.find(({ externalId: id }) => id === line);
     const other = parts.find(({ depositId }) => depositId !== paid?.id);
     assert(paid && other);
     await world.read(async (tx) => {

@@ -204,11 +204,11 @@ describe('the deadline', () => {
     await world.deadlinePasses();
     await world.until('the deadline was looked at', async () => {
       const rows = await world.read((tx) =>
-        tx.rows<{ due_at: Date }>(`select due_at from jobs where kind = 'expire_order' and subject = $1`, [
+        tx.rows<{ dueAt: Date }>(`select due_at from jobs where kind = 'expire_order' and subject = $1`, [
           String(order.id),
         ]),
       );
-      return rows.some((row) => row.due_at > world.clock.now());
+      return rows.some((row) => row.dueAt > world.clock.now());
     });
     assert.equal(await world.statusOf(order), 1);
     await world.mines(11);

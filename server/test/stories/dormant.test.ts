@@ -56,8 +56,8 @@ async function looksAtAll(): Promise<void> {
   await Promise.all([look?.('all'), look?.('all')]);
   await world.until('the job has looked', () =>
     world.read(async (tx) => {
-      const row = await tx.row<{ due_at: Date }>('select due_at from jobs where kind = $1', [DORMANCY]);
-      return row !== undefined && row.due_at > asked;
+      const row = await tx.row<{ dueAt: Date }>('select due_at from jobs where kind = $1', [DORMANCY]);
+      return row !== undefined && row.dueAt > asked;
     }),
   );
 }
@@ -74,7 +74,7 @@ const reported = async (deposit: bigint) =>
     (one: { depositId: string }) => one.depositId === String(deposit),
   );
 const dormantUnits = async (order: Sale, deposit: bigint) =>
-  (await world.traceOf(order)).deposits.find(({ id }) => id === deposit)?.dormant_units;
+  (await world.traceOf(order)).deposits.find(({ id }) => id === deposit)?.dormantUnits;
 const casesAbout = async (subject: string): Promise<string[]> =>
   (await ada.reads('/cases?limit=200')).body.cases
     .filter((one: { subject: string }) => one.subject === subject)

@@ -132,12 +132,12 @@ async function allHaveLooked(): Promise<void> {
 /** Ids of these orders in the order in which their payouts were written. */
 async function paidInTurn(orders: readonly Sale[]): Promise<bigint[]> {
   const rows = await world.read((tx) =>
-    tx.rows<{ order_id: bigint }>(
+    tx.rows<{ orderId: bigint }>(
       `select order_id from order_history where order_id = any($1::bigint[]) and state_to = 'paying_out' order by at, order_id`,
       [orders.map(({ id }) => id)],
     ),
   );
-  return rows.map(({ order_id }) => order_id);
+  return rows.map(({ orderId }) => orderId);
 }
 
 test('a newcomer that the funds would do for waits behind those that wait', async () => {

@@ -309,7 +309,7 @@ describe('a chain that halted by itself', () => {
   const RAIL = 'evm.erc20';
   const clear = `/rails/${RAIL}/clear`;
   const head = () =>
-    world.read((tx) => tx.row<{ head_number: bigint }>('select head_number from chains where rail = $1', [RAIL]));
+    world.read((tx) => tx.row<{ headNumber: bigint }>('select head_number from chains where rail = $1', [RAIL]));
   const casesOpen = async () => (await vic.reads('/cases?kind=rail_halted')).body.cases;
   const health = async () => {
     const ready = (await (await fetch(`${world.server.baseUrl}/readyz`)).json()) as {
@@ -321,7 +321,7 @@ describe('a chain that halted by itself', () => {
   test('goes on when two say so, from the chain as it is now, and its case is closed', async () => {
     await world.mines(20, 'erc20');
     const newest = BigInt(await world.rpc<string>('erc20', 'eth_blockNumber'));
-    await world.until('it is followed', async () => ((await head())?.head_number ?? 0n) >= newest);
+    await world.until('it is followed', async () => ((await head())?.headNumber ?? 0n) >= newest);
     await world.rpc('erc20', 'anvil_reorg', [15, []]);
     await world.until('it stops', async () => (await casesOpen()).length === 1);
     assert.match(String((await health())?.why), /deeper than 12 blocks/);

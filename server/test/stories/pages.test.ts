@@ -49,14 +49,14 @@ async function checksOut(how: { reference?: string } = {}) {
   const fiatAccount = /<option value="(\d+)"/.exec(text)?.[1] ?? '';
   const paid = await browser.go('order', { quote, fiatAccount });
   const [row] = await world.read((tx) =>
-    tx.rows<{ id: bigint; deposit_target: string }>('select id, deposit_target from orders where customer_id = $1', [
+    tx.rows<{ id: bigint; depositTarget: string }>('select id, deposit_target from orders where customer_id = $1', [
       customerId,
     ]),
   );
   assert.ok(row !== undefined, paid.text);
   const order: Sale = {
     ...{ id: row.id, customerId, chain: 'matic20', coin: 'usdc', asset: 'usdc.matic20', fiat: 'INR' },
-    ...{ depositAddress: row.deposit_target, fromAmount: '10', toAmount: '' },
+    ...{ depositAddress: row.depositTarget, fromAmount: '10', toAmount: '' },
     fees: { operator: 0n, partner: 0n, rail: 0n, chain: 0n },
   };
   return { order, browser, login, page: async () => await browser.open(link) };

@@ -69,7 +69,7 @@ test('its history and its events tell every step, in order, with the evidence fo
 
   const { history, order: row } = await world.traceOf(order);
   assert.deepEqual(
-    history.map(({ state_from, event, state_to }) => `${state_from} ${event} ${state_to}`),
+    history.map(({ stateFrom, event, stateTo }) => `${stateFrom} ${event} ${stateTo}`),
     [
       'none created created',
       'created deposit_seen deposit_seen',

@@ -232,13 +232,13 @@ describe('a price that has moved', () => {
       assert.deepEqual([facts?.reason, facts?.rate, facts?.rateBefore], ['price_moved', price, '86']);
       assert.equal((await world.changesOf(asked)).at(-1)?.rate, price);
       const [quote] = await world.read((tx) =>
-        tx.rows<{ order_id: bigint; prices: { base: string; rate: string }[] }>(
+        tx.rows<{ orderId: bigint; prices: { base: string; rate: string }[] }>(
           'select order_id, prices from quotes where id = $1',
           [order.quoteId],
         ),
       );
       assert.notEqual(order.quoteId, first.quoteId);
-      assert.equal(quote?.order_id, order.id);
+      assert.equal(quote?.orderId, order.id);
       assert.equal(quote?.prices.find(({ base }) => base === 'dai')?.rate, price);
     }
   });

@@ -100,9 +100,9 @@ test('a large amount in small parts waits for the blocks that it would wait for 
     const head = BigInt(await world.rpc<string>('matic20', 'eth_blockNumber'));
     await world.until('the blocks are followed', async () => {
       const [chain] = await world.read((tx) =>
-        tx.rows<{ head_number: bigint }>(`select head_number from chains where rail = 'evm.matic20'`),
+        tx.rows<{ headNumber: bigint }>(`select head_number from chains where rail = 'evm.matic20'`),
       );
-      return chain?.head_number === head;
+      return chain?.headNumber === head;
     });
     assert.deepEqual(await depositStates(order), ['seen', 'seen', 'seen'], 'too few blocks stand behind their sum');
     await world.reorgsAway(first);

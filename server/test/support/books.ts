@@ -47,10 +47,10 @@ export async function brokenBooks(tx: Tx, outside: Outside): Promise<string[]> {
     const there = await outside(rail, wallet, asset);
     if (there !== units - gone) broken.push(`${code}: ${units} less ${gone} in the books, ${there} outside`);
   }
-  const dead = await tx.rows<{ kind: string; subject: string; last_error: string }>(
+  const dead = await tx.rows<{ kind: string; subject: string; lastError: string }>(
     'select kind, subject, last_error from jobs where dead_at is not null',
   );
-  for (const row of dead) broken.push(`${row.kind} ${row.subject} was given up: ${row.last_error}`);
+  for (const row of dead) broken.push(`${row.kind} ${row.subject} was given up: ${row.lastError}`);
   return broken;
 }
 

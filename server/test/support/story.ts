@@ -316,7 +316,7 @@ export async function openStory(
   /** Waits until the partner is shown a number. */
   async function reaches(order: Order, status: number): Promise<void> {
     let last: number | undefined;
-    const say = async () => (await traceOf(order)).history.map((step) => step.state_to).join(' → ');
+    const say = async () => (await traceOf(order)).history.map((step) => step.stateTo).join(' → ');
     try {
       await until('', async () => {
         last = await statusOf(order);
@@ -472,13 +472,13 @@ export async function openStory(
     read(async (tx) => {
       const rows = await tx.rows<{
         type: string;
-        subject_seq: number;
-        partner_id: bigint;
+        subjectSeq: number;
+        partnerId: bigint;
         body: Record<string, unknown>;
       }>('select type, subject_seq, partner_id, body from events where subject = $1 order by subject_seq', [
         `order:${orderId}`,
       ]);
-      return rows.map((row) => ({ ...row, body: openTexts(vault, row.partner_id, row.body) }));
+      return rows.map((row) => ({ ...row, body: openTexts(vault, row.partnerId, row.body) }));
     });
 
   const people = ['a person', 'another person'];
@@ -785,8 +785,8 @@ export async function openStory(
         await reconcileRail({ db, clock, graceMs: 0 }, rail, 'begin');
         const items = await read((tx) => openItems(tx, rail.code));
         return items.map(
-          ({ kind, wallet, asset, key, outside_units, ledger_units, transit, why, names }) =>
-            `${kind} ${rail.code} ${wallet} ${asset} ${key}: ${outside_units} outside, ${ledger_units} booked, ${transit ?? why} (${names.join(' ')})`,
+          ({ kind, wallet, asset, key, outsideUnits, ledgerUnits, transit, why, names }) =>
+            `${kind} ${rail.code} ${wallet} ${asset} ${key}: ${outsideUnits} outside, ${ledgerUnits} booked, ${transit ?? why} (${names.join(' ')})`,
         );
       };
       return await untilSound(unlike, 15_000);
@@ -801,10 +801,10 @@ export async function openStory(
     const ids = await read((tx) => tx.rows<{ id: bigint }>('select id from orders order by id'));
     for (const { id } of ids) {
       const { order, history } = await read((tx) => trace(tx, id));
-      const steps = history.map((step) => step.state_to);
+      const steps = history.map((step) => step.stateTo);
       assert.deepEqual(
         ['none', ...steps.slice(0, -1)],
-        history.map((step) => step.state_from),
+        history.map((step) => step.stateFrom),
         `history of ${id}`,
       );
       assert.deepEqual(
@@ -819,12 +819,12 @@ export async function openStory(
         // What changes no state is announced as a change.
         history
           // What the law stops is announced to nobody.
-          .filter((step) => step.state_from !== step.state_to && step.state_to !== 'frozen')
-          .map((step) => `order.${step.state_to}`),
+          .filter((step) => step.stateFrom !== step.stateTo && step.stateTo !== 'frozen')
+          .map((step) => `order.${step.stateTo}`),
         `events of ${id}`,
       );
       assert.deepEqual(
-        events.map((event) => event.subject_seq),
+        events.map((event) => event.subjectSeq),
         events.map((_, at) => at + 1),
       );
     }

@@ -27,11 +27,11 @@ export interface StoredFile {
 
 export interface DocumentRow {
   id: string;
-  submission_id: bigint;
+  submissionId: bigint;
   slot: string;
   type: FileType;
   bytes: number;
-  created_at: Date;
+  createdAt: Date;
 }
 
 const contextOf = (id: string): string => `submission_files:${id}`;

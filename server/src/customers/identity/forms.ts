@@ -43,7 +43,7 @@ export async function formFor(tx: Tx, scope: FormScope, now: Date): Promise<Chos
     async () => (await tx.row<FormRow>(sql.formFor, [...key.map((part) => part ?? null), now])) ?? null,
   );
   if (row === null) return defaultForm(scope.kind);
-  return { id: row.id, version: row.version, form: row.form, needsDocument: row.needs_document };
+  return { id: row.id, version: row.version, form: row.form, needsDocument: row.needsDocument };
 }
 
 /**

@@ -6,21 +6,21 @@ export interface FormRow {
   id: bigint;
   version: number;
   form: Form;
-  needs_document: boolean;
+  needsDocument: boolean;
 }
 
 export interface SubmissionRow {
   id: bigint;
-  partner_id: bigint;
-  customer_id: string;
+  partnerId: bigint;
+  customerId: string;
   kind: 'INDIVIDUAL' | 'BUSINESS';
-  form_id: bigint | null;
+  formId: bigint | null;
   state: 'open' | 'in_review' | 'completed' | 'failed';
   answers: Buffer;
   reasons: Record<string, string>;
-  details_version: number | null;
-  created_at: Date;
-  updated_at: Date;
+  detailsVersion: number | null;
+  createdAt: Date;
+  updatedAt: Date;
 }
 
 const SUBMISSION = `id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version, created_at, updated_at`;

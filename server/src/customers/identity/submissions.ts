@@ -46,10 +46,10 @@ export interface Given {
 
 const contextOf = (id: bigint): string => `submissions.answers:${id}`;
 const submissionOf = (row: SubmissionRow): Submission => ({
-  ...{ id: row.id, customerId: row.customer_id, kind: row.kind, state: row.state },
+  ...{ id: row.id, customerId: row.customerId, kind: row.kind, state: row.state },
   reasons: row.reasons as FieldReasons,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
 });
 
 /**
@@ -98,7 +98,7 @@ export async function submit(
   const isComplete = Object.keys(reasons).length === 0;
   const version = isComplete
     ? await toVerifier(tx, vault, { customer, answers, now })
-    : (before?.details_version ?? null);
+    : (before?.detailsVersion ?? null);
   const state = isComplete ? 'in_review' : 'open';
   const encrypted = vault.encrypt(JSON.stringify(answers), contextOf(id));
   const written = [state, encrypted, reasons, version, now] as const;
@@ -214,7 +214,7 @@ export async function driveSubmission(
     throw new Refusal('submission_exists', { submissionId: String(current.id), state: current.state });
   await tx.run(sql.drive, [id, stateAfter(d.outcome, d.reasons), d.reasons, d.now]);
   // The verifier's own answer about the same details comes too late.
-  const version = (await tx.row<SubmissionRow>(sql.submissionById, [id, customerId]))?.details_version;
+  const version = (await tx.row<SubmissionRow>(sql.submissionById, [id, customerId]))?.detailsVersion;
   if (version !== null && version !== undefined) await tx.run(customers.detailsFound, [customerId, version, d.outcome]);
 }
 

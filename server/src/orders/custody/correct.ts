@@ -37,8 +37,8 @@ export async function bookFound(
   const posted = await post(tx, { ...entry, lines: move(custody, suspense, units) });
   assert(posted.outcome === 'posted', `what was found as ${externalId} is booked once`);
   const { id } = await depositStore.insertDeposit(tx, {
-    ...{ rail, external_id: externalId, asset, units, target: '', order_id: null, partner_id: null },
-    ...{ state: 'suspense', reference, facts: {}, seen_at: now, payer: 'unknown', origin: 'credit' },
+    ...{ rail, externalId, asset, units, target: '', orderId: null, partnerId: null },
+    ...{ state: 'suspense', reference, facts: {}, seenAt: now, payer: 'unknown', origin: 'credit' },
   });
   await depositStore.changeDeposit(tx, id, {
     state: 'suspense',
@@ -99,7 +99,7 @@ export async function lookCorrectable(tx: Tx, id: bigint): Promise<Correctable> 
     throw unfit(`no entry ends a case of kind ${kind}`);
   const { row } = await debtOf(tx, subject);
   if (isOfDeposit(kind)) return { ...about, asset: row.asset, units: inSuspense(row), reference: row.reference };
-  return { ...about, asset: row.asset, units: row.lost_units, reference: row.reference };
+  return { ...about, asset: row.asset, units: row.lostUnits, reference: row.reference };
 }
 
 /** Kinds of cases about unassigned money in suspense. */
@@ -111,7 +111,7 @@ async function debtOf(tx: Tx, subject: string): Promise<{ row: DepositRow }> {
   const id = BigInt(/^deposit:([0-9]+)$/.exec(subject)?.[1] ?? '0');
   const known = await depositStore.depositById(tx, id);
   if (known === undefined) throw unfit('its deposit is not in the books');
-  if (known.order_id !== null) await store.lock(tx, known.order_id);
+  if (known.orderId !== null) await store.lock(tx, known.orderId);
   const row = await depositStore.lockDepositById(tx, id);
   assert(row !== undefined, `deposit ${id} stays where it is`);
   return { row };
@@ -189,19 +189,18 @@ const depositOf = ({ subject }: Correctable): bigint => BigInt(subject.replace('
 async function lockGiven(tx: Tx, id: bigint): Promise<DepositRow> {
   const row = await depositStore.lockDepositById(tx, id);
   if (row === undefined) throw new Refusal('unknown_deposit', {});
-  if (row.order_id !== null) throw unfit('the deposit is of an order that the books have');
+  if (row.orderId !== null) throw unfit('the deposit is of an order that the books have');
   if (await areHeld(tx, [row])) throw unfit('an operator holds the deposit: release it first');
   return row;
 }
 
 /** An earlier entry took it as the payment of a lost order. */
-const isGiven = ({ state, booked_to }: DepositRow): boolean =>
-  state === 'applied' && IS_LOST_ORDER.test(booked_to ?? '');
+const isGiven = ({ state, bookedTo }: DepositRow): boolean => state === 'applied' && IS_LOST_ORDER.test(bookedTo ?? '');
 const IS_LOST_ORDER = /^out_.+:order$/;
 
 /** @throws Refusal 'does_not_fit' when nothing of it is free in suspense */
 function requireFree(row: DepositRow): void {
-  if (row.state !== 'suspense' || row.taken_units > 0n || inSuspense(row) === 0n)
+  if (row.state !== 'suspense' || row.takenUnits > 0n || inSuspense(row) === 0n)
     throw unfit('the deposit does not lie in suspense');
 }
 
@@ -231,7 +230,7 @@ async function bookLostPart(
   tx: Tx,
   { row, first, entry }: { row: DepositRow; first: DepositRow; entry: Omit<Entry, 'lines' | 'id'> & { by: string } },
 ): Promise<void> {
-  const id = `${first.booked_to}${LOST_PART}${row.id}`;
+  const id = `${first.bookedTo}${LOST_PART}${row.id}`;
   const { by: _, ...posting } = entry;
   await wakeGiven(tx, row, entry);
   const lines = move(chart.suspense(row.rail, row.asset), chart.treasury(row.asset), inSuspense(row));
@@ -306,7 +305,7 @@ export async function correctCase(
     if (posted.outcome !== 'posted') throw unfit('the loss it was booked as is not there any more');
   } else {
     const { row } = await debtOf(tx, subject);
-    const [account, customerId] = (row.lost_to ?? '').split(':');
+    const [account, customerId] = (row.lostTo ?? '').split(':');
     if (row.state !== 'lost' || account !== 'receivable' || customerId === undefined) throw unfit('nobody owes it');
     const { partnerId } = await findCustomer(tx, customerId);
     const owed = chart.receivable(customerId, partnerId, asset);

@@ -89,16 +89,16 @@ export async function unexpectedCredit(context: Context, tx: Tx, fact: Of<'credi
   });
   const row = await depositStore.insertDeposit(tx, {
     rail: fact.rail,
-    external_id: fact.externalId,
+    externalId: fact.externalId,
     asset: fact.asset,
     units: fact.units,
     target: '',
-    order_id: null,
-    partner_id: null,
+    orderId: null,
+    partnerId: null,
     state: 'suspense',
     reference: fact.reference,
     facts: {},
-    seen_at: now,
+    seenAt: now,
     payer: 'unknown',
     origin: 'credit',
   });
@@ -161,12 +161,12 @@ async function undoLostOrder(tx: Tx, debit: string, key: string, now: Date): Pro
 }
 
 async function undoGiven(tx: Tx, given: DepositRow, key: string, now: Date): Promise<void> {
-  assert(given.booked_to !== null, `deposit ${given.id} was booked`);
-  if (given.booked_to.includes(LOST_PART)) await undoEntry(tx, given.booked_to, key, now);
+  assert(given.bookedTo !== null, `deposit ${given.id} was booked`);
+  if (given.bookedTo.includes(LOST_PART)) await undoEntry(tx, given.bookedTo, key, now);
   const suspense = chart.suspense(given.rail, given.asset);
   if (given.state === 'lost') {
     // Its rail reversed it since, which was booked as our loss. It is in suspense again, so there is no loss.
-    const lines = move(suspense, chart.loss(given.asset), given.taken_units);
+    const lines = move(suspense, chart.loss(given.asset), given.takenUnits);
     const entry = { id: `dep_${given.id}:lost_again`, kind: 'debit_explained', at: now, facts: { payout: key }, lines };
     assert((await post(tx, entry)).outcome === 'posted', `the loss of deposit ${given.id} cannot be undone`);
     await depositStore.changeDeposit(tx, given.id, { state: 'reversed', bookedTo: suspense.code, takenUnits: 0n });

@@ -24,8 +24,8 @@ export interface Dormancy {
   dormantAt: Date | null;
 }
 
-const COLUMNS = `id, deposit_id as "depositId", order_id as "orderId", partner_id as "partnerId", rail, asset, units, since,
-  noticed_at as "noticedAt", dormant_from as "dormantFrom", dormant_at as "dormantAt"`;
+const COLUMNS = `id, deposit_id, order_id, partner_id, rail, asset, units, since,
+  noticed_at, dormant_from, dormant_at`;
 
 /** A deposit, or an order's own money: never both. */
 export type Whose = { depositId: bigint } | { orderId: bigint };
@@ -37,7 +37,7 @@ const BUSY = `('screening', 'held', 'created', 'submitted')`;
 
 export const dormantStore = {
   policy: (tx: Tx): Promise<DormancyPolicy | undefined> =>
-    tx.row('select after_days as "afterDays", notice_days as "noticeDays" from dormancy_policy'),
+    tx.row('select after_days, notice_days from dormancy_policy'),
 
   async setPolicy(tx: Tx, policy: DormancyPolicy & { by: string; reason: string; now: Date }): Promise<void> {
     await tx.run(
@@ -161,12 +161,12 @@ export const dormantStore = {
       count: number;
       oldest: Date;
     }>(
-      `select asset, coalesce(sum(units) filter (where dormant_at is null), 0) as "announcedUnits",
-              coalesce(sum(units) filter (where dormant_at is not null), 0) as "dormantUnits",
-              coalesce(sum(units) filter (where since > $1::timestamptz - interval '365 days'), 0) as "under1yUnits",
+      `select asset, coalesce(sum(units) filter (where dormant_at is null), 0) as announced_units,
+              coalesce(sum(units) filter (where dormant_at is not null), 0) as dormant_units,
+              coalesce(sum(units) filter (where since > $1::timestamptz - interval '365 days'), 0) as under1y_units,
               coalesce(sum(units) filter (where since <= $1::timestamptz - interval '365 days'
-                                            and since > $1::timestamptz - interval '1095 days'), 0) as "under3yUnits",
-              coalesce(sum(units) filter (where since <= $1::timestamptz - interval '1095 days'), 0) as "over3yUnits",
+                                            and since > $1::timestamptz - interval '1095 days'), 0) as under3y_units,
+              coalesce(sum(units) filter (where since <= $1::timestamptz - interval '1095 days'), 0) as over3y_units,
               count(*)::int as count, min(since) as oldest
          from dormancies where ended_at is null group by asset order by asset`,
       [now],

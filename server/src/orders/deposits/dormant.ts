@@ -31,7 +31,7 @@ export const homeOf = ({ depositId, orderId, partnerId, rail, asset }: Dormancy)
 
 /** @param deposit locked, its order before it. Nothing happens when nothing of it is announced or dormant */
 export async function wakeDeposit(tx: Tx, deposit: DepositRow, waking: Waking): Promise<void> {
-  if (deposit.dormant_from !== null) await wake(tx, { depositId: deposit.id }, waking);
+  if (deposit.dormantFrom !== null) await wake(tx, { depositId: deposit.id }, waking);
 }
 
 /** @param order locked. @returns the order after waking */

@@ -47,7 +47,7 @@ export const dustCounts = (tx: Tx): Promise<{ rail: string; count: bigint }[]> =
 export const oldestDust = (
   tx: Tx,
   { asset, before, most }: { asset: AssetCode; before: Date; most: number },
-): Promise<{ id: bigint; order_id: bigint | null }[]> =>
+): Promise<{ id: bigint; orderId: bigint | null }[]> =>
   tx.rows(
     `select id, order_id from deposits d where dust and state = 'suspense' and asset = $1 and seen_at < $2
         and refund_units = 0 and not exists (select from held_deposits h where h.deposit_id = d.id)

@@ -53,7 +53,7 @@ export async function lookDust(tx: Tx, input: DustInput): Promise<DustPile> {
 
 async function lockDust(tx: Tx, { asset, before, most }: DustInput): Promise<DepositRow[]> {
   const known = await oldestDust(tx, { asset, before, most });
-  const orders = [...new Set(known.flatMap(({ order_id: id }) => (id === null ? [] : [id])))].sort(byNumber);
+  const orders = [...new Set(known.flatMap(({ orderId: id }) => (id === null ? [] : [id])))].sort(byNumber);
   for (const id of orders) await store.lock(tx, id);
   const rows: DepositRow[] = [];
   for (const { id } of known.sort((a, b) => byNumber(a.id, b.id))) {
@@ -67,10 +67,10 @@ const byNumber = (a: bigint, b: bigint): number => (a < b ? -1 : 1);
 
 /** Why a deposit is not written off; undefined when it may be. */
 async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
-  if (row.state !== 'suspense' || row.taken_units > 0n) return 'it does not lie in suspense as a whole';
-  if (row.refund_units > 0n) return 'a refund names some of it';
+  if (row.state !== 'suspense' || row.takenUnits > 0n) return 'it does not lie in suspense as a whole';
+  if (row.refundUnits > 0n) return 'a refund names some of it';
   if (await areHeld(tx, [row])) return 'an operator holds it: release it first';
-  const order = row.order_id === null ? undefined : await store.get(tx, row.order_id);
+  const order = row.orderId === null ? undefined : await store.get(tx, row.orderId);
   if (order === undefined) return undefined;
   if (order.state === 'frozen') return 'its order is stopped by law';
   return (await findCustomer(tx, order.customerId)).blocked ? 'its customer is blocked' : undefined;
@@ -101,7 +101,7 @@ export async function requireDust(tx: Tx, row: DepositRow): Promise<void> {
 /** @param row locked, and checked */
 export async function writeOff(tx: Tx, row: DepositRow, { by, now }: { by: string; now: Date }): Promise<void> {
   await wakeDeposit(tx, row, { by, why: 'it is written off', now });
-  const { id, rail, asset, units, order_id: orderId, reference } = row;
+  const { id, rail, asset, units, orderId, reference } = row;
   const rounding = chart.rounding(asset);
   const posted = await post(tx, {
     id: `dust_${id}`,

@@ -31,7 +31,7 @@ export async function depositSeen(context: Context, tx: Tx, fact: DepositFact): 
   if (order === undefined || fact.asset !== order.depositAsset || row.late) return;
   await advance(context, tx, order, 'deposit_seen', {
     // One timestamp per fact: a timeline shows the order's step and its deposit together.
-    now: isNew ? row.seen_at : context.clock.now(),
+    now: isNew ? row.seenAt : context.clock.now(),
     facts: { reference: fact.reference, ...fact.facts },
     depositReference: fact.reference,
   });
@@ -109,7 +109,7 @@ async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRo
   const now = context.clock.now();
   if (row.asset !== order.depositAsset || row.late || (order.state !== 'created' && order.state !== 'deposit_seen'))
     return false;
-  const clearsAt = row.clears_at ?? (await clearsAtOf(context, tx, { ...row, seenAt: now }, order));
+  const clearsAt = row.clearsAt ?? (await clearsAtOf(context, tx, { ...row, seenAt: now }, order));
   if (clearsAt === null || clearsAt <= now) return false;
   if (row.state === 'reversed') await depositStore.changeDeposit(tx, row.id, { state: 'seen' });
   await depositStore.waitWithDeposit(tx, row.id, clearsAt);
@@ -126,11 +126,11 @@ async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRo
 /** The deposit's clearing time has passed: unless it was reversed meanwhile, it now counts as confirmed. */
 export async function clearDeposit(context: Context, tx: Tx, id: bigint): Promise<Handled> {
   const known = await depositStore.depositById(tx, id);
-  assert(known?.clears_at, `deposit ${id} is waited with`);
-  const leftMs = known.clears_at.getTime() - context.clock.now().getTime();
+  assert(known?.clearsAt, `deposit ${id} is waited with`);
+  const leftMs = known.clearsAt.getTime() - context.clock.now().getTime();
   if (leftMs > 0) return { againInMs: leftMs };
-  const { rail, external_id: externalId, asset, units, target, reference, facts } = known;
-  if (known.order_id !== null) await store.lock(tx, known.order_id);
+  const { rail, externalId, asset, units, target, reference, facts } = known;
+  if (known.orderId !== null) await store.lock(tx, known.orderId);
   const row = await depositStore.lockDeposit(tx, rail, externalId);
   if (row?.state !== 'seen') return undefined;
   await depositConfirmed(context, tx, { rail, externalId, asset, units, target, reference, facts });
@@ -215,18 +215,18 @@ async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 's
   const now = context.clock.now();
   const row = await depositStore.insertDeposit(tx, {
     rail: fact.rail,
-    external_id: fact.externalId,
+    externalId: fact.externalId,
     asset: fact.asset,
     units: fact.units,
     target: fact.target,
-    clears_at: await clearsAtOf(context, tx, { rail: fact.rail, asset: fact.asset, seenAt: now }, found),
-    order_id: found?.id ?? null,
-    partner_id: found?.partnerId ?? null,
+    clearsAt: await clearsAtOf(context, tx, { rail: fact.rail, asset: fact.asset, seenAt: now }, found),
+    orderId: found?.id ?? null,
+    partnerId: found?.partnerId ?? null,
     state,
     reference: fact.reference,
     payer: await payerOf(context, tx, found, fact),
     facts: { ...fact.facts },
-    seen_at: now,
+    seenAt: now,
     ...timesOf(found, fact),
   });
   return { order: found, row, isNew: true };
@@ -237,9 +237,9 @@ async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 's
  * the whole day of the deadline counts as in time, and the stored time is the latest possible one. A reorg that puts another
  * block in its place changes nothing: a deposit in time stays in time.
  */
-function timesOf(order: Order | undefined, { at, withinMs = 0 }: DepositFact): Pick<DepositRow, 'came_at' | 'late'> {
-  if (at === undefined) return { came_at: null, late: false };
-  return { came_at: later(at, withinMs), late: order !== undefined && at > order.expiresAt };
+function timesOf(order: Order | undefined, { at, withinMs = 0 }: DepositFact): Pick<DepositRow, 'cameAt' | 'late'> {
+  if (at === undefined) return { cameAt: null, late: false };
+  return { cameAt: later(at, withinMs), late: order !== undefined && at > order.expiresAt };
 }
 
 function custodyOf(context: Context, row: { rail: string; asset: string }) {

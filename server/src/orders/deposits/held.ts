@@ -47,8 +47,8 @@ export async function holdDeposit(context: Context, tx: Tx, action: DepositActio
   await openCase(tx, {
     kind: 'deposit_held',
     subject: `deposit:${depositId}`,
-    orderId: deposit.order_id ?? undefined,
-    partnerId: deposit.partner_id ?? undefined,
+    orderId: deposit.orderId ?? undefined,
+    partnerId: deposit.partnerId ?? undefined,
     reason: `held by ${by}`,
     facts: { units: String(open?.netUnits ?? inSuspense(deposit)), asset: deposit.asset },
     now,
@@ -89,7 +89,7 @@ const openRefund = async (tx: Tx, depositId: bigint): Promise<Refund | undefined
 export async function lockWithOrder(tx: Tx, id: bigint): Promise<DepositRow> {
   const known = await depositStore.depositById(tx, id);
   if (known === undefined) throw new Refusal('unknown_deposit', {});
-  if (known.order_id !== null) await store.lock(tx, known.order_id);
+  if (known.orderId !== null) await store.lock(tx, known.orderId);
   const deposit = await depositStore.lockDepositById(tx, id);
   assert(deposit !== undefined, `deposit ${id} is gone`);
   return deposit;

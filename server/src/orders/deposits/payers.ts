@@ -23,8 +23,8 @@ async function paidDeposit(tx: Tx, depositId: bigint): Promise<DepositRow> {
   return deposit;
 }
 
-const shownBy = async ({ rails }: Rails, tx: Tx, { rail, external_id }: DepositRow): Promise<Payer | undefined> =>
-  await rails.get(rail)?.payerOf?.(tx, external_id);
+const shownBy = async ({ rails }: Rails, tx: Tx, { rail, externalId }: DepositRow): Promise<Payer | undefined> =>
+  await rails.get(rail)?.payerOf?.(tx, externalId);
 
 /** The payer of this deposit. @throws Refusal 'unknown_deposit' */
 export async function payerOf(context: Rails, tx: Tx, depositId: bigint): Promise<Payer> {
@@ -62,8 +62,8 @@ export async function senderAccount(context: Rails, tx: Tx, depositId: bigint): 
 }
 
 /** The text that the sender of coins signs (EIP-191) with the key of the sending address. */
-export const textToSign = (deposit: { id: bigint; rail: string; external_id: string }, address: string): string =>
-  `Give back deposit ${deposit.id} (${deposit.rail} ${deposit.external_id}) to ${address}`;
+export const textToSign = (deposit: { id: bigint; rail: string; externalId: string }, address: string): string =>
+  `Give back deposit ${deposit.id} (${deposit.rail} ${deposit.externalId}) to ${address}`;
 
 /**
  * The address that the sender of coins named in a signed text.

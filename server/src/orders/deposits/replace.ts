@@ -22,14 +22,13 @@ export const unfit = (reason: string) => new Refusal('deposit_unfit', { why: rea
 /** The reversed deposit that nothing has replaced, as long as the order claims it. */
 export const standingLoss = (deposits: readonly DepositRow[]): DepositRow | undefined =>
   deposits.find(
-    (one) =>
-      one.state === 'lost' && one.lost_units > 0n && one.lost_to !== null && one.state_before_loss !== 'reversed',
+    (one) => one.state === 'lost' && one.lostUnits > 0n && one.lostTo !== null && one.stateBeforeLoss !== 'reversed',
   );
 
 /** The account it is booked to until then: the customer's debt, or a loss. */
 export function lossAccount(order: Pick<Order, 'customerId' | 'partnerId'>, lost: DepositRow): Account {
   const owed = chart.receivable(order.customerId, order.partnerId, lost.asset);
-  return lost.lost_to === owed.code ? owed : chart.loss(lost.asset);
+  return lost.lostTo === owed.code ? owed : chart.loss(lost.asset);
 }
 
 /**
@@ -37,11 +36,11 @@ export function lossAccount(order: Pick<Order, 'customerId' | 'partnerId'>, lost
  * refunding it or paying for it as a second deposit would pay for one deposit twice.
  */
 export const isSameMoney = (order: Order, row: DepositRow, lost: DepositRow): boolean =>
-  (lost.refund_units === 0n || isFinal(order.state)) &&
+  (lost.refundUnits === 0n || isFinal(order.state)) &&
   row.rail === lost.rail &&
   row.asset === lost.asset &&
   row.reference === lost.reference &&
-  row.units >= lost.lost_units;
+  row.units >= lost.lostUnits;
 
 /**
  * Replaces a reversed deposit with other money, in whole or in part: the loss or the customer's debt shrinks by that amount.
@@ -56,15 +55,14 @@ export async function replaceLost(
 ): Promise<Order> {
   if (row.asset !== lost.asset) throw unfit('it is of another asset than was reversed');
   // For an order that continues, the refunded part is no longer the order's.
-  if (lost.refund_units > 0n && !isFinal(order.state))
-    throw unfit('some of what was reversed had been refunded before');
-  const freeUnits = row.units - row.taken_units - row.refund_units;
-  const kept = units ?? least(freeUnits, lost.lost_units);
+  if (lost.refundUnits > 0n && !isFinal(order.state)) throw unfit('some of what was reversed had been refunded before');
+  const freeUnits = row.units - row.takenUnits - row.refundUnits;
+  const kept = units ?? least(freeUnits, lost.lostUnits);
   if (kept <= 0n || kept > freeUnits) throw unfit('so much of it does not lie in suspense');
-  if (kept > lost.lost_units) throw unfit('it is more than is still lost or owed');
+  if (kept > lost.lostUnits) throw unfit('it is more than is still lost or owed');
   await wakeDeposit(tx, row, { by, why, now });
   const posted = await post(tx, {
-    id: row.taken_units === 0n ? `dep_${row.id}:replaces` : `dep_${row.id}:replaces:${row.taken_units}`,
+    id: row.takenUnits === 0n ? `dep_${row.id}:replaces` : `dep_${row.id}:replaces:${row.takenUnits}`,
     kind: 'deposit_replaced',
     orderId: order.id,
     at: now,
@@ -73,12 +71,12 @@ export async function replaceLost(
   });
   assert(posted.outcome === 'posted', `deposit ${row.id} lies in suspense`);
   await depositStore.giveDepositTo(tx, row.id, order.id);
-  if (row.partner_id === null) await depositStore.nameDepositPartner(tx, row.id, order.partnerId);
+  if (row.partnerId === null) await depositStore.nameDepositPartner(tx, row.id, order.partnerId);
   const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-  const takenUnits = row.taken_units + kept;
+  const takenUnits = row.takenUnits + kept;
   await depositStore.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits, dust: false });
   await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given to order ${order.id} by ${by}`, now });
-  const left = lost.lost_units - kept;
+  const left = lost.lostUnits - kept;
   if (left === 0n) {
     await depositStore.markReplaced(tx, lost.id);
     await closeCases(tx, {
@@ -89,7 +87,7 @@ export async function replaceLost(
   } else {
     await depositStore.replacePart(tx, lost.id, kept);
     await tellCase(tx, {
-      kind: lost.lost_to === chart.loss(lost.asset).code ? 'deposit_lost' : 'customer_owes',
+      kind: lost.lostTo === chart.loss(lost.asset).code ? 'deposit_lost' : 'customer_owes',
       subject: `deposit:${lost.id}`,
       reason: `reversed, and made good in part, the last time by deposit ${row.id}: units says what is left`,
       facts: { units: String(left), asset: lost.asset, reference: lost.reference },

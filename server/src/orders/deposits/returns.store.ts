@@ -21,9 +21,9 @@ export interface ReturnLink {
   loggedInAt: Date | null;
 }
 
-const COLUMNS = `id, deposit_id as "depositId", partner_id as "partnerId", customer_id as "customerId", made_by as "madeBy",
-  made_at as "madeAt", expires_at as "expiresAt", replaced_at as "replacedAt", entered_address as "enteredAddress",
-  confirmed_address as "confirmedAddress", confirmed_at as "confirmedAt", logged_in_at as "loggedInAt"`;
+const COLUMNS = `id, deposit_id, partner_id, customer_id, made_by,
+  made_at, expires_at, replaced_at, entered_address,
+  confirmed_address, confirmed_at, logged_in_at`;
 
 export const returnLinks = {
   /** Marks a deposit's links as replaced, before a new one is made. */

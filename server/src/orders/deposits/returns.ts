@@ -79,7 +79,7 @@ export async function makeReturnLink(
     throw no(
       'bank money goes back to the account it came from (deposit return), or to another account of its customer',
     );
-  const order = deposit.order_id === null ? undefined : await store.get(tx, deposit.order_id);
+  const order = deposit.orderId === null ? undefined : await store.get(tx, deposit.orderId);
   if (order === undefined)
     throw no(
       'no customer is known of it: have its sender sign an address (deposit return-text, deposit return), or give it to its order (deposit assign)',
@@ -115,15 +115,15 @@ export async function returnShown(tx: Tx, asked: LinkAsked): Promise<ReturnShown
 
 async function shownOf(tx: Tx, link: ReturnLink): Promise<ReturnShown> {
   const deposit = await depositStore.depositById(tx, link.depositId);
-  assert(deposit !== undefined && deposit.order_id !== null, `deposit ${link.depositId} has lost its order`);
+  assert(deposit !== undefined && deposit.orderId !== null, `deposit ${link.depositId} has lost its order`);
   const refunds = (await refundsOfDeposit(tx, deposit.id)).filter(({ source }) => source === 'suspense');
   const open = openRefund(refunds);
   const last = open ?? refunds.findLast(({ state }) => state === 'settled');
   const waiting = waitingUnits(deposit, open);
   const gone = goneBy(last, link);
   const about = {
-    ...{ orderId: deposit.order_id, asset: deposit.asset, cameUnits: deposit.units },
-    ...{ cameAt: deposit.seen_at, reference: deposit.reference },
+    ...{ orderId: deposit.orderId, asset: deposit.asset, cameUnits: deposit.units },
+    ...{ cameAt: deposit.seenAt, reference: deposit.reference },
   };
   if (link.confirmedAddress === null) {
     const stage = waiting <= 0n ? 'over' : link.enteredAddress === null ? 'ask' : 'confirm';
@@ -199,13 +199,13 @@ export async function confirmReturnAddress(
   await openCase(tx, {
     kind: CASE,
     subject: `deposit:${deposit.id}`,
-    orderId: deposit.order_id ?? undefined,
-    partnerId: deposit.partner_id ?? undefined,
+    orderId: deposit.orderId ?? undefined,
+    partnerId: deposit.partnerId ?? undefined,
     reason: 'the customer has confirmed where it goes back to',
     facts: { address, link: link.id, loggedInAt: loggedInAt.toISOString() },
     now,
   });
-  const order = deposit.order_id === null ? undefined : await store.lock(tx, deposit.order_id);
+  const order = deposit.orderId === null ? undefined : await store.lock(tx, deposit.orderId);
   assert(order !== undefined, `deposit ${deposit.id} has lost its order`);
   await change(tx, order, { now });
 }

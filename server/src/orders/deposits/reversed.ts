@@ -39,7 +39,7 @@ export async function depositReversed(
 ): Promise<void> {
   const known = await depositStore.findDeposit(tx, fact.rail, fact.externalId);
   if (known === undefined) return;
-  const order = known.order_id === null ? undefined : await store.lock(tx, known.order_id);
+  const order = known.orderId === null ? undefined : await store.lock(tx, known.orderId);
   const row = await depositStore.lockDeposit(tx, fact.rail, fact.externalId);
   assert(row !== undefined, 'a deposit stays where it is');
   if (row.state === 'reversed' || row.state === 'lost') return;
@@ -71,7 +71,7 @@ async function bookedDepositReversed(
   if (before !== undefined) {
     await cancelPayout(context, tx, before, now);
     await cancelPayingAgain(context, tx, before.id, now);
-    if (known.taken_units > 0n) {
+    if (known.takenUnits > 0n) {
       await cancelCompensations(context, tx, before, now);
       await stopReleased(context, tx, before, now);
     }
@@ -147,11 +147,11 @@ async function whoWasPaid(
   const refunds: Payout[] = [];
   for (const { id, netUnits } of await refundsOfDeposit(tx, row.id))
     refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
-  for (const { id, netUnits } of order !== undefined && row.taken_units > 0n ? await releasedRefunds(tx, order.id) : [])
+  for (const { id, netUnits } of order !== undefined && row.takenUnits > 0n ? await releasedRefunds(tx, order.id) : [])
     refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
   if (order !== undefined) {
     const taken =
-      row.taken_units > 0n ? (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null) : [];
+      row.takenUnits > 0n ? (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null) : [];
     return [...taken, ...refunds].some(mayHaveLeft) ? order : undefined;
   }
   const accountId = refunds.find(mayHaveLeft)?.fiatAccountId ?? null;

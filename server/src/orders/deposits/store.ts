@@ -7,42 +7,42 @@ import { assert } from '../../base/errors.ts';
 export interface DepositRow {
   id: bigint;
   rail: string;
-  external_id: string;
+  externalId: string;
   asset: string;
   units: bigint;
   target: string;
-  order_id: bigint | null;
-  partner_id: bigint | null;
+  orderId: bigint | null;
+  partnerId: bigint | null;
   state: 'seen' | 'confirmed' | 'reversed' | 'applied' | 'suspense' | 'refunded' | 'lost' | 'written_off';
   reference: string;
   /** Whether the payer is the customer, as far as the rail and we know names. */
   payer: 'same' | 'other' | 'unknown';
-  booked_to: string | null;
+  bookedTo: string | null;
   why: string | null;
   facts: Record<string, string | number>;
-  seen_at: Date;
-  confirmed_at: Date | null;
+  seenAt: Date;
+  confirmedAt: Date | null;
   /** Until when a bank may reverse it; nothing made of it leaves before. Null when no bank brought it. */
-  clears_at: Date | null;
+  clearsAt: Date | null;
   /** When it arrived, by the outside's time: the chain's block, the bank's booking; the latest possible time. */
-  came_at: Date | null;
+  cameAt: Date | null;
   /** It arrived after its order's deadline, by that time. */
   late: boolean;
   /** Whether its rail brought it, or where else we have it from: a returned payout, money released by law, a refunded fee. */
   origin: 'rail' | 'returned' | 'released' | 'credit' | 'compensation';
   /** What its order's account received of it, and what refunds name of it; the rest of what is booked is in suspense. */
-  taken_units: bigint;
-  refund_units: bigint;
+  takenUnits: bigint;
+  refundUnits: bigint;
   /** Reversed by its rail: the amount booked as a loss or a debt, and the account. */
-  lost_units: bigint;
-  lost_to: string | null;
+  lostUnits: bigint;
+  lostTo: string | null;
   /** Its state before it was reversed: 'reversed' once its order has given up its claim. */
-  state_before_loss: DepositRow['state'] | null;
+  stateBeforeLoss: DepositRow['state'] | null;
   /** Too small to handle. */
   dust: boolean;
   /** The amount on the dormant account instead of suspense, and when it becomes dormant, once that was announced. */
-  dormant_units: bigint;
-  dormant_from: Date | null;
+  dormantUnits: bigint;
+  dormantFrom: Date | null;
 }
 
 export async function bringClearingForward(
@@ -60,13 +60,13 @@ export async function bringClearingForward(
 
 /** The rails' ids of these deposits. */
 export const depositNames = (tx: Tx, ids: readonly bigint[]) =>
-  tx.rows<{ id: bigint; external_id: string }>('select id, external_id from deposits where id = any($1::bigint[])', [
+  tx.rows<{ id: bigint; externalId: string }>('select id, external_id from deposits where id = any($1::bigint[])', [
     ids,
   ]);
 
 /** Which of these are known and not booked yet: they wait for confirmations, or for clearing. */
 export const depositsWaiting = (tx: Tx, rail: string, externalIds: readonly string[]) =>
-  tx.rows<{ external_id: string; clears_at: Date | null }>(
+  tx.rows<{ externalId: string; clearsAt: Date | null }>(
     `select external_id, clears_at from deposits where rail = $1 and external_id = any($2::text[]) and state = 'seen'`,
     [rail, externalIds],
   );
@@ -148,19 +148,19 @@ export async function insertDeposit(
   row: Pick<
     DepositRow,
     | 'rail'
-    | 'external_id'
+    | 'externalId'
     | 'asset'
     | 'units'
     | 'target'
-    | 'order_id'
-    | 'partner_id'
+    | 'orderId'
+    | 'partnerId'
     | 'state'
     | 'reference'
     | 'facts'
-    | 'seen_at'
+    | 'seenAt'
     | 'payer'
   > &
-    Partial<Pick<DepositRow, 'origin' | 'clears_at' | 'came_at' | 'late'>>,
+    Partial<Pick<DepositRow, 'origin' | 'clearsAt' | 'cameAt' | 'late'>>,
 ): Promise<DepositRow> {
   const made = await tx.row<DepositRow>(
     `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, facts, seen_at, payer,
@@ -168,20 +168,20 @@ export async function insertDeposit(
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning *`,
     [
       row.rail,
-      row.external_id,
+      row.externalId,
       row.asset,
       row.units,
       row.target,
-      row.order_id,
-      row.partner_id,
+      row.orderId,
+      row.partnerId,
       row.state,
       row.reference,
       JSON.stringify(row.facts),
-      row.seen_at,
+      row.seenAt,
       row.payer,
       row.origin ?? 'rail',
-      row.clears_at ?? null,
-      row.came_at ?? null,
+      row.clearsAt ?? null,
+      row.cameAt ?? null,
       row.late ?? false,
     ],
   );

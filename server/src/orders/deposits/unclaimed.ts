@@ -119,7 +119,7 @@ const announcedUntil = ({ afterDays, noticeDays }: DormancyPolicy, now: Date): D
 async function lockFor(tx: Tx, whose: Whose): Promise<Order | undefined> {
   if ('orderId' in whose) return await store.lock(tx, whose.orderId);
   const known = await depositStore.depositById(tx, whose.depositId);
-  const order = known?.order_id == null ? undefined : await store.lock(tx, known.order_id);
+  const order = known?.orderId == null ? undefined : await store.lock(tx, known.orderId);
   await depositStore.lockDepositById(tx, whose.depositId);
   return order;
 }
@@ -143,7 +143,7 @@ async function unclaimedDeposit(tx: Tx, id: bigint): Promise<Unclaimed | undefin
     const attempts = await payoutsOfRefund(tx, refund.id);
     if (attempts.some((one) => one.id === refund.key && one.why?.startsWith(HELD_AT_GATE) === true)) return undefined;
   }
-  const { order_id: orderId, partner_id: partnerId, rail, asset } = row;
+  const { orderId, partnerId, rail, asset } = row;
   return { depositId: id, orderId, partnerId, rail, asset, units: found.units, since: found.since };
 }
 

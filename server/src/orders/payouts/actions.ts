@@ -55,16 +55,16 @@ export async function settleBy(
   // Treated like a returned payout: it belongs to the order, and a new attempt pays it.
   const row = await depositStore.insertDeposit(tx, {
     rail: payoutRail,
-    external_id: `rest:${paid.id}`,
+    externalId: `rest:${paid.id}`,
     asset: payoutAsset,
     units: restUnits,
     target: '',
-    order_id: order.id,
-    partner_id: order.partnerId,
+    orderId: order.id,
+    partnerId: order.partnerId,
     state: 'suspense',
     reference: paid.reference ?? '',
     facts: { payout: paid.id },
-    seen_at: now,
+    seenAt: now,
     payer: 'unknown',
     origin: 'returned',
   });

@@ -223,16 +223,16 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
   const after = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
   const row = await depositStore.insertDeposit(tx, {
     rail: code,
-    external_id: `returned:${fact.externalId}`,
+    externalId: `returned:${fact.externalId}`,
     asset,
     units,
     target: '',
-    order_id: payout.orderId,
-    partner_id: payout.partnerId,
+    orderId: payout.orderId,
+    partnerId: payout.partnerId,
     state: 'suspense',
     reference,
     facts: { payout: payout.id },
-    seen_at: now,
+    seenAt: now,
     payer: 'unknown',
     origin: payout.purpose === 'payout' ? 'returned' : 'credit',
   });

@@ -193,7 +193,7 @@ const PAUSE_MS = {
 export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Date): void {
   keepScreening(tx, {
     subject: screeningSubject(leaving),
-    partnerId: leaving.order?.partnerId ?? leaving.deposits[0]?.partner_id ?? null,
+    partnerId: leaving.order?.partnerId ?? leaving.deposits[0]?.partnerId ?? null,
     orderId: leaving.order?.id ?? null,
     verdict,
     now,
@@ -316,7 +316,7 @@ const coveredBy = (
   );
 
 const boundOf = (leaving: Leaving): Bound => ({
-  partnerId: leaving.order?.partnerId ?? leaving.deposits[0]?.partner_id ?? null,
+  partnerId: leaving.order?.partnerId ?? leaving.deposits[0]?.partnerId ?? null,
   orderId: leaving.order?.id ?? null,
   depositId: leaving.suspenseId,
   destination: destinationKey(leaving),

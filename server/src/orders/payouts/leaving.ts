@@ -91,9 +91,7 @@ export async function suspenseRefundOf(
 }
 
 const backing = async (tx: Tx, order: Order): Promise<DepositRow[]> =>
-  (await depositStore.depositsOf(tx, order.id)).filter(
-    ({ taken_units, refund_units }) => taken_units + refund_units > 0n,
-  );
+  (await depositStore.depositsOf(tx, order.id)).filter(({ takenUnits, refundUnits }) => takenUnits + refundUnits > 0n);
 
 async function depositOf(tx: Tx, { depositId }: Pick<Refund, 'depositId'>): Promise<DepositRow[]> {
   const deposit = await depositStore.depositById(tx, depositId);
@@ -112,7 +110,7 @@ export function screeningSubject(leaving: Leaving): string {
 /** The screening request for money that leaves. */
 export const screeningOf = ({ purpose, order, refundId, deposits, address, fiatAccountId }: Leaving): Screening => ({
   id: order?.id ?? refundId ?? 0n,
-  partnerId: order?.partnerId ?? deposits[0]?.partner_id ?? null,
+  partnerId: order?.partnerId ?? deposits[0]?.partnerId ?? null,
   customerId: order?.customerId ?? null,
   merchantReference: order?.merchantReference ?? null,
   purpose,

@@ -22,8 +22,8 @@ const sql = {
        and not exists (
          select from shortage_passes p where p.rail = own.payout_rail and p.asset = own.payout_asset and p.until > $2)
      limit 1`,
-  first: `select o.id, ${PLACE} as since, o.payout_units as "payoutUnits",
-           case when o.payout_asset = o.fiat_asset then o.gross_units else o.payout_units end as "givenUnits"
+  first: `select o.id, ${PLACE} as since, o.payout_units,
+           case when o.payout_asset = o.fiat_asset then o.gross_units else o.payout_units end as given_units
       from orders o where o.state = 'awaiting_liquidity' and o.payout_rail = $1 and o.payout_asset = $2
      order by ${PLACE}, o.id limit 1`,
   waiting: `select o.id from orders o where o.state = 'awaiting_liquidity' and o.payout_rail = $1 and o.payout_asset = $2

@@ -51,7 +51,7 @@ export async function notReady(
   for (const [code, rows] of Map.groupBy(brought, ({ rail }) => rail)) {
     const why = await rails.get(code)?.notDeep?.(
       tx,
-      rows.map(({ external_id }) => external_id),
+      rows.map(({ externalId }) => externalId),
     );
     if (why !== undefined) return { cause: 'confirmations', until: null, why };
   }
@@ -93,6 +93,6 @@ const BLOCKS_EVERY_MS = 5_000;
  * deposit.
  */
 async function clearingEnd(context: Rails, tx: Tx, row: DepositRow): Promise<Date | null> {
-  if (row.clears_at !== null || row.state !== 'suspense') return row.clears_at;
-  return await clearsAtOf(context, tx, { ...row, seenAt: row.seen_at }, undefined);
+  if (row.clearsAt !== null || row.state !== 'suspense') return row.clearsAt;
+  return await clearsAtOf(context, tx, { ...row, seenAt: row.seenAt }, undefined);
 }

@@ -43,17 +43,17 @@ interface Undoing {
  * @throws Refusal 'unknown_deposit' | 'does_not_fit' when part of the exchange still stands
  */
 export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): Promise<Undoing> {
-  const order = lost.order_id === null ? undefined : await store.lock(tx, lost.order_id);
+  const order = lost.orderId === null ? undefined : await store.lock(tx, lost.orderId);
   const back = await depositStore.lockDepositById(tx, backId);
   if (back === undefined) throw new Refusal('unknown_deposit', {});
   const isReleased = order?.state === 'frozen' && back.origin === 'released' && back.asset === order.payoutAsset;
-  if (order === undefined || back.order_id !== order.id || (back.origin !== 'returned' && !isReleased))
+  if (order === undefined || back.orderId !== order.id || (back.origin !== 'returned' && !isReleased))
     throw unfit('the deposit that is named is not what came back of the payout of this order');
   if (lost.state !== 'lost' || (order.state !== 'settled' && !isReleased))
     throw unfit('the order does not stand as paid');
-  if (lost.lost_units !== (order.receivedUnits ?? order.depositUnits))
+  if (lost.lostUnits !== (order.receivedUnits ?? order.depositUnits))
     throw unfit('a part of what the order took is there: assign or refund what came, and end the rest as a debt');
-  if (back.state !== 'suspense' || back.taken_units > 0n) throw unfit('what came back does not lie in suspense');
+  if (back.state !== 'suspense' || back.takenUnits > 0n) throw unfit('what came back does not lie in suspense');
   if (await areHeld(tx, [back])) throw unfit('an operator holds the deposit: release it first');
   if ((await payoutsOf(tx, order.id)).some(({ refundId, state }) => refundId === null && state === 'settled'))
     throw unfit('another payout of the order has left and not come back');
@@ -87,7 +87,7 @@ export async function undoExchange(
       'reverse_conversion_and_give_up',
       { ...order, receivedUnits: order.receivedUnits ?? order.depositUnits },
       custodyOf(context.rails, order),
-      { lost: [{ units: lost.lost_units, bookedTo: lossAccount(order, lost) }] },
+      { lost: [{ units: lost.lostUnits, bookedTo: lossAccount(order, lost) }] },
     ),
   ];
   const booking = { ...posting, orderId: order.id };

@@ -20,7 +20,7 @@ export async function checkOrders(tx: Tx, tell: (orderId: bigint, why: string) =
     const orders = await pageStore.pageOf(tx, after, PAGE);
     const ids = orders.map(({ id }) => id);
     const balances = Map.groupBy(await balancesOfOrders(tx, ids), ({ orderId }) => orderId);
-    const history = Map.groupBy(await historyStore.stepsOf(tx, ids), ({ order_id }) => order_id);
+    const history = Map.groupBy(await historyStore.stepsOf(tx, ids), ({ orderId }) => orderId);
     for (const order of orders) {
       const held: Balance[] = balances.get(order.id) ?? [];
       const broken = invariantBroken(order, held);
@@ -40,21 +40,21 @@ export async function checkOrders(tx: Tx, tell: (orderId: bigint, why: string) =
 
 interface Step {
   version: number;
-  state_from: string;
+  stateFrom: string;
   event: string;
-  state_to: string;
+  stateTo: string;
 }
 
 /** The problem with a history, oldest step first, of an order in this state; undefined when there is none. */
 export function brokenHistory(state: OrderState, steps: readonly Step[]): string | undefined {
   let at = 'none';
-  for (const [index, { version, state_from, event, state_to }] of steps.entries()) {
+  for (const [index, { version, stateFrom, event, stateTo }] of steps.entries()) {
     if (version !== index) return `step ${index} of its history is missing`;
-    if (state_from !== at) return `its history goes from ${at} on as ${state_from}`;
-    const begins = index === 0 && state_to === 'created';
-    if (!begins && next(state_from as OrderState, event as OrderEvent)?.to !== state_to)
-      return `its history goes from ${state_from} on ${event} to ${state_to}, which is no row of the machine`;
-    at = state_to;
+    if (stateFrom !== at) return `its history goes from ${at} on as ${stateFrom}`;
+    const begins = index === 0 && stateTo === 'created';
+    if (!begins && next(stateFrom as OrderState, event as OrderEvent)?.to !== stateTo)
+      return `its history goes from ${stateFrom} on ${event} to ${stateTo}, which is no row of the machine`;
+    at = stateTo;
   }
   return at === state ? undefined : `it is ${state} and its history ends with ${at}`;
 }

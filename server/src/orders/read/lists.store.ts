@@ -32,17 +32,16 @@ export type OrderLine = Pick<
 
 type OrderRow = Omit<OrderLine, 'fees' | 'rate'> & PricedRow & { fits: boolean };
 
-const ORDER = `o.id, o.partner_id as "partnerId", o.customer_id as "customerId", o.market_id as "marketId", o.direction, o.state,
-  o.exception, o.failure, o.deposit_rail as "depositRail", o.deposit_asset as "depositAsset", o.deposit_units as "depositUnits",
-  o.received_units as "receivedUnits", o.refunded_units as "refundedUnits", o.payout_rail as "payoutRail",
-  o.payout_asset as "payoutAsset", o.payout_units as "payoutUnits", o.gross_units as "grossUnits", o.fiat_asset as "fiatAsset",
-  o.fee_operator, o.fee_partner, o.fee_rail, o.fee_chain, o.fee_tax, o.rate_num, o.rate_den, o.created_at as "createdAt",
-  o.updated_at as "updatedAt"`;
+const ORDER = `o.id, o.partner_id, o.customer_id, o.market_id, o.direction, o.state,
+  o.exception, o.failure, o.deposit_rail, o.deposit_asset, o.deposit_units,
+  o.received_units, o.refunded_units, o.payout_rail,
+  o.payout_asset, o.payout_units, o.gross_units, o.fiat_asset,
+  o.fee_operator, o.fee_partner, o.fee_rail, o.fee_chain, o.fee_tax, o.rate_num, o.rate_den, o.created_at,
+  o.updated_at`;
 
 const toLine = ({ fits, ...row }: OrderRow): { row: OrderLine; fits: boolean } => {
-  const { fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den, ...rest } = row;
-  const priced = { fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den };
-  return { row: { ...rest, ...pricedOf(priced) }, fits };
+  const { feeOperator, feePartner, feeRail, feeChain, feeTax, rateNum, rateDen, ...rest } = row;
+  return { row: { ...rest, ...pricedOf(row) }, fits };
 };
 
 const all = (conditions: readonly string[]): string => (conditions.length === 0 ? 'true' : conditions.join(' and '));
@@ -101,7 +100,7 @@ export const newestOrders = async (tx: Tx, customerId: string, most: number): Pr
 /** Partner, customer and market of these orders. */
 export const whoseOrders = (tx: Tx, ids: readonly bigint[]) =>
   tx.rows<{ id: bigint; partnerId: bigint; customerId: string; marketId: bigint }>(
-    `select id, partner_id as "partnerId", customer_id as "customerId", market_id as "marketId" from orders
+    `select id, partner_id, customer_id, market_id from orders
       where id = any($1::bigint[])`,
     [ids],
   );
@@ -133,10 +132,10 @@ export interface DepositLine {
   confirmedAt: Date | null;
 }
 
-const DEPOSIT = `d.id, d.partner_id as "partnerId", o.customer_id as "customerId", o.market_id as "marketId",
-  d.order_id as "orderId", o.state as "orderState", d.rail, d.asset, d.units, d.taken_units as "takenUnits",
-  d.refund_units as "refundUnits", d.state, d.origin, d.why, d.late, d.dust, d.reference, d.seen_at as "seenAt",
-  d.confirmed_at as "confirmedAt"`;
+const DEPOSIT = `d.id, d.partner_id, o.customer_id, o.market_id,
+  d.order_id, o.state as order_state, d.rail, d.asset, d.units, d.taken_units,
+  d.refund_units, d.state, d.origin, d.why, d.late, d.dust, d.reference, d.seen_at,
+  d.confirmed_at`;
 
 function depositFits(input: DepositFilter, put: (value: unknown) => string): string {
   return `coalesce(${all([
@@ -232,9 +231,9 @@ export async function suspenseAfter(
          order by d.seen_at, d.id limit ${count}))
      select ${DEPOSIT}, ${fits} as fits,
             case when d.state in ('suspense', 'applied', 'refunded', 'confirmed') then d.units - d.taken_units - d.refund_units
-                 else 0 end as "freeUnits",
-            coalesce(u.units, 0)::numeric(78,0) as "underWayUnits", u.refund, u.state as "refundState",
-            h.deposit_id is not null as "isHeld", l.id is not null as "isConfirmed"
+                 else 0 end as free_units,
+            coalesce(u.units, 0)::numeric(78,0) as under_way_units, u.refund, u.state as refund_state,
+            h.deposit_id is not null as is_held, l.id is not null as is_confirmed
        from lying d left join orders o on o.id = d.order_id left join under_way u on u.deposit_id = d.id
        left join held_deposits h on h.deposit_id = d.id
        left join return_links l on l.deposit_id = d.id and l.replaced_at is null and l.confirmed_at is not null

@@ -33,10 +33,10 @@ export interface FoundDeposit {
   confirmedAt: Date | null;
 }
 
-const ORDER = `id, partner_id as "partnerId", customer_id as "customerId", direction, state, deposit_asset as asset,
-  deposit_units as "depositUnits", created_at as "createdAt"`;
-const DEPOSIT = `id, rail, external_id as "externalId", order_id as "orderId", partner_id as "partnerId", state, asset, units,
-  target, reference, why, seen_at as "seenAt", confirmed_at as "confirmedAt"`;
+const ORDER = `id, partner_id, customer_id, direction, state, deposit_asset as asset,
+  deposit_units, created_at`;
+const DEPOSIT = `id, rail, external_id, order_id, partner_id, state, asset, units,
+  target, reference, why, seen_at, confirmed_at`;
 
 /**
  * @param input.number the text as an id, if it can be one; input.references the text as each partner's references are stored

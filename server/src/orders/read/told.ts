@@ -151,7 +151,7 @@ export function toldOf(
 ): Told {
   const { deposits, refunds, payouts } = known;
   const received = moneyOf(receivedUnits(order, deposits), order.depositAsset, assetsKnown);
-  const unclaimedFrom = [order.dormantFrom, ...deposits.map((row) => row.dormant_from)].find((at) => at !== null);
+  const unclaimedFrom = [order.dormantFrom, ...deposits.map((row) => row.dormantFrom)].find((at) => at !== null);
   const shown = refunds.filter(({ state }) => state !== 'cancelled');
   const asked = before === undefined ? shown : untilRefund(shown, before);
   const back = payouts.filter(({ purpose, state }) => purpose === 'payout' && state === 'returned');
@@ -272,7 +272,7 @@ function toldReturn(payout: Payout, deposits: readonly DepositRow[], known: Read
     ...moneyOf(back?.units ?? payout.units, payout.asset, known),
     reference: back?.reference ?? payout.reference ?? '',
     reason: publicReason(payout.why ?? '', 'returned_by_bank'),
-    returnedAt: (back?.seen_at ?? payout.endedAt ?? payout.createdAt).toISOString(),
+    returnedAt: (back?.seenAt ?? payout.endedAt ?? payout.createdAt).toISOString(),
   };
 }
 

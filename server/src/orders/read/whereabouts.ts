@@ -143,7 +143,7 @@ function inOurHands(seen: Seen): InOurHands[] {
         return { isItsOwn: true, heldBy: 'us, for the customer (the deposit, whose refund came back)', next };
       return {
         isItsOwn: false,
-        heldBy: `${what} (deposit ${row.id}, ${row.why ?? row.state}${row.dormant_units > 0n ? ', dormant' : ''})`,
+        heldBy: `${what} (deposit ${row.id}, ${row.why ?? row.state}${row.dormantUnits > 0n ? ', dormant' : ''})`,
         next,
       };
     });
@@ -152,12 +152,10 @@ function inOurHands(seen: Seen): InOurHands[] {
 /** What the chain or bank reversed after it had been paid out, as far as the customer has not repaid it. */
 const owed = ({ deposits, decimals }: Seen): string[] =>
   deposits
-    .filter(
-      ({ state, lost_to, lost_units }) => state === 'lost' && lost_to?.startsWith('receivable') && lost_units > 0n,
-    )
+    .filter(({ state, lostTo, lostUnits }) => state === 'lost' && lostTo?.startsWith('receivable') && lostUnits > 0n)
     .map(
-      ({ id, asset, lost_units }) =>
-        `the customer owes ${formatUnits(lost_units, decimals(asset))} ${asset} (deposit ${id}, reversed after it was paid out): see its case`,
+      ({ id, asset, lostUnits }) =>
+        `the customer owes ${formatUnits(lostUnits, decimals(asset))} ${asset} (deposit ${id}, reversed after it was paid out): see its case`,
     );
 
 const undecided = ({ confirmed }: Seen, { id }: DepositRow): string =>
@@ -187,7 +185,7 @@ const isOpen = ({ state }: Refund): boolean => state !== 'settled' && state !== 
 
 const freeUnits = (row: DepositRow): bigint =>
   row.state === 'suspense' || row.state === 'applied' || row.state === 'refunded'
-    ? row.units - row.taken_units - row.refund_units
+    ? row.units - row.takenUnits - row.refundUnits
     : 0n;
 
 /** Nothing of it is in suspense, and no refund of it is under way. Dust does not count. */

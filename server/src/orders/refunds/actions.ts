@@ -163,7 +163,7 @@ async function refundOfDeposit(
 ): Promise<Refund> {
   const known = await depositStore.depositById(tx, input.depositId);
   if (known === undefined) throw new Refusal('unknown_deposit', {});
-  const order = known.order_id === null ? undefined : await lockOrder(tx, known.order_id);
+  const order = known.orderId === null ? undefined : await lockOrder(tx, known.orderId);
   // Locked before it is read: of two concurrent calls, the second sees the first one's refund.
   const deposit = await depositStore.lockDepositById(tx, known.id);
   assert(deposit !== undefined, `deposit ${known.id} stays where it is`);
@@ -181,7 +181,7 @@ async function refundOfDeposit(
     if (address !== open.address || fiatAccountId !== open.fiatAccountId) throw underWay;
     return open;
   }
-  if (input.despiteDebt !== true && (await standsForLoss(tx, deposit.order_id)))
+  if (input.despiteDebt !== true && (await standsForLoss(tx, deposit.orderId)))
     throw unfit(
       'a deposit of its order was reversed: assign it to the order, which makes that good, or ask for despiteDebt',
     );
@@ -215,13 +215,13 @@ export async function assignDeposit(
   const lost = standingLoss(deposits);
   const isOpen = order.state === 'created' || order.state === 'deposit_seen';
   if (!isOpen && lost === undefined) throw new Refusal('order_over', { state: order.state });
-  const isParted = row.state === 'applied' && row.order_id === order.id && lost !== undefined;
+  const isParted = row.state === 'applied' && row.orderId === order.id && lost !== undefined;
   if (row.state !== 'suspense' && !isParted) throw unfit('it does not lie in suspense');
-  if (row.partner_id !== null && row.partner_id !== order.partnerId) throw unfit('it is of another partner');
+  if (row.partnerId !== null && row.partnerId !== order.partnerId) throw unfit('it is of another partner');
   if (lost !== undefined) return await replaceLost(tx, action, { order, row, lost });
   if (action.units !== undefined) throw unfit('a part of it can be kept only for what had been reversed of the order');
-  if (row.taken_units > 0n) throw unfit('it does not lie in suspense as a whole');
-  if (row.refund_units > 0n) throw new Refusal('refund_under_way', { deposit: String(row.id) });
+  if (row.takenUnits > 0n) throw unfit('it does not lie in suspense as a whole');
+  if (row.refundUnits > 0n) throw new Refusal('refund_under_way', { deposit: String(row.id) });
   if (row.rail !== order.depositRail || row.asset !== order.depositAsset)
     throw unfit('it is of another asset or rail than the order asks for');
   const earlier = deposits.filter(({ state }) => state === 'confirmed');
@@ -231,7 +231,7 @@ export async function assignDeposit(
   const facts = { by, why, deposit: String(row.id), reference: row.reference };
   await wakeDeposit(tx, row, action);
   await depositStore.giveDepositTo(tx, row.id, order.id);
-  if (row.partner_id === null) await depositStore.nameDepositPartner(tx, row.id, order.partnerId);
+  if (row.partnerId === null) await depositStore.nameDepositPartner(tx, row.id, order.partnerId);
   await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given to order ${order.id} by ${by}`, now });
   if (placed.outcome === 'part') {
     await depositStore.changeDeposit(tx, row.id, { state: 'confirmed', why: 'part' });

@@ -48,16 +48,16 @@ export async function releaseBlocked(context: Context, tx: Tx, action: Action & 
     const suspense = chart.suspense(railOf(asset), asset);
     const row = await depositStore.insertDeposit(tx, {
       rail: railOf(asset),
-      external_id: `released:${order.id}:${asset}`,
+      externalId: `released:${order.id}:${asset}`,
       asset,
       units,
       target: '',
-      order_id: order.id,
-      partner_id: order.partnerId,
+      orderId: order.id,
+      partnerId: order.partnerId,
       state: 'suspense',
       reference: action.legalAct,
       facts: {},
-      seen_at: action.now,
+      seenAt: action.now,
       payer: 'unknown',
       origin: 'released',
     });

@@ -118,7 +118,7 @@ export async function refundSuspenseFor(
 ): Promise<Order> {
   const order = await lockOrder(tx, asks.orderId);
   const deposit = await depositStore.depositById(tx, asks.depositId);
-  if (deposit === undefined || deposit.order_id !== order.id) throw new Refusal('unknown_deposit', {});
+  if (deposit === undefined || deposit.orderId !== order.id) throw new Refusal('unknown_deposit', {});
   const open = (await refundsOf(tx, order.id)).filter((one) => one.depositId === deposit.id && isOpen(one));
   if (open.length === 0 && inSuspense(deposit) <= 0n) throw new Refusal('refund_exceeds', {});
   if (order.state === 'frozen' || isReviewed(deposit) || (await isHeldAtGate(tx, order, open))) throw underReview();

@@ -208,8 +208,8 @@ export async function compensate(
   const name = nameOf(input);
   const suspense = chart.suspense(rail, asset);
   const row = await depositStore.insertDeposit(tx, {
-    ...{ rail, external_id: name, asset, units, target: '', order_id: order.id, partner_id: order.partnerId },
-    ...{ state: 'suspense', reference: name, facts: { fee }, seen_at: now, payer: 'unknown', origin: 'compensation' },
+    ...{ rail, externalId: name, asset, units, target: '', orderId: order.id, partnerId: order.partnerId },
+    ...{ state: 'suspense', reference: name, facts: { fee }, seenAt: now, payer: 'unknown', origin: 'compensation' },
   });
   const posted = await post(tx, {
     id: `ord_${name}`,

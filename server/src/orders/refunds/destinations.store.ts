@@ -14,12 +14,12 @@ export interface NamedAddress {
 const sql = {
   // An address that an earlier order of the same customer paid to is not a new destination. Its refund address may have been
   // changed since, unless the order is untouched.
-  created: `select o.id as "orderId", given.address, o.created_at as at
+  created: `select o.id as order_id, given.address, o.created_at as at
     from orders o cross join lateral (select o.payout_address union select o.refund_address) as given (address)
     where o.partner_id = $1 and o.id >= $2 and given.address is not null
       and not exists (select from orders e where e.customer_id = o.customer_id and e.id < $2
         and (e.payout_address = given.address or (e.refund_address = given.address and e.updated_at < $3)))`,
-  of: `select id as "orderId", refund_address as address, updated_at as at from orders
+  of: `select id as order_id, refund_address as address, updated_at as at from orders
       where partner_id = $1 and id = any($2) and refund_address is not null
     union select order_id, address, updated_at from refunds
       where partner_id = $1 and order_id = any($2) and address is not null`,

@@ -13,8 +13,8 @@ import type { Order } from '../store.ts';
 /** Parts an order took that its rail reversed since, while the order still claims them. */
 export const lostOf = (order: Order, deposits: readonly DepositRow[]): LostPart[] =>
   deposits
-    .filter((row) => row.state === 'lost' && row.taken_units > 0n)
-    .map((row) => ({ units: row.taken_units, bookedTo: lossAccount(order, row) }));
+    .filter((row) => row.state === 'lost' && row.takenUnits > 0n)
+    .map((row) => ({ units: row.takenUnits, bookedTo: lossAccount(order, row) }));
 
 export async function giveUpLost(tx: Tx, order: Order, deposits: readonly DepositRow[], now: Date): Promise<void> {
   await depositStore.markGivenUp(tx, order.id);

@@ -186,14 +186,14 @@ async function rejectLocked(
   let keepUnits = await keptOf(
     tx,
     order,
-    applied.reduce((sum, row) => sum + row.taken_units, 0n),
+    applied.reduce((sum, row) => sum + row.takenUnits, 0n),
   );
   for (const { id } of applied) {
     const deposit = await depositStore.lockDepositById(tx, id);
     assert(deposit !== undefined, `deposit ${id} stays where it is`);
-    const costUnits = keepUnits < deposit.taken_units ? keepUnits : deposit.taken_units - 1n;
+    const costUnits = keepUnits < deposit.takenUnits ? keepUnits : deposit.takenUnits - 1n;
     keepUnits -= costUnits;
-    const fresh = blank(deposit, deposit.taken_units, costUnits, now);
+    const fresh = blank(deposit, deposit.takenUnits, costUnits, now);
     refunds.push(
       await insertRefund(tx, {
         ...fresh,

@@ -141,15 +141,15 @@ export async function cancelCompensations(context: Rails, tx: Tx, order: Order, 
     const row = await depositStore.lockDepositById(tx, known.id);
     assert(row !== undefined, `deposit ${known.id} stays where it is`);
     // Not while it is still under way or has settled; nor if cancelling its payout just now has already ended it.
-    if (row.state === 'reversed' || row.refund_units > 0n || inSuspense(row) === 0n) continue;
+    if (row.state === 'reversed' || row.refundUnits > 0n || inSuspense(row) === 0n) continue;
     const fee = PRICED_FEES.find((kind) => kind === row.facts.fee);
     assert(fee !== undefined, `deposit ${row.id} names the fee that it was`);
     const lines = move(chart.suspense(row.rail, row.asset), feeAccount(fee, order), inSuspense(row) - goneUnits);
     if (lines.length > 0) {
       const facts = { deposit: String(row.id), why: TAKEN_BACK };
-      const entry = { id: `ord_${row.external_id}:undone`, kind: 'compensation_undone', orderId: order.id, at: now };
+      const entry = { id: `ord_${row.externalId}:undone`, kind: 'compensation_undone', orderId: order.id, at: now };
       const posted = await post(tx, { ...entry, facts, lines });
-      assert(posted.outcome === 'posted', `compensation ${row.external_id} lies in suspense`);
+      assert(posted.outcome === 'posted', `compensation ${row.externalId} lies in suspense`);
     }
     await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why: 'deposit_lost' });
   }
@@ -179,7 +179,7 @@ export async function stopReleased(context: Rails, tx: Tx, order: Order, now: Da
 /** A deposit of an order was reversed: what law has let go of that order and has not left goes to nobody. */
 export async function cancelReleased(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
   for (const known of await depositStore.depositsOf(tx, order.id)) {
-    if (known.origin !== 'released' || inSuspense(known) + known.refund_units === 0n) continue;
+    if (known.origin !== 'released' || inSuspense(known) + known.refundUnits === 0n) continue;
     await wakeDeposit(tx, known, { by: 'the rail', why: TAKEN_BACK, now });
     const goneUnits = await cancelRefunds(context, tx, known.id, now);
     const row = await depositStore.lockDepositById(tx, known.id);

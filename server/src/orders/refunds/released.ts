@@ -36,10 +36,10 @@ export async function makeGoodOfReleased(
 ): Promise<void> {
   const { order, row, goneUnits, now } = has;
   const deposits = await depositStore.depositsOf(tx, order.id);
-  const lost = deposits.filter((one) => one.state === 'lost' && one.state_before_loss === 'applied');
+  const lost = deposits.filter((one) => one.state === 'lost' && one.stateBeforeLoss === 'applied');
   const freeUnits = inSuspense(row) - goneUnits;
   // Not where one is on its way still, or has arrived.
-  if (lost.length === 0 || row.refund_units > 0n || freeUnits <= 0n) return;
+  if (lost.length === 0 || row.refundUnits > 0n || freeUnits <= 0n) return;
   const posting = {
     id: `dep_${row.id}:makes_good:${lost[0]?.id}`,
     kind: 'deposit_replaced',
@@ -53,12 +53,12 @@ export async function makeGoodOfReleased(
   const lines: Line[] = [];
   let leftUnits = freeUnits;
   for (const one of lost) {
-    const units = leftUnits < one.lost_units ? leftUnits : one.lost_units;
+    const units = leftUnits < one.lostUnits ? leftUnits : one.lostUnits;
     if (units === 0n) break;
     leftUnits -= units;
     lines.push(...move(suspense, lossAccount(order, one), units));
     const about = { subject: `deposit:${one.id}`, now };
-    if (units === one.lost_units) {
+    if (units === one.lostUnits) {
       await depositStore.markReplaced(tx, one.id);
       await closeCases(tx, { ...about, outcome: `made good by what law had let go, deposit ${row.id}` });
       continue;
@@ -66,9 +66,9 @@ export async function makeGoodOfReleased(
     await depositStore.replacePart(tx, one.id, units);
     await tellCase(tx, {
       ...about,
-      kind: one.lost_to === chart.loss(one.asset).code ? 'deposit_lost' : 'customer_owes',
+      kind: one.lostTo === chart.loss(one.asset).code ? 'deposit_lost' : 'customer_owes',
       reason: 'reversed, and made good in part by what law had let go: units says what is left',
-      facts: { units: String(one.lost_units - units), asset: one.asset, reference: one.reference },
+      facts: { units: String(one.lostUnits - units), asset: one.asset, reference: one.reference },
     });
   }
   const posted = await post(tx, { ...posting, lines });
@@ -119,11 +119,11 @@ async function exchangeBack(
   const rest = await depositStore.insertDeposit(tx, {
     ...{
       rail: order.depositRail,
-      external_id: `released:${order.id}:${order.depositAsset}`,
+      externalId: `released:${order.id}:${order.depositAsset}`,
       asset: order.depositAsset,
     },
-    ...{ units: leftUnits, target: '', order_id: order.id, partner_id: order.partnerId, state: 'suspense' },
-    ...{ reference: row.reference, facts: {}, seen_at: now, payer: 'unknown', origin: 'released' },
+    ...{ units: leftUnits, target: '', orderId: order.id, partnerId: order.partnerId, state: 'suspense' },
+    ...{ reference: row.reference, facts: {}, seenAt: now, payer: 'unknown', origin: 'released' },
   });
   const why = 'released_by_law';
   await depositStore.changeDeposit(tx, rest.id, { state: 'suspense', bookedTo: suspense.code, why, confirmedAt: now });

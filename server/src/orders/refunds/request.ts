@@ -49,7 +49,7 @@ export async function requestRefund(
   const { depositId, units, why, by = 'policy', now } = want;
   const known = await depositStore.depositById(tx, depositId);
   if (known === undefined) return undefined;
-  const order = want.order ?? (known.order_id === null ? undefined : await store.lock(tx, known.order_id));
+  const order = want.order ?? (known.orderId === null ? undefined : await store.lock(tx, known.orderId));
   const deposit = await depositStore.lockDepositById(tx, depositId);
   assert(deposit !== undefined, `deposit ${depositId} stays where it is`);
   const open = (await refundsOfDeposit(tx, depositId)).find((one) => one.source === 'suspense' && isOpen(one));
@@ -82,7 +82,7 @@ export const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise
  */
 export const inSuspense = (deposit: DepositRow): bigint =>
   deposit.state === 'suspense' || deposit.state === 'applied' || deposit.state === 'refunded'
-    ? deposit.units - deposit.taken_units - deposit.refund_units
+    ? deposit.units - deposit.takenUnits - deposit.refundUnits
     : 0n;
 
 export const isOpen = ({ state }: Refund): boolean => state !== 'settled' && state !== 'cancelled';
@@ -90,8 +90,8 @@ export function blank(deposit: DepositRow, grossUnits: bigint, costUnits: bigint
   return {
     id: numericId(now),
     depositId: deposit.id,
-    orderId: deposit.order_id,
-    partnerId: deposit.partner_id,
+    orderId: deposit.orderId,
+    partnerId: deposit.partnerId,
     rail: deposit.rail,
     asset: deposit.asset,
     grossUnits,

@@ -84,7 +84,7 @@ export async function endRefund(
 ): Promise<void> {
   const left = (await refundsOfDeposit(tx, deposit.id)).some(isOpen);
   const after = await depositStore.depositById(tx, deposit.id);
-  if (!left && after !== undefined && after.taken_units === 0n && inSuspense(after) === 0n) {
+  if (!left && after !== undefined && after.takenUnits === 0n && inSuspense(after) === 0n) {
     if (after.state !== 'lost') await depositStore.changeDeposit(tx, deposit.id, { state: 'refunded' });
   }
   // Its deposit was reversed since: that is a loss all the same, and a case says so.
@@ -211,9 +211,9 @@ export async function goesToLoss(
   payout: Payout,
   now: Date,
 ): Promise<boolean> {
-  const isLost = deposit.state === 'lost' && deposit.lost_to !== null && deposit.lost_units > 0n;
+  const isLost = deposit.state === 'lost' && deposit.lostTo !== null && deposit.lostUnits > 0n;
   if (!isLost || refund.source !== 'suspense' || (await arrived(tx, refund)) !== undefined) return false;
-  const units = refund.netUnits < deposit.lost_units ? refund.netUnits : deposit.lost_units;
+  const units = refund.netUnits < deposit.lostUnits ? refund.netUnits : deposit.lostUnits;
   const to = order === undefined ? await lossOf(tx, deposit) : lossAccount(order, deposit);
   const posted = await post(tx, {
     id: `${payout.id}:made_good`,
@@ -228,13 +228,13 @@ export async function goesToLoss(
   const outcome = `refund ${refund.id} has not left after all`;
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome, now });
   await depositStore.makeGood(tx, deposit.id, units);
-  if (units === deposit.lost_units) await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome, now });
+  if (units === deposit.lostUnits) await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome, now });
   return true;
 }
 
 /** The account of a loss on a deposit without an order: the customer whose account was paid may owe it. */
-async function lossOf(tx: Tx, { asset, lost_to }: DepositRow): Promise<Account> {
-  const [kind, customerId] = (lost_to ?? '').split(':');
+async function lossOf(tx: Tx, { asset, lostTo }: DepositRow): Promise<Account> {
+  const [kind, customerId] = (lostTo ?? '').split(':');
   if (kind !== 'receivable' || customerId === undefined) return chart.loss(asset);
   return chart.receivable(customerId, (await findCustomer(tx, customerId)).partnerId, asset);
 }

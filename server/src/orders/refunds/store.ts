@@ -52,10 +52,10 @@ export interface Refund {
   settledAt: Date | null;
 }
 
-const COLUMNS = `id, deposit_id as "depositId", order_id as "orderId", partner_id as "partnerId", purpose, rail, asset,
-  gross_units as "grossUnits", cost_units as "costUnits", net_units as "netUnits", source, why, requested_by as "requestedBy",
-  fiat_account_id as "fiatAccountId", address, state, attempt, key, created_at as "createdAt", updated_at as "updatedAt",
-  settled_at as "settledAt"`;
+const COLUMNS = `id, deposit_id, order_id, partner_id, purpose, rail, asset,
+  gross_units, cost_units, net_units, source, why, requested_by,
+  fiat_account_id, address, state, attempt, key, created_at, updated_at,
+  settled_at`;
 
 export async function insertRefund(tx: Tx, refund: Refund): Promise<Refund> {
   const row = await tx.row<Refund>(
@@ -162,6 +162,6 @@ export async function changeRefund(
 /** Refunds that wait for a person or for another try, by state; for metrics. Uses the partial index of these states. */
 export const waitingRefunds = (tx: Tx) =>
   tx.rows<{ state: Refund['state']; count: number; oldestAt: Date }>(
-    `select state, count(*)::int as count, min(created_at) as "oldestAt" from refunds
+    `select state, count(*)::int as count, min(created_at) as oldest_at from refunds
       where state in ('needs_destination', 'held', 'rejected', 'returned') group by state order by state`,
   );

@@ -27,22 +27,22 @@ export async function checkoutPage(visit: CheckoutVisit): Promise<Outcome> {
     return { goTo: `${visit.action}?go=1&other=1`, session: beginSession('', now) };
   const row = await visit.inTx((tx) => checkouts.find(tx, link.id));
   const { m } = look;
-  if (row?.order_id != null && row.customer_id !== null) {
-    const { order_id, customer_id } = row;
+  if (row?.orderId != null && row.customerId !== null) {
+    const { orderId, customerId } = row;
     if (!session.loggedIn || customer === undefined) {
       // From now on the link belongs to that customer: codes are sent to its phone only.
-      const owner = await visit.inTx((tx) => findCustomer(tx, customer_id));
+      const owner = await visit.inTx((tx) => findCustomer(tx, customerId));
       return await login(asVisit(visit, owner));
     }
-    if (customer.id !== customer_id)
+    if (customer.id !== customerId)
       return show(visit, {
         title: m.checkout.used.title,
         body: html`${paragraph(m.checkout.used.text)}${other(visit)}`,
         status: 403,
       });
     return visit.form === undefined
-      ? await orderPage(visit, order_id, customer)
-      : await takeOrderForm(visit, order_id, customer);
+      ? await orderPage(visit, orderId, customer)
+      : await takeOrderForm(visit, orderId, customer);
   }
   if (now.getTime() >= link.orderUntil)
     return show(visit, { ...m.endedLink, body: paragraph(m.endedLink.text), status: 410 });

@@ -165,7 +165,7 @@ async function quoteFor(visit: CheckoutVisit, customer: Customer, market: Market
     await requireWithinLevel(tx, { market, level: customer.level, depositUnits });
     const row = await checkouts.lock(tx, link, now);
     const shown =
-      row?.quote_id == null ? undefined : await liveQuote(tx, { id: row.quote_id, market, depositUnits, now });
+      row?.quoteId == null ? undefined : await liveQuote(tx, { id: row.quoteId, market, depositUnits, now });
     if (shown !== undefined) return shown;
     const quote = await createQuote(tx, { partner, market, depositUnits, now });
     await checkouts.quoteShown(tx, link.id, quote.id);
@@ -187,11 +187,10 @@ async function order(
   const said = 'fiatAccountId' in destination ? { account: String(destination.fiatAccountId) } : destination;
   const made = await visit.inTx(async (tx) => {
     const row = await checkouts.lock(tx, link, now);
-    if (row === undefined || row.order_id !== null) return 'made';
+    if (row === undefined || row.orderId !== null) return 'made';
     const shown = await quoteNamed(tx, { named: sent.get('quote'), market, depositUnits });
     if (shown === undefined) return 'unknown';
-    const live =
-      row.quote_id === null ? undefined : await liveQuote(tx, { id: row.quote_id, market, depositUnits, now });
+    const live = row.quoteId === null ? undefined : await liveQuote(tx, { id: row.quoteId, market, depositUnits, now });
     const quote = live ?? (await createQuote(tx, { partner, market, depositUnits, now }));
     if (live === undefined) await checkouts.quoteShown(tx, link.id, quote.id);
     if (!isSameOffer(shown, quote)) return 'moved';

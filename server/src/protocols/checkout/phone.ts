@@ -64,7 +64,7 @@ export async function takePhone(visit: CheckoutVisit, sent: URLSearchParams): Pr
   const customer = await visit.inTx(async (tx) => {
     const row = await checkouts.lock(tx, link, now);
     if (row === undefined) return undefined;
-    if (!row.phones_named.some((one) => one.equals(named))) {
+    if (!row.phonesNamed.some((one) => one.equals(named))) {
       if (row.phones >= MOST_PHONES) return undefined;
       await checkouts.phoneNamed(tx, link.id, named);
     }

@@ -6,10 +6,10 @@ import type { Tx } from '../../base/db.ts';
 export interface CheckoutRow {
   phones: number;
   /** Keyed hashes of the numbers entered through it. */
-  phones_named: Buffer[];
-  quote_id: bigint | null;
-  order_id: bigint | null;
-  customer_id: string | null;
+  phonesNamed: Buffer[];
+  quoteId: bigint | null;
+  orderId: bigint | null;
+  customerId: string | null;
 }
 
 const ROW = 'phones, phones_named, quote_id, order_id, customer_id';

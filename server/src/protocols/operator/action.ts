@@ -215,7 +215,7 @@ export async function perform(
     const before = await action.look(deps, tx, input);
     const wanted = await wantedOf(deps, tx, { action, input, doing }, doing.operator.id);
     const people = await peopleWanted(tx, wanted);
-    const { operators, delay_s: delayS } = await installation(tx);
+    const { operators, delayS } = await installation(tx);
     if (people > 1 && !(operators === 'one' && delayS === 0)) {
       await closeExpired(tx, now);
       const alone = operators === 'one' ? delayS : null;
@@ -347,9 +347,9 @@ export async function confirm(
         await closeDelayed(tx, id, 'overtaken', now);
         return { overtaken: true } as const;
       }
-      const isOwn = row.proposed_by === confirming.operator.id;
+      const isOwn = row.proposedBy === confirming.operator.id;
       const people = isOwn ? [row.proposer] : [...others, confirming.operator.name];
-      const wanted = await wantedOf(deps, tx, { action, input, doing: confirming }, row.proposed_by);
+      const wanted = await wantedOf(deps, tx, { action, input, doing: confirming }, row.proposedBy);
       const takes = Math.max(row.people, await peopleWanted(tx, wanted));
       if (!isOwn && people.length < takes) {
         await agree(tx, confirming, row);
@@ -435,7 +435,7 @@ export async function decline(
     const row = await lockProposal(tx, id, now);
     // Withdrawing one's own proposal is no confirmation.
     const right = actions.get(row.action)?.right ?? 'operators';
-    if (row.proposed_by !== doing.operator.id) requireRight(doing.operator, right);
+    if (row.proposedBy !== doing.operator.id) requireRight(doing.operator, right);
     await decideProposal(tx, doing, row, 'declined');
     await closeDelayed(tx, id, 'declined', now);
   });

@@ -89,11 +89,11 @@ async function foundEndpoints(tx: Tx, input: Since): Promise<FoundItem[]> {
 }
 
 async function foundAccounts(tx: Tx, input: Since): Promise<FoundItem[]> {
-  return (await accountsSince(tx, input)).map(({ id, created_at }) => ({
+  return (await accountsSince(tx, input)).map(({ id, createdAt }) => ({
     kind: 'account',
     subject: String(id),
     why: 'added since then',
-    madeAt: created_at,
+    madeAt: createdAt,
     action: 'account.added',
     about: `account:${id}`,
   }));

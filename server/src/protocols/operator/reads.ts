@@ -3,6 +3,7 @@
  *
  * Every list is bounded, and returns how to continue.
  */
+import { columnsOf } from '../../base/columns.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -97,7 +98,8 @@ export const READS: readonly Read[] = [
     ...OPERATORS.self,
     async answer(_deps, tx, _ask, { operator }) {
       const { name, role } = operator;
-      return { name, role, tokens: await tokensOf(tx, operator.id), installation: await declared(tx) };
+      const tokens = await shownTokens(tx, operator.id);
+      return { name, role, tokens, installation: await declared(tx) };
     },
   }),
   read({
@@ -105,8 +107,11 @@ export const READS: readonly Read[] = [
     async answer({ vault, orders }, tx, input) {
       const found = await trace(tx, input.order, orders.rails);
       const money = await moneyIn(tx);
-      const history = found.history.map((step) => ({ ...step, facts: inAmounts(step.facts, found.order, money) }));
-      return { ...found, history, order: opened(vault, found.order) };
+      const history = found.history.map((step) =>
+        columnsOf({ ...step, facts: inAmounts(step.facts, found.order, money) }),
+      );
+      const deposits = found.deposits.map(columnsOf);
+      return { ...found, history, deposits, order: opened(vault, found.order) };
     },
   }),
   read({
@@ -297,14 +302,15 @@ export const READS: readonly Read[] = [
     ...OPERATORS.one,
     async answer(_deps, tx, input) {
       const found = await findOperator(tx, input.operator);
-      return { ...found, tokens: await tokensOf(tx, found.id) };
+      return { ...found, tokens: await shownTokens(tx, found.id) };
     },
   }),
   read({
     ...PROPOSALS.list,
     async answer({ clock }, tx, input) {
       await closeExpired(tx, clock.now());
-      return { proposals: await proposals(tx, { state: input.state, limit: input.limit ?? 50 }) };
+      const rows = await proposals(tx, { state: input.state, limit: input.limit ?? 50 });
+      return { proposals: rows.map(columnsOf) };
     },
   }),
   read({
@@ -312,7 +318,7 @@ export const READS: readonly Read[] = [
     async answer(_deps, tx, input) {
       const found = await findProposal(tx, input.proposal);
       if (found === undefined) throw new Refusal('unknown_proposal');
-      return { ...found, seen: asAmounts(found.seen) };
+      return columnsOf({ ...found, seen: asAmounts(found.seen) });
     },
   }),
   read({
@@ -341,7 +347,9 @@ function shownCustomer(vault: Vault, customer: Customer) {
 }
 
 /** Whether one operator is declared, and how long two-person actions wait then. */
+const shownTokens = async (tx: Tx, operatorId: bigint) => (await tokensOf(tx, operatorId)).map(columnsOf);
+
 async function declared(tx: Tx) {
-  const { operators: many, delay_s: delayS } = await installation(tx);
+  const { operators: many, delayS } = await installation(tx);
   return many === 'one' ? { operators: many, delayS } : { operators: many };
 }

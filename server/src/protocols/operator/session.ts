@@ -128,8 +128,8 @@ export const SESSION_READS: readonly Read[] = [
     ...SESSIONS.list,
     answer: async ({ clock }, tx, _input, { operator, session }) => ({
       sessions: (await sessionsOf(tx, operator.id, clock.now())).map((one) => ({
-        ...{ id: one.id, address: one.address, passkey: one.passkey_id },
-        ...{ since: one.begun_at, seen: one.last_seen_at, expires: one.expires_at },
+        ...{ id: one.id, address: one.address, passkey: one.passkeyId },
+        ...{ since: one.begunAt, seen: one.lastSeenAt, expires: one.expiresAt },
         current: one.id === session?.id,
       })),
     }),
@@ -138,7 +138,7 @@ export const SESSION_READS: readonly Read[] = [
     ...SESSIONS.passkeys,
     answer: async (_deps, tx, _input, { operator }) => ({
       passkeys: (await passkeysOf(tx, operator.id)).map((one) => ({
-        ...{ id: one.id, since: one.created_at, used: one.last_used_at },
+        ...{ id: one.id, since: one.createdAt, used: one.lastUsedAt },
       })),
     }),
   }),

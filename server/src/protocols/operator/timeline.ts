@@ -43,21 +43,21 @@ export async function timeline(tx: Tx, orderId: bigint, rails: Parameters<typeof
   const money = await moneyIn(tx);
   const lines: Line[] = [made(order, money)];
 
-  for (const { at, state_from, event, state_to, facts } of traced.history) {
+  for (const { at, stateFrom, event, stateTo, facts } of traced.history) {
     if (event === 'created') continue;
     const shown = inAmounts(facts, order, money);
     const said = SAID.flatMap((name) => (shown[name] === undefined ? [] : [`${name} ${shown[name]}`])).join(', ');
-    lines.push({ at, kind: 'order', what: `${event}: ${state_from} → ${state_to}${said === '' ? '' : ` (${said})`}` });
+    lines.push({ at, kind: 'order', what: `${event}: ${stateFrom} → ${stateTo}${said === '' ? '' : ` (${said})`}` });
   }
   for (const one of traced.deposits) {
     const about = { kind: 'deposit' as const, amount: money(one.units, one.asset), reference: one.reference };
-    lines.push({ ...about, at: one.seen_at, what: `deposit ${one.id} seen on ${one.rail}` });
-    if (one.confirmed_at !== null) {
+    lines.push({ ...about, at: one.seenAt, what: `deposit ${one.id} seen on ${one.rail}` });
+    if (one.confirmedAt !== null) {
       const why = one.why === null ? '' : `, ${one.why}`;
       const dust = one.dust ? ', dust' : '';
       lines.push({
         ...about,
-        at: one.confirmed_at,
+        at: one.confirmedAt,
         what: `deposit ${one.id} confirmed, now ${one.state}${why}${dust}`,
       });
     }

@@ -158,7 +158,7 @@ async function write(
   const record = { partnerId, path: `v1 ${declared.name}`, key: hashOf(`header ${key}`) };
   if (before !== undefined) {
     const kept = await inTx((tx) => idempotencyRecords.find(tx, record));
-    if (kept === undefined || now.getTime() - kept.kept_at.getTime() >= KEPT_FOR_MS) await before(asked);
+    if (kept === undefined || now.getTime() - kept.keptAt.getTime() >= KEPT_FOR_MS) await before(asked);
   }
   const { reply, isReplay } = await once(
     deps,

@@ -6,8 +6,8 @@ export interface LineRow extends Line {
   id: bigint;
 }
 
-const COLUMNS = `id, partner_id as "partnerId", request_id as "requestId", client_request_id as "clientRequestId", api_key as "apiKey",
-  operation, method, path, status, reason, took_ms as "tookMs", replayed, version, idempotency_key as "idempotencyKey",
+const COLUMNS = `id, partner_id, request_id, client_request_id, api_key,
+  operation, method, path, status, reason, took_ms, replayed, version, idempotency_key,
   request, reply, at`;
 
 export const requestLogSql = {

@@ -148,9 +148,9 @@ export const depositShape = (row: DepositRow, orderId: bigint, known: Assets): I
   ...referencesOf(row.asset, row.reference, known),
   reason: row.why === null ? null : publicReason(row.why),
   late: row.late,
-  cameAt: isoOrNull(row.came_at),
-  seenAt: iso(row.seen_at),
-  confirmedAt: isoOrNull(row.confirmed_at),
+  cameAt: isoOrNull(row.cameAt),
+  seenAt: iso(row.seenAt),
+  confirmedAt: isoOrNull(row.confirmedAt),
 });
 
 type PayoutRow = Awaited<ReturnType<Orders['parts']>>['payouts'][number];

@@ -151,7 +151,7 @@ function refunding({ parts }: Facts, amount: Trace['amount']): Where {
 
 const freeUnits = (row: DepositRow): bigint =>
   row.state === 'suspense' || row.state === 'applied' || row.state === 'refunded'
-    ? row.units - row.taken_units - row.refund_units
+    ? row.units - row.takenUnits - row.refundUnits
     : 0n;
 
 const isOpenRefund = ({ state }: { state: string }): boolean => state !== 'settled' && state !== 'cancelled';
@@ -200,7 +200,7 @@ function evidenceOf({ parts, known }: Facts): Evidence[] {
         ];
   const deposits = parts.deposits.flatMap(({ id, ...row }) => {
     const of = { ...row, id: String(id) };
-    return [...line('deposit_seen', of, row.seen_at), ...line('deposit_confirmed', of, row.confirmed_at)];
+    return [...line('deposit_seen', of, row.seenAt), ...line('deposit_confirmed', of, row.confirmedAt)];
   });
   const payouts = parts.payouts.flatMap((row) => {
     const kind = row.refundId === null && row.purpose === 'payout' ? 'payout' : 'refund';

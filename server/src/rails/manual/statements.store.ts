@@ -16,8 +16,8 @@ export interface ImportRow {
   importedBy: string;
 }
 
-const IMPORT = `id, asset, format, encode(sha256, 'hex') as sha256, bytes, lines, new_lines as "newLines",
-  imported_at as "importedAt", imported_by as "importedBy"`;
+const IMPORT = `id, asset, format, encode(sha256, 'hex') as sha256, bytes, lines, new_lines,
+  imported_at, imported_by`;
 
 export const importOf = (tx: Tx, rail: string, asset: AssetCode, sha256: Buffer): Promise<ImportRow | undefined> =>
   tx.row<ImportRow>(`select ${IMPORT} from manual_imports where rail = $1 and asset = $2 and sha256 = $3`, [
@@ -53,9 +53,9 @@ export interface StatementRow {
   closing: bigint | null;
 }
 
-const STATEMENT = `id, asset, sequence, from_on::text as "from", to_on::text as "to", stands_to::text as "standsTo",
+const STATEMENT = `id, asset, sequence, from_on::text as "from", to_on::text as "to", stands_to::text as stands_to,
   opening_units as opening, closing_units as closing`;
-const NEWEST = 'order by stands_to desc, sequence desc nulls last, id desc limit 1';
+const NEWEST = 'order by manual_statements.stands_to desc, sequence desc nulls last, id desc limit 1';
 const FIRST = 'order by from_on, sequence nulls first, id limit 1';
 
 export const newestStatement = (tx: Tx, rail: string, asset: AssetCode): Promise<StatementRow | undefined> =>
@@ -71,7 +71,7 @@ export const newestTaken = (
   asset: AssetCode,
 ): Promise<{ to: string; importedAt: Date } | undefined> =>
   tx.row(
-    `select s.stands_to::text as "to", max(i.imported_at) as "importedAt"
+    `select s.stands_to::text as "to", max(i.imported_at) as imported_at
        from manual_statements s join manual_imports i on i.id = s.import_id
       where s.rail = $1 and s.asset = $2 group by s.stands_to order by s.stands_to desc limit 1`,
     [rail, asset],
@@ -189,8 +189,8 @@ export interface LineRow extends LineFacts {
   content: Buffer;
 }
 
-const LINE = `seq, external_id as "externalId", asset, direction, units, charge_units as "chargeUnits",
-  booked_on::text as "bookedOn", statement_id as "statementId"`;
+const LINE = `seq, external_id, asset, direction, units, charge_units,
+  booked_on::text as booked_on, statement_id`;
 
 /** Number of the newest line taken in; 0 when there is none. */
 export const lastLine = async (tx: Tx, rail: string): Promise<bigint> =>
@@ -224,7 +224,7 @@ export const linesByIds = (
   ids: readonly string[],
 ): Promise<Pick<LineRow, 'externalId' | 'direction' | 'units' | 'chargeUnits'>[]> =>
   tx.rows(
-    `select external_id as "externalId", direction, units, charge_units as "chargeUnits"
+    `select external_id, direction, units, charge_units
        from manual_lines where rail = $1 and external_id = any($2)`,
     [rail, ids],
   );
@@ -244,7 +244,7 @@ export const linesOfOtherForm = (
   input: { format: 'csv' | 'camt.053'; days: readonly string[]; without: readonly string[]; most: number },
 ): Promise<OtherLine[]> =>
   tx.rows<OtherLine>(
-    `select l.external_id as "externalId", l.direction, l.units, l.charge_units as "chargeUnits", l.booked_on::text as "bookedOn",
+    `select l.external_id, l.direction, l.units, l.charge_units, l.booked_on::text as booked_on,
             l.content, i.format, s.from_on::text as "from", s.to_on::text as "to"
        from manual_lines l join manual_statements s on s.id = l.statement_id join manual_imports i on i.id = s.import_id
       where l.rail = $1 and l.asset = $2 and l.booked_on = any($3::date[]) and i.format <> $4

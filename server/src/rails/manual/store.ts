@@ -27,8 +27,8 @@ export interface Listed {
   rejectedWhy: string | null;
 }
 
-const LISTED = `key, end_to_end as "endToEnd", asset, units, listed_at as "listedAt", batch_id as "batchId",
-  rejected_at as "rejectedAt", rejected_why as "rejectedWhy"`;
+const LISTED = `key, end_to_end, asset, units, listed_at, batch_id,
+  rejected_at, rejected_why`;
 
 /**
  * @param notAfter real time; checked by the database when the row is written
@@ -129,8 +129,8 @@ export interface BatchRow {
   withdrawnWhy: string | null;
 }
 
-const BATCH = `id, asset, format, payouts, units, encode(sha256, 'hex') as sha256, closed_at as "closedAt",
-  closed_by as "closedBy", withdrawn_at as "withdrawnAt", withdrawn_by as "withdrawnBy", withdrawn_why as "withdrawnWhy"`;
+const BATCH = `id, asset, format, payouts, units, encode(sha256, 'hex') as sha256, closed_at,
+  closed_by, withdrawn_at, withdrawn_by, withdrawn_why`;
 
 export async function nextBatchId(tx: Tx): Promise<bigint> {
   const row = await tx.row<{ id: bigint }>(`select nextval('manual_batch_ids') as id`);
@@ -196,7 +196,7 @@ export interface BatchPayout {
 
 export const payoutsOfBatch = (tx: Tx, id: bigint): Promise<BatchPayout[]> =>
   tx.rows<BatchPayout>(
-    `select m.key, m.end_to_end as "endToEnd", m.units, p.state
+    `select m.key, m.end_to_end, m.units, p.state
        from manual_payouts m left join payouts p on p.id = m.key where m.batch_id = $1 order by m.key`,
     [id],
   );

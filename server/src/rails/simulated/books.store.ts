@@ -133,8 +133,8 @@ export async function openBooks(adminUrl: string, settings: Settings) {
 
 export async function readSettings(tx: Tx): Promise<Settings> {
   const row = await tx.row<Settings>(
-    `select deduplicates_for_ms as "deduplicatesForMs", proves_absence as "provesAbsence", settle_ms as "settleMs",
-            charge_units as "chargeUnits"
+    `select deduplicates_for_ms, proves_absence, settle_ms,
+            charge_units
        from simulated_bank.settings`,
   );
   assert(row, 'a bank with settings');
@@ -172,8 +172,8 @@ export async function bookLine(tx: Tx, line: NewLine): Promise<string> {
 /** Lines after a cursor, as shown. */
 export async function readLines(tx: Tx, after: bigint, limit: number): Promise<{ seq: bigint; shown: ShownLine }[]> {
   const rows = await tx.rows<Omit<ShownLine, 'bookedAt'> & { seq: bigint; bookedAt: Date }>(
-    `select seq, id, direction, currency, units::text, charge::text, reference, key, return_of as "returnOf", why, text, name,
-            account, booked_at as "bookedAt"
+    `select seq, id, direction, currency, units::text, charge::text, reference, key, return_of, why, text, name,
+            account, booked_at
        from simulated_bank.lines where seq > $1 order by seq limit $2`,
     [after, limit],
   );
@@ -201,7 +201,7 @@ export async function readByKey(tx: Tx, key: string): Promise<Payment[]> {
   const { deduplicatesForMs } = await readSettings(tx);
   const all = await tx.rows<Payment & { ageMs: number }>(
     `select id, key, currency, units, account, name, state, why, returns, reference,
-            (extract(epoch from clock_timestamp() - taken_at) * 1000)::float8 as "ageMs"
+            (extract(epoch from clock_timestamp() - taken_at) * 1000)::float8 as age_ms
        from simulated_bank.payments where key = $1 order by id`,
     [key],
   );
@@ -301,7 +301,7 @@ export const fault = (tx: Tx, kind: FaultKind): Promise<{ delayMs: number } | un
   tx.row<{ delayMs: number }>(
     `update simulated_bank.faults set left_over = left_over - 1
       where id = (select id from simulated_bank.faults where kind = $1 and left_over > 0 order by id limit 1 for update)
-      returning delay_ms as "delayMs"`,
+      returning delay_ms`,
     [kind],
   );
 

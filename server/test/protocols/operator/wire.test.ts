@@ -358,7 +358,7 @@ describe('a market', () => {
       const row = await world.db.asSystem((tx) =>
         tx.row('select quote_ttl_s, outlier_bps from markets where id = $1', [market]),
       );
-      assert.deepEqual(row, { quote_ttl_s: round + 30, outlier_bps: round + 200 });
+      assert.deepEqual(row, { quoteTtlS: round + 30, outlierBps: round + 200 });
     }
   });
 

@@ -43,11 +43,11 @@ const subject = ({ operator }: { operator: string }): string => `operator:${oper
 
 async function look(_deps: OperatorDeps, tx: Tx, input: { operator: string }): Promise<unknown> {
   const found = await findOperator(tx, input.operator);
-  const tokens = (await tokensOf(tx, found.id)).filter((token) => token.revoked_at === null);
+  const tokens = (await tokensOf(tx, found.id)).filter((token) => token.revokedAt === null);
   return {
     role: found.role,
     disabled: found.disabledAt !== null,
-    tokens: tokens.map(({ id: number, label, expires_at }) => ({ token: number, label, expiresAt: expires_at })),
+    tokens: tokens.map(({ id: number, label, expiresAt }) => ({ token: number, label, expiresAt })),
   };
 }
 
