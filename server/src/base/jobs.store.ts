@@ -30,6 +30,8 @@ export interface Claimed {
   enqueued: number;
   attempts: number;
   orderingKey: string | null;
+  /** Its last run failed. An enqueue since then has set `attempts` back, and not the error that is shown. */
+  hasFailed: boolean;
 }
 
 export type Outcome = { done: Handled } | { failed: unknown };
@@ -58,7 +60,7 @@ export async function look(
              and (ordering_key is null or not exists (
                select from jobs earlier where earlier.ordering_key = w.ordering_key and earlier.id < w.id and earlier.dead_at is null))
            order by due_at, id limit $3 for update skip locked))
-        returning id, kind, subject, enqueued, attempts, ordering_key`,
+        returning id, kind, subject, enqueued, attempts, ordering_key, last_error is not null as has_failed`,
       [kinds, now, room, token, holder, LEASE_MS / 1000],
     );
     const next = tx.row<{ dueAt: Date }>(

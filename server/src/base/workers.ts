@@ -282,6 +282,7 @@ const isKeepable = ({ polls = [] }: Worker, item: Claimed, againInMs: number, to
   againInMs <= KEEP_MS &&
   tookMs <= QUICK_MS &&
   item.attempts === 0 &&
+  !item.hasFailed &&
   item.orderingKey === null;
 
 /** Runs the kept rows that are due, as many as there is room for. */

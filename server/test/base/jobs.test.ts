@@ -341,3 +341,33 @@ test('work that enqueues itself is run again, and not at full speed', async () =
     }
   }
 });
+
+test('a poll that failed, was enqueued anew and then runs well shows no failure any more', async () => {
+  const { db, clock, log } = fixture;
+  const kind = 'look_failing';
+  let runs = 0;
+  const handlers: Handlers = {
+    [kind]: async () => {
+      runs += 1;
+      if (runs === 1) throw new Unavailable('a node', 'no answer');
+      return { againInMs: 20 };
+    },
+  };
+  const errorOf = async () => {
+    const row = await db.asSystem((tx) =>
+      tx.row<{ lastError: string | null }>('select last_error from jobs where kind = $1', [kind]),
+    );
+    return row?.lastError;
+  };
+  const workers = await startWorkers({ db, clock, log, handlers, polls: [kind], pollMs: 20 });
+  try {
+    const again = () => db.asSystem((tx) => enqueue(tx, { kind, subject: '1', dueAt: clock.now() }));
+    await again();
+    await until('it has failed', async () => typeof (await errorOf()) === 'string');
+    await again();
+    await until('it polls', () => runs > 4);
+    await until('its failure is over', async () => (await errorOf()) === null);
+  } finally {
+    await workers.stop();
+  }
+});
