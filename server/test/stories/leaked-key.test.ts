@@ -8,7 +8,8 @@ import { after, before, describe, test } from 'node:test';
 import { createKey, createPartner, heldDestination, revokeKey, type Scope } from '../../src/partners/index.ts';
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
 import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
-import { type Came, type Client, openClient } from '../support/client.ts';
+import { ask, type Came, type Client, newPhone, openClient, sign } from '../support/client.ts';
+import { png } from '../support/pictures.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
 import { terminal } from '../support/terminal.ts';
@@ -333,6 +334,18 @@ describe('a key that leaked', () => {
   });
 });
 
+const ADDRESS = { addressLine1: '1 Main Road', city: 'Pune', postalCode: '411001' };
+const PERSON = {
+  identityNumber: 'ABCDE1234F',
+  details: { firstName: 'Asha', lastName: 'Rao', dob: '1990-01-31' },
+  address: ADDRESS,
+};
+const BUSINESS = {
+  identityNumber: 'ABCDE1234F',
+  details: { firstName: 'Asha', secondSurname: 'Rao', dob: '1990-01-31', sourceOfFunds: 'salary', sex: 'female' },
+  address: ADDRESS,
+};
+
 describe('whoever is cut off', () => {
   test('changes nothing from that moment on, on a server that still remembers the key', async () => {
     const { clock, vault } = world;
@@ -419,6 +432,9 @@ describe('what a key does', () => {
     const purchase = data(
       await client.post('onramp/createTransaction', { ...buy, customerId, depositAddress: WALLET }),
     ).transactionId;
+    const enrolledAs = async (type: string): Promise<string> =>
+      data(await client.post('kyc/url', { clientCustomerId: type, phoneNumber: newPhone(), type })).customerId;
+    const [person, business] = [await enrolledAs('INDIVIDUAL'), await enrolledAs('BUSINESS')];
     const endpoint = data(await client.post('/v1/webhooks', { url: 'http://localhost:65000/hook' })).id;
     const removed = data(await client.post('/v1/webhooks', { url: 'http://localhost:65000/other' })).id;
     const at = `/v1/webhooks/${endpoint}`;
@@ -436,6 +452,21 @@ describe('what a key does', () => {
       'POST kyc/url': [
         ['customer.contact_changed', 'link.made'],
         () => client.post('kyc/url', { customerId, phoneNumber: '+91-9000000001' }),
+      ],
+      'POST kyc/submit': [
+        ['submission.given'],
+        () => client.post('kyc/submit', { customerId: person, fiatType: 1, ...PERSON }),
+      ],
+      'POST kyb/submit': [['submission.given'], () => client.post('kyb/submit', { customerId: business, ...BUSINESS })],
+      'POST kyb/files': [
+        ['submission.given'],
+        () => {
+          const text = new FormData();
+          text.set('customerId', business);
+          text.set('passportFront', new Blob([png()]), 'front.png');
+          const { 'content-type': _, ...headers } = sign(client, { customerId: business }).headers;
+          return ask(world.server.baseUrl, 'kyb/files', { method: 'POST', headers, body: text });
+        },
       ],
       'POST bank/addFiatAccount': [
         ['account.added'],
