@@ -18,6 +18,7 @@ import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import { type BankAdapter, type OpenBank, referencesOf, type StatementLine } from './bank.adapter.ts';
+import { explainByKey } from './bank.match.ts';
 import { type BankLine, hasLine, insertLine, insertOddLine, type LineMeaning, readLine } from './bank.store.ts';
 import { payoutByKey } from './payouts.ts';
 import type { Movement, RailFact } from './rail.ts';
@@ -68,7 +69,12 @@ export async function takeLine(bank: OpenBank, tx: Tx, line: StatementLine): Pro
   });
   // Another process took and reported it just now.
   if (!fresh) return;
-  for (const fact of facts) await context.report(tx, fact);
+  for (const fact of facts) {
+    // Its debit may have been taken as unexplained before the payout was there, after a restore: that one settles it.
+    const isImplied = meaning === 'return' && fact.type === 'payout_settled';
+    if (isImplied && (await explainByKey(tx, adapter.code, fact.key, context.report))) continue;
+    await context.report(tx, fact);
+  }
 }
 
 /** Interprets a new line, and returns its facts. */

@@ -39,7 +39,7 @@ async function lastCredit({ bank, db }: ControlsContext, order: Order): Promise<
 export async function bounce({ bank, db }: ControlsContext, { order }: Asked<'bounce'>): Answered<'bounce'> {
   const { payouts } = await db.asSystem((tx) => trace(tx, order.id));
   const payment = payouts.findLast(({ rail }) => rail === BANK)?.id;
-  if (payment === undefined || !(await bank.startRefund(payment)))
+  if (payment === undefined || !(await bank.returnPayment(payment)))
     throw wrong('transactionId', 'has nothing at the bank that could come back');
   return { payment };
 }

@@ -60,7 +60,7 @@ export interface SimulatedBank {
    */
   recall(lineId: string, id?: string): Promise<string>;
   /** Returns a payment that it made, or will make. @returns whether there is one under the key that can be returned */
-  startRefund(key: string): Promise<boolean>;
+  returnPayment(key: string): Promise<boolean>;
   /** Whether it has shown a line with this id. */
   hasLine(id: string): Promise<boolean>;
   /** Its own records: what it really did, however often it was called. */
@@ -154,7 +154,7 @@ export async function startSimulatedBank(
         });
       });
     },
-    async startRefund(key) {
+    async returnPayment(key) {
       const given = await books.locked((tx) => returnPayment(tx, key, clock.now()));
       settling.poke();
       return given;
