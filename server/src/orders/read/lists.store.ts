@@ -41,7 +41,8 @@ const ORDER = `o.id, o.partner_id, o.customer_id, o.market_id, o.direction, o.st
 
 const toLine = ({ fits, ...row }: OrderRow): { row: OrderLine; fits: boolean } => {
   const { feeOperator, feePartner, feeRail, feeChain, feeTax, rateNum, rateDen, ...rest } = row;
-  return { row: { ...rest, ...pricedOf(row) }, fits };
+  const priced = { feeOperator, feePartner, feeRail, feeChain, feeTax, rateNum, rateDen };
+  return { row: { ...rest, ...pricedOf(priced) }, fits };
 };
 
 const all = (conditions: readonly string[]): string => (conditions.length === 0 ? 'true' : conditions.join(' and '));
