@@ -291,7 +291,7 @@ export function openStrays(
         RETURN?.perform?.(
           desk,
           tx,
-          { address: undefined, signature: undefined, pastHits: undefined, ...input } as never,
+          { address: undefined, signature: undefined, pastHits: undefined, despiteDebt: undefined, ...input } as never,
           {
             operator: { name: OPERATORS[0] },
             people: OPERATORS,
@@ -321,7 +321,8 @@ export function openStrays(
     const customerId = stray.one?.order.customerId ?? '';
     if (row.confirmed !== null) {
       if (chance.happens(0.3)) return returns(hands, 'returned elsewhere', async () => ({ deposit, address: TYPED }));
-      return returns(hands, 'returned as confirmed', async () => ({ deposit }));
+      // What another deposit of its order owes is a debt of the customer, who wants this back all the same.
+      return returns(hands, 'returned as confirmed', async () => ({ deposit, despiteDebt: faults.ended }));
     }
     const { link } = row;
     if (link === null)

@@ -91,7 +91,10 @@ export async function suspenseRefundOf(
 }
 
 const backing = async (tx: Tx, order: Order): Promise<DepositRow[]> =>
-  (await depositStore.depositsOf(tx, order.id)).filter(({ takenUnits, refundUnits }) => takenUnits + refundUnits > 0n);
+  (await depositStore.depositsOf(tx, order.id)).filter(
+    // One that was lost after its refund was paid is a debt: it backs nothing, and will never be deep enough.
+    ({ takenUnits, refundUnits, state }) => takenUnits > 0n || (refundUnits > 0n && state !== 'lost'),
+  );
 
 async function depositOf(tx: Tx, { depositId }: Pick<Refund, 'depositId'>): Promise<DepositRow[]> {
   const deposit = await depositStore.depositById(tx, depositId);

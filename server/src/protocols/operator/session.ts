@@ -64,9 +64,10 @@ export const cookieOf = (deps: SiteDeps, secret: string): string =>
   ].join('; ');
 
 function secretIn(deps: SiteDeps, request: FastifyRequest): string | undefined {
+  if (request.headers.cookie === undefined) return undefined;
   const ahead = `${cookieName(deps)}=`;
   const found = request.headers.cookie
-    ?.split(';')
+    .split(';')
     .map((one) => one.trim())
     .find((one) => one.startsWith(ahead));
   const secret = found?.slice(ahead.length);

@@ -151,7 +151,7 @@ export const PAYER_ACTIONS: readonly Action[] = [
     async perform(deps, tx, input, { operator, people, reason, now }) {
       await refundDeposit(deps.orders, tx, {
         ...{ depositId: input.deposit, to: await destinationOf(deps, tx, input), by: operator.name, people },
-        ...{ pastHits: input.pastHits, why: reason, now },
+        ...{ pastHits: input.pastHits, despiteDebt: input.despiteDebt, why: reason, now },
       });
       await closeConfirmed(tx, input.deposit, { by: operator.name, now });
     },

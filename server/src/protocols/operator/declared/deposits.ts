@@ -11,6 +11,8 @@ const MOST_DAYS = 36_500;
 const MOST_NOTICE_DAYS = 365;
 const HELD = ['state', 'asset', 'units', 'refunds', { heldBy: maybe(Type.String({ description: 'Who holds it' })) }];
 
+const DESPITE_DEBT = about(flag, 'Refunds it although its order owes: the debt stays', false);
+
 export const DEPOSITS = {
   list: look({
     path: '/deposits',
@@ -106,6 +108,7 @@ export const DEPOSITS = {
         ),
       ),
       pastHits: optional(flag),
+      despiteDebt: optional(DESPITE_DEBT),
     },
     refuses: [
       ...(['unknown_deposit', 'unknown_order', 'unknown_customer', 'unknown_account', 'deposit_unfit'] as const),
@@ -159,7 +162,7 @@ export const DEPOSITS = {
       deposit: id,
       amount: optional(about(amount, 'A part of it; without it, all', '25')),
       ...{ address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) },
-      despiteDebt: optional(about(flag, 'Refunds it although its order owes: the debt stays', false)),
+      despiteDebt: optional(DESPITE_DEBT),
     },
     refuses: [
       ...(['unknown_deposit', 'unknown_order', 'unknown_account', 'unknown_customer', 'deposit_unfit'] as const),
