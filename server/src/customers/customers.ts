@@ -228,6 +228,11 @@ export async function blockCustomer(tx: Tx, customerId: string, now: Date): Prom
   await tx.run(sql.block, [customerId, now, null]);
 }
 
+/** For a transaction that may block the customer after it has posted: payouts read the block before they lock accounts. */
+export async function lockCustomer(tx: Tx, customerId: string): Promise<void> {
+  await tx.run(sql.lock, [customerId]);
+}
+
 /** The same for a debt: it ends with the debt, unless a person blocks or has blocked the customer, too. */
 export async function blockForDebt(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.block, [customerId, now, 'debt']);

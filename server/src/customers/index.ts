@@ -36,6 +36,7 @@ export {
   findCustomer,
   HIGHEST_LEVEL,
   hasPhone,
+  lockCustomer,
   openContact,
   unblockCustomer,
   updateContact,

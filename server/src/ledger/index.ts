@@ -223,10 +223,9 @@ const asBalance = (row: AccountRow): Balance => ({
  * otherwise lock accounts while it holds others, and deadlock.
  */
 export async function lockAccounts(tx: Tx, accounts: readonly Account[]): Promise<void> {
-  await store.lockByCode(
-    tx,
-    accounts.map(({ code }) => code),
-  );
+  // One that is not there yet is opened: a later posting would wait for another that opens it, and hold the rest meanwhile.
+  const ids = await store.accountIds(tx, accounts);
+  await store.lockAccounts(tx, [...ids.values()]);
 }
 
 /** An account never posted to has a balance of zero. */

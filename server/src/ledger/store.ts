@@ -82,9 +82,6 @@ export const store = {
     return new Map(rows.map((row) => [row.id, row]));
   },
 
-  lockByCode: (tx: Tx, codes: readonly string[]) =>
-    tx.rows('select from accounts where code = any($1) order by id for update', [codes]),
-
   async lockHolds(tx: Tx, ids: readonly string[]): Promise<Map<string, HoldRow>> {
     const rows = await tx.rows<HoldRow>(
       'select id, debit, credit, asset, units, state from holds where id = any($1) order by id for update',

@@ -2,6 +2,7 @@
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { payoutByKey } from '../rails/payouts.ts';
+import { lockRefund } from './refunds/store.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
@@ -12,8 +13,12 @@ export async function lockOrder(tx: Tx, id: bigint): Promise<Order> {
   return order;
 }
 
-/** Locks a payout's order before the payout: the lock order everywhere. */
+/**
+ * Locks a payout's order before the payout, the lock order everywhere; of a refund's payout also its deposit and the refund, since
+ * one out of suspense may have no order.
+ */
 export async function lockOrderOf(tx: Tx, { rail, key }: { rail: string; key: string }): Promise<Order | undefined> {
   const payout = await payoutByKey(tx, rail, key);
+  if (payout !== undefined && payout.refundId !== null) return (await lockRefund(tx, payout.refundId))?.order;
   return payout?.orderId == null ? undefined : await store.lock(tx, payout.orderId);
 }

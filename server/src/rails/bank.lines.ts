@@ -72,7 +72,7 @@ export async function takeLine(bank: OpenBank, tx: Tx, line: StatementLine): Pro
   for (const fact of facts) {
     // Its debit may have been taken as unexplained before the payout was there, after a restore: that one settles it.
     const isImplied = meaning === 'return' && fact.type === 'payout_settled';
-    if (isImplied && (await explainByKey(tx, adapter.code, fact.key, context.report))) continue;
+    if (isImplied && (await explainByKey(tx, adapter.code, fact.key, context.report, { isBack: true }))) continue;
     await context.report(tx, fact);
   }
 }
@@ -134,7 +134,7 @@ async function returnedPayout(rail: string, tx: Tx, line: Bookable): Promise<Und
   const facts: RailFact[] = [];
   // A returned payout had left, whatever order the bank shows the lines in. Its debit, shown later, is then no news.
   if (!(await hasLine(tx, rail, payout.id, 'payout')))
-    facts.push({ type: 'payout_settled', rail, key: payout.id, reference });
+    facts.push({ type: 'payout_settled', rail, key: payout.id, reference, isBack: true });
   const why = showable(returnOf.why);
   facts.push({ type: 'payout_returned', rail, key: payout.id, why, reference, externalId, asset, units });
   return { meaning: 'return', key: payout.id, facts };

@@ -11,7 +11,13 @@ import { findPayout, notePaidUnits, payoutByKey, requireOtherAmount } from './pa
 import type { FollowOn, Report } from './rail.ts';
 
 /** If the one debit with this payout's key and amount was shown before the payout existed, it settles the payout. */
-export async function explainByKey(tx: Tx, rail: string, key: string, report: Report): Promise<boolean> {
+export async function explainByKey(
+  tx: Tx,
+  rail: string,
+  key: string,
+  report: Report,
+  also: { isBack?: true } = {},
+): Promise<boolean> {
   const payout = await payoutByKey(tx, rail, key);
   if (payout === undefined || payout.endedAt !== null) return false;
   const lines = (await lockUnexplained(tx, rail, { key })).filter(
@@ -19,7 +25,7 @@ export async function explainByKey(tx: Tx, rail: string, key: string, report: Re
   );
   const [line] = lines;
   if (line === undefined || lines.length > 1) return false;
-  await settleByLine(tx, rail, line, key, report);
+  await settleByLine(tx, rail, line, key, (tx2, fact) => report(tx2, { ...fact, ...also }));
   return true;
 }
 

@@ -289,6 +289,8 @@ export type RailFact =
       cost?: { asset: AssetCode; units: bigint };
       /** The name under which it was reported as an unexplained debit before it was identified. */
       undoes?: string;
+      /** It has come back: its return is reported next, in the same transaction. */
+      isBack?: boolean;
     }
   /**
    * The rail rejected it, or accepted it and proved not to have paid: reverted on chain, rejected by the bank. It may have

@@ -38,7 +38,6 @@ export const sql = {
       from requirement_forms where kind = $1 and fiat is not distinct from $2 and country is not distinct from $3
         and level is not distinct from $4::smallint
     returning id, version`,
-  lockCustomer: 'select id from customers where id = $1 for no key update',
   submissionById: `select ${SUBMISSION} from submissions where id = $1 and customer_id = $2`,
   newest: `select ${SUBMISSION} from submissions where customer_id = $1 order by id desc limit 1`,
   underWay: `select ${SUBMISSION} from submissions where customer_id = $1 and state in ('open', 'in_review')`,

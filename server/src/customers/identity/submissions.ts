@@ -11,7 +11,7 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { numericId } from '../../base/ids.ts';
-import { type Customer, findCustomer } from '../customers.ts';
+import { type Customer, findCustomer, lockCustomer } from '../customers.ts';
 import { saveDetails } from '../details.ts';
 import { sql as customers } from '../store.ts';
 import { announceReview } from '../verification.ts';
@@ -74,7 +74,7 @@ export async function submit(
 ): Promise<Submission & { isNew: boolean }> {
   const { customerId, form, given, now } = s;
   // Two at once: the second waits here, and then sees what the first has done.
-  await tx.row(sql.lockCustomer, [customerId]);
+  await lockCustomer(tx, customerId);
   const customer = await findCustomer(tx, customerId);
   if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
   const before = await addedTo(tx, customer, s);
@@ -140,7 +140,7 @@ export async function addFiles(
   },
 ): Promise<Submission & { isNew: boolean }> {
   const { customerId, files, now } = f;
-  await tx.row(sql.lockCustomer, [customerId]);
+  await lockCustomer(tx, customerId);
   const customer = await findCustomer(tx, customerId);
   const meant =
     f.submissionId === undefined

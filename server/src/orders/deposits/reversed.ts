@@ -5,7 +5,7 @@
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
-import { blockForDebt, findCustomer, findFiatAccount } from '../../customers/index.ts';
+import { blockForDebt, findCustomer, findFiatAccount, lockCustomer } from '../../customers/index.ts';
 import { chart, lockAccounts } from '../../ledger/index.ts';
 import {
   cancelUnlessSubmitted,
@@ -65,6 +65,7 @@ async function bookedDepositReversed(
   why: string,
 ): Promise<void> {
   const now = context.clock.now();
+  if (before !== undefined) await lockCustomer(tx, before.customerId);
   await wakeDeposit(tx, known, { by: 'the rail', why: 'it was reversed', now });
   if (before !== undefined) await lockBoth(context, tx, known, before);
   const goneUnits = await cancelRefunds(context, tx, known.id, now);
