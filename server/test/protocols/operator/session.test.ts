@@ -263,6 +263,7 @@ describe('a session', () => {
       ['/self/token', { label: 'x', days: 1, reason: 'a test' }],
       ['/orders/1/release', { reason: 'a test' }],
       ['/operators', { operator: 'eve', role: 'admin', tokenSha256: '0'.repeat(64), reason: 'a test' }],
+      ['/kill-switches/lift', { kind: 'payouts', subject: 'all', reason: 'a test' }],
       ['/session/passkeys/options', {}],
     ] as const) {
       const { status, body: came } = await ask('POST', path, by(cookie), body);
