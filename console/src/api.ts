@@ -261,16 +261,28 @@ export async function readSession(): Promise<Session | null> {
   }
 }
 
+/** A change whose answer did not come may have been made: that is neither done nor declined. */
+async function change(method: string, path: string, body: unknown): Promise<unknown> {
+  try {
+    return await request(method, pathWith(path), body);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    const sentence =
+      'No answer came. It is not known whether it was done: look at what the page shows before you send it again.';
+    throw new ApiError(0, 'no_answer', sentence);
+  }
+}
+
 /** @throws ApiError */
 export async function send<T>(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<T> {
   try {
-    return (await request(method, pathWith(path), body)) as T;
+    return (await change(method, path, body)) as T;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.reason === 'unauthenticated') asked.signedOut();
     if (error.reason !== 'step_up_required') throw error;
     await asked.stepUp();
-    return (await request(method, pathWith(path), body)) as T;
+    return (await change(method, path, body)) as T;
   }
 }
 

@@ -277,6 +277,7 @@ export function ActionDialog(p: {
 
   async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
+    if (isBusy) return;
     const form = new FormData(event.currentTarget);
     const flags = new Set((action.fields ?? []).filter(({ isFlag }) => isFlag).map(({ name }) => name));
     const typed = [...form.entries()].filter(([, value]) => value !== '');
@@ -289,12 +290,12 @@ export function ActionDialog(p: {
     setError(undefined);
     try {
       setCame(await send<Outcome>('POST', path, body));
-      await client.invalidateQueries();
     } catch (caught) {
       setError(caught);
-    } finally {
-      setBusy(false);
     }
+    setBusy(false);
+    // After a failure, too: without an answer only the page can say what has become of it.
+    await client.invalidateQueries();
   }
 
   return (

@@ -196,8 +196,12 @@ interface Level {
 const LEVELS: readonly Column<Level>[] = [
   { head: 'Asset', cell: ({ asset }) => <b className="nowrap">{asset}</b> },
   { head: 'Level', cell: ({ ok }) => <State state={ok ? 'ok' : 'low'} tone={ok ? 'ok' : 'bad'} /> },
-  { head: 'Wallet', cell: ({ wallet }) => wallet },
-  { head: 'As it is', cell: ({ level }) => level.replace(/[0-9]+(\.[0-9]+)?/g, grouped) },
+  { head: 'Wallet', cell: ({ wallet }) => wallet, className: 'nowrap' },
+  {
+    head: 'Free, and where low begins',
+    cell: ({ level }) => level.replace(/^ok: /, '').replace(/[0-9]+(\.[0-9]+)?/g, grouped),
+    className: 'nowrap',
+  },
 ];
 
 /** Funds of our own, wallet by wallet, as the health checks say them; what is low stands first. */

@@ -306,11 +306,11 @@ function Terms({ row, line, trace }: { row: OrderRow | undefined; line: Timeline
     ],
     [
       'Customer',
-      <span key="c" className="row">
-        <Link to="/orders" search={{ customer: line.customer }} className="mono">
+      <Id key="c" text={line.customer}>
+        <Link to="/orders" search={{ customer: line.customer }}>
           {line.customer}
         </Link>
-      </span>,
+      </Id>,
     ],
     ['Created', <Time key="t" at={trace.order.createdAt} />],
     ...(row === undefined

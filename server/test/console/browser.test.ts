@@ -230,6 +230,27 @@ describe('the console in a browser', { skip: noChromium }, () => {
     await page.getByText('Nothing is switched off.').waitFor();
   });
 
+  test('an answer that does not come is neither done nor declined, and the page shows what has become of it', async () => {
+    const { page } = ada;
+    await goes(page, '/kill-switches');
+    await page.route('**/operator/v1/kill-switches', async (route) => {
+      if (route.request().method() !== 'POST') return await route.continue();
+      await route.fetch();
+      await route.abort();
+    });
+    await page.getByRole('button', { name: 'Set a kill switch' }).click();
+    await page.getByLabel('Kind').selectOption('rail');
+    await page.getByLabel('Which').fill('evm.matic20');
+    await page.getByLabel('Reason').fill('looks like theft');
+    await page.getByRole('dialog').getByRole('button', { name: 'Set a kill switch' }).click();
+    await page.getByText('It is not known whether it was done').waitFor();
+    await page.locator('td', { hasText: 'rail evm.matic20' }).waitFor();
+    await page.unroute('**/operator/v1/kill-switches');
+    const what = { kind: 'rail', subject: 'evm.matic20' };
+    const { proposal } = (await ada.person.does('/kill-switches/lift', what)).body;
+    assert.equal((await bea.person.does(`/proposals/${proposal}/confirm`)).status, 200);
+  });
+
   test('keys are explained, and the palette leads to a page and to an order', async () => {
     const { page } = ada;
     await goes(page, '/');

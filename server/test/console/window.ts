@@ -32,8 +32,8 @@ export async function openDesk(browser: Browser, origin: string): Promise<Desk> 
   });
   const amiss: string[] = [];
   page.on('console', (message) => {
-    // What Chromium itself says of an answer that is an error by its status.
-    if (!/status of (40\d|503)/.test(message.text())) amiss.push(message.text());
+    // What Chromium itself says of an answer that is an error by its status, or that a test held back.
+    if (!/status of (40\d|503)|net::ERR_FAILED/.test(message.text())) amiss.push(message.text());
   });
   page.on('pageerror', (error) => amiss.push(error.message));
   page.on('request', (request) => {
