@@ -169,8 +169,11 @@ describe('the console in a browser', { skip: noChromium }, () => {
     const { page } = ada;
     await goes(page, `/orders/${held.id}`);
     await heading(page, `Order ${held.id}`);
+    await page.getByText('Nothing has gone out.').waitFor();
+    await isGood(page, `Order ${held.id}`, 'Order held');
     world.clock.advance(STEP_UP_MS + 1_000);
     await page.getByRole('button', { name: 'Release', exact: true }).click();
+    await isGood(page, `Order ${held.id}`, 'Order held, a form');
     await page.getByLabel('Reason').fill(`papers are in order ${SCRIPT}`);
     await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click();
     await page.getByRole('heading', { name: 'Show your passkey again' }).waitFor();
@@ -267,6 +270,24 @@ describe('the console in a browser', { skip: noChromium }, () => {
     await page.keyboard.type(String(held.id));
     await page.keyboard.press('Enter');
     await heading(page, `Order ${held.id}`);
+  });
+
+  test('colours follow the system until somebody switches them, and stay switched', async () => {
+    const { page } = ada;
+    const ground = () => page.evaluate(`getComputedStyle(document.documentElement).backgroundColor`);
+    await page.emulateMedia({ colorScheme: 'light' });
+    const light = await ground();
+    await page.getByRole('button', { name: 'Colours: auto' }).click();
+    await page.getByRole('button', { name: 'Colours: light' }).click();
+    await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
+    const dark = await ground();
+    assert.notEqual(dark, light);
+    await page.reload();
+    await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
+    assert.equal(await ground(), dark);
+    await page.getByRole('button', { name: 'Colours: dark' }).click();
+    await page.getByRole('button', { name: 'Colours: auto' }).waitFor();
+    assert.equal(await ground(), light);
   });
 
   test('sessions are listed, and one that is ended is signed out', async () => {
