@@ -1,32 +1,65 @@
-/** The operators' console. So far one page, which says who is signed in. */
-import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
+/** The operators' console: its pages and their addresses. What a page shows is in the address, so that it can be sent on. */
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { readSession } from './session.ts';
+import { CasePage } from './pages/case.tsx';
+import { Cases } from './pages/cases.tsx';
+import { Home } from './pages/home.tsx';
+import { OrderPage } from './pages/order.tsx';
+import { Orders } from './pages/orders.tsx';
+import { ProposalPage, Proposals } from './pages/proposals.tsx';
+import { Search } from './pages/search.tsx';
+import { Sessions } from './pages/sessions.tsx';
+import { Switches } from './pages/switches.tsx';
+import { applyTheme, Shell } from './shell.tsx';
 
-function Home() {
-  const { data, error, isPending } = useQuery({ queryKey: ['session'], queryFn: readSession });
-  return (
-    <main>
-      <h1>Cloverleaf console</h1>
-      {isPending && <p role="status">Loading the session.</p>}
-      {error !== null && <p role="alert">The session cannot be read. {error.message}</p>}
-      {data === null && <p>Nobody is signed in.</p>}
-      {data && (
-        <p>
-          {data.name} is signed in as {data.role} ({data.profile}).
-        </p>
-      )}
-    </main>
-  );
+const root = createRootRoute({
+  component: Shell,
+  validateSearch: (given: Record<string, unknown>): Record<string, string> =>
+    Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)])),
+  notFoundComponent: () => <h1>There is no such page</h1>,
+});
+const route = <P extends string>(path: P, component: () => React.ReactNode) =>
+  createRoute({ getParentRoute: () => root, path, component });
+
+const routeTree = root.addChildren([
+  route('/', Home),
+  route('/orders', Orders),
+  route('/orders/$order', OrderPage),
+  route('/cases', Cases),
+  route('/cases/$case', CasePage),
+  route('/proposals', Proposals),
+  route('/proposals/$proposal', ProposalPage),
+  route('/kill-switches', Switches),
+  route('/sessions', Sessions),
+  route('/search', Search),
+]);
+
+/** Filters are texts: the router would read `17` as a number, and a long id would lose its end. */
+const router = createRouter({
+  routeTree,
+  basepath: '/console',
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (filters) => {
+    const filled = Object.entries(filters).filter(([, value]) => value !== undefined && value !== '');
+    return filled.length === 0 ? '' : `?${new URLSearchParams(filled.map(([name, value]) => [name, String(value)]))}`;
+  },
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
 }
 
-const root = document.getElementById('root');
-if (root === null) throw new Error('The page has no element #root.');
-createRoot(root).render(
+applyTheme();
+const element = document.getElementById('root');
+if (element === null) throw new Error('The page has no element #root.');
+createRoot(element).render(
   <StrictMode>
     <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
-      <Home />
+      <RouterProvider router={router} />
     </QueryClientProvider>
   </StrictMode>,
 );

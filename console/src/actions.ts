@@ -1,0 +1,212 @@
+/**
+ * What an operator does with an order, a case or a kill switch, as forms: path, right, fields, and the states of an order in
+ * which it is usual. The server decides each time; a test compares this with its declarations and its table of states.
+ */
+
+export interface FormField {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly isRequired?: boolean;
+  readonly choices?: readonly string[];
+  readonly isFlag?: boolean;
+}
+
+export interface FormAction {
+  /** As the audit has it. */
+  readonly name: string;
+  readonly label: string;
+  readonly says: string;
+  /** With the names of its path in it, such as `:order`. */
+  readonly path: string;
+  readonly right: string;
+  readonly fields?: readonly FormField[];
+  /** States of an order in which it is usual. */
+  readonly states?: readonly string[];
+  /** It takes something away, or cannot be undone. */
+  readonly isGrave?: boolean;
+}
+
+const ADDRESS: FormField = { name: 'address', label: 'Address', hint: 'On the chain of the money' };
+const ACCOUNT: FormField = {
+  name: 'fiatAccountId',
+  label: 'Bank account',
+  hint: 'Number of an account of the customer',
+};
+const PAST_HITS: FormField = { name: 'pastHits', label: 'Let it go past hits of screening', isFlag: true };
+const TO: readonly FormField[] = [ADDRESS, ACCOUNT, PAST_HITS];
+const TO_SENDER: FormField = {
+  name: 'toSender',
+  label: 'Send it to the bank account that its only deposit came from',
+  isFlag: true,
+};
+const HELD = ['on_hold', 'payout_held', 'refund_held'];
+/** States in which an order goes on by itself and can be taken back. */
+const GOES_ON = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'refunding'];
+
+export const ORDER_ACTIONS: readonly FormAction[] = [
+  {
+    ...{ name: 'order.release', label: 'Release', path: '/orders/:order/release', right: 'money' },
+    says: 'Lets a held order go on to its payout.',
+    states: ['on_hold'],
+  },
+  {
+    ...{ name: 'order.hold', label: 'Hold', path: '/orders/:order/hold', right: 'block' },
+    says: 'Takes the order back before its payout or refund is submitted.',
+    states: GOES_ON,
+  },
+  {
+    ...{ name: 'order.retry', label: 'Retry payout', path: '/orders/:order/retry', right: 'money' },
+    says: 'Sends a rejected payout out again, to another destination where one is named.',
+    fields: TO,
+    states: ['payout_held'],
+  },
+  {
+    ...{ name: 'order.retry-refund', label: 'Retry refund', path: '/orders/:order/retry-refund', right: 'money' },
+    says: 'Sends a rejected refund out again, to another destination where one is named.',
+    fields: [...TO, TO_SENDER],
+    states: ['refund_held'],
+  },
+  {
+    ...{ name: 'order.refund', label: 'Refund', path: '/orders/:order/refund', right: 'money' },
+    says: 'Sends the deposit back: to the destination named here, else to the one that customer or partner named, else it waits for one.',
+    fields: [
+      {
+        name: 'failure',
+        label: 'What was wrong',
+        hint: 'The partner sees it as a status',
+        isRequired: true,
+        choices: ['amount', 'name', 'other'],
+      },
+      ...TO,
+      TO_SENDER,
+    ],
+    states: ['on_hold', 'payout_held', 'deposit_confirmed', 'awaiting_liquidity', 'paying_out'],
+  },
+  {
+    ...{ name: 'order.destination', label: 'Name destination', path: '/orders/:order/destination', right: 'money' },
+    says: 'Names where money of the order is sent back to, or paid again.',
+    fields: TO,
+    states: HELD,
+  },
+  {
+    ...{ name: 'order.requote', label: 'Price of now', path: '/orders/:order/requote', right: 'money' },
+    says: 'Gives an order that is held, waits or is not submitted the price of now.',
+    states: ['on_hold', 'awaiting_liquidity', 'payout_held', 'paying_out', 'deposit_confirmed'],
+  },
+  {
+    ...{ name: 'order.cancel', label: 'Cancel', path: '/orders/:order/cancel', right: 'money' },
+    says: 'Ends an order for which no deposit has arrived.',
+    states: ['created'],
+    isGrave: true,
+  },
+  {
+    ...{ name: 'order.settle-by', label: 'Settle by an attempt', path: '/orders/:order/settle-by', right: 'money' },
+    says: 'Settles the order by a rejected attempt that has paid it after all.',
+    fields: [
+      { name: 'payout', label: 'Attempt', hint: 'Such as pay_17_1', isRequired: true },
+      { name: 'rest', label: 'What becomes of the difference', choices: ['keep', 'pay'] },
+    ],
+    states: HELD,
+  },
+  {
+    ...{ name: 'order.block', label: 'Block by law', path: '/orders/:order/block', right: 'money' },
+    says: 'Blocks the order by law, for good.',
+    states: [...HELD, 'deposit_confirmed', 'awaiting_liquidity', 'paying_out'],
+    isGrave: true,
+  },
+  {
+    ...{
+      name: 'order.release-blocked',
+      label: 'Release blocked money',
+      path: '/orders/:order/release-blocked',
+      right: 'money',
+    },
+    says: 'Lets money go that was blocked by law.',
+    fields: [
+      {
+        name: 'legalAct',
+        label: 'Legal act',
+        hint: 'Reference of the order or judgement that lifts the block',
+        isRequired: true,
+      },
+    ],
+    states: ['frozen'],
+  },
+  {
+    ...{ name: 'order.compensate', label: 'Compensate a fee', path: '/orders/:order/compensate', right: 'money' },
+    says: 'Pays back what a wrong fee took of a settled order.',
+    fields: [
+      { name: 'fee', label: 'Fee that was wrong', isRequired: true, choices: ['operator', 'partner', 'rail', 'chain'] },
+      { name: 'amount', label: 'Amount', isRequired: true },
+      { name: 'asset', label: 'Asset', hint: 'Code of the asset that is paid', isRequired: true },
+      { name: 'nth', label: 'Time', hint: 'Says that it is meant once more: the second time is 2' },
+      ACCOUNT,
+    ],
+    states: ['settled'],
+  },
+];
+
+const ASSIGN = { name: 'case.assign', path: '/cases/:case/assign', right: 'cases' };
+export const CASE_ACTIONS = {
+  claim: { ...ASSIGN, label: 'Claim', says: 'Names you as the one who looks after this case.' },
+  assign: {
+    ...{ ...ASSIGN, label: 'Assign' },
+    says: 'Names who looks after this case.',
+    fields: [{ name: 'to', label: 'Operator', hint: 'Name of an operator; none for nobody', isRequired: true }],
+  },
+  note: {
+    name: 'case.note',
+    label: 'Note',
+    path: '/cases/:case/note',
+    right: 'cases',
+    says: 'Keeps the reason as a note in the case.',
+  },
+  close: {
+    ...{ name: 'case.close', label: 'Close', path: '/cases/:case/close', right: 'cases' },
+    says: 'Closes a case that no action of ours would close.',
+    fields: [{ name: 'outcome', label: 'How it ended', hint: 'In words', isRequired: true }],
+  },
+} as const satisfies Record<string, FormAction>;
+
+export const SWITCH_KINDS = ['market', 'partner', 'rail', 'payouts'] as const;
+export const SWITCH_ACTIONS = {
+  set: {
+    ...{ name: 'kill-switch.set', label: 'Set a kill switch', path: '/kill-switches', right: 'kill_switch' },
+    says: 'Switches off a market, a partner, a rail, or all payouts. It holds at once.',
+    fields: [
+      { name: 'kind', label: 'Kind', isRequired: true, choices: SWITCH_KINDS },
+      {
+        name: 'subject',
+        label: 'Which',
+        hint: 'Number of a market or partner, code of a rail, or all for payouts',
+        isRequired: true,
+      },
+    ],
+    isGrave: true,
+  },
+  lift: {
+    ...{ name: 'kill-switch.lift', label: 'Lift', path: '/kill-switches/lift', right: 'resume' },
+    says: 'Switches it on again.',
+  },
+} as const satisfies Record<string, FormAction>;
+
+export const PROPOSAL_ACTIONS = {
+  confirm: {
+    ...{ name: 'proposal.confirm', label: 'Confirm', path: '/proposals/:proposal/confirm', right: 'read' },
+    says: 'Agrees to it, and does it where enough have agreed.',
+  },
+  decline: {
+    ...{ name: 'proposal.decline', label: 'Decline', path: '/proposals/:proposal/decline', right: 'read' },
+    says: 'Ends the proposal: it is not done.',
+    isGrave: true,
+  },
+} as const satisfies Record<string, FormAction>;
+
+/** In the order in which an order goes through them. */
+export const ORDER_STATES = [
+  ...['created', 'deposit_seen', 'deposit_confirmed', 'awaiting_liquidity', 'on_hold', 'paying_out', 'payout_held'],
+  ...['refunding', 'refund_held', 'settled', 'refunded', 'expired', 'cancelled', 'frozen'],
+];
+
+export const PROPOSAL_STATES = ['open', 'confirmed', 'declined', 'overtaken', 'expired', 'failed'];

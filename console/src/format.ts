@@ -1,0 +1,39 @@
+/** Amounts, times and ages as people read them. An amount is a text, and is grouped as a text. */
+
+/** `1234567.50` as `1 234 567.50`, with narrow spaces that copying leaves out of no digit. */
+export function grouped(amount: string): string {
+  const found = /^(-?)([0-9]+)(\.[0-9]+)?$/.exec(amount);
+  if (found === null) return amount;
+  const [, sign = '', whole = '', rest = ''] = found;
+  return `${sign}${whole.replace(/\B(?=([0-9]{3})+$)/g, '\u202f')}${rest}`;
+}
+
+const LOCAL = new Intl.DateTimeFormat('en-GB', {
+  ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
+});
+
+/** In the time zone of the browser. */
+export function local(iso: string): string {
+  const parts = Object.fromEntries(LOCAL.formatToParts(new Date(iso)).map(({ type, value }) => [type, value]));
+  return `${parts.year}-${parts.month}-${parts.day} ${parts.hour}:${parts.minute}:${parts.second}`;
+}
+
+export const utc = (iso: string): string => `${iso.replace('T', ' ').replace(/(\.\d+)?Z$/, '')} UTC`;
+
+const STEPS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+] as const;
+
+/** `3 d`, `5 h`, `12 min`; below a minute `now`. */
+export function age(iso: string, now = Date.now()): string {
+  const passed = now - Date.parse(iso);
+  for (const [ms, unit] of STEPS) if (passed >= ms) return `${Math.floor(passed / ms)} ${unit}`;
+  return 'now';
+}
+
+/** A hash or id in the middle of which nothing is lost that tells two apart at a glance. */
+export const shortened = (text: string): string =>
+  text.length <= 20 ? text : `${text.slice(0, 10)}…${text.slice(-6)}`;

@@ -1,0 +1,10 @@
+/**
+ * How often a page asks again. A session ends after half an hour without a request, and a page that asks by itself would keep it
+ * for an empty chair: after a quarter of an hour without a key or a click, pages ask no more until somebody is there again.
+ */
+const IDLE_MS = 15 * 60_000;
+let lastSeen = Date.now();
+for (const kind of ['keydown', 'pointerdown', 'focus'])
+  window.addEventListener(kind, () => void (lastSeen = Date.now()), { capture: true, passive: true });
+
+export const every = (ms: number) => (): number | false => (Date.now() - lastSeen > IDLE_MS ? false : ms);

@@ -1,0 +1,151 @@
+/** One case: what it means, what to do, who looks after it, and what was done. */
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { CASE_ACTIONS } from '../actions.ts';
+import { type Case, read } from '../api.ts';
+import { every } from '../live.ts';
+import { useMay, useSession } from '../shell.tsx';
+import { ActionDialog, Facts, Failure, Id, OrderLink, State, Subject, Time } from '../ui.tsx';
+
+const KEYED = [
+  ['claim', 'c'],
+  ['note', 'n'],
+  ['close', 'x'],
+  ['assign', undefined],
+] as const;
+
+export function CasePage() {
+  const { case: id } = useParams({ from: '/cases/$case' });
+  const may = useMay();
+  const { data: session } = useSession();
+  const [chosen, setChosen] = useState<keyof typeof CASE_ACTIONS>();
+  const found = useQuery({
+    queryKey: ['case', id],
+    queryFn: () => read<Case>(`/cases/${id}`),
+    refetchInterval: every(5_000),
+  });
+  const one = found.data;
+  const isOpen = one !== undefined && one.closedAt === null;
+  return (
+    <>
+      <div className="title">
+        <h1>{one === undefined ? `Case ${id}` : `${one.kind.replaceAll('_', ' ')}, case ${id}`}</h1>
+        {one !== undefined && <State state={isOpen ? 'open' : 'closed'} tone={isOpen ? 'warn' : 'plain'} />}
+      </div>
+      {found.error !== null && <Failure error={found.error} />}
+      {one !== undefined && (
+        <div className="columns">
+          <div>
+            <section className="panel">
+              <h2>What has happened</h2>
+              <p>{one.means}</p>
+              <p>
+                <b>{one.reason}</b>
+              </p>
+              <h2>What to do</h2>
+              <p>{one.remedy}</p>
+              <p className="muted">
+                Handbook: <code>docs/operating/{one.page}</code>, kind <code>{one.kind}</code>
+              </p>
+              {isOpen && (
+                <div className="row">
+                  {KEYED.map(([name, key]) => (
+                    <button
+                      key={name}
+                      type="button"
+                      className={name === 'claim' && one.assignee === null ? 'primary' : ''}
+                      disabled={!may('cases') || (name === 'claim' && one.assignee === session?.name)}
+                      data-key={key}
+                      onClick={() => setChosen(name)}
+                    >
+                      {CASE_ACTIONS[name].label} {key !== undefined && <kbd aria-hidden="true">{key}</kbd>}
+                    </button>
+                  ))}
+                </div>
+              )}
+              {one.outcome !== null && (
+                <p className="note">
+                  Closed <Time at={one.closedAt} />: {one.outcome}
+                </p>
+              )}
+            </section>
+            <section className="panel">
+              <h2>What was done</h2>
+              {(one.actions ?? []).length === 0 && <span className="muted">Nothing yet.</span>}
+              <ol className="timeline">
+                {one.actions?.map((done, at) => (
+                  <li key={`${done.at} ${String(at)}`}>
+                    <Time at={done.at} />
+                    <span className="muted">{done.by}</span>
+                    <span className="what">
+                      {done.what}: {done.note}
+                    </span>
+                  </li>
+                ))}
+              </ol>
+            </section>
+          </div>
+          <section className="panel">
+            <h2>Facts</h2>
+            <dl className="facts">
+              <div className="fact">
+                <dt>About</dt>
+                <dd>
+                  <Subject text={one.subject} />
+                </dd>
+              </div>
+              {one.orderId !== null && (
+                <div className="fact">
+                  <dt>Order</dt>
+                  <dd>
+                    <OrderLink id={one.orderId} />
+                  </dd>
+                </div>
+              )}
+              <div className="fact">
+                <dt>Claimed by</dt>
+                <dd>
+                  {one.assignee === null ? (
+                    <span className="muted">nobody</span>
+                  ) : (
+                    <Link to="/cases" search={{ assignee: one.assignee }}>
+                      {one.assignee}
+                    </Link>
+                  )}
+                </dd>
+              </div>
+              <div className="fact">
+                <dt>Acts next</dt>
+                <dd>{one.who ?? 'nobody'}</dd>
+              </div>
+              <div className="fact">
+                <dt>Opened</dt>
+                <dd>
+                  <Time at={one.openedAt} />
+                </dd>
+              </div>
+              <div className="fact">
+                <dt>Case</dt>
+                <dd>
+                  <Id text={one.id} />
+                </dd>
+              </div>
+            </dl>
+            <h2>As the rule saw it</h2>
+            <Facts of={one.facts} />
+          </section>
+        </div>
+      )}
+      {chosen !== undefined && (
+        <ActionDialog
+          action={CASE_ACTIONS[chosen]}
+          about={`case ${id}`}
+          given={chosen === 'claim' ? { case: id, to: session?.name ?? '' } : { case: id }}
+          {...(chosen === 'claim' ? { reason: 'I look after this' } : {})}
+          onClose={() => setChosen(undefined)}
+        />
+      )}
+    </>
+  );
+}

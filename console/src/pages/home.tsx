@@ -1,0 +1,230 @@
+/** What needs a person now: cases, proposals, kill switches, and how the server is. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type Case, type Health, type KillSwitch, type Proposal, read, readHealth } from '../api.ts';
+import { grouped } from '../format.ts';
+import { every } from '../live.ts';
+import { useSession } from '../shell.tsx';
+import { type Column, Failure, State, Subject, Table, Time } from '../ui.tsx';
+
+const SOON_MS = 5_000;
+const MOST_CASES = 200;
+
+export const useOpenProposals = () =>
+  useQuery({
+    queryKey: ['proposals', 'open'],
+    queryFn: () => read<{ proposals: Proposal[] }>('/proposals', { state: 'open' }),
+    refetchInterval: every(SOON_MS),
+  });
+export const useSwitches = () =>
+  useQuery({
+    queryKey: ['kill-switches'],
+    queryFn: () => read<{ killSwitches: KillSwitch[] }>('/kill-switches'),
+    refetchInterval: every(SOON_MS),
+  });
+
+interface Kind {
+  readonly kind: string;
+  readonly count: number;
+  readonly unclaimed: number;
+  readonly oldest: string;
+  readonly claimers: readonly string[];
+}
+
+/** The list has the oldest first. */
+function byKind(cases: readonly Case[]): Kind[] {
+  return [...Map.groupBy(cases, ({ kind }) => kind)].map(([kind, all]) => ({
+    kind,
+    count: all.length,
+    unclaimed: all.filter(({ assignee }) => assignee === null).length,
+    oldest: all[0]?.openedAt ?? '',
+    claimers: [...new Set(all.flatMap(({ assignee }) => assignee ?? []))],
+  }));
+}
+
+const KINDS: readonly Column<Kind>[] = [
+  {
+    head: 'Kind',
+    cell: ({ kind }) => (
+      <Link to="/cases" search={{ kind }} data-row>
+        {kind.replaceAll('_', ' ')}
+      </Link>
+    ),
+  },
+  { head: 'Open', cell: ({ count }) => count, className: 'number' },
+  { head: 'Unclaimed', cell: ({ unclaimed }) => unclaimed, className: 'number' },
+  { head: 'Oldest', cell: ({ oldest }) => <Time at={oldest} isAge /> },
+  { head: 'Claimed by', cell: ({ claimers }) => claimers.join(', ') || <span className="muted">nobody</span> },
+];
+
+const PROPOSALS: readonly Column<Proposal>[] = [
+  {
+    head: 'Action',
+    cell: ({ id, action }) => (
+      <Link to="/proposals/$proposal" params={{ proposal: id }} data-row>
+        {action}
+      </Link>
+    ),
+  },
+  { head: 'About', cell: ({ subject }) => <Subject text={subject} /> },
+  { head: 'By', cell: ({ proposer }) => proposer },
+  { head: 'Agreed', cell: ({ agreed, people }) => `${agreed.length} of ${people}`, className: 'nowrap' },
+  { head: 'Waits', cell: ({ proposed_at }) => <Time at={proposed_at} isAge /> },
+];
+
+export function Home() {
+  const { data: session } = useSession();
+  const cases = useQuery({
+    queryKey: ['cases', 'open'],
+    queryFn: () => read<{ cases: Case[]; next: string | null }>('/cases', { limit: String(MOST_CASES) }),
+    refetchInterval: every(SOON_MS),
+  });
+  const proposals = useOpenProposals();
+  const switches = useSwitches();
+  const health = useQuery({ queryKey: ['health'], queryFn: readHealth, refetchInterval: every(SOON_MS) });
+  const failing = health.data?.checks.filter(({ ok }) => !ok) ?? [];
+  const others = proposals.data?.proposals.filter(({ proposer }) => proposer !== session?.name);
+  const error = cases.error ?? proposals.error ?? switches.error ?? health.error;
+  const open = cases.data?.cases;
+  const unclaimed = open?.filter(({ assignee }) => assignee === null).length;
+  return (
+    <>
+      <div className="title">
+        <h1>What needs a person</h1>
+        <span className="muted">Read again every five seconds</span>
+      </div>
+      {error !== null && <Failure error={error} />}
+      <div className="tiles">
+        <Link to="/cases" className={`tile is-${toneOf(open?.length)}`}>
+          <b>{open === undefined ? '–' : `${open.length}${cases.data?.next ? '+' : ''}`}</b>
+          <span>open cases</span>
+          <span className="muted">{unclaimed === undefined ? 'Loading' : `${unclaimed} claimed by nobody`}</span>
+        </Link>
+        <Link to="/proposals" className={`tile is-${toneOf(others?.length)}`}>
+          <b>{proposals.data?.proposals.length ?? '–'}</b>
+          <span>open proposals</span>
+          <span className="muted">{others === undefined ? 'Loading' : `${others.length} by other operators`}</span>
+        </Link>
+        <Link to="/kill-switches" className={`tile is-${toneOf(switches.data?.killSwitches.length, 'bad')}`}>
+          <b>{switches.data?.killSwitches.length ?? '–'}</b>
+          <span>kill switches on</span>
+          <span className="muted">
+            {switches.data?.killSwitches.map(({ kind, subject }) => `${kind} ${subject}`).join(', ') ||
+              'Nothing is switched off'}
+          </span>
+        </Link>
+        <div
+          className={`tile is-${health.data === undefined ? 'plain' : toneOf(failing.length, health.data.ok ? 'warn' : 'bad')}`}
+        >
+          <b>{health.data === undefined ? '–' : health.data.ok ? 'ready' : 'not ready'}</b>
+          <span>server</span>
+          <span className="muted">
+            {health.data === undefined
+              ? 'Loading'
+              : `${health.data.checks.length - failing.length} of ${health.data.checks.length} checks pass`}
+          </span>
+        </div>
+      </div>
+      <div className="columns">
+        <div>
+          <h2>Open cases by kind</h2>
+          <Table
+            label="Open cases by kind"
+            columns={KINDS}
+            rows={open && byKind(open)}
+            keyOf={({ kind }) => kind}
+            empty="No case is open."
+          />
+          <h2>Proposals that wait</h2>
+          <Table
+            label="Proposals that wait"
+            columns={PROPOSALS}
+            rows={proposals.data?.proposals}
+            keyOf={({ id }) => id}
+            empty="Nothing waits for a second person."
+          />
+          <Treasury checks={health.data?.checks} />
+        </div>
+        <div>
+          <section className="panel">
+            <h2>Health checks</h2>
+            {health.data === undefined && <span className="muted">Loading</span>}
+            {failing.length > 0 && <Checks checks={failing} />}
+            {health.data !== undefined && (
+              <details>
+                <summary>{health.data.checks.length - failing.length} checks pass</summary>
+                <Checks checks={health.data.checks.filter((check) => check.ok && !isTreasury(check))} />
+              </details>
+            )}
+          </section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+const Checks = ({ checks }: { checks: Health['checks'] }) => (
+  <ul className="plain">
+    {checks.map((check) => (
+      <li key={check.name}>
+        <State state={check.ok ? 'passes' : 'fails'} tone={check.ok ? 'ok' : check.essential ? 'bad' : 'warn'} />{' '}
+        {check.name.replaceAll('_', ' ')} <span className="muted">{saidOf(check)}</span>
+      </li>
+    ))}
+  </ul>
+);
+
+const toneOf = (count: number | undefined, bad: 'warn' | 'bad' = 'warn') =>
+  count === undefined ? 'plain' : count === 0 ? 'ok' : bad;
+
+const detailsOf = (check: Readonly<Record<string, unknown>>): [string, unknown][] =>
+  Object.entries(check).filter(([name]) => !['name', 'ok', 'essential', 'tookMs'].includes(name));
+
+const saidOf = (check: Readonly<Record<string, unknown>>): string =>
+  detailsOf(check)
+    .map(([name, value]) => `${name} ${String(value)}`)
+    .join(', ');
+
+const isTreasury = ({ name }: Health['checks'][number]): boolean => name.startsWith('treasury ');
+
+interface Level {
+  readonly asset: string;
+  readonly ok: boolean;
+  readonly wallet: string;
+  readonly level: string;
+}
+const LEVELS: readonly Column<Level>[] = [
+  { head: 'Asset', cell: ({ asset }) => <b className="nowrap">{asset}</b> },
+  { head: 'Level', cell: ({ ok }) => <State state={ok ? 'ok' : 'low'} tone={ok ? 'ok' : 'bad'} /> },
+  { head: 'Wallet', cell: ({ wallet }) => wallet, className: 'nowrap' },
+  {
+    head: 'Free, and where low begins',
+    cell: ({ level }) => level.replace(/^ok: /, '').replace(/[0-9]+(\.[0-9]+)?/g, grouped),
+    className: 'nowrap',
+  },
+];
+
+/** Funds of our own, wallet by wallet, as the health checks say them; what is low stands first. */
+function Treasury({ checks }: { checks: Health['checks'] | undefined }) {
+  const levels = checks
+    ?.filter(isTreasury)
+    .toSorted((a, b) => Number(a.ok) - Number(b.ok))
+    .flatMap((check) =>
+      detailsOf(check).map(([wallet, level]) => ({
+        ...{ asset: check.name.replace('treasury ', ''), ok: String(level).startsWith('ok') },
+        ...{ wallet, level: String(level) },
+      })),
+    );
+  return (
+    <>
+      <h2>Treasury</h2>
+      <Table
+        label="Treasury"
+        columns={LEVELS}
+        rows={levels}
+        keyOf={({ asset, wallet }) => `${asset} ${wallet}`}
+        empty="No wallet has a level."
+      />
+    </>
+  );
+}

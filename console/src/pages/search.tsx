@@ -1,0 +1,77 @@
+/** What is found by an id, address, hash or reference. */
+import { useQuery } from '@tanstack/react-query';
+import { Link, Navigate, useSearch } from '@tanstack/react-router';
+import { read } from '../api.ts';
+import { Amount, type Column, Failure, OrderLink, State, Table } from '../ui.tsx';
+
+interface Found {
+  readonly id: string;
+  readonly state?: string;
+  readonly orderId?: string | null;
+  readonly asset?: string;
+  readonly units?: string;
+}
+interface Answer {
+  readonly orders: readonly Found[];
+  readonly deposits: readonly Found[];
+  readonly payouts: readonly Found[];
+  readonly customers: readonly Found[];
+}
+
+const MONEY: readonly Column<Found>[] = [
+  { head: 'Id', cell: ({ id }) => <span className="mono">{id}</span> },
+  { head: 'State', cell: ({ state = '' }) => <State state={state} /> },
+  { head: 'Amount', cell: ({ units, asset = '' }) => <Amount units={units} asset={asset} />, className: 'number' },
+  {
+    head: 'Order',
+    cell: ({ orderId }) => (orderId == null ? <span className="muted">none</span> : <OrderLink id={orderId} isRow />),
+  },
+];
+const ORDERS: readonly Column<Found>[] = [
+  { head: 'Order', cell: ({ id }) => <OrderLink id={id} isRow /> },
+  { head: 'State', cell: ({ state = '' }) => <State state={state} /> },
+];
+const CUSTOMERS: readonly Column<Found>[] = [
+  {
+    head: 'Customer',
+    cell: ({ id }) => (
+      <Link to="/orders" search={{ customer: id }} className="mono" data-row>
+        {id}
+      </Link>
+    ),
+  },
+];
+
+export function Search() {
+  const { text = '' } = useSearch({ strict: false }) as { text?: string };
+  const found = useQuery({ queryKey: ['lookup', text], queryFn: () => read<Answer>('/lookup', { text }) });
+  const all = found.data;
+  const only = all?.orders.length === 1 ? all.orders[0] : undefined;
+  // Whoever types the number of an order wants its page.
+  if (only?.id === text) return <Navigate to="/orders/$order" params={{ order: text }} replace />;
+  const parts = [
+    ['Orders', ORDERS, all?.orders],
+    ['Deposits', MONEY, all?.deposits],
+    ['Payouts and refunds', MONEY, all?.payouts],
+    ['Customers', CUSTOMERS, all?.customers],
+  ] as const;
+  const count = parts.reduce((sum, [, , rows]) => sum + (rows?.length ?? 0), 0);
+  return (
+    <>
+      <h1>Found for {text}</h1>
+      {found.error !== null && <Failure error={found.error} />}
+      {all !== undefined && count === 0 && (
+        <p className="note">Nothing has this as its id, address, hash or reference.</p>
+      )}
+      {parts.map(
+        ([name, columns, rows]) =>
+          (rows?.length ?? 0) > 0 && (
+            <section key={name} className="panel">
+              <h2>{name}</h2>
+              <Table label={name} columns={columns} rows={rows} keyOf={({ id }) => id} empty="" />
+            </section>
+          ),
+      )}
+    </>
+  );
+}

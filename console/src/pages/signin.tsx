@@ -1,0 +1,79 @@
+/** Signing in with a passkey, and enrolling the first one with a token. */
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { enrolByToken, login } from '../passkey.ts';
+import { Failure } from '../ui.tsx';
+
+export function SignIn() {
+  const client = useQueryClient();
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  const [isEnrolled, setEnrolled] = useState(false);
+  const attempt = async (run: () => Promise<void>) => {
+    setError(undefined);
+    setBusy(true);
+    try {
+      await run();
+    } catch (caught) {
+      setError(caught);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const signIn = () => attempt(async () => void client.setQueryData(['session'], await login()));
+  const enrol = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const token = String(new FormData(form).get('token')).trim();
+    return attempt(async () => {
+      await enrolByToken(token);
+      form.reset();
+      setEnrolled(true);
+    });
+  };
+  return (
+    <main className="signin">
+      <h1>Cloverleaf console</h1>
+      <section className="panel" aria-label="Sign in">
+        <p>Sign in with your passkey. There is no password.</p>
+        {isEnrolled && (
+          <p className="note is-ok" role="status">
+            Your passkey is enrolled. Sign in with it now.
+          </p>
+        )}
+        {error !== undefined && <Failure error={error} />}
+        <div className="row">
+          <button type="button" className="primary" disabled={isBusy} onClick={() => void signIn()}>
+            Sign in with a passkey
+          </button>
+        </div>
+      </section>
+      <details className="panel">
+        <summary>First time here, or passkey lost</summary>
+        <form className="inside-form" onSubmit={(event) => void enrol(event)}>
+          <p>An operator token enrols a passkey on this device, once. It does not sign you in, and is not kept.</p>
+          <ol>
+            <li>
+              In a terminal on your machine: <code>npm run operator -- new token</code>. It stores the token in a file
+              and prints its hash.
+            </li>
+            <li>
+              Another operator lets you in with the hash: <code>operator create</code>, or <code>operator token</code>{' '}
+              if they know you already.
+            </li>
+            <li>Paste the token from the file here.</li>
+          </ol>
+          <div className="field">
+            <label htmlFor="token">Operator token</label>
+            <input id="token" name="token" type="password" autoComplete="off" required minLength={20} maxLength={200} />
+          </div>
+          <div className="row">
+            <button type="submit" disabled={isBusy}>
+              Enrol a passkey
+            </button>
+          </div>
+        </form>
+      </details>
+    </main>
+  );
+}

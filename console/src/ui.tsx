@@ -1,0 +1,361 @@
+/** Parts that every page uses: amounts, times, ids, states, tables, errors, and the form of an action. */
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import type { FormAction, FormField } from './actions.ts';
+import { ApiError, type Outcome, send } from './api.ts';
+import { age, grouped, local, shortened, utc } from './format.ts';
+import { sayPasskey } from './passkey.ts';
+
+export type Tone = 'ok' | 'warn' | 'bad' | 'info' | 'plain';
+
+/** Only what is over and well is green: money on its way is never shown as done. */
+const TONES: Readonly<Record<string, Tone>> = {
+  ...{ settled: 'ok', refunded: 'ok', confirmed: 'ok', applied: 'ok', done: 'ok' },
+  ...{ on_hold: 'warn', payout_held: 'warn', refund_held: 'warn', suspense: 'warn', awaiting_liquidity: 'warn' },
+  ...{ frozen: 'bad', rejected: 'bad', failed: 'bad', lost: 'bad', unknown: 'bad', reversed: 'bad', overtaken: 'bad' },
+  ...{ deposit_seen: 'info', deposit_confirmed: 'info', paying_out: 'info', refunding: 'info', submitted: 'info' },
+  ...{ open: 'info', seen: 'info', created: 'info' },
+};
+export const toneOf = (state: string): Tone => TONES[state] ?? 'plain';
+
+export const State = ({ state, tone = toneOf(state) }: { state: string; tone?: Tone }) => (
+  <span className={`badge is-${tone}`}>{state.replaceAll('_', ' ')}</span>
+);
+
+export const Amount = ({ units, asset }: { units: string | null | undefined; asset: string }) =>
+  units === null || units === undefined ? (
+    <span className="muted">none</span>
+  ) : (
+    <span className="amount">
+      {grouped(units)} <span className="asset">{asset}</span>
+    </span>
+  );
+
+export const Time = ({ at, isAge = false }: { at: string | null | undefined; isAge?: boolean }) =>
+  at === null || at === undefined ? (
+    <span className="muted">not yet</span>
+  ) : (
+    <time className="time nowrap" dateTime={at} title={isAge ? `${local(at)}, ${utc(at)}` : utc(at)}>
+      {isAge ? age(at) : local(at)}
+    </time>
+  );
+
+/** An id or a hash, whole in its title and on the clipboard. */
+export function Id({ text, children }: { text: string; children?: ReactNode }) {
+  const [isCopied, setCopied] = useState(false);
+  return (
+    <span className="copy">
+      <span className="mono" title={text}>
+        {children ?? shortened(text)}
+      </span>
+      <button
+        type="button"
+        aria-label={isCopied ? 'Copied' : `Copy ${shortened(text)}`}
+        onClick={() =>
+          void navigator.clipboard.writeText(text).then(
+            () => setCopied(true),
+            () => {},
+          )
+        }
+        onBlur={() => setCopied(false)}
+      >
+        <svg viewBox="0 0 16 16" aria-hidden="true" fill="none" stroke="currentColor" strokeWidth="1.5">
+          {isCopied ? <path d="M3 8.5l3.2 3.2L13 5" /> : <path d="M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3" />}
+        </svg>
+      </button>
+    </span>
+  );
+}
+
+export const OrderLink = ({ id, isRow = false }: { id: string; isRow?: boolean }) => (
+  <Link to="/orders/$order" params={{ order: id }} className="mono" {...(isRow ? { 'data-row': true } : {})}>
+    {id}
+  </Link>
+);
+
+/** A subject such as `order:17`, as a link where there is a page of it. */
+export function Subject({ text }: { text: string }) {
+  const order = /^order:([0-9]+)$/.exec(text)?.[1];
+  if (order !== undefined)
+    return (
+      <span className="nowrap">
+        order <OrderLink id={order} />
+      </span>
+    );
+  return <span className="mono">{text}</span>;
+}
+
+export function Failure({ error }: { error: unknown }) {
+  const isKnown = error instanceof ApiError;
+  return (
+    <div className="note is-bad" role="alert">
+      {isKnown ? error.message : sayPasskey(error)}
+      {isKnown &&
+        Object.entries(error.fields).map(([name, rule]) => (
+          <div key={name}>
+            <b>{name}</b> {rule}
+          </div>
+        ))}
+    </div>
+  );
+}
+
+export interface Column<Row> {
+  readonly head: string;
+  readonly cell: (row: Row) => ReactNode;
+  readonly className?: string;
+}
+
+/** @param empty what stands there where there is no row */
+export function Table<Row>(p: {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[] | undefined;
+  keyOf: (row: Row) => string;
+  empty: string;
+}) {
+  const isEmpty = p.rows === undefined || p.rows.length === 0;
+  return (
+    <section className="scroll" tabIndex={0} aria-label={p.label}>
+      <table>
+        <thead>
+          <tr>
+            {p.columns.map(({ head, className }) => (
+              <th key={head} scope="col" className={className}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {isEmpty && (
+            <tr>
+              <td colSpan={p.columns.length} className="muted">
+                {p.rows === undefined ? 'Loading' : p.empty}
+              </td>
+            </tr>
+          )}
+          {p.rows?.map((row) => (
+            <tr key={p.keyOf(row)}>
+              {p.columns.map(({ head, cell, className }) => (
+                <td key={head} className={className}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** Whatever the server shows of something, as names and values. */
+export function Facts({ of }: { of: unknown }): ReactNode {
+  if (of === null || of === undefined || of === '') return <span className="muted">none</span>;
+  if (Array.isArray(of))
+    return of.length === 0 ? (
+      <span className="muted">none</span>
+    ) : (
+      <ul className="plain">
+        {of.map((one, at) => (
+          // Their order is all that tells these apart.
+          <li key={String(at)}>
+            <Facts of={one} />
+          </li>
+        ))}
+      </ul>
+    );
+  if (typeof of !== 'object') return <span>{String(of)}</span>;
+  return (
+    <dl className="facts">
+      {Object.entries(of).map(([name, value]) => (
+        <div key={name} className="fact">
+          <dt>{name}</dt>
+          <dd>
+            <Facts of={value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function Dialog({ label, onClose, children }: { label: string; onClose: () => void; children: ReactNode }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (ref.current?.open === false) ref.current.showModal();
+  }, []);
+  return (
+    <dialog ref={ref} aria-label={label} onClose={onClose}>
+      <div className="inside">{children}</div>
+    </dialog>
+  );
+}
+
+function Field({ field, rule }: { field: FormField; rule: string | undefined }) {
+  const id = useId();
+  const { name, label, hint, choices, isFlag, isRequired = false } = field;
+  if (isFlag === true)
+    return (
+      <div className="check">
+        <input type="checkbox" id={id} name={name} />
+        <label htmlFor={id}>{label}</label>
+      </div>
+    );
+  const shared = {
+    id,
+    name,
+    required: isRequired,
+    'aria-invalid': rule !== undefined,
+    'aria-describedby': `${id}-hint`,
+  };
+  return (
+    <div className="field">
+      <label htmlFor={id}>
+        {label}
+        {!isRequired && <span className="muted"> (optional)</span>}
+      </label>
+      {choices === undefined ? (
+        <input type="text" autoComplete="off" spellCheck={false} {...shared} />
+      ) : (
+        <select {...shared}>
+          {!isRequired && <option value="">not given</option>}
+          {choices.map((choice) => (
+            <option key={choice}>{choice}</option>
+          ))}
+        </select>
+      )}
+      <span id={`${id}-hint`} className={rule === undefined ? 'hint' : 'rule'}>
+        {rule ?? hint}
+      </span>
+    </div>
+  );
+}
+
+/** What came back of an action: it is done, or it waits for another person. */
+function Came({ outcome }: { outcome: Outcome }) {
+  if (outcome.proposal !== undefined && outcome.outcome !== 'declined')
+    return (
+      <div className="note is-warn" role="status">
+        <b>Nothing is done yet.</b> It takes {outcome.people ?? 'more'} people, and waits for another operator as{' '}
+        <Link to="/proposals/$proposal" params={{ proposal: outcome.proposal }}>
+          proposal {outcome.proposal}
+        </Link>
+        .
+      </div>
+    );
+  const state = (outcome.after as { state?: unknown } | null | undefined)?.state;
+  return (
+    <div className="note is-ok" role="status">
+      The server says: <b>{outcome.outcome}</b>.
+      {typeof state === 'string' && ` It is now: ${state.replaceAll('_', ' ')}.`}
+    </div>
+  );
+}
+
+/**
+ * A dialog with the fields of an action and its reason, and afterwards with what came of it.
+ *
+ * @param given fields that are known already, and names of the path
+ */
+export function ActionDialog(p: {
+  action: FormAction;
+  about: string;
+  given: Readonly<Record<string, string>>;
+  reason?: string;
+  onClose: () => void;
+}) {
+  const { action, given, onClose } = p;
+  const client = useQueryClient();
+  const [came, setCame] = useState<Outcome>();
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  const id = useId();
+  const rules = error instanceof ApiError ? error.fields : {};
+
+  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault();
+    if (isBusy) return;
+    const form = new FormData(event.currentTarget);
+    const flags = new Set((action.fields ?? []).filter(({ isFlag }) => isFlag).map(({ name }) => name));
+    const typed = [...form.entries()].filter(([, value]) => value !== '');
+    const body: Record<string, unknown> = Object.fromEntries(
+      typed.map(([name, value]) => [name, flags.has(name) ? true : String(value).trim()]),
+    );
+    for (const [name, value] of Object.entries(given)) if (!action.path.includes(`:${name}`)) body[name] = value;
+    const path = action.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? ''));
+    setBusy(true);
+    setError(undefined);
+    try {
+      setCame(await send<Outcome>('POST', path, body));
+    } catch (caught) {
+      setError(caught);
+    }
+    setBusy(false);
+    // After a failure, too: without an answer only the page can say what has become of it.
+    await client.invalidateQueries();
+  }
+
+  return (
+    <Dialog label={`${action.label}: ${p.about}`} onClose={onClose}>
+      <h2>
+        {action.label}: {p.about}
+      </h2>
+      {came === undefined ? (
+        <form className="inside-form" onSubmit={(event) => void submit(event)}>
+          <p className="muted">{action.says}</p>
+          {action.fields?.map((field) => (
+            <Field key={field.name} field={field} rule={rules[field.name]} />
+          ))}
+          <div className="field">
+            <label htmlFor={id}>Reason</label>
+            <textarea
+              id={id}
+              name="reason"
+              rows={2}
+              required
+              minLength={3}
+              maxLength={500}
+              defaultValue={p.reason}
+              aria-describedby={`${id}-hint`}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
+                  event.currentTarget.form?.requestSubmit();
+              }}
+            />
+            <span id={`${id}-hint`} className="hint">
+              It stands in the audit. Ctrl+Enter sends.
+            </span>
+          </div>
+          {error !== undefined && <Failure error={error} />}
+          <div className="row">
+            <button type="submit" className={action.isGrave ? 'grave' : 'primary'} disabled={isBusy}>
+              {isBusy ? 'Sending' : action.label}
+            </button>
+            <button type="button" onClick={onClose}>
+              Cancel
+            </button>
+          </div>
+        </form>
+      ) : (
+        <>
+          <Came outcome={came} />
+          <div className="row">
+            <button type="button" className="primary" autoFocus onClick={onClose}>
+              Close
+            </button>
+          </div>
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+/** The link to the next page of a list, and to the same rows as CSV. */
+export const Csv = ({ href }: { href: string }) => (
+  <a className="button" href={href} download>
+    CSV
+  </a>
+);

@@ -1,0 +1,82 @@
+/** The forms of the console against the declarations of the operator interface, and its states against the order machine. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  CASE_ACTIONS,
+  type FormAction,
+  ORDER_ACTIONS,
+  ORDER_STATES,
+  PROPOSAL_ACTIONS,
+  PROPOSAL_STATES as SHOWN_STATES,
+  SWITCH_ACTIONS,
+} from '../../../console/src/actions.ts';
+import { PROPOSAL_STATES } from '../../src/operators/index.ts';
+import { type OrderEvent, STATES, TRANSITIONS } from '../../src/orders/machine.ts';
+import { ENDPOINTS } from '../../src/protocols/operator/declared/index.ts';
+
+const FORMS: readonly FormAction[] = [
+  ...ORDER_ACTIONS,
+  ...Object.values(CASE_ACTIONS),
+  ...Object.values(SWITCH_ACTIONS),
+  ...Object.values(PROPOSAL_ACTIONS),
+];
+/** Filled in by the page, and not by a field of the form. */
+const GIVEN: Readonly<Record<string, readonly string[]>> = {
+  'case.assign': ['to'],
+  'kill-switch.lift': ['kind', 'subject'],
+};
+
+describe('a form of the console', () => {
+  for (const form of FORMS)
+    test(`${form.name} (${form.label}) is what its declaration takes`, () => {
+      const declared = ENDPOINTS.find(({ method, path }) => method === 'POST' && path === form.path);
+      assert.ok(declared, `nothing is declared at ${form.path}`);
+      assert.equal(form.right, declared.right);
+      const inPath = [...form.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+      const { fields = [] } = form;
+      const typed = new Set([...inPath, ...fields.map(({ name }) => name), ...(GIVEN[form.name] ?? [])]);
+      assert.deepEqual([...typed].toSorted(), Object.keys(declared.fields).toSorted());
+      for (const { name, isRequired = false, choices, isFlag = false } of fields) {
+        const { schema, optional = false } = declared.fields[name] as {
+          optional?: boolean;
+          schema: { enum?: readonly string[]; type?: string };
+        };
+        assert.equal(isRequired, !optional, `${name} is required`);
+        assert.deepEqual(choices, schema.enum, `choices of ${name}`);
+        assert.equal(isFlag, schema.type === 'boolean', `${name} is a flag`);
+      }
+    });
+});
+
+describe('an action on an order', () => {
+  const FITS: Readonly<Record<string, OrderEvent>> = {
+    'order.release': 'released',
+    'order.cancel': 'cancelled',
+    'order.refund': 'refund_requested',
+    'order.requote': 'requoted',
+    'order.settle-by': 'payout_found',
+    'order.block': 'blocked',
+  };
+  for (const [name, event] of Object.entries(FITS))
+    test(`${name} is usual in every state from which an order goes on by ${event}`, () => {
+      const { states = [] } = ORDER_ACTIONS.find((one) => one.name === name) ?? {};
+      // An unpaid order is requoted by its market, and not one at a time.
+      const from = TRANSITIONS.filter(({ on }) => on === event)
+        .flatMap((row) => row.from)
+        .filter((state) => !(event === 'requoted' && state === 'created'));
+      assert.deepEqual(
+        from.filter((state) => !states.includes(state)),
+        [],
+      );
+    });
+
+  test('is usual in states that there are', () => {
+    for (const { name, states = [] } of ORDER_ACTIONS)
+      assert.ok(states.length > 0 && states.every((state) => state in STATES), name);
+  });
+});
+
+test('the filters of the console have every state of an order and of a proposal', () => {
+  assert.deepEqual(ORDER_STATES.toSorted(), Object.keys(STATES).toSorted());
+  assert.deepEqual(SHOWN_STATES, [...PROPOSAL_STATES]);
+});
