@@ -557,6 +557,8 @@ export function openActors(
         moves?.named(row.id, destination, true);
       });
     };
+    // The refund of an order on hold may want funds, too.
+    if (row.short) fund();
     // Only its destination is missing.
     if (row.asks && moves !== undefined) return names();
     const requotes = () => inTx('requote', (tx, now, { context: other }) => reprice(other, tx, { ...base(), now }));
@@ -595,7 +597,6 @@ export function openActors(
           ...{ units: BigInt(row.undo_units ?? 0), deposit: BigInt(came), by: agreed.join(', '), now },
         }),
       );
-    if (row.short) fund();
     if (row.refund !== null) {
       const to = again?.to ?? destinationOn(row.refund_rail, row.refund_asset, one);
       // The partner speaks for the customer, and only of what is the customer's own.
