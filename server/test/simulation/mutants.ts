@@ -199,8 +199,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/orders/lock.ts',
-        from: '  const payout = await payoutByKey(tx, rail, key);\n  return payout?.orderId == null',
-        to: "  await tx.rows('select id from payouts where id = $1 for update', [key]);\n  const payout = await payoutByKey(tx, rail, key);\n  return payout?.orderId == null",
+        from: '  const payout = await payoutByKey(tx, rail, key);\n  if (payout !== undefined',
+        to: "  await tx.rows('select id from payouts where id = $1 for update', [key]);\n  const payout = await payoutByKey(tx, rail, key);\n  if (payout !== undefined",
       },
     ],
   },
@@ -950,7 +950,16 @@ const NO_SUCH_NAME = /error TS(?:2304|2305|2307|2551|2552|2724): /;
 export function misnamed(): string[] {
   const copy = mkdtempSync(join(tmpdir(), 'cloverleaf-planted-'));
   try {
-    for (const part of ['server/src', 'server/test', 'sdk', 'scripts', 'bench', 'tsconfig.json', 'package.json'])
+    for (const part of [
+      'server/src',
+      'server/test',
+      'console/src',
+      'sdk',
+      'scripts',
+      'bench',
+      'tsconfig.json',
+      'package.json',
+    ])
       cpSync(join(root, part), join(copy, part), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     const owners = new Map<string, string>();
