@@ -454,7 +454,10 @@ describe('a terminal', () => {
     assert.match(waits.out, /Another operator has to agree: npm run operator -- confirm \d+/);
     assert.equal(elsewhere.code, 4);
     assert.match(elsewhere.err, /^The server was not reached at http:\/\/127\.0\.0\.1:9: .*OPERATOR_URL/);
-    assert.deepEqual([stranger.code, stranger.err], [1, 'The operator token or session is missing, wrong, expired or revoked.\n']);
+    assert.deepEqual(
+      [stranger.code, stranger.err],
+      [1, 'The operator token or session is missing, wrong, expired or revoked.\n'],
+    );
     assert.deepEqual([runs.code, /has not halted by itself/.test(runs.err)], [1, true]);
     assert.match(shown.out, /heldBy +us, for the customer/);
     const proposal = /confirm (\d+)/.exec(waits.out)?.[1] ?? '';
