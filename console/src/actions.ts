@@ -153,7 +153,9 @@ export const CASE_ACTIONS = {
   assign: {
     ...{ ...ASSIGN, label: 'Assign' },
     says: 'Names who looks after this case.',
-    fields: [{ name: 'to', label: 'Operator', hint: 'Name of an operator; none for nobody', isRequired: true }],
+    fields: [
+      { name: 'to', label: 'Operator', hint: 'Name of an operator, or none to give the case up', isRequired: true },
+    ],
   },
   note: {
     name: 'case.note',

@@ -199,7 +199,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What the pages do when a request finds that nobody is signed in, or that the login is too old. */
+/** What the pages do when the session has ended, or the login is too old for an action. */
 const asked: { signedOut: () => void; stepUp: () => Promise<void> } = {
   signedOut: () => {},
   stepUp: () => Promise.reject(new Error('This takes a fresh login.')),
@@ -251,7 +251,7 @@ export async function read<T>(path: string, query: Query = {}): Promise<T> {
   }
 }
 
-/** Who is signed in; null where nobody is. */
+/** The signed-in operator; null without a session. */
 export async function readSession(): Promise<Session | null> {
   try {
     return (await request('GET', pathWith('/session'))) as Session;

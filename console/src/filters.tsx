@@ -1,4 +1,4 @@
-/** Filters of a list, kept in the address: a link to what is shown shows the same to somebody else. */
+/** Filters of a list, kept in the address: a link to a list shows the same rows to another operator. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useId } from 'react';
 import { utc } from './format.ts';

@@ -6,7 +6,7 @@ import { readSession, type Session, send, whenSignedOut, whenStepUp } from './ap
 import { every } from './live.ts';
 import { SignIn } from './pages/signin.tsx';
 import { login } from './passkey.ts';
-import { Dialog, Failure } from './ui.tsx';
+import { Dialog, Fact, Failure } from './ui.tsx';
 
 const PAGES = [
   { to: '/', name: 'Home', key: 'h' },
@@ -257,14 +257,9 @@ const Keys = ({ onClose }: { onClose: () => void }) => (
     <h2>Keys</h2>
     <dl className="facts">
       {KEYS.map(([keys, what]) => (
-        <div key={keys} className="fact">
-          <dt>
-            {keys.split(/\s+/).map((key) => (
-              <kbd key={key}>{key}</kbd>
-            ))}
-          </dt>
-          <dd>{what}</dd>
-        </div>
+        <Fact key={keys} name={keys.split(/\s+/).map((key) => <kbd key={key}>{key}</kbd>)}>
+          {what}
+        </Fact>
       ))}
     </dl>
     <div className="row">

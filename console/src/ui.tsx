@@ -151,6 +151,14 @@ export function Table<Row>(p: {
   );
 }
 
+/** A line of a list of facts. */
+export const Fact = ({ name, children }: { name: ReactNode; children: ReactNode }): ReactNode => (
+  <div className="fact">
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
 /** Whatever the server shows of something, as names and values. */
 export function Facts({ of }: { of: unknown }): ReactNode {
   if (of === null || of === undefined || of === '') return <span className="muted">none</span>;
@@ -171,12 +179,9 @@ export function Facts({ of }: { of: unknown }): ReactNode {
   return (
     <dl className="facts">
       {Object.entries(of).map(([name, value]) => (
-        <div key={name} className="fact">
-          <dt>{name}</dt>
-          <dd>
-            <Facts of={value} />
-          </dd>
-        </div>
+        <Fact key={name} name={name}>
+          <Facts of={value} />
+        </Fact>
       ))}
     </dl>
   );

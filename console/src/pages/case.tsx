@@ -6,7 +6,7 @@ import { CASE_ACTIONS } from '../actions.ts';
 import { type Case, read } from '../api.ts';
 import { every } from '../live.ts';
 import { useMay, useSession } from '../shell.tsx';
-import { ActionDialog, Facts, Failure, Id, OrderLink, State, Subject, Time } from '../ui.tsx';
+import { ActionDialog, Fact, Facts, Failure, Id, OrderLink, State, Subject, Time } from '../ui.tsx';
 
 const KEYED = [
   ['claim', 'c'],
@@ -89,48 +89,30 @@ export function CasePage() {
           <section className="panel">
             <h2>Facts</h2>
             <dl className="facts">
-              <div className="fact">
-                <dt>About</dt>
-                <dd>
-                  <Subject text={one.subject} />
-                </dd>
-              </div>
+              <Fact name="About">
+                <Subject text={one.subject} />
+              </Fact>
               {one.orderId !== null && (
-                <div className="fact">
-                  <dt>Order</dt>
-                  <dd>
-                    <OrderLink id={one.orderId} />
-                  </dd>
-                </div>
+                <Fact name="Order">
+                  <OrderLink id={one.orderId} />
+                </Fact>
               )}
-              <div className="fact">
-                <dt>Claimed by</dt>
-                <dd>
-                  {one.assignee === null ? (
-                    <span className="muted">nobody</span>
-                  ) : (
-                    <Link to="/cases" search={{ assignee: one.assignee }}>
-                      {one.assignee}
-                    </Link>
-                  )}
-                </dd>
-              </div>
-              <div className="fact">
-                <dt>Acts next</dt>
-                <dd>{one.who ?? 'nobody'}</dd>
-              </div>
-              <div className="fact">
-                <dt>Opened</dt>
-                <dd>
-                  <Time at={one.openedAt} />
-                </dd>
-              </div>
-              <div className="fact">
-                <dt>Case</dt>
-                <dd>
-                  <Id text={one.id} />
-                </dd>
-              </div>
+              <Fact name="Claimed by">
+                {one.assignee === null ? (
+                  <span className="muted">unclaimed</span>
+                ) : (
+                  <Link to="/cases" search={{ assignee: one.assignee }}>
+                    {one.assignee}
+                  </Link>
+                )}
+              </Fact>
+              <Fact name="Acts next">{one.who ?? 'no person'}</Fact>
+              <Fact name="Opened">
+                <Time at={one.openedAt} />
+              </Fact>
+              <Fact name="Case">
+                <Id text={one.id} />
+              </Fact>
             </dl>
             <h2>As the rule saw it</h2>
             <Facts of={one.facts} />

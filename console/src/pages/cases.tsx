@@ -23,7 +23,7 @@ const COLUMNS: readonly Column<Case>[] = [
     ),
   },
   { head: 'Age', cell: ({ openedAt }) => <Time at={openedAt} isAge />, className: 'number' },
-  { head: 'Claimed by', cell: ({ assignee }) => assignee ?? <span className="muted">nobody</span> },
+  { head: 'Claimed by', cell: ({ assignee }) => assignee ?? <span className="muted">unclaimed</span> },
   {
     head: 'About',
     cell: ({ subject, orderId }) =>

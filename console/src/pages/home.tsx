@@ -54,7 +54,7 @@ const KINDS: readonly Column<Kind>[] = [
   { head: 'Open', cell: ({ count }) => count, className: 'number' },
   { head: 'Unclaimed', cell: ({ unclaimed }) => unclaimed, className: 'number' },
   { head: 'Oldest', cell: ({ oldest }) => <Time at={oldest} isAge /> },
-  { head: 'Claimed by', cell: ({ claimers }) => claimers.join(', ') || <span className="muted">nobody</span> },
+  { head: 'Claimed by', cell: ({ claimers }) => claimers.join(', ') || <span className="muted">unclaimed</span> },
 ];
 
 const PROPOSALS: readonly Column<Proposal>[] = [
@@ -98,7 +98,7 @@ export function Home() {
         <Link to="/cases" className={`tile is-${toneOf(open?.length)}`}>
           <b>{open === undefined ? '–' : `${open.length}${cases.data?.next ? '+' : ''}`}</b>
           <span>open cases</span>
-          <span className="muted">{unclaimed === undefined ? 'Loading' : `${unclaimed} claimed by nobody`}</span>
+          <span className="muted">{unclaimed === undefined ? 'Loading' : `${unclaimed} unclaimed`}</span>
         </Link>
         <Link to="/proposals" className={`tile is-${toneOf(others?.length)}`}>
           <b>{proposals.data?.proposals.length ?? '–'}</b>

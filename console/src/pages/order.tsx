@@ -6,7 +6,7 @@ import { type FormAction, ORDER_ACTIONS } from '../actions.ts';
 import { type Case, type OrderRow, read, type Timeline, type Trace } from '../api.ts';
 import { every } from '../live.ts';
 import { useMay } from '../shell.tsx';
-import { ActionDialog, Amount, Failure, Id, State, Time, type Tone, toneOf } from '../ui.tsx';
+import { ActionDialog, Amount, Fact, Failure, Id, State, Time, type Tone, toneOf } from '../ui.tsx';
 
 const SOON_MS = 4_000;
 
@@ -333,20 +333,16 @@ function Terms({ row, line, trace }: { row: OrderRow | undefined; line: Timeline
       <h2>Terms</h2>
       <dl className="facts">
         {facts.map(([name, value]) => (
-          <div key={name} className="fact">
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
+          <Fact key={name} name={name}>
+            {value}
+          </Fact>
         ))}
         {trace.followedBy.map((id) => (
-          <div key={id} className="fact">
-            <dt>Followed by</dt>
-            <dd>
-              <Link to="/orders/$order" params={{ order: id }}>
-                {id}
-              </Link>
-            </dd>
-          </div>
+          <Fact key={id} name="Followed by">
+            <Link to="/orders/$order" params={{ order: id }}>
+              {id}
+            </Link>
+          </Fact>
         ))}
       </dl>
     </section>

@@ -7,7 +7,7 @@ import { type Proposal, read } from '../api.ts';
 import { Filters, useFilters } from '../filters.tsx';
 import { every } from '../live.ts';
 import { useSession } from '../shell.tsx';
-import { ActionDialog, type Column, Facts, Failure, State, Subject, Table, Time } from '../ui.tsx';
+import { ActionDialog, type Column, Fact, Facts, Failure, State, Subject, Table, Time } from '../ui.tsx';
 
 const FILTERS = [{ name: 'state', label: 'State', choices: PROPOSAL_STATES }];
 
@@ -112,7 +112,7 @@ export function ProposalPage() {
               )}
               {one.decided_at !== null && (
                 <p className="note">
-                  {one.state} by {one.decider ?? 'nobody'} <Time at={one.decided_at} />
+                  {one.decider === null ? one.state : `${one.state} by ${one.decider}`} <Time at={one.decided_at} />
                   {one.failed_why !== null && `: ${one.failed_why}`}
                 </p>
               )}
@@ -126,18 +126,12 @@ export function ProposalPage() {
             <h2>What is asked</h2>
             <Facts of={one.input} />
             <dl className="facts">
-              <div className="fact">
-                <dt>Proposed</dt>
-                <dd>
-                  <Time at={one.proposed_at} />
-                </dd>
-              </div>
-              <div className="fact">
-                <dt>Waits until</dt>
-                <dd>
-                  <Time at={one.expires_at} />
-                </dd>
-              </div>
+              <Fact name="Proposed">
+                <Time at={one.proposed_at} />
+              </Fact>
+              <Fact name="Waits until">
+                <Time at={one.expires_at} />
+              </Fact>
             </dl>
           </section>
         </div>
