@@ -13,6 +13,7 @@ import { READS } from '../../src/protocols/operator/reads.ts';
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { ask, newPhone, sign } from '../support/client.ts';
+import { BUSINESS } from '../support/identities.ts';
 import { openStory, type Story } from '../support/story.ts';
 import { assertUnpolluted, fuzz, nasty, nastyJson } from './fuzz.ts';
 
@@ -41,8 +42,6 @@ before(async () => {
     transactionId: String(sale.id),
     purchaseId: String(purchase.id),
     businessId: business,
-    identityNumber: 'ABCDE1234F',
-    details: { firstName: 'Asha', secondSurname: 'Rao', dob: '1990-01-31', sourceOfFunds: 'salary', sex: 'female' },
     clientCustomerId: 'fuzz',
     phoneNumber: newPhone(),
     fromCurrency: 'usdc',
@@ -116,10 +115,7 @@ const OTHERWISE: readonly [RegExp, Record<string, unknown>][] = [
   [/sandbox\/v1\/(pay|bounce|settle|screening|status)$/, { status: '6' }],
   [/sandbox\/v1\/treasury$/, { chain: undefined }],
   [/kyc\/requirements$/, { fiatType: '1' }],
-  [
-    /kyb\/submit$|kyb\/status$|changeKyb/,
-    { customerId: 'business', address: { addressLine1: '1 Main Road', city: 'Pune', postalCode: '411001' } },
-  ],
+  [/kyb\/submit$|kyb\/status$|changeKyb/, { customerId: 'business', ...BUSINESS }],
   [/changeKyb/, { status: 'IN_REVIEW' }],
 ];
 

@@ -9,6 +9,7 @@ import { createKey, createPartner, heldDestination, revokeKey, type Scope } from
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
 import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
 import { ask, type Came, type Client, newPhone, openClient, sign } from '../support/client.ts';
+import { BUSINESS, PERSON } from '../support/identities.ts';
 import { png } from '../support/pictures.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
@@ -333,18 +334,6 @@ describe('a key that leaked', () => {
     assert.equal(stranger.seen.at(-1)?.body.subject === `order:${sale.id}`, false);
   });
 });
-
-const ADDRESS = { addressLine1: '1 Main Road', city: 'Pune', postalCode: '411001' };
-const PERSON = {
-  identityNumber: 'ABCDE1234F',
-  details: { firstName: 'Asha', lastName: 'Rao', dob: '1990-01-31' },
-  address: ADDRESS,
-};
-const BUSINESS = {
-  identityNumber: 'ABCDE1234F',
-  details: { firstName: 'Asha', secondSurname: 'Rao', dob: '1990-01-31', sourceOfFunds: 'salary', sex: 'female' },
-  address: ADDRESS,
-};
 
 describe('whoever is cut off', () => {
   test('changes nothing from that moment on, on a server that still remembers the key', async () => {

@@ -5,6 +5,7 @@ import { checkHandlers } from '../../../src/compliance/index.ts';
 import { CHECK_VERIFICATION, openGivenDetails, recordFinding } from '../../../src/customers/index.ts';
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import { newPhone } from '../../support/client.ts';
+import { ADDRESS, BUSINESS, PERSON } from '../../support/identities.ts';
 import { type TestPartner, type World, wireWorld } from './world.ts';
 
 let world: World;
@@ -26,17 +27,6 @@ async function customer(type: 'INDIVIDUAL' | 'BUSINESS', client = acme): Promise
   const asked = { clientCustomerId: `identity-${(count += 1)}`, phoneNumber: newPhone(), type };
   return (await client.post('kyc/url', asked)).body.data.customerId;
 }
-const ADDRESS = { addressLine1: '1 Main Road', city: 'Pune', postalCode: '411001' };
-const PERSON = {
-  identityNumber: 'ABCDE1234F',
-  details: { firstName: 'Asha', lastName: 'Rao', dob: '1990-01-31' },
-  address: ADDRESS,
-};
-const BUSINESS = {
-  identityNumber: 'ABCDE1234F',
-  details: { firstName: 'Asha', secondSurname: 'Rao', dob: '1990-01-31', sourceOfFunds: 'salary', sex: 'female' },
-  address: ADDRESS,
-};
 const FIELDS = ['identityNumber', ...Object.keys(BUSINESS.details), ...Object.keys(ADDRESS)];
 
 describe('a person', () => {
