@@ -93,59 +93,12 @@ export interface RefundRequest {
   decidedHold?: number;
 }
 
-export interface ListedRow extends PricedRow {
-  id: bigint;
-  partnerId: bigint;
-  customerId: string;
-  direction: Direction;
-  state: OrderState;
-  depositAsset: string;
-  depositUnits: bigint;
-  payoutAsset: string;
-  payoutUnits: bigint;
-  receivedUnits: bigint | null;
-  refundedUnits: bigint;
-  depositTarget: string;
-  paymentMethod: string;
-  fiatAccountId: bigint | null;
-  payoutAddress: string | null;
-  merchantReference: string | null;
-  payerReference: string | null;
-  exception: string | null;
-  failure: string | null;
-  payoutAttempt: number;
-  wasHeld: boolean;
-  dormant: boolean;
-  payoutSubmittedAt: Date | null;
-  depositReference: string | null;
-  payoutReference: string | null;
-  expiresAt: Date;
-  createdAt: Date;
-  updatedAt: Date;
-}
+/** What a row says in other words than an order. */
+type Translated = 'fees' | 'rate' | 'submittedPayout';
 
-export interface OneRow extends ListedRow {
-  customerSeq: bigint;
-  marketId: bigint;
-  quoteId: bigint | null;
-  grossUnits: bigint;
-  fiatAsset: string;
-  rateLockedUntil: Date;
-  depositRail: string;
-  depositIndex: bigint | null;
-  payoutRail: string;
-  refundAddress: string | null;
-  refundAccountId: bigint | null;
-  refundToBy: 'partner' | 'operator' | null;
-  refundRequest: RefundRequest | null;
-  refundAttempt: number;
-  follows: bigint | null;
-  waitsUntil: Date | null;
-  overdue: boolean;
-  dormantFrom: Date | null;
-  version: number;
-  policy: unknown;
-}
+export type ListedRow = Omit<ListedOrder, Translated> & PricedRow & { payoutSubmittedAt: Date | null };
+
+export type OneRow = ListedRow & Omit<Order, keyof ListedOrder | 'policy'> & { policy: unknown };
 
 export const toListed = (row: ListedRow): ListedOrder => ({
   id: row.id,

@@ -44,9 +44,9 @@ export async function customerKey(
   c: { id: string; partnerId: bigint },
   now: Date,
 ): Promise<Buffer> {
-  const wrapped = vault.encrypt(randomBytes(32).toString('hex'), keyContext(c.id));
   const known = await keyOf(tx, vault, c.id);
   if (known !== undefined) return known;
+  const wrapped = vault.encrypt(randomBytes(32).toString('hex'), keyContext(c.id));
   await tx.run(sql.insertKey, [c.id, c.partnerId, wrapped, now]);
   // Of two at once the first has made it.
   const made = await keyOf(tx, vault, c.id);
