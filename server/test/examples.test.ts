@@ -24,6 +24,7 @@ describe('the examples of what an adapter takes', () => {
       'server/test',
       'server/package.json',
       'sdk',
+      'console/src',
       'scripts',
       'package.json',
       'tsconfig.json',
