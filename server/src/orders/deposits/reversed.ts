@@ -65,7 +65,8 @@ async function bookedDepositReversed(
   why: string,
 ): Promise<void> {
   const now = context.clock.now();
-  if (before !== undefined) await lockCustomer(tx, before.customerId);
+  const whoMayOwe = before ?? (await whoWasPaid(tx, known, undefined));
+  if (whoMayOwe !== undefined) await lockCustomer(tx, whoMayOwe.customerId);
   await wakeDeposit(tx, known, { by: 'the rail', why: 'it was reversed', now });
   if (before !== undefined) await lockBoth(context, tx, known, before);
   const goneUnits = await cancelRefunds(context, tx, known.id, now);
