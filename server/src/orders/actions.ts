@@ -8,7 +8,7 @@ import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { enqueue } from '../base/jobs.ts';
 import { closeCases } from '../compliance/index.ts';
-import { findCustomer } from '../customers/index.ts';
+import { findCustomer, lockCustomer } from '../customers/index.ts';
 import { marketById } from '../partners/index.ts';
 import { requireWithinLevel, requote } from '../quotes/index.ts';
 import { cancelUnlessSubmitted, payoutByKey, payoutsOf, recordRejected } from '../rails/payouts.ts';
@@ -57,6 +57,8 @@ export async function release(context: GateContext, tx: Tx, action: Action): Pro
   if (order === undefined) throw new Refusal('unknown_order', {});
   const why = holdBeforePayout(order, await depositStore.hasLostDeposit(tx, order.id));
   if (why !== undefined) throw new Refusal('order_over', { state: order.state, why });
+  // The approval reads the block after the release has posted: customers are locked before accounts.
+  await lockCustomer(tx, order.customerId);
   const released = await perform(context, tx, action, 'released', {});
   await approveStanding(context, tx, await payoutOf(tx, released), approval(action));
   return released;

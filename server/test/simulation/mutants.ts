@@ -189,6 +189,11 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice'],
     changes: [
       { file: 'migrations/0007_rails.sql', from: '  unique (rail, key, version),\n', to: '' },
+      {
+        file: 'migrations/0017_chain_slots.sql',
+        from: '  primary key (rail, wallet, slot),\n  foreign key (rail, key, version) references chain_sends (rail, key, version) on delete cascade\n',
+        to: '  primary key (rail, wallet, slot)\n',
+      },
       { file: 'src/rails/chain.sends.store.ts', from: ' on conflict (rail, key, version) do nothing`', to: '`' },
       { file: SENDS, from: 'if (there.length > 0) return there;', to: '' },
     ],
