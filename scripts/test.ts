@@ -187,12 +187,16 @@ async function runFile(file: string): Promise<FileOutcome> {
   const events = run({
     files: [file],
     isolation: 'process',
+    execArgv: ['--import', pathToFileURL(join(root, 'scripts', 'test.hooks.ts')).href],
     signal: AbortSignal.any([interrupted.signal, tooLong]),
     ...(values.name === undefined ? {} : { testNamePatterns: [values.name] }),
   });
   const path = relative(root, file);
   for await (const { type, data } of events) {
     if (type === 'test:stdout' || type === 'test:stderr') lines.push(data.message.trimEnd());
+    // What nobody caught: it belongs to the file, which fails.
+    if (type === 'test:diagnostic' && data.message.startsWith('Error: '))
+      outcome.failures.push(`${path}: ${data.message}`);
     if (type !== 'test:pass' && type !== 'test:fail') continue;
     const isSuite = data.details.type === 'suite';
     const indent = '  '.repeat(data.nesting + 1);

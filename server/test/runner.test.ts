@@ -1,0 +1,37 @@
+/**
+ * The runner of the tests: an error that nobody caught fails the file that it came from, whichever test had begun it.
+ */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { freshFolder } from './support/folder.ts';
+import { collect, run } from './support/process.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+const WAITS = 'await new Promise((wake) => setTimeout(wake, 50));';
+
+test('what is thrown beside a test, and a promise that nobody awaits, fail the file and say where they were', async () => {
+  const folder = freshFolder('runner');
+  const bodies = {
+    thrown: `setTimeout(() => { throw new Error('thrown beside it'); }, 1); ${WAITS}`,
+    rejected: `void Promise.reject(new Error('awaited by nobody')); ${WAITS}`,
+    fine: WAITS,
+  };
+  for (const [name, body] of Object.entries(bodies))
+    writeFileSync(
+      join(folder, `${name}.test.ts`),
+      `import { test } from 'node:test';\ntest('it', async () => { ${body} });\n`,
+    );
+  const child = run(['scripts/test.ts', relative(root, folder), '--retries', '0'], {});
+  const output = collect(child);
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const said = output();
+  assert.equal(code, 1, said);
+  assert.match(said, /nobody caught Error: thrown beside it\n.*thrown\.test\.ts:2:/);
+  assert.match(said, /nobody caught Error: awaited by nobody\n.*rejected\.test\.ts:2:/);
+  assert.match(said, /^\u2714 .*fine\.test\.ts/m);
+  assert.match(said, /3 passed, 2 failed\n$/);
+});
