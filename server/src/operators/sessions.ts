@@ -10,21 +10,16 @@
  * Not here: cookies, origins and which requests need a fresh login (protocols/operator/session.ts).
  */
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server';
-import { decodeAttestationObject, isoBase64URL } from '@simplewebauthn/server/helpers';
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { later } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import type { Operator } from './people.ts';
 import { sessionStore as store } from './sessions.store.ts';
 import type { OperatorRow } from './store.ts';
+
+/** Loaded by the first login: it is a tenth of what every start of a program here loads. */
+const webauthn = () => import('@simplewebauthn/server');
 
 const CHALLENGE_FOR_MS = 5 * 60_000;
 const IDLE_MS = 30 * 60_000;
@@ -56,7 +51,7 @@ async function storeChallenge(tx: Tx, challenge: string, operatorId: bigint | nu
 
 /** What `navigator.credentials.create` takes. */
 export async function enrolOptions(tx: Tx, operator: Operator, site: Site, now: Date): Promise<object> {
-  const options = await generateRegistrationOptions({
+  const options = await (await webauthn()).generateRegistrationOptions({
     rpName: 'Cloverleaf',
     rpID: site.host,
     userName: operator.name,
@@ -71,7 +66,10 @@ export async function enrolOptions(tx: Tx, operator: Operator, site: Site, now: 
 
 /** What `navigator.credentials.get` takes: any passkey of this site. */
 export async function loginOptions(tx: Tx, site: Site, now: Date): Promise<object> {
-  const options = await generateAuthenticationOptions({ rpID: site.host, userVerification: 'required' });
+  const options = await (await webauthn()).generateAuthenticationOptions({
+    rpID: site.host,
+    userVerification: 'required',
+  });
   await storeChallenge(tx, options.challenge, null, now);
   return options;
 }
@@ -102,7 +100,8 @@ function challengeIn(clientData: unknown): string | undefined {
 }
 
 /** An attestation with certificates would be checked against lists of other servers; none was asked for. */
-function hasNoCertificates(attestationObject: string): boolean {
+async function hasNoCertificates(attestationObject: string): Promise<boolean> {
+  const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
   const decoded = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject));
   const format = decoded.get('fmt');
   return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined);
@@ -129,9 +128,10 @@ export async function checkEnrolment(
   const response = credential as RegistrationResponseJSON;
   const expectedChallenge = await takeChallenge(db, credential, operatorId, now);
   const found = await orUndefined(async () => {
-    if (expectedChallenge === undefined || !hasNoCertificates(response.response.attestationObject)) return undefined;
+    if (expectedChallenge === undefined) return undefined;
+    if (!(await hasNoCertificates(response.response.attestationObject))) return undefined;
     const { origin: expectedOrigin, host: expectedRPID } = site;
-    const { verified, registrationInfo } = await verifyRegistrationResponse({
+    const { verified, registrationInfo } = await (await webauthn()).verifyRegistrationResponse({
       ...{ response, expectedChallenge, expectedOrigin, expectedRPID },
       requireUserVerification: true,
       supportedAlgorithmIDs: ALGORITHMS,
@@ -177,7 +177,7 @@ export async function checkLogin(
     const { userHandle } = response.response;
     if (userHandle !== undefined && userHandle !== handleOf(known.id).toString('base64url')) return undefined;
     const { origin: expectedOrigin, host: expectedRPID } = site;
-    return await verifyAuthenticationResponse({
+    return await (await webauthn()).verifyAuthenticationResponse({
       ...{ response, expectedChallenge, expectedOrigin, expectedRPID },
       requireUserVerification: true,
       credential: {

@@ -5,16 +5,16 @@
  * deploying account did before: a chain with a new genesis has its tokens at the same addresses. The same token has another
  * address on each chain, as on real chains, so a program that mixes up chains finds nothing.
  */
+import type { Hex } from 'viem';
 import {
   concat,
   encodeDeployData,
   getAddress,
   getContractAddress,
-  type Hex,
   keccak256,
   parseUnits,
   stringToHex,
-} from 'viem';
+} from 'viem/utils';
 import { Unavailable } from '../base/errors.ts';
 import { addressOf } from '../rails/tron/index.ts';
 import { isTron } from './catalogue.ts';
