@@ -47,6 +47,7 @@ import { fitsRefund } from '../refunds/destinations.ts';
 import type { Order } from '../store.ts';
 import { judge } from './judge.ts';
 import {
+  backedBy,
   destinationKey,
   isNewDestination,
   type Leaving,
@@ -107,11 +108,12 @@ const UNCONFIRMED_EVERY_MS = 30_000;
 export async function askGate(context: GateContext, tx: Tx, payout: Payout): Promise<GateAnswer> {
   const now = context.clock.now();
   const leaving = await leavingOf(tx, payout);
+  const backing = await backedBy(tx, leaving);
   const [kept, { left, used }, switchedOff, unready, maxAgeMs, unconfirmedUntil] = await awaitAll(
     keptScreening(tx, screeningSubject(leaving)),
     weigh(context, tx, leaving, { now, payoutId: payout.id }),
     context.gate.isSwitchedOff(tx, payout.rail),
-    notReady(context, tx, leaving.deposits, now),
+    notReady(context, tx, backing, now),
     screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),
     unconfirmed(context, tx, leaving, now),
   );
