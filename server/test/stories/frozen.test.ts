@@ -53,10 +53,12 @@ test('what comes for it once more does not go back by itself, and does once the 
   const told = (await openCases(order)).find(({ kind }) => kind === 'refund_destination_held');
   assert.equal(told?.reason, 'order_frozen');
   await does(`/orders/${order.id}/release-blocked`, { legalAct: 'court 22/2026' });
-  await does(`/orders/${order.id}/destination`, { address: back });
-  await world.until('both are submitted', async () => (await refunds(order)).every((state) => state === 'submitted'));
-  await world.mines(2);
-  await world.until('both are paid', async () => (await refunds(order)).every((state) => state === 'settled'));
+  const second = (await world.traceOf(order)).deposits.find(({ why }) => why === 'second');
+  await does(`/deposits/${second?.id}/refund`, { address: back });
+  await world.until(`both are paid: ${await refunds(order)}`, async () => {
+    await world.mines(1);
+    return (await refunds(order)).every((state) => state === 'settled');
+  });
   assert.equal(await world.tokensOf(back, 'usdc'), '15');
 });
 

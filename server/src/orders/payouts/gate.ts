@@ -58,6 +58,7 @@ import {
   weightOf,
 } from './leaving.ts';
 import { notReady } from './ready.ts';
+import { isStoppedByLaw } from './stopped.ts';
 
 /** What the gate reads from other modules, in its transaction. None of it calls outside. */
 export interface GateRules {
@@ -206,7 +207,7 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
   const { order, purpose, address, fiatAccountId } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
-  const [lost, before, unfit, own, kept, limit, distrusted, held] = await awaitAll(
+  const [lost, before, unfit, own, kept, limit, distrusted, held, stopped] = await awaitAll(
     isLost(tx, leaving),
     paid === undefined ? [] : payoutsOf(tx, paid.id),
     isUnfit(context, tx, leaving),
@@ -222,6 +223,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
         now,
       }),
     purpose === 'refund' && areHeld(tx, leaving.deposits),
+    order !== undefined && isStoppedByLaw(tx, order),
   );
   const never = (rule: string | undefined): Finding[] =>
     rule === undefined ? [] : [{ rule, entry: '', action: null }];
@@ -235,6 +237,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     ...never(unfit ? 'destination_unfit' : undefined),
     // To send it, a person releases the deposit first.
     ...never(held ? 'deposit_held' : undefined),
+    ...never(stopped ? 'order_frozen' : undefined),
     ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) =>
       person(rule, entry, rule === 'customer_blocked' ? 'release.customer_blocked' : 'release.screening_hit'),
     ),
