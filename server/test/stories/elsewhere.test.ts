@@ -1,7 +1,8 @@
 /** A payout that is rejected before anything left goes to another destination of the same customer, once two people agree. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { MAGIC_HOLDS } from '../../src/compliance/screening.ts';
+import { MAGIC_HOLDS, type Screening } from '../../src/compliance/screening.ts';
+import { payElsewhereFor } from '../../src/orders/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
 
@@ -143,6 +144,33 @@ test('a destination that screening stops gets nothing, unless two people let it 
   assert.equal((await openCases(order)).length, 1, 'its case stays open');
   await goesTo(order, { address, pastHits: true });
   await arrives(order);
+});
+
+test('a partner that names another destination sends nothing past a person who holds the order meanwhile', async () => {
+  const { order, customer } = await refused();
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  const { orders } = world.server;
+  const does = async (path: string, body = {}) => {
+    const said = await finn.does(path, body);
+    const done = said.status === 202 ? await agrees(said.body.proposal) : said;
+    assert.equal(done.status, 200, `${path}: ${JSON.stringify(done.body)}`);
+  };
+  // While the screener is asked, the payout is sent again, and then a person holds it.
+  const screener = {
+    async screen(input: Screening) {
+      await does('/kill-switches', { kind: 'payouts', subject: 'all' });
+      await does(`/orders/${order.id}/retry`);
+      await does(`/orders/${order.id}/hold`);
+      return await orders.screener.screen(input);
+    },
+  };
+  const asks = { orderId: order.id, apiKey: 'a key', to: { fiatAccountId: BigInt(fiatAccountId) }, isConfirmed: true };
+  await assert.rejects(payElsewhereFor({ ...orders, screener }, { ...asks, now: world.clock.now() }), {
+    code: 'under_review',
+  });
+  await does('/kill-switches/lift', { kind: 'payouts', subject: 'all' });
+  assert.equal(await world.stateOf(order), 'payout_held');
+  assert.equal((await payouts(order)).length, 2);
 });
 
 test('the books agree with bank and chain', async () => {
