@@ -67,16 +67,19 @@ export async function retryTo(
   requireMay: (tx: Tx, order: Order) => Promise<void> = async () => {},
 ): Promise<Order> {
   const { orderId, by, people = [by], why, pastHits, now } = action;
-  const { to, asked } = await context.db.asSystem(async (tx) => {
+  const { to, asked, version } = await context.db.asSystem(async (tx) => {
     const order = await lockRetryable(tx, orderId);
     await requireMay(tx, order);
     const read = await readPayTo(context, tx, order, named);
-    return { to: read, asked: screeningOf(await payoutOf(tx, order, destinationColumns(read))) };
+    const leaving = await payoutOf(tx, order, destinationColumns(read));
+    return { to: read, asked: screeningOf(leaving), version: order.version };
   });
   const verdict = await screenOutside(context, asked);
   const retried = await context.db.asSystem(async (tx) => {
     const order = await lockRetryable(tx, orderId);
     await requireMay(tx, order);
+    // It was sent again meanwhile, and held or rejected once more: people decide about that.
+    if (order.version !== version) throw new Refusal('order_over', { state: order.state, why: 'changed_meanwhile' });
     const leaving = await payoutOf(tx, order, destinationColumns(to));
     await approveRefund(context, tx, leaving, { people, reason: why, pastHits, now });
     keepVerdict(tx, leaving, verdict, now);
