@@ -79,7 +79,7 @@ export async function retryTo(
     const order = await lockRetryable(tx, orderId);
     await requireMay(tx, order);
     // It was sent again meanwhile, and held or rejected once more: people decide about that.
-    if (order.version !== version) throw new Refusal('order_over', { state: order.state, why: 'changed_meanwhile' });
+    if (order.version !== version) throw new Refusal('order_over', { state: order.state });
     const leaving = await payoutOf(tx, order, destinationColumns(to));
     await approveRefund(context, tx, leaving, { people, reason: why, pastHits, now });
     keepVerdict(tx, leaving, verdict, now);
