@@ -265,6 +265,19 @@ describe('what is reversed after somebody was paid out of it is owed by them', (
     assert.equal((await world.changesSince(books))['loss:inr'], undefined);
   });
 
+  test('a refund of a cancelled order’s late deposit', async () => {
+    await world.goesBy('onramp', 'usdc', { late: { then: 'refund' } });
+    await world.clears('inr', 0);
+    const customer = await world.verifiedCustomer();
+    const order = await world.buys('5000', 'usdc', { customer });
+    await namesAccount(order, customer);
+    await does(`/orders/${order.id}/cancel`);
+    const line = await world.credits(order, '5000');
+    await paidBack(order);
+    await recalls(line);
+    await owes(order, 'cancelled');
+  });
+
   test('a refund of a second deposit while the order is on hold, which goes on with its own', async () => {
     await world.goesBy('onramp', 'usdc', { second: { then: 'refund' } });
     await world.clears('inr', 0);
