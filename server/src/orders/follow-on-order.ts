@@ -22,11 +22,12 @@ import { areHeld } from './deposits/held.store.ts';
 import type { DepositRow } from './deposits/store.ts';
 import * as depositStore from './deposits/store.ts';
 import { lookAgain, notReady } from './payouts/ready.ts';
+import { isStoppedByLaw } from './payouts/stopped.ts';
 import { requestRefund } from './refunds/request.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
-/** How often a deposit held by an operator is checked again. */
+/** How often a deposit held by an operator, or of an order blocked by law, is checked again. */
 const HELD_AGAIN_MS = 30_000;
 
 /**
@@ -39,7 +40,8 @@ export async function createFollowOnOrder(context: OrdersContext, depositId: big
       const found = await waiting(tx, depositId);
       if (found === undefined) return undefined;
       const now = context.clock.now();
-      if (await areHeld(tx, [found.row])) return { againInMs: HELD_AGAIN_MS };
+      if ((await areHeld(tx, [found.row])) || (await isStoppedByLaw(tx, found.first)))
+        return { againInMs: HELD_AGAIN_MS };
       const early = await notReady(context, tx, [found.row], now);
       if (early !== undefined) return lookAgain(early, now);
       await makeOrder(context, tx, found);

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { txOn } from '../../src/base/db.ts';
 import { sumOfLines } from '../../src/rails/bank.store.ts';
+import { lockPayout, recordRejected, whyNotUnpaid } from '../../src/rails/payouts.ts';
 import { testRail } from '../contracts/rail.ts';
 import { type ManualWorld, manualWorld, PAYEE } from '../support/manualworld.ts';
 import { patience } from '../support/patience.ts';
@@ -328,6 +329,44 @@ describe('a payout through a manual bank', () => {
       (await w.asks((desk, tx) => desk.batch(tx, batch.id))).list.map(({ key }) => key),
       [stays],
     );
+  });
+
+  it('that may yet be uploaded is not declared never paid, until its file is withdrawn or shown', async () => {
+    const [onList, inFile, beside] = [await w.pays(971n), await w.pays(972n), await w.pays(973n)];
+    await w.rows.query(
+      `update payouts set alarmed_at = now(), submitting_until = now() - interval '4 days' where id = any($1)`,
+      [[onList, inFile, beside]],
+    );
+    await w.takes(w.nextStatement([]));
+    const whyNot = async (key: string) =>
+      await w.asks(async (_desk, tx) => {
+        const payout = await lockPayout(tx, key);
+        assert.ok(payout);
+        return await whyNotUnpaid({ clock: w.clock, graceMs: 0 }, tx, w.rail, payout);
+      });
+    assert.match((await whyNot(onList)) ?? '', /waits on the list/);
+    await w.asks((desk, tx) => desk.takeOff(tx, onList));
+    const { id } = await w.closes();
+    assert.match((await whyNot(inFile)) ?? '', new RegExp(`file ${id}, .*withdraw`));
+    // The statement shows that the file was uploaded: what it does not show of it people may judge.
+    await w.takes(w.nextStatement([{ units: -973n, endToEnd: carried(beside), ref: 'D9' }]));
+    assert.equal(await w.state(beside), 'settled');
+    assert.equal(await whyNot(inFile), undefined);
+  });
+
+  it('that ended unpaid keeps its file from being downloaded again, whatever else is in it', async () => {
+    const [over, stays] = [await w.pays(974n), await w.pays(975n)];
+    const { id } = await w.closes();
+    await w.asks(async (_desk, tx) => {
+      await recordRejected(tx, { rail: w.rail.code, key: over, why: 'declared_never_paid', now: w.clock.now() });
+    });
+    await assert.rejects(
+      w.asks((desk, tx) => desk.file(tx, id)),
+      refusedBatch(new RegExp(`${over} .*ended`)),
+    );
+    await w.withdraws(id, 'It was never uploaded, says the bank.');
+    await w.looksAt(stays);
+    assert.equal(await w.state(stays), 'rejected');
   });
 
   it('that was killed while its file was being closed still waits', async () => {

@@ -198,6 +198,51 @@ test('a credit without a reference, given to its order by a person, is waited wi
   await world.reaches(order, 4);
 });
 
+/** A credit without its order's reference, which people give to the order before it has cleared. @returns the bank's line */
+async function assigned(order: Purchase, path = 'assign'): Promise<string> {
+  const line = await world.credits(order, '5000', { text: 'for my coins' });
+  const [row] = await world.until('it is in suspense', async () => {
+    const rows = await world.read((tx) =>
+      tx.rows<{ id: bigint }>(`select id from deposits where external_id = $1 and state = 'suspense'`, [line]),
+    );
+    return rows.length > 0 && rows;
+  });
+  await bothDo(`/deposits/${row?.id}/${path}`, { order: String(order.id) });
+  return line;
+}
+
+/** What keeps the newest refund of an order from being submitted; undefined once it is submitted. */
+const refundWaitsFor = (order: Purchase) =>
+  world.until('its refund is submitted or waits', async () => {
+    const [row] = await world.read((tx) =>
+      tx.rows<{ waitsFor: string | null; state: string }>(
+        `select p.waits_for, p.state from payouts p join refunds r on r.id = p.refund_id where r.order_id = $1
+          order by p.created_at desc limit 1`,
+        [order.id],
+      ),
+    );
+    if (row === undefined || (row.state === 'created' && row.waitsFor === null)) return false;
+    return { waitsFor: row.state === 'created' ? row.waitsFor : undefined };
+  });
+
+test('what the law lets go of an order waits until the credit behind it has cleared', async () => {
+  await world.goesBy('onramp', 'usdc', {});
+  await world.clears('inr', HOUR_S);
+  const order = await world.buys('5000', 'usdc');
+  await assigned(order);
+  await world.until('the payout is created', async () => (await world.traceOf(order)).payouts.length === 1);
+  await does(`/orders/${order.id}/block`);
+  await bothDo(`/orders/${order.id}/release-blocked`, { legalAct: 'court 21/2026' });
+  const released = (await depositsOf(order)).find(({ origin }) => origin === 'released');
+  await does(`/deposits/${released?.id}/refund`, { address: order.address });
+  assert.match((await refundWaitsFor(order)).waitsFor ?? '', /take the money back/);
+  assert.deepEqual(await world.transfersTo(order), []);
+  world.clock.advance(HOUR_S * 1000);
+  await world.until('it is submitted', async () => (await refunds(order))[0] === 'submitted');
+  await world.mines(2);
+  await world.until('it is paid', async () => (await refunds(order))[0] === 'settled');
+});
+
 describe('what is reversed after somebody was paid out of it is owed by them', () => {
   async function paidBack(order: Purchase): Promise<void> {
     await world.until('the refund is paid', async () => (await refunds(order))[0] === 'settled');
@@ -218,6 +263,19 @@ describe('what is reversed after somebody was paid out of it is owed by them', (
     await recalls(line);
     await owes(order, 'expired');
     assert.equal((await world.changesSince(books))['loss:inr'], undefined);
+  });
+
+  test('a refund of a cancelled order’s late deposit', async () => {
+    await world.goesBy('onramp', 'usdc', { late: { then: 'refund' } });
+    await world.clears('inr', 0);
+    const customer = await world.verifiedCustomer();
+    const order = await world.buys('5000', 'usdc', { customer });
+    await namesAccount(order, customer);
+    await does(`/orders/${order.id}/cancel`);
+    const line = await world.credits(order, '5000');
+    await paidBack(order);
+    await recalls(line);
+    await owes(order, 'cancelled');
   });
 
   test('a refund of a second deposit while the order is on hold, which goes on with its own', async () => {

@@ -1,7 +1,9 @@
 /** A payout that is rejected before anything left goes to another destination of the same customer, once two people agree. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { MAGIC_HOLDS } from '../../src/compliance/screening.ts';
+import { MAGIC_HOLDS, type Screening } from '../../src/compliance/screening.ts';
+import { payElsewhereFor, retryTo } from '../../src/orders/index.ts';
+import { refundHandlers } from '../../src/orders/refunds/refunds.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
 
@@ -26,9 +28,12 @@ const isHeld = async (order: Sale | Purchase) => await world.opensCase(order, 'p
 const openCases = async (order: Sale | Purchase) => (await world.casesOf(order)).filter(({ open }) => open);
 
 /** A sale whose payout the bank refuses: the account is closed. */
-async function refused(amount = '10'): Promise<{ order: Sale; customer: StoryCustomer }> {
+async function refused(
+  amount = '10',
+  how: { refundAddress?: string } = {},
+): Promise<{ order: Sale; customer: StoryCustomer }> {
   const customer = await world.verifiedCustomer({ ending: '9001' });
-  const order = await world.sells(amount, 'usdc', { customer });
+  const order = await world.sells(amount, 'usdc', { customer, ...how });
   await world.pays(order, amount);
   await world.mines(2);
   await isHeld(order);
@@ -143,6 +148,66 @@ test('a destination that screening stops gets nothing, unless two people let it 
   assert.equal((await openCases(order)).length, 1, 'its case stays open');
   await goesTo(order, { address, pastHits: true });
   await arrives(order);
+});
+
+/** What `world.server.orders` is, but that the payout is sent again and a person holds it while the screener is asked. */
+function heldMeanwhile(order: Sale) {
+  const { orders } = world.server;
+  const screener = {
+    async screen(input: Screening) {
+      await does('/kill-switches', { kind: 'payouts', subject: 'all' });
+      await does(`/orders/${order.id}/retry`);
+      await does(`/orders/${order.id}/hold`);
+      return await orders.screener.screen(input);
+    },
+  };
+  return { ...orders, screener };
+}
+
+async function does(path: string, body = {}): Promise<void> {
+  const said = await finn.does(path, body);
+  const done = said.status === 202 ? await agrees(said.body.proposal) : said;
+  assert.equal(done.status, 200, `${path}: ${JSON.stringify(done.body)}`);
+}
+
+async function staysHeld(order: Sale): Promise<void> {
+  await does('/kill-switches/lift', { kind: 'payouts', subject: 'all' });
+  assert.equal(await world.stateOf(order), 'payout_held');
+  assert.equal((await payouts(order)).length, 2);
+}
+
+test('a partner that names another destination sends nothing past a person who holds the order meanwhile', async () => {
+  const { order, customer } = await refused();
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  const asks = { orderId: order.id, apiKey: 'a key', to: { fiatAccountId: BigInt(fiatAccountId) }, isConfirmed: true };
+  await assert.rejects(payElsewhereFor(heldMeanwhile(order), { ...asks, now: world.clock.now() }), {
+    code: 'under_review',
+  });
+  await staysHeld(order);
+});
+
+test('people who retry it to another destination send nothing past a person who holds it meanwhile', async () => {
+  const { order, customer } = await refused();
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  const action = {
+    orderId: order.id,
+    by: 'a',
+    people: ['a', 'b'],
+    why: 'the account is closed',
+    now: world.clock.now(),
+  };
+  await assert.rejects(retryTo(heldMeanwhile(order), action, { fiatAccountId: BigInt(fiatAccountId) }), {
+    code: 'order_over',
+  });
+  await staysHeld(order);
+});
+
+test('a policy that refunds it sends nothing past a person who holds it meanwhile', async () => {
+  const { order } = await refused('10', { refundAddress: world.newAddress() });
+  const { refund_order: refunds } = refundHandlers(heldMeanwhile(order));
+  await refunds?.(String(order.id));
+  assert.deepEqual((await world.traceOf(order)).refunds, []);
+  await staysHeld(order);
 });
 
 test('the books agree with bank and chain', async () => {

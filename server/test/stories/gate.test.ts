@@ -504,4 +504,48 @@ describe('a screening result that is too old', () => {
     for (const one of [order, other]) await world.reaches(one, 6);
     assert.equal((await ada.reads('/cases?kind=screening_unavailable')).body.cases.length, 0);
   });
+
+  test('counts for longer where two people say so while the screener is down, for a time and never past a hit', async () => {
+    const { screener } = world.server.orders;
+    const { screen } = screener;
+    const { Unavailable } = await import('../../src/base/errors.ts');
+    const isOld = async (...amounts: string[]): Promise<Sale[]> => {
+      await switchesOff();
+      screener.screen = screen;
+      const orders: Sale[] = [];
+      for (const amount of amounts) orders.push(await paid(amount));
+      for (const one of orders) await waitsForTheSwitch(one);
+      await world.read((tx) => tx.run(`update screenings set at = at - interval '2 days'`));
+      screener.screen = async () => {
+        throw new Unavailable('screener', 'no answer');
+      };
+      return orders;
+    };
+    try {
+      const [order, hit] = await isOld('17', '18');
+      assert(order && hit);
+      const found = JSON.stringify([{ rule: 'destination_denied', entry: 'its list', own: false }]);
+      await world.read((tx) =>
+        tx.run(`update screenings set outcome = 'held', hits = $2 where order_id = $1`, [hit.id, found]),
+      );
+      const alone = await ada.does('/screening/extend', { ageHours: 72, forHours: 1 });
+      assert.equal(alone.status, 202);
+      assert.equal((await bea.does(`/proposals/${alone.body.proposal}/confirm`)).status, 200);
+      await switchesOn();
+      await world.reaches(order, 6);
+      await isIn(hit, 'payout_held');
+      assert.equal((await paidByBank(hit)).length, 0);
+      world.clock.advance(3_600_000);
+      const [later] = await isOld('19');
+      assert(later);
+      await switchesOn();
+      await looks(later);
+      await world.until('it waits for its screening again', async () =>
+        /screening is too old/.test((await world.traceOf(later)).next),
+      );
+      assert.equal((await paidByBank(later)).length, 0);
+    } finally {
+      screener.screen = screen;
+    }
+  });
 });

@@ -106,6 +106,26 @@ describe('a payout that was refused and is then shown as paid', () => {
     assert.equal((await world.changesSince(books))['loss:inr'], undefined);
   });
 
+  test('after its deposit was reversed makes a debt: its customer has been paid for nothing', async () => {
+    await world.blocksWait(async () => {
+      const books = await world.balances();
+      const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
+      const paid = await world.pays(order, '20');
+      await world.mines(2);
+      await inState(order, 'payout_held');
+      await world.reorgsAway(paid);
+      await world.mines(2);
+      await world.opensCase(order, 'deposit_lost');
+      await paysAfterAll(order);
+      await inState(order, 'settled');
+      assert.deepEqual((await openCases(order)).toSorted(), ['customer_owes', 'payout_contradiction']);
+      assert.equal((await world.read((tx) => findCustomer(tx, order.customerId))).blocked, true);
+      const changes = await world.changesSince(books);
+      assert.equal(changes[`receivable:${order.customerId}:usdc.matic20`], 20_000_000n);
+      assert.equal(changes['loss:usdc.matic20'], undefined);
+    });
+  });
+
   test('stops the next attempt, as long as nobody has begun to submit it', async () => {
     const order = await refused();
     await whileStopped(async () => {

@@ -6,7 +6,7 @@ import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import { blockForDebt, findCustomer, findFiatAccount, lockCustomer } from '../../customers/index.ts';
-import { chart, lockAccounts } from '../../ledger/index.ts';
+import { chart, lockAccounts, move, post } from '../../ledger/index.ts';
 import {
   cancelUnlessSubmitted,
   type Payout,
@@ -120,6 +120,41 @@ async function bookedDepositReversed(
   });
   // Where law had let it go and it has not left, it is here, and makes that good at once.
   if (order !== undefined) await cancelReleased(context, tx, order, now);
+}
+
+/**
+ * An order is paid after all, by a payout that its rail had refused, and a deposit of it was reversed meanwhile: that was booked as a
+ * loss, because nothing seemed to have left for it. Its customer owes it, as if the payout had been known then.
+ */
+export async function owesAfterAll(tx: Tx, order: Order, now: Date): Promise<void> {
+  for (const row of await depositStore.depositsOf(tx, order.id)) {
+    const { id, asset, lostUnits: units, stateBeforeLoss: before, reference } = row;
+    const loss = chart.loss(asset);
+    if (row.state !== 'lost' || before !== 'applied' || units === 0n || row.lostTo !== loss.code) continue;
+    await lockCustomer(tx, order.customerId);
+    const to = chart.receivable(order.customerId, order.partnerId, asset);
+    const posted = await post(tx, {
+      id: `dep_${id}:owed`,
+      kind: 'deposit_lost',
+      orderId: order.id,
+      at: now,
+      facts: { deposit: String(id), reference },
+      lines: move(to, loss, units),
+    });
+    assert(posted.outcome === 'posted', `deposit ${id} is not booked as a loss`);
+    await depositStore.markLost(tx, id, { why: row.why ?? REASONS.lost, before, units, to: to.code });
+    await blockForDebt(tx, order.customerId, now);
+    const about = { subject: `deposit:${id}`, now };
+    await closeCases(tx, { ...about, kind: 'deposit_lost', outcome: 'its order was paid after all' });
+    await openCase(tx, {
+      ...about,
+      kind: 'customer_owes',
+      orderId: order.id,
+      partnerId: order.partnerId,
+      reason: 'reversed, and its order was paid after all: the customer owes it, and is blocked',
+      facts: { units: String(units), asset, reference },
+    });
+  }
 }
 
 /**

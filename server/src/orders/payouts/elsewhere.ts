@@ -56,18 +56,30 @@ export async function readPayTo(context: Rails, tx: Tx, order: Order, named: Ref
  * Sends a rejected payout to another destination. These people approve it as a new one; what screening or a list says
  * against it passes only with `pastHits`, and only what was known before this call.
  *
- * @throws Refusal 'unknown_order' | 'order_over' | 'unknown_account' | 'malformed_field' | 'destination_held' | 'funds_short'
+ * @param requireMay what the caller may not send past: asked again once the screener has answered
+ * @throws Refusal 'unknown_order' | 'order_over' | 'unknown_account' | 'malformed_field' | 'destination_held' | 'funds_short' | of
+ *   `requireMay`
  */
-export async function retryTo(context: OrdersContext, action: Action, named: RefundTo): Promise<Order> {
+export async function retryTo(
+  context: OrdersContext,
+  action: Action,
+  named: RefundTo,
+  requireMay: (tx: Tx, order: Order) => Promise<void> = async () => {},
+): Promise<Order> {
   const { orderId, by, people = [by], why, pastHits, now } = action;
-  const { to, asked } = await context.db.asSystem(async (tx) => {
+  const { to, asked, version } = await context.db.asSystem(async (tx) => {
     const order = await lockRetryable(tx, orderId);
+    await requireMay(tx, order);
     const read = await readPayTo(context, tx, order, named);
-    return { to: read, asked: screeningOf(await payoutOf(tx, order, destinationColumns(read))) };
+    const leaving = await payoutOf(tx, order, destinationColumns(read));
+    return { to: read, asked: screeningOf(leaving), version: order.version };
   });
   const verdict = await screenOutside(context, asked);
   const retried = await context.db.asSystem(async (tx) => {
     const order = await lockRetryable(tx, orderId);
+    await requireMay(tx, order);
+    // It was sent again meanwhile, and held or rejected once more: people decide about that.
+    if (order.version !== version) throw new Refusal('order_over', { state: order.state });
     const leaving = await payoutOf(tx, order, destinationColumns(to));
     await approveRefund(context, tx, leaving, { people, reason: why, pastHits, now });
     keepVerdict(tx, leaving, verdict, now);

@@ -21,7 +21,7 @@ import { advance, change, emitSubmitted } from '../advance.ts';
 import type { Context, Of } from '../context.ts';
 import { bookCost, bookGone, bookOutOfNowhere, undoDebit } from '../custody/facts.ts';
 import { mayRetryByItself, PAID_BEFORE, PAID_OTHER_AMOUNT, paidOtherwise } from '../decide.ts';
-import { cancelPayout } from '../deposits/reversed.ts';
+import { cancelPayout, owesAfterAll } from '../deposits/reversed.ts';
 import * as depositStore from '../deposits/store.ts';
 import { lockOrderOf } from '../lock.ts';
 import { cancelRefunding } from '../refunds/cancel.ts';
@@ -171,6 +171,7 @@ async function paidAfterAll(context: Context, tx: Tx, orderId: bigint, now: Date
     ...(unitsPaid(paid) === order.payoutUnits ? {} : { exception: PAID_OTHER_AMOUNT }),
   });
   await closeCases(tx, { kind: 'payout_held', subject: `order:${order.id}`, outcome: 'paid after all', now });
+  await owesAfterAll(tx, order, now);
   return true;
 }
 

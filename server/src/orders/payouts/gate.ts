@@ -47,6 +47,7 @@ import { fitsRefund } from '../refunds/destinations.ts';
 import type { Order } from '../store.ts';
 import { judge } from './judge.ts';
 import {
+  backedBy,
   destinationKey,
   isNewDestination,
   type Leaving,
@@ -57,6 +58,7 @@ import {
   weightOf,
 } from './leaving.ts';
 import { notReady } from './ready.ts';
+import { isStoppedByLaw } from './stopped.ts';
 
 /** What the gate reads from other modules, in its transaction. None of it calls outside. */
 export interface GateRules {
@@ -107,11 +109,12 @@ const UNCONFIRMED_EVERY_MS = 30_000;
 export async function askGate(context: GateContext, tx: Tx, payout: Payout): Promise<GateAnswer> {
   const now = context.clock.now();
   const leaving = await leavingOf(tx, payout);
+  const backing = await backedBy(tx, leaving);
   const [kept, { left, used }, switchedOff, unready, maxAgeMs, unconfirmedUntil] = await awaitAll(
     keptScreening(tx, screeningSubject(leaving)),
     weigh(context, tx, leaving, { now, payoutId: payout.id }),
     context.gate.isSwitchedOff(tx, payout.rail),
-    notReady(context, tx, leaving.deposits, now),
+    notReady(context, tx, backing, now),
     screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),
     unconfirmed(context, tx, leaving, now),
   );
@@ -204,7 +207,7 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
   const { order, purpose, address, fiatAccountId } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
-  const [lost, before, unfit, own, kept, limit, distrusted, held] = await awaitAll(
+  const [lost, before, unfit, own, kept, limit, distrusted, held, stopped] = await awaitAll(
     isLost(tx, leaving),
     paid === undefined ? [] : payoutsOf(tx, paid.id),
     isUnfit(context, tx, leaving),
@@ -220,6 +223,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
         now,
       }),
     purpose === 'refund' && areHeld(tx, leaving.deposits),
+    order !== undefined && isStoppedByLaw(tx, order),
   );
   const never = (rule: string | undefined): Finding[] =>
     rule === undefined ? [] : [{ rule, entry: '', action: null }];
@@ -233,6 +237,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     ...never(unfit ? 'destination_unfit' : undefined),
     // To send it, a person releases the deposit first.
     ...never(held ? 'deposit_held' : undefined),
+    ...never(stopped ? 'order_frozen' : undefined),
     ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) =>
       person(rule, entry, rule === 'customer_blocked' ? 'release.customer_blocked' : 'release.screening_hit'),
     ),

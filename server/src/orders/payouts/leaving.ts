@@ -101,6 +101,15 @@ async function depositOf(tx: Tx, { depositId }: Pick<Refund, 'depositId'>): Prom
   return deposit === undefined ? [] : [deposit];
 }
 
+/**
+ * The deposits that must be past reversal before it leaves. What came back of an order's payout, what the law released of an order
+ * and what is paid back of its fees is money of that order: it waits for the deposits behind the order, too.
+ */
+export async function backedBy(tx: Tx, { order, deposits }: Leaving): Promise<readonly DepositRow[]> {
+  if (order === undefined || !deposits.some(({ origin }) => ORDERS_OWN.includes(origin))) return deposits;
+  return [...deposits, ...(await backing(tx, order))];
+}
+
 export const destinationKey = ({ address, fiatAccountId }: Pick<Leaving, 'address' | 'fiatAccountId'>): string =>
   address === null ? `account:${fiatAccountId}` : `address:${address}`;
 

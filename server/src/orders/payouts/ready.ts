@@ -35,7 +35,7 @@ export async function notReady(
   deposits: readonly DepositRow[],
   now: Date,
 ): Promise<NotReady | undefined> {
-  // Deposits of another origin are our own money: a returned payout, money released by law.
+  // Deposits of another origin are money of their order, whose own deposits the caller names besides (leaving.ts).
   const brought = deposits.filter(({ origin }) => origin === 'rail');
   let clearsAt: Date | undefined;
   for (const row of brought) {

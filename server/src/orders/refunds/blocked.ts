@@ -11,6 +11,7 @@ import type { Action } from '../context.ts';
 import * as depositStore from '../deposits/store.ts';
 import { type LostPart, linesFor } from '../entries.ts';
 import { lockOrder } from '../lock.ts';
+import { releaseEntry } from '../payouts/stopped.ts';
 import type { Order } from '../store.ts';
 import { giveUpLost, lostOf } from './lost.ts';
 import { requestRefund } from './request.ts';
@@ -24,7 +25,7 @@ import { requestRefund } from './request.ts';
  */
 export async function releaseBlocked(context: Context, tx: Tx, action: Action & { legalAct: string }): Promise<void> {
   const order = await lockOrder(tx, action.orderId);
-  const id = `ord_${order.id}:released`;
+  const id = releaseEntry(order);
   if (order.state !== 'frozen' || (await isPosted(tx, id))) throw new Refusal('order_over', { state: order.state });
   const moved = (await statement(tx, order.id)).filter(({ kind }) => kind === 'move_to_blocked');
   const railOf = (asset: string) => (asset === order.depositAsset ? order.depositRail : order.payoutRail);

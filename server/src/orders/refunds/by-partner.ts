@@ -153,18 +153,13 @@ export async function payElsewhereFor(
   context: OrdersContext,
   asks: PartnerAsks & { to: RefundTo; isConfirmed: boolean },
 ): Promise<void> {
-  const order = await context.db.asSystem(async (tx) => {
-    const found = await lockOrder(tx, asks.orderId);
-    if (found.state !== 'payout_held') return undefined;
-    await requireNotReviewed(tx, found);
-    return found;
-  });
-  if (order === undefined) return;
+  const order = await context.db.asSystem((tx) => lockOrder(tx, asks.orderId));
+  if (order.state !== 'payout_held') return;
   const action = {
     ...{ orderId: order.id, by: by(asks), people: people(asks, order) },
     ...{ why: 'its partner named another destination', now: asks.now },
   };
-  await retryTo(context, action, asks.to);
+  await retryTo(context, action, asks.to, requireNotReviewed);
 }
 
 /**

@@ -68,7 +68,10 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
     return undefined;
   }
   try {
-    await startRefund(context, { orderId: id, ...wantedOf(order), to, now: context.clock.now() });
+    await startRefund(context, {
+      ...{ orderId: id, ...wantedOf(order), to, now: context.clock.now() },
+      before: (tx, locked) => requireNobodyDecides(tx, locked),
+    });
     return undefined;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -84,6 +87,13 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
     );
     return isShort ? { againInMs: FUNDS_EVERY_MS } : undefined;
   }
+}
+
+/** A person may have held it while its destination was screened. @throws Refusal 'order_over' */
+async function requireNobodyDecides(tx: Tx, order: Order): Promise<Order> {
+  if (awaitsPerson(order, await historyStore.history(tx, order.id)))
+    throw new Refusal('order_over', { state: order.state });
+  return order;
 }
 
 /** The refund of an order waits for its destination: naming it enqueues `refund_order`. */
@@ -111,7 +121,7 @@ export async function startRefund(
     senderOf?: bigint | undefined;
     /** People who approve a new destination, and explicitly its hits, in the transaction that refunds. */
     approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
-    /** Moves the locked order to a state from which it can be refunded: allowed to a person, not to a policy. */
+    /** Moves the locked order to a state from which it can be refunded, which a person may do; or refuses. */
     before?: (tx: Tx, order: Order) => Promise<Order>;
     now: Date;
   },

@@ -249,10 +249,19 @@ const openOf = async (tx: Tx, id: bigint): Promise<string[]> =>
     .filter(({ state }) => state === 'submitted' || state === 'unknown')
     .map(({ key }) => key);
 
-/** Handing a file out is our last moment of control, so each of its payouts passes the gate as if it were submitted now. */
+/**
+ * Handing a file out is our last moment of control, so each of its payouts passes the gate as if it were submitted now. One that
+ * ended unpaid must not be paid by it.
+ */
 async function mayLeave(desk: Desk, tx: Tx, id: bigint): Promise<store.BatchRow> {
   const batch = await there(desk, tx, id);
   if (batch.withdrawnAt !== null) throw refuse('The file was withdrawn: it must not be uploaded.');
+  // Their orders may be paid, or their deposits sent back, by another attempt.
+  const over = (await store.payoutsOfBatch(tx, id)).filter(({ state }) => state === 'rejected');
+  if (over.length > 0)
+    throw refuse(
+      `${over.length} of its payouts ended unpaid: ${named(over.map(({ key }) => ({ key, why: 'ended' })))}. Withdraw the file if it was not uploaded.`,
+    );
   const stays = [...(await kept(desk, tx, await openOf(tx, id)))].flatMap(([key, why]) =>
     why === null ? [] : [{ key, why }],
   );

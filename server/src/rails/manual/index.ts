@@ -48,7 +48,19 @@ export function manualBank(settings: ManualBankSettings, context: BankContext): 
     health: () => health(settings, context),
     unlist: (tx, key, why) => unlist(tx, settings.code, key, { why, now: context.clock.now() }),
     waitsForPerson: (tx, key) => waitsForPerson(tx, settings.code, key),
+    mayYetPay: async (tx, payout) =>
+      (await mayYetLeave(tx, settings.code, payout.key)) ?? (await rail.mayYetPay?.(tx, payout)),
   };
+}
+
+/** Nobody declares a payout never paid that a person may yet upload. A file that the statement shows was uploaded. */
+async function mayYetLeave(tx: Tx, code: string, key: string): Promise<string | undefined> {
+  const listed = await store.readListed(tx, code, key);
+  if (listed === undefined || listed.rejectedAt !== null) return undefined;
+  const { batchId } = listed;
+  if (batchId === null) return `it waits on the list of ${code}: take it off the list`;
+  if ((await store.shownOfBatch(tx, code, batchId)) > 0) return undefined;
+  return `it is in file ${batchId}, of which the statement shows nothing: withdraw the file`;
 }
 
 async function waitsForPerson(tx: Tx, code: string, key: string): Promise<string | undefined> {

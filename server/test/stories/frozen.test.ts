@@ -1,0 +1,98 @@
+/**
+ * An order that is blocked by law: nothing of it moves until a legal release is on record, and what comes for it afterwards, or lies
+ * beside it in suspense, does not go round that.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { openStory, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let finn: Person;
+
+before(async () => {
+  world = await openStory({ operators: 'two' });
+  const { db, baseUrl } = world.server;
+  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+});
+after(async () => await world?.close());
+
+async function does(path: string, body: Record<string, unknown> = {}): Promise<void> {
+  const said = await finn.does(path, body);
+  const done = said.status === 202 ? await ada.does(`/proposals/${said.body.proposal}/confirm`) : said;
+  assert.equal(done.status, 200, `${path}: ${JSON.stringify(done.body)}`);
+}
+
+/** A sale of ten coins that screening holds. */
+async function onHold(refundAddress: string): Promise<Sale> {
+  const order = await world.sells('10', 'usdc', { refundAddress, reference: 'screen:hold' });
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+  return order;
+}
+
+const refunds = async (order: Sale) => (await world.traceOf(order)).refunds.map(({ state }) => state);
+const openCases = async (order: Sale) => (await world.casesOf(order)).filter(({ open }) => open);
+
+test('what comes for it once more does not go back by itself, and does once the law lets go and people send it', async () => {
+  await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
+  const back = world.newAddress();
+  const order = await onHold(back);
+  await does(`/orders/${order.id}/block`);
+  await world.pays(order, '5');
+  await world.mines(2);
+  await world.until(
+    'its refund has been looked at',
+    async () => !['', 'screening'].includes((await refunds(order))[0] ?? ''),
+  );
+  assert.deepEqual(await refunds(order), ['held']);
+  assert.equal(await world.tokensOf(back, 'usdc'), '0');
+  const told = (await openCases(order)).find(({ kind }) => kind === 'refund_destination_held');
+  assert.equal(told?.reason, 'order_frozen');
+  await does(`/orders/${order.id}/release-blocked`, { legalAct: 'court 22/2026' });
+  const second = (await world.traceOf(order)).deposits.find(({ why }) => why === 'second');
+  await does(`/deposits/${second?.id}/refund`, { address: back });
+  await world.until(`both are paid: ${await refunds(order)}`, async () => {
+    await world.mines(1);
+    return (await refunds(order)).every((state) => state === 'settled');
+  });
+  assert.equal(await world.tokensOf(back, 'usdc'), '15');
+});
+
+test('a refund beside it that waits to be submitted is held', async () => {
+  await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
+  const back = world.newAddress();
+  const order = await onHold(back);
+  await does('/kill-switches', { kind: 'payouts', subject: 'all' });
+  await world.pays(order, '5');
+  await world.mines(2);
+  await world.until('its refund waits', async () => (await refunds(order))[0] === 'created');
+  await does(`/orders/${order.id}/block`);
+  await does('/kill-switches/lift', { kind: 'payouts', subject: 'all' });
+  await world.until('its refund has been looked at', async () => (await refunds(order))[0] !== 'created');
+  assert.deepEqual(await refunds(order), ['rejected']);
+  assert.equal(await world.tokensOf(back, 'usdc'), '0');
+});
+
+test('what comes for it once more becomes no new order', async () => {
+  await world.goesBy('offramp', 'usdc', { second: { then: 'new_order' } });
+  const order = await onHold(world.newAddress());
+  await does(`/orders/${order.id}/block`);
+  await world.pays(order, '5');
+  await world.mines(2);
+  await world.until('it has been looked at', async () => {
+    if ((await world.traceOf(order)).followedBy.length > 0) return true;
+    const rows = await world.read((tx) =>
+      tx.rows(
+        `select from jobs j join deposits d on d.id::text = j.subject
+          where j.kind = 'create_follow_on_order' and d.order_id = $1 and j.due_at > $2 and j.lease is null`,
+        [order.id, world.clock.now()],
+      ),
+    );
+    return rows.length > 0;
+  });
+  assert.deepEqual((await world.traceOf(order)).followedBy, []);
+});
