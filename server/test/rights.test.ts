@@ -162,6 +162,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   confirmed_restores: ['insert', ONCE],
   containments: ['insert, update', 'operators hold what a leaked key made, and end that'],
   customer_details: ['insert, update', REQUESTS],
+  customer_limits: [
+    'insert (fiat_asset, direction, market_id, level, period, version, max_units, set_by, why, set_at)',
+    'a limit is set, changed and taken away by another version',
+  ],
   customers: ['insert, update', `${REQUESTS}; blocked by law or for a debt`],
   decisions: ['insert', ONCE],
   denied_destinations: ['insert, delete', 'deny lists are replaced whole'],

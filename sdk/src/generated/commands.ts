@@ -551,7 +551,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'customers.limits',
-    says: 'Answers what a customer may pay with one order on each market, and what is left of the caps that all your customers share.',
+    says: 'Answers what a customer may pay with one order on each market, how far the limits across its orders are used, what a higher level allows and needs, and what is left of the caps that all your customers share.',
     fields: [
       {
         name: 'customer',

@@ -87,6 +87,7 @@ export {
   driveSubmission,
   findSubmission,
   type Given,
+  missingOf,
   type Submission,
   saidReasons,
   submit,

@@ -17,7 +17,7 @@ import { sql as customers } from '../store.ts';
 import { announceReview } from '../verification.ts';
 import { type Answers, checkAnswers, exampleOf } from './answers.ts';
 import { filesOf, recordFiles, type StoredFile } from './documents.ts';
-import { fieldsOf, missingSlots } from './form.ts';
+import { fieldsOf, missingSlots, slotsOf } from './form.ts';
 import type { ChosenForm } from './forms.ts';
 import { FIELD_REASONS, type FieldReason, type FieldReasons, stateAfter } from './outcome.ts';
 import type { Person } from './people.ts';
@@ -190,6 +190,29 @@ async function toVerifier(
 
 const openAnswers = (vault: Vault, row: Pick<SubmissionRow, 'id' | 'answers'>): Record<string, string> =>
   JSON.parse(vault.decrypt(row.answers, contextOf(row.id))) as Record<string, string>;
+
+/**
+ * What a form still asks of a customer: fields and files that its open submission lacks, or that must be given again. Without an
+ * open submission that is all that the form requires, but nothing while one is in review.
+ */
+export async function missingOf(
+  tx: Tx,
+  vault: Vault,
+  { customerId, form, now }: { customerId: string; form: ChosenForm; now: Date },
+): Promise<{ fields: string[]; files: string[] }> {
+  const current = await tx.row<SubmissionRow>(sql.underWay, [customerId]);
+  if (current?.state === 'in_review') return { fields: [], files: [] };
+  const answers = current === undefined ? {} : openAnswers(vault, current);
+  const { missing, faults } = checkAnswers(form.form, answers, now);
+  const files = missingSlots(form, new Set(await slotsBefore(tx, current)));
+  const again = Object.entries(current?.reasons ?? {}).flatMap(([name, code]) => (code === 'missing' ? [] : [name]));
+  const slots = slotsOf(form.form);
+  const fields = [...missing, ...Object.keys(faults), ...again.filter((name) => !slots.has(name))];
+  return {
+    fields: [...new Set(fields)],
+    files: [...new Set([...files, ...again.filter((name) => slots.has(name))])],
+  };
+}
 
 /** @param submissionId of which one; without it, the newest @throws Refusal 'unknown_customer' | 'unknown_submission' */
 export async function findSubmission(tx: Tx, customerId: string, submissionId?: bigint): Promise<Submission> {

@@ -34,11 +34,13 @@ import {
   sendingFailed,
   updateContact,
 } from '../../../customers/index.ts';
+import { limitsOfCustomer } from '../../../orders/index.ts';
 import { type Market, markets, maxUnitsFor, recordActivity } from '../../../partners/index.ts';
 import { depositAsset } from '../../../quotes/index.ts';
 import { networkOf } from '../../limit.ts';
 import { CUSTOMERS, DESTINATIONS } from '../declared/customers.ts';
 import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
+import { limitUseShape, nextLevelOf } from '../limits.ts';
 import { cursorOf, readCursor, unknownCursor } from '../pages.ts';
 import { exposures, iso, isoOrNull } from '../shapes.ts';
 
@@ -183,15 +185,18 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
     if (asset !== undefined) await requireFiat(tx, asset);
     return linkFor(tx, asked, { customer, purpose: 'bank', redirectUrl, fiat: asset });
   }),
-  reads(CUSTOMERS.limits, ({ values, readOnly, caller, now }) =>
+  reads(CUSTOMERS.limits, ({ values, readOnly, caller, deps, now }) =>
     readOnly(async (tx) => {
       const customer = await findCustomer(tx, values.customer);
       const all = await markets(tx);
       const found = [];
       for (const market of all) found.push(await limitsOf(tx, market, customer.level));
+      const uses = await limitsOfCustomer(tx, { customer, now });
       const shared = await exposures(tx, { partnerId: caller.partner.id, markets: all, now });
       return {
         ...{ customerId: customer.id, level: customer.level, per: 'order' as const, markets: found },
+        limits: uses.map((use) => limitUseShape(use, all)),
+        next: await nextLevelOf(tx, { customer, uses, markets: all, vault: deps.vault, now }),
         shared: shared.filter(({ cap }) => cap !== null),
       };
     }),
