@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { Client } from 'pg';
 import { parseUnits } from '../../../src/base/money.ts';
 import { HIGHEST_LEVEL } from '../../../src/customers/index.ts';
 import { retry } from '../../../src/orders/index.ts';
@@ -227,6 +228,52 @@ describe('many orders at once', () => {
       [...new Set(said.filter((one) => one.status !== 201).map(({ body }) => body.reason))],
       ['customer_limit_exceeded'],
     );
+  });
+});
+
+describe('an order that is being created', () => {
+  test('is counted by one in the other direction, which waits for it', async () => {
+    const customerId = await w.customer();
+    const [to, account] = [await w.address(customerId), await w.account(customerId)];
+    const quoteOf = (body: object): Promise<Came> => w.api.does('POST', '/quotes', body);
+    const sale = await quoteOf({ payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '10' });
+    const purchase = await quoteOf({ payAsset: 'inr', receiveAsset: 'usdc.matic20', payAmount: '860' });
+    await limits('1000');
+    const admin = new Client({ connectionString: w.s.adminUrl });
+    await admin.connect();
+    const waiting = async () => {
+      // Within a transaction the view stays as it was read first.
+      await admin.query('select pg_stat_clear_snapshot()');
+      const { rows } = await admin.query<{ count: number }>(
+        `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+      );
+      return rows[0]?.count ?? 0;
+    };
+    const asked: Promise<{ status: number; body: Came }>[] = [];
+    // The sale is counted, and then waits with its row for the account that this transaction holds.
+    try {
+      await admin.query('begin');
+      await admin.query('select 1 from cloverleaf.fiat_accounts where id = $1 for update', [account.id]);
+      const order = (quoteId: string, destinationId: string) =>
+        w.api.post('/orders', { quoteId, customerId, destinationId });
+      asked.push(order(sale.id, account.id));
+      await w.s.until('the sale waits', async () => (await waiting()) >= 1);
+      const other = order(purchase.id, to.id);
+      asked.push(other);
+      let early: unknown;
+      void other.then((said) => {
+        early = said;
+      });
+      await w.s.until('the purchase waits, too', async () => {
+        assert.equal(early, undefined, 'the purchase did not wait for the sale');
+        return (await waiting()) >= 2;
+      });
+      await admin.query('commit');
+    } finally {
+      await admin.end();
+    }
+    const [first, second] = await Promise.all(asked);
+    assert.deepEqual([first?.status, second?.status, second?.body.reason], [201, 422, 'customer_limit_exceeded']);
   });
 });
 
