@@ -464,6 +464,12 @@ export const DECLARED: readonly Declared[] = [
         says: 'E-mail address',
         example: 'customer@example.org',
       },
+      {
+        name: 'country',
+        place: 'body',
+        says: 'Country of the customer',
+        example: 'IN',
+      },
     ],
   },
   {
@@ -481,7 +487,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'customers.update',
-    says: 'Changes phone or e-mail address of a customer.',
+    says: 'Changes phone, e-mail address or country of a customer.',
     fields: [
       {
         name: 'customer',
@@ -502,6 +508,12 @@ export const DECLARED: readonly Declared[] = [
         says: 'E-mail address',
         example: 'customer@example.org',
         isInExample: true,
+      },
+      {
+        name: 'country',
+        place: 'body',
+        says: 'Country of the customer',
+        example: 'IN',
       },
     ],
   },

@@ -79,6 +79,8 @@ export interface Customer {
   };
   /** Country, two letters */
   readonly country: string;
+  /** By what it is known: the calling code of the phone, your program, an answer of the customer; null: by nothing, and it is the default */
+  readonly countryBy: 'phone' | 'partner' | 'form' | null;
   /** When the customer was created */
   readonly createdAt: string;
   /** When the customer last changed */
@@ -1231,12 +1233,14 @@ export interface V1 {
         readonly phone: string;
         /** E-mail address */
         readonly email?: string | undefined;
+        /** Country of the customer */
+        readonly country?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<Customer>;
     /** Answers one customer. */
     get(customer: string, options?: CallOptions): Promise<Customer>;
-    /** Changes phone or e-mail address of a customer. */
+    /** Changes phone, e-mail address or country of a customer. */
     update(
       customer: string,
       body?: {
@@ -1244,6 +1248,8 @@ export interface V1 {
         readonly phone?: string | undefined;
         /** E-mail address */
         readonly email?: string | undefined;
+        /** Country of the customer */
+        readonly country?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<Customer>;

@@ -11,6 +11,7 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { numericId } from '../../base/ids.ts';
+import { setCountry } from '../countries.ts';
 import { type Customer, findCustomer, lockCustomer } from '../customers.ts';
 import { saveDetails } from '../details.ts';
 import { sql as customers } from '../store.ts';
@@ -94,6 +95,8 @@ export async function submit(
   for (const [name, code] of Object.entries((before?.reasons ?? {}) as FieldReasons))
     if (code !== 'missing' && !isGivenAgain(given, name)) reasons[name] ??= code;
 
+  if (taken.country !== undefined && fieldsOf(form.form).some(isCountryField))
+    await setCountry(tx, { customerId, country: taken.country, by: 'form', now });
   const id = before?.id ?? numericId(now);
   const isComplete = Object.keys(reasons).length === 0;
   const version = isComplete
@@ -113,6 +116,10 @@ export async function submit(
   await recordFiles(tx, { submission: { id, customerId, partnerId: customer.partnerId }, files: sent, now });
   return { ...submissionOf(row), isNew: before === undefined };
 }
+
+/** What the customer answers here is the customer's country. */
+const isCountryField = ({ name, type }: { name: string; type?: string }): boolean =>
+  name === 'country' && type === 'country';
 
 const slotsBefore = async (tx: Tx, before: SubmissionRow | undefined): Promise<string[]> =>
   before === undefined ? [] : (await filesOf(tx, before.id)).map(({ slot }) => slot);

@@ -2,7 +2,7 @@
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { formatUnits } from '../../base/money.ts';
-import { type Customer, formFor, HIGHEST_LEVEL, missingOf } from '../../customers/index.ts';
+import { type Customer, countryFor, formFor, HIGHEST_LEVEL, missingOf } from '../../customers/index.ts';
 import type { LimitUse } from '../../orders/index.ts';
 import {
   type CustomerLimit,
@@ -89,7 +89,8 @@ async function needsFor(
     now: Date;
   },
 ) {
-  const { id: customerId, kind, country } = customer;
+  const { id: customerId, kind } = customer;
+  const country = countryFor(customer);
   const needs = [];
   for (const fiat of new Set(markets.map((market) => market.fiat.code))) {
     const form = await formFor(tx, { kind, fiat, country, level }, now);

@@ -32,6 +32,7 @@ import {
   phoneCountsFrom,
   requireTrading,
   sendingFailed,
+  setCountry,
   updateContact,
 } from '../../../customers/index.ts';
 import { limitsOfCustomer } from '../../../orders/index.ts';
@@ -69,6 +70,7 @@ const shape = (customer: Customer, asked: Asked) => ({
   hasLoggedIn: customer.loggedInAt !== null,
   mayTrade: mayTrade(customer, asked),
   country: customer.country,
+  countryBy: customer.countryBy,
   createdAt: iso(customer.createdAt),
   updatedAt: iso(customer.updatedAt),
 });
@@ -135,6 +137,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
       kind: values.kind === 'business' ? 'BUSINESS' : 'INDIVIDUAL',
       phone: values.phone,
       email: values.email,
+      country: values.country,
       now,
     });
     recordActivity(tx, throughOf(caller), { action: 'customer.enrolled', subject: `customer:${customer.id}`, now });
@@ -166,11 +169,13 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
   }),
   writes(CUSTOMERS.update, async (tx, asked) => {
     const { values, caller, deps, now } = asked;
-    const { phone, email } = values;
+    const { phone, email, country } = values;
     const customer = await findCustomer(tx, values.customer);
-    if (phone === undefined && email === undefined) throw wrong('phone', 'or email must be there');
+    if (phone === undefined && email === undefined && country === undefined)
+      throw wrong('phone', 'or email or country must be there');
     await updateContact(tx, deps.vault, customer.id, { phone, email, now });
-    const facts = { phone: phone !== undefined, email: email !== undefined };
+    if (country !== undefined) await setCountry(tx, { customerId: customer.id, country, by: 'partner', now });
+    const facts = { phone: phone !== undefined, email: email !== undefined, country: country !== undefined };
     const action = 'customer.contact_changed' as const;
     recordActivity(tx, throughOf(caller), { action, subject: `customer:${customer.id}`, facts, now });
     return shape(await findCustomer(tx, customer.id), asked);

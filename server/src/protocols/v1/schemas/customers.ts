@@ -33,6 +33,12 @@ export const Customer = Type.Object(
       { ...closed, description: 'Whether the customer may trade' },
     ),
     country: text('Country, two letters', 'IN'),
+    countryBy: maybe(
+      word(
+        ['phone', 'partner', 'form'] as const,
+        'By what it is known: the calling code of the phone, your program, an answer of the customer; null: by nothing, and it is the default',
+      ),
+    ),
     createdAt: time('When the customer was created'),
     updatedAt: time('When the customer last changed'),
   },
