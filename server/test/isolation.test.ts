@@ -16,6 +16,7 @@ const EVERYBODYS = [
   'assets',
   'chains',
   'confirmation_policies',
+  'customer_limits',
   'gas_prices',
   'market_limits',
   'markets',

@@ -32,8 +32,9 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     'a customer fills in the verification form, and the verifier answers',
   ],
   customers: [
-    `insert (id, partner_id, client_customer_id, kind, phone, phone_index, email, created_at, updated_at);
-     update (phone, phone_index, email, level, verification, previous_level, failed_reason, logged_in_at, updated_at, login_epoch, phone_changed_at)`,
+    `insert (id, partner_id, client_customer_id, kind, phone, phone_index, email, country, created_at, updated_at, country_by);
+     update (phone, phone_index, email, level, verification, previous_level, failed_reason, country, logged_in_at, updated_at,
+       login_epoch, phone_changed_at, country_by)`,
     'customers are enrolled, change their contact, log in, and are verified on the hosted page; blocking is not a request',
   ],
   deposit_addresses: [
@@ -162,6 +163,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   confirmed_restores: ['insert', ONCE],
   containments: ['insert, update', 'operators hold what a leaked key made, and end that'],
   customer_details: ['insert, update', REQUESTS],
+  customer_limits: [
+    'insert (fiat_asset, direction, market_id, level, period, version, max_units, set_by, why, set_at)',
+    'a limit is set, changed and taken away by another version',
+  ],
   customers: ['insert, update', `${REQUESTS}; blocked by law or for a debt`],
   decisions: ['insert', ONCE],
   denied_destinations: ['insert, delete', 'deny lists are replaced whole'],

@@ -464,6 +464,12 @@ export const DECLARED: readonly Declared[] = [
         says: 'E-mail address',
         example: 'customer@example.org',
       },
+      {
+        name: 'country',
+        place: 'body',
+        says: 'Country of the customer',
+        example: 'IN',
+      },
     ],
   },
   {
@@ -481,7 +487,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'customers.update',
-    says: 'Changes phone or e-mail address of a customer.',
+    says: 'Changes phone, e-mail address or country of a customer.',
     fields: [
       {
         name: 'customer',
@@ -502,6 +508,12 @@ export const DECLARED: readonly Declared[] = [
         says: 'E-mail address',
         example: 'customer@example.org',
         isInExample: true,
+      },
+      {
+        name: 'country',
+        place: 'body',
+        says: 'Country of the customer',
+        example: 'IN',
       },
     ],
   },
@@ -551,7 +563,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'customers.limits',
-    says: 'Answers what a customer may pay with one order on each market, and what is left of the caps that all your customers share.',
+    says: 'Answers what a customer may pay with one order on each market, how far the limits across its orders are used, what a higher level allows and needs, and what is left of the caps that all your customers share.',
     fields: [
       {
         name: 'customer',

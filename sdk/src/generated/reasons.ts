@@ -12,6 +12,7 @@ export type Reason =
   | 'code_over'
   | 'customer_blocked'
   | 'customer_exists'
+  | 'customer_limit_exceeded'
   | 'deposit_unfit'
   | 'destination_held'
   | 'destination_waits'

@@ -79,6 +79,8 @@ export interface Customer {
   };
   /** Country, two letters */
   readonly country: string;
+  /** By what it is known: the calling code of the phone, your program, an answer of the customer; null: by nothing, and it is the default */
+  readonly countryBy: 'phone' | 'partner' | 'form' | null;
   /** When the customer was created */
   readonly createdAt: string;
   /** When the customer last changed */
@@ -104,6 +106,54 @@ export interface CustomerLimits {
     /** Largest amount of one order */
     readonly max: string;
   }[];
+  /** Across all orders of the customer; empty where nothing is limited so */
+  readonly limits: readonly {
+    /** Counted of one order, of any 24 hours (day), of any 30 days (month) */
+    readonly per: 'order' | 'day' | 'month';
+    /** Fiat whose worth counts */
+    readonly asset: string;
+    /** Only orders in this direction count; null: both together */
+    readonly direction: 'sell' | 'buy' | null;
+    /** Only orders on this market count; null: all of the fiat together */
+    readonly market: string | null;
+    /** The most */
+    readonly max: string;
+    /** What orders of the customer are worth that count */
+    readonly used: string;
+    /** What is left */
+    readonly left: string;
+    /** When the oldest order that counts no longer does; null where none counts */
+    readonly freesAt: string | null;
+    /** When all of it is left again, unless more is ordered; null where none counts */
+    readonly resetsAt: string | null;
+  }[];
+  /** A higher level, and what it takes */
+  readonly next: {
+    /** The lowest level at which the customer may do more */
+    readonly level: number;
+    /** Limits that are larger there, or gone */
+    readonly limits: readonly {
+      /** Counted of one order, of any 24 hours (day), of any 30 days (month) */
+      readonly per: 'order' | 'day' | 'month';
+      /** Fiat whose worth counts */
+      readonly asset: string;
+      /** Only orders in this direction count; null: both together */
+      readonly direction: 'sell' | 'buy' | null;
+      /** Only orders on this market count; null: all of the fiat together */
+      readonly market: string | null;
+      /** The most; null: no limit */
+      readonly max: string | null;
+    }[];
+    /** What is still missing of the form, by fiat */
+    readonly needs: readonly {
+      /** Fiat whose form is meant */
+      readonly asset: string;
+      /** Fields without an answer that is accepted */
+      readonly fields: readonly string[];
+      /** Files that were not sent yet */
+      readonly documents: readonly string[];
+    }[];
+  } | null;
   /** Your caps, which the orders of all your customers share; empty without one */
   readonly shared: readonly Exposure[];
 }
@@ -567,6 +617,31 @@ export interface Problem {
   readonly customerId?: string | undefined;
   /** From when on the destination may be paid */
   readonly usableAt?: string | undefined;
+  /** The limit of which the least is left */
+  readonly customerLimit?:
+    | {
+        /** Counted of one order, of any 24 hours (day), of any 30 days (month) */
+        readonly per: 'order' | 'day' | 'month';
+        /** Fiat whose worth counts */
+        readonly asset: string;
+        /** Only orders in this direction count; null: both together */
+        readonly direction: 'sell' | 'buy' | null;
+        /** Only orders on this market count; null: all of the fiat together */
+        readonly market: string | null;
+        /** The most */
+        readonly max: string;
+        /** What orders of the customer are worth that count */
+        readonly used: string;
+        /** What is left */
+        readonly left: string;
+        /** From when on so much is left, if nothing more is ordered; null where it never is */
+        readonly fitsAt: string | null;
+        /** Level of the customer */
+        readonly level: number;
+        /** The lowest level that allows more; null where none does */
+        readonly nextLevel: number | null;
+      }
+    | undefined;
 }
 
 /** An offer at a price, valid until it expires, and taken once */
@@ -1158,12 +1233,14 @@ export interface V1 {
         readonly phone: string;
         /** E-mail address */
         readonly email?: string | undefined;
+        /** Country of the customer */
+        readonly country?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<Customer>;
     /** Answers one customer. */
     get(customer: string, options?: CallOptions): Promise<Customer>;
-    /** Changes phone or e-mail address of a customer. */
+    /** Changes phone, e-mail address or country of a customer. */
     update(
       customer: string,
       body?: {
@@ -1171,6 +1248,8 @@ export interface V1 {
         readonly phone?: string | undefined;
         /** E-mail address */
         readonly email?: string | undefined;
+        /** Country of the customer */
+        readonly country?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<Customer>;
@@ -1194,7 +1273,7 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Link>;
-    /** Answers what a customer may pay with one order on each market, and what is left of the caps that all your customers share. */
+    /** Answers what a customer may pay with one order on each market, how far the limits across its orders are used, what a higher level allows and needs, and what is left of the caps that all your customers share. */
     limits(customer: string, options?: CallOptions): Promise<CustomerLimits>;
   };
   readonly requirements: {

@@ -95,6 +95,7 @@ export type RefusalCode =
   | 'amount_outside_limits'
   | 'amount_below_fees'
   | 'exposure_exceeded'
+  | 'customer_limit_exceeded'
   | 'price_moved'
   | 'quote_over'
   | 'order_over'

@@ -9,6 +9,7 @@ import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { encryptText, openTextOrNull } from '../base/texts.ts';
+import { countryOfPhone, DEFAULT_COUNTRY } from './countries.ts';
 import { encryptEmail, encryptPhone, openEmail, openPhone } from './encryption.ts';
 import { type CustomerRow, customerById, sql } from './store.ts';
 
@@ -25,6 +26,8 @@ export interface Customer {
   readonly failedReason: string | null;
   /** ISO 3166-1, two letters. */
   readonly country: string;
+  /** Who has said so; null: nobody, and it is the default. */
+  readonly countryBy: 'phone' | 'partner' | 'form' | null;
   readonly loggedInAt: Date | null;
   /** Incremented when its logins become invalid: a new phone, or none. Older sessions are invalid. */
   readonly loginEpoch: number;
@@ -50,6 +53,8 @@ export async function enroll(
     phone?: string | undefined;
     email?: string | undefined;
     kind: 'INDIVIDUAL' | 'BUSINESS';
+    /** Two letters, as the partner's program says. */
+    country?: string | undefined;
     now: Date;
   },
 ): Promise<Customer> {
@@ -68,11 +73,18 @@ export async function enroll(
     phone?.index ?? null,
     c.email === undefined ? null : encryptEmail(vault, id, c.email),
     c.now,
+    ...(c.country === undefined ? countryBy(c.phone) : [c.country, 'partner']),
   ]);
   if (row !== undefined) return customerOf(row);
   // Another request has enrolled the same name since the look-up.
   const other = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, name]);
   throw new Refusal('customer_exists', { customerId: other?.id });
+}
+
+/** Country, and by what it is known. */
+function countryBy(phone: string | undefined): readonly [string, 'phone' | null] {
+  const found = phone === undefined ? undefined : countryOfPhone(phone);
+  return found === undefined ? [DEFAULT_COUNTRY, null] : [found, 'phone'];
 }
 
 /**
@@ -151,7 +163,10 @@ export async function customerByPhone(
   await tx.run('select pg_advisory_xact_lock($1)', [index.readBigInt64BE(0)]);
   const row =
     (await tx.row<CustomerRow>(sql.byPhone, [partnerId, index])) ??
-    (await tx.row<CustomerRow>(sql.insert, [id, partnerId, null, 'INDIVIDUAL', encrypted, index, null, c.now]));
+    (await tx.row<CustomerRow>(sql.insert, [
+      ...[id, partnerId, null, 'INDIVIDUAL', encrypted, index, null, c.now],
+      ...countryBy(c.phone),
+    ]));
   assert(row !== undefined, 'a customer without a name is inserted');
   return customerOf(row);
 }
@@ -178,7 +193,8 @@ export async function updateContact(
   const phone = c.phone === undefined ? undefined : encryptPhone(vault, customer, c.phone);
   const email = c.email === undefined ? null : encryptEmail(vault, id, c.email);
   if (phone !== undefined) await refuseTaken(tx, customer, phone.index);
-  await tx.run(sql.updateContact, [id, phone?.encrypted ?? null, phone?.index ?? null, email, c.now]);
+  const country = c.phone === undefined ? null : (countryOfPhone(c.phone) ?? null);
+  await tx.run(sql.updateContact, [id, phone?.encrypted ?? null, phone?.index ?? null, email, c.now, country]);
   if (phone === undefined) return;
   await tx.run(sql.forgetLoginCode, [id]);
 }
@@ -269,6 +285,7 @@ export function customerOf(row: CustomerRow): Customer {
     previousLevel: row.previousLevel,
     failedReason: row.failedReason,
     country: row.country,
+    countryBy: row.countryBy,
     loggedInAt: row.loggedInAt,
     loginEpoch: row.loginEpoch,
     blocked: row.blockedAt !== null,

@@ -20,6 +20,7 @@ export {
   hasAccountShape,
 } from './accounts.ts';
 export { CHECK_VERIFICATION, type Check, checkUnderWay, recordAsked, wakeCheck } from './checks.ts';
+export { countryFor, countryOfPhone, setCountry } from './countries.ts';
 export {
   blockCustomer,
   blockForDebt,
@@ -74,7 +75,7 @@ export {
   openFiatAccount,
   openPayee,
 } from './fiat-accounts.ts';
-export { faultOf } from './identity/answers.ts';
+export { faultOf, isCountry } from './identity/answers.ts';
 export { BUSINESS_FORM, PERSON_FORM } from './identity/defaults.ts';
 export { customerKey, filesOf, openFile, type StoredFile, storeFiles, sweepFiles } from './identity/documents.ts';
 export { type Form, fieldsOf, type Requirement, slotsOf } from './identity/form.ts';
@@ -87,6 +88,7 @@ export {
   driveSubmission,
   findSubmission,
   type Given,
+  missingOf,
   type Submission,
   saidReasons,
   submit,

@@ -14,6 +14,7 @@ export interface CustomerRow {
   previousLevel: number;
   failedReason: string | null;
   country: string;
+  countryBy: 'phone' | 'partner' | 'form' | null;
   loggedInAt: Date | null;
   loginEpoch: number;
   blockedAt: Date | null;
@@ -77,12 +78,12 @@ export interface CheckRow {
 
 const LOGIN_SEND = 'id, customer_id, session, code, sent_at, tries, used_at, failed_at';
 const CUSTOMER = `id, partner_id, client_customer_id, kind, level, verification, previous_level, failed_reason, country,
-  logged_in_at, login_epoch, blocked_at, created_at, updated_at`;
+  country_by, logged_in_at, login_epoch, blocked_at, created_at, updated_at`;
 const ACCOUNT = 'id, customer_id, sender_of, fiat, hint, created_at';
 
 export const sql = {
-  insert: `insert into customers (id, partner_id, client_customer_id, kind, phone, phone_index, email, created_at, updated_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+  insert: `insert into customers (id, partner_id, client_customer_id, kind, phone, phone_index, email, created_at, updated_at,
+      country, country_by) values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10)
     on conflict (partner_id, client_customer_id) do nothing returning ${CUSTOMER}`,
   idOfClient: 'select id from customers where partner_id = $1 and client_customer_id = $2',
   byPhone: `select ${CUSTOMER} from customers
@@ -102,8 +103,12 @@ export const sql = {
   updateContact: `update customers set phone = coalesce($2, phone), phone_index = coalesce($3, phone_index),
       email = coalesce($4, email), updated_at = $5,
       login_epoch = login_epoch + case when $3::bytea is not null and phone_index is distinct from $3 then 1 else 0 end,
-      phone_changed_at = case when $3::bytea is not null and phone_index is distinct from $3 then $5 else phone_changed_at end
+      phone_changed_at = case when $3::bytea is not null and phone_index is distinct from $3 then $5 else phone_changed_at end,
+      country = case when $6::text is not null and coalesce(country_by, 'phone') = 'phone' then $6 else country end,
+      country_by = case when $6::text is not null and country_by is null then 'phone' else country_by end
     where id = $1`,
+  setCountry: `update customers set country = $2, country_by = $3, updated_at = $4
+    where id = $1 and (country, country_by) is distinct from ($2, $3)`,
   contact: 'select phone, email from customers where id = $1',
   // The previous level is stored only when the level changes, and both are computed from the current row.
   verified: `update customers set verification = $2, level = $3, failed_reason = $4, updated_at = $5,

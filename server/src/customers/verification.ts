@@ -65,6 +65,9 @@ async function announce(tx: Tx, customer: Customer, what: 'login' | 'verificatio
 /**
  * Records a verifier's result for a version of a customer's details (details.ts), and wakes the job that waits for it.
  *
+ * A customer who is verified has no submission under way any more, whether this was its result or not, unless its form is for a
+ * higher level.
+ *
  * Does nothing when there is a result already, when newer details were submitted meanwhile, or when the customer was blocked or
  * refused permanently in the meantime.
  */
@@ -89,6 +92,8 @@ export async function recordFinding(
   if ((await tx.run(sql.detailsFound, [f.customerId, f.version, outcome])) === 0) return;
   const state = stateAfter(outcome, fields);
   if (outcome !== 'in_review') await tx.run(identity.found, [f.customerId, f.version, state, fields, f.now]);
+  // Other details than the submission's were verified, such as those of our own page.
+  if (outcome === 'verified') await tx.run(identity.superseded, [f.customerId, level, f.now]);
   if (outcome !== 'in_review') lookNow(tx, f.customerId, f.now);
   const customer = await findCustomer(tx, f.customerId);
   if (customer.blocked || customer.verification === 'refused') return;

@@ -35,6 +35,7 @@ import { watchAddress } from '../rails/chain.ts';
 import type { Rail } from '../rails/rail.ts';
 import { emitState } from './advance.ts';
 import * as historyStore from './history.store.ts';
+import { lockLimitsOf, requireWithinLimits, worthOnMarket } from './limits.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
@@ -69,7 +70,7 @@ export interface CreateInput {
 
 /**
  * @throws Refusal 'unknown_account' | 'destination_held' | 'verification_required' | 'amount_outside_limits' |
- *   'amount_below_fees' | 'price_moved' | 'quote_over'; Unavailable without a price, when quoting is halted, or when the node of its chain
+ *   'customer_limit_exceeded' | 'exposure_exceeded' | 'amount_below_fees' | 'price_moved' | 'quote_over'; Unavailable without a price, when quoting is halted, or when the node of its chain
  *   has not been started yet
  */
 export async function create(
@@ -94,9 +95,11 @@ export async function create(
   );
   const now = context.clock.now();
   await requireWithinLevel(tx, { market, level: customer.level, depositUnits: input.depositUnits });
+  const limits = await lockLimitsOf(tx, { customer, market });
   const id = numericId(now);
   const [quote, index] = await awaitAll(priceFor(tx, input, id), store.nextIndex(tx));
   await requireRoom(tx, input, quote, now);
+  await requireWithinLimits(tx, { limits, customer, market, units: worthOnMarket(market, quote), now });
   const rail = context.rails.get(market.depositRail);
   assert(rail !== undefined, `rail ${market.depositRail} is running`);
   const policy = await policyFor(tx, market, partner.id);
@@ -212,8 +215,7 @@ async function requireRoom(tx: Tx, input: CreateInput, quote: Quote, now: Date):
   if (cap === null) return;
   const of = { partnerId: input.partner.id, fiat: fiat.code, now };
   const { units: live } = await exposureOf(tx, of);
-  const asked = fiat.code === depositAsset(input.market).code ? quote.depositUnits : quote.grossUnits;
-  requireWithin(cap, { asked, live, fiat });
+  requireWithin(cap, { asked: worthOnMarket(input.market, quote), live, fiat });
 }
 
 /** The policy's lock time, but never longer than the customer has to pay. */

@@ -116,6 +116,7 @@ export {
 } from './deposits/unclaimed.ts';
 export { orderFacts } from './facts.ts';
 export { OVERDUE, orderHandlers } from './jobs.ts';
+export { type LimitUse, limitsOfCustomer, requireLeft } from './limits.ts';
 export { lockOrder } from './lock.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
 export { paidBefore, settleBy } from './payouts/actions.ts';

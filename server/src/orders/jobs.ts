@@ -8,7 +8,7 @@ import { assert, Refusal } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
 import { openCase, record } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
-import { marketById } from '../partners/index.ts';
+import { type Market, marketById } from '../partners/index.ts';
 import { rateNow, repriceAt, requireWithinLevel, requote } from '../quotes/index.ts';
 import { advance, change } from './advance.ts';
 import { bulkHandlers } from './bulk.ts';
@@ -31,6 +31,7 @@ import * as depositStore from './deposits/store.ts';
 import { dormancyHandlers } from './deposits/unclaimed.ts';
 import { createFollowOnOrder } from './follow-on-order.ts';
 import * as historyStore from './history.store.ts';
+import { lockLimitsOf, requireWithinLimits, worthOf } from './limits.ts';
 import { keepVerdict, uncoveredFindings } from './payouts/gate.ts';
 import { payoutOf, screeningOf } from './payouts/leaving.ts';
 import { rescreenHandlers, screenOutside } from './payouts/rescreen.ts';
@@ -265,6 +266,7 @@ async function settleTerms(
             ...(await repriceAt(tx, { ...input, rate: order.rate, chainFee: order.fees.chain })),
             depositUnits,
           };
+    if (depositUnits > order.depositUnits) await requireRoomFor(tx, order, terms, { market, now });
     const advanced = await advance(context, tx, order, 'requoted', { now, terms, facts: { reason } });
     assert(advanced.outcome === 'advanced', `order ${order.id} is requoted before it is cleared`);
     return { outcome, order: advanced.order };
@@ -273,6 +275,20 @@ async function settleTerms(
     if (!(error instanceof Refusal)) throw error;
     return { outcome, order, wrong: { reason, then: 'refund' } };
   }
+}
+
+/** An order that takes more than was agreed must fit the limits of its customer again. @throws Refusal 'customer_limit_exceeded' */
+async function requireRoomFor(
+  tx: Tx,
+  order: Order,
+  terms: { depositUnits: bigint; grossUnits: bigint },
+  { market, now }: { market: Market; now: Date },
+): Promise<void> {
+  const customer = await findCustomer(tx, order.customerId);
+  const limits = await lockLimitsOf(tx, { customer, market });
+  const { depositAsset, fiatAsset, id: orderId } = order;
+  const units = worthOf({ depositAsset, fiatAsset, ...terms });
+  await requireWithinLimits(tx, { limits, customer, market, units, orderId, now });
 }
 
 /**

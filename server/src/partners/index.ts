@@ -72,6 +72,22 @@ export {
   signingSecrets,
 } from './credentials.ts';
 export {
+  allCustomerLimits,
+  type CustomerLimit,
+  covers,
+  customerLimitRow,
+  customerLimits,
+  customerLimitVersions,
+  inForce,
+  isSameScope,
+  type LimitScope,
+  levelWithMore,
+  lockCustomerOrders,
+  PERIODS,
+  type Period,
+  setCustomerLimit,
+} from './customer-limits.ts';
+export {
   addFees,
   chargingGas,
   everyFee,

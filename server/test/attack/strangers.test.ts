@@ -369,7 +369,7 @@ async function rowsOf(partnerId: string): Promise<Record<string, string>> {
 
 /** Rates, assets, markets and keys are remembered for a moment: whether a request reads them anew is chance. */
 const REMEMBERED =
-  /from (api_keys|partners|markets|assets|fee_schedules|prices|gas_prices|market_limits|exposure_caps|stops|policies)\b|^(begin|commit|rollback)$/;
+  /from (api_keys|partners|markets|assets|fee_schedules|prices|gas_prices|market_limits|customer_limits|exposure_caps|stops|policies)\b|^(begin|commit|rollback)$/;
 const ownStatements = (asked: readonly string[]): string[] => asked.filter((text) => !REMEMBERED.test(text));
 
 const different = (a: readonly string[], b: readonly string[]): boolean =>

@@ -5,6 +5,8 @@ import { Refusal, Unavailable } from '../../src/base/errors.ts';
 import { matches, patternProblem } from '../../src/base/patterns.ts';
 import {
   BUSINESS_FORM,
+  countryFor,
+  countryOfPhone,
   faultOf,
   fieldsOf,
   formFor,
@@ -17,6 +19,31 @@ import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { fiat } from '../support/terms.ts';
 
 const NOW = new Date('2026-05-08T12:00:00Z');
+
+describe('a country', () => {
+  test('is told from a calling code that one country alone has', () => {
+    for (const [phone, country] of [
+      ['+91-9876543210', 'IN'],
+      ['+91 98765 43210', 'IN'],
+      ['+971 50 123 4567', 'AE'],
+      ['+4915112345678', 'DE'],
+      ['+234-8012345678', 'NG'],
+      ['+1-2025550123', undefined],
+      ['+7 9161234567', undefined],
+      ['+44-7700900123', undefined],
+      ['9876543210', undefined],
+      ['', undefined],
+    ] as const)
+      assert.equal(countryOfPhone(phone), country, phone);
+  });
+
+  test('that somebody has said counts before one that a request names, and that before the phone’s', () => {
+    const by = (countryBy: 'phone' | 'partner' | 'form' | null) => ({ country: 'DE', countryBy });
+    for (const who of ['partner', 'form'] as const) assert.equal(countryFor(by(who), 'FR'), 'DE');
+    assert.deepEqual([countryFor(by('phone'), 'FR'), countryFor(by('phone'))], ['FR', 'DE']);
+    assert.deepEqual([countryFor(by(null), 'FR'), countryFor(by(null))], ['FR', undefined]);
+  });
+});
 
 describe('patterns', () => {
   test('those of the default forms are good', () => {

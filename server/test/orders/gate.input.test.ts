@@ -17,7 +17,7 @@ import {
   uncoveredFindings,
 } from '../../src/orders/payouts/gate.ts';
 import { leavingOf, payoutOf, refundOf, screeningOf, screeningSubject } from '../../src/orders/payouts/leaving.ts';
-import { setLimit } from '../../src/partners/index.ts';
+import { setCustomerLimit, setLimit } from '../../src/partners/index.ts';
 import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
@@ -345,6 +345,58 @@ test('an order above the limit of its customer’s level is held, at the limit i
     await holds(one, 'over_level_limit');
   } finally {
     await limit(null);
+  }
+});
+
+test('an order above a limit of its customer across orders is held by that limit, and older orders count before it', async () => {
+  const one = await made();
+  const [row] = await rows.query<{ gross: string }>('select gross_units::text as gross from orders where id = $1', [
+    one.orderId,
+  ]);
+  const worth = BigInt(row?.gross ?? 0);
+  const limit = (maxUnits: bigint | null, period: 'order' | 'day' | 'month') =>
+    fixture.db.asSystem((tx) =>
+      setCustomerLimit(
+        tx,
+        { fiatAsset: 'inr', direction: null, marketId: null, level: 5, period, maxUnits, now: clock.now() },
+        { by: 'ada', why: 'a test' },
+      ),
+    );
+  const refund = await made(OWN);
+  // Other tests' orders of this customer are not in its day.
+  const at = (id: bigint, hours: number) =>
+    rows.query(`update orders set created_at = $2 where id = $1`, [
+      id,
+      new Date(clock.now().getTime() + hours * 3_600_000),
+    ]);
+  await at(one.orderId, 1_000);
+  await at(refund.orderId, 2_000);
+  try {
+    for (const period of ['order', 'day'] as const) {
+      await limit(worth, period);
+      await pays(one);
+      await limit(worth - 1n, period);
+      await holds(one, 'over_customer_limit');
+      const [found] = await inTx(one, (tx, leaving) => uncoveredFindings(context(), tx, leaving, clock.now()));
+      const entry = `${period} inr both all ${worth - 1n}`;
+      assert.deepEqual(found, { rule: 'over_customer_limit', entry, action: 'release.screening_hit' });
+      await limit(null, period);
+    }
+    await limit(2n * worth - 1n, 'day');
+    const next = await made();
+    await at(next.orderId, 1_001);
+    await holds(next, 'over_customer_limit');
+    await pays(one, 'an order that came later does not hold it');
+    await pays(refund);
+    await approves(next, ['ada', 'bea']);
+    await pays(next);
+    await limit(2n * worth - 2n, 'day');
+    await holds(next, 'over_customer_limit');
+    // A day after the other it is alone.
+    await at(next.orderId, 1_025);
+    await pays(next);
+  } finally {
+    for (const period of ['order', 'day', 'month'] as const) await limit(null, period);
   }
 });
 

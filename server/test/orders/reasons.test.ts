@@ -100,7 +100,13 @@ test('what screening, limits, containment, suspicion and law say is told as what
   const union = /export type HeldReason = ([^;]+);/.exec(text)?.[1] ?? '';
   const hits = [...union.matchAll(/'([a-z_]+)'/g)].map(([, word = '']) => word);
   assert.equal(hits.length, 3);
-  const looked = ['over_level_limit', 'destination_held', 'destination_rejected', 'released_by_law'];
+  const looked = [
+    'over_level_limit',
+    'over_customer_limit',
+    'destination_held',
+    'destination_rejected',
+    'released_by_law',
+  ];
   for (const inner of [
     ...hits,
     ...looked,

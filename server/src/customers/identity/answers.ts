@@ -32,7 +32,9 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 };
 
 const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
-const isCountry = (text: string): boolean => /^[A-Z]{2}$/.test(text) && text !== 'ZZ' && regions.of(text) !== undefined;
+/** Two capital letters that ISO 3166-1 has. */
+export const isCountry = (text: string): boolean =>
+  /^[A-Z]{2}$/.test(text) && text !== 'ZZ' && regions.of(text) !== undefined;
 
 /** The patterns of the default forms are ours: they need no limit. */
 const OURS = new Map(

@@ -48,6 +48,10 @@ export const sql = {
   // A result is of the version that was checked: a submission that was corrected since waits for its own.
   found: `update submissions set state = $3, reasons = $4, updated_at = $5
     where customer_id = $1 and details_version = $2 and state = 'in_review'`,
+  // Nothing is left to ask of a customer who was verified otherwise, unless the form is for a higher level.
+  superseded: `update submissions set state = 'completed', reasons = '{}', updated_at = $3
+    where customer_id = $1 and state in ('open', 'in_review')
+      and coalesce((select f.level from requirement_forms f where f.id = submissions.form_id), 0) <= $2`,
   key: 'select wrapped from customer_keys where customer_id = $1',
   insertKey: `insert into customer_keys (customer_id, partner_id, wrapped, created_at) values ($1, $2, $3, $4)
     on conflict (customer_id) do nothing`,

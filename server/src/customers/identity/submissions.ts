@@ -11,13 +11,14 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { numericId } from '../../base/ids.ts';
+import { setCountry } from '../countries.ts';
 import { type Customer, findCustomer, lockCustomer } from '../customers.ts';
 import { saveDetails } from '../details.ts';
 import { sql as customers } from '../store.ts';
 import { announceReview } from '../verification.ts';
 import { type Answers, checkAnswers, exampleOf } from './answers.ts';
 import { filesOf, recordFiles, type StoredFile } from './documents.ts';
-import { fieldsOf, missingSlots } from './form.ts';
+import { fieldsOf, missingSlots, slotsOf } from './form.ts';
 import type { ChosenForm } from './forms.ts';
 import { FIELD_REASONS, type FieldReason, type FieldReasons, stateAfter } from './outcome.ts';
 import type { Person } from './people.ts';
@@ -94,6 +95,8 @@ export async function submit(
   for (const [name, code] of Object.entries((before?.reasons ?? {}) as FieldReasons))
     if (code !== 'missing' && !isGivenAgain(given, name)) reasons[name] ??= code;
 
+  if (taken.country !== undefined && fieldsOf(form.form).some(isCountryField))
+    await setCountry(tx, { customerId, country: taken.country, by: 'form', now });
   const id = before?.id ?? numericId(now);
   const isComplete = Object.keys(reasons).length === 0;
   const version = isComplete
@@ -113,6 +116,10 @@ export async function submit(
   await recordFiles(tx, { submission: { id, customerId, partnerId: customer.partnerId }, files: sent, now });
   return { ...submissionOf(row), isNew: before === undefined };
 }
+
+/** What the customer answers here is the customer's country. */
+const isCountryField = ({ name, type }: { name: string; type?: string }): boolean =>
+  name === 'country' && type === 'country';
 
 const slotsBefore = async (tx: Tx, before: SubmissionRow | undefined): Promise<string[]> =>
   before === undefined ? [] : (await filesOf(tx, before.id)).map(({ slot }) => slot);
@@ -190,6 +197,29 @@ async function toVerifier(
 
 const openAnswers = (vault: Vault, row: Pick<SubmissionRow, 'id' | 'answers'>): Record<string, string> =>
   JSON.parse(vault.decrypt(row.answers, contextOf(row.id))) as Record<string, string>;
+
+/**
+ * What a form still asks of a customer: fields and files that its open submission lacks, or that must be given again. Without an
+ * open submission that is all that the form requires, but nothing while one is in review.
+ */
+export async function missingOf(
+  tx: Tx,
+  vault: Vault,
+  { customerId, form, now }: { customerId: string; form: ChosenForm; now: Date },
+): Promise<{ fields: string[]; files: string[] }> {
+  const current = await tx.row<SubmissionRow>(sql.underWay, [customerId]);
+  if (current?.state === 'in_review') return { fields: [], files: [] };
+  const answers = current === undefined ? {} : openAnswers(vault, current);
+  const { missing, faults } = checkAnswers(form.form, answers, now);
+  const files = missingSlots(form, new Set(await slotsBefore(tx, current)));
+  const again = Object.entries(current?.reasons ?? {}).flatMap(([name, code]) => (code === 'missing' ? [] : [name]));
+  const slots = slotsOf(form.form);
+  const fields = [...missing, ...Object.keys(faults), ...again.filter((name) => !slots.has(name))];
+  return {
+    fields: [...new Set(fields)],
+    files: [...new Set([...files, ...again.filter((name) => slots.has(name))])],
+  };
+}
 
 /** @param submissionId of which one; without it, the newest @throws Refusal 'unknown_customer' | 'unknown_submission' */
 export async function findSubmission(tx: Tx, customerId: string, submissionId?: bigint): Promise<Submission> {

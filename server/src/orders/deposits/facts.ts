@@ -14,6 +14,7 @@ import type { DepositFact } from '../../rails/rail.ts';
 import { advance, change } from '../advance.ts';
 import type { Context } from '../context.ts';
 import { type DepositTrouble, onExtra, placeDeposit, takeOfTooMuch } from '../decide.ts';
+import { mostWithinLimits } from '../limits.ts';
 import { clearsAtOf } from '../payouts/ready.ts';
 import { requestRefund } from '../refunds/request.ts';
 import type { Order } from '../store.ts';
@@ -69,7 +70,7 @@ export async function depositConfirmed(context: Context, tx: Tx, fact: DepositFa
   const tooMuch =
     decision.excessUnits === 0n
       ? 'all'
-      : takeOfTooMuch(order, earlierUnits + row.units, order.policy.overpaid, await mostFor(tx, order));
+      : takeOfTooMuch(order, earlierUnits + row.units, order.policy.overpaid, await mostFor(tx, order, now));
   const excessUnits = tooMuch === 'all' ? 0n : decision.excessUnits;
   const taken = [...wholly(earlier), { row, units: row.units - excessUnits, from: custodyOf(context, row) }];
   const advanced = await applyDeposits(context, tx, order, taken, {
@@ -94,10 +95,12 @@ export async function depositConfirmed(context: Context, tx: Tx, fact: DepositFa
     });
 }
 
-/** The most that the order's customer may pay at once. */
-async function mostFor(tx: Tx, order: Order): Promise<bigint> {
+/** The most that the order's customer may pay for it. */
+async function mostFor(tx: Tx, order: Order, now: Date): Promise<bigint> {
   const { level } = await findCustomer(tx, order.customerId);
-  return await maxUnitsFor(tx, await marketById(tx, order.marketId), level);
+  const atOnce = await maxUnitsFor(tx, await marketById(tx, order.marketId), level);
+  const left = await mostWithinLimits(tx, order, now);
+  return left === undefined || left > atOnce ? atOnce : left;
 }
 
 /**

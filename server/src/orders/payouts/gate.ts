@@ -43,6 +43,7 @@ import { followOnOf, mayHavePaid } from '../custody/lost-time.ts';
 import { HELD_AT_GATE, holdBeforePayout } from '../decide.ts';
 import { areHeld } from '../deposits/held.store.ts';
 import * as depositStore from '../deposits/store.ts';
+import { limitNamed, limitsPassedBy } from '../limits.ts';
 import { fitsRefund } from '../refunds/destinations.ts';
 import type { Order } from '../store.ts';
 import { judge } from './judge.ts';
@@ -207,13 +208,14 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
   const { order, purpose, address, fiatAccountId } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
-  const [lost, before, unfit, own, kept, limit, distrusted, held, stopped] = await awaitAll(
+  const [lost, before, unfit, own, kept, limit, passed, distrusted, held, stopped] = await awaitAll(
     isLost(tx, leaving),
     paid === undefined ? [] : payoutsOf(tx, paid.id),
     isUnfit(context, tx, leaving),
     context.gate.screenOwn(tx, screeningOf(leaving)),
     keptScreening(tx, screeningSubject(leaving)),
     paid === undefined ? undefined : limitOf(tx, paid),
+    paid === undefined ? [] : limitsPassedBy(tx, paid),
     order &&
       context.gate.heldDestination?.(tx, {
         partnerId: order.partnerId,
@@ -244,6 +246,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     ...(paid === undefined || limit === undefined || paid.depositUnits <= limit
       ? []
       : [person('over_level_limit', String(limit), 'release.screening_hit')]),
+    ...passed.map((one) => person('over_customer_limit', limitNamed(one), 'release.screening_hit')),
     ...(isNewDestination(leaving) ? [person('destination_new', '', 'destination.new')] : []),
     ...(distrusted === undefined ? [] : [heldFinding(distrusted)]),
   ];

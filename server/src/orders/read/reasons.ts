@@ -86,6 +86,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   destination_denied: 'under_review',
   held_by_magic_value: 'under_review',
   over_level_limit: 'under_review',
+  over_customer_limit: 'under_review',
   destination_new: 'under_review',
   destination_held: 'under_review',
   destination_rejected: 'under_review',

@@ -152,6 +152,8 @@ const en = {
       'Your details are confirmed, but not as far as is needed here. Ask the app that sent you here what to do.',
     limits: (least: string, most: string) =>
       `This amount is outside your limits: it must lie between ${least} and ${most}.`,
+    customerLimit: (left: string, most: string, period: string) =>
+      `This is more than you may trade${period === 'day' ? ' in 24 hours' : period === 'month' ? ' in 30 days' : ' at once'}: ${left} of ${most} are left.`,
     belowFees: 'Nothing of this amount would be left after fees.',
     notNow: 'This cannot be ordered at the moment. Try again later, or ask the app that sent you here.',
     noPrice: 'There is no price at the moment. Try again in a minute.',

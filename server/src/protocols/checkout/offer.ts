@@ -14,6 +14,7 @@ import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
 import { Refusal, Unavailable } from '../../base/errors.ts';
 import { type Customer, type FiatAccount, fiatAccounts } from '../../customers/index.ts';
+import { requireLeft } from '../../orders/index.ts';
 import { type Market, markets, recordActivity } from '../../partners/index.ts';
 import {
   createQuote,
@@ -166,8 +167,12 @@ async function quoteFor(visit: CheckoutVisit, customer: Customer, market: Market
     const row = await checkouts.lock(tx, link, now);
     const shown =
       row?.quoteId == null ? undefined : await liveQuote(tx, { id: row.quoteId, market, depositUnits, now });
-    if (shown !== undefined) return shown;
+    if (shown !== undefined) {
+      await requireLeft(tx, { customer, market, quote: shown, now });
+      return shown;
+    }
     const quote = await createQuote(tx, { partner, market, depositUnits, now });
+    await requireLeft(tx, { customer, market, quote, now });
     await checkouts.quoteShown(tx, link.id, quote.id);
     return quote;
   });
@@ -267,9 +272,11 @@ function declined(visit: CheckoutVisit, market: Market, error: unknown): Outcome
       minUnits === undefined || maxUnits === undefined
         ? words.notNow
         : words.limits(amountOf(minUnits, asset), amountOf(maxUnits, asset));
+    const { left, max, coin, period } = error.facts as Record<'left' | 'max' | 'coin' | 'period', string>;
     const known: Partial<Record<Refusal['code'], string>> = {
       amount_outside_limits: limits,
       amount_below_fees: words.belowFees,
+      customer_limit_exceeded: words.customerLimit(`${left} ${coin}`, `${max} ${coin}`, period),
       exposure_exceeded: words.notNow,
       destination_held: words.notNow,
       verification_required: words.notNow,

@@ -90,6 +90,10 @@ const OWN: Partial<Record<Reason, Advice>> = {
   deposit_unfit: advice('The deposit is in a state in which this cannot be done.', 'Read `deposit`.'),
   funds_short: advice('There is too little in our wallet.', 'Fill it, and do it again.'),
   amount_outside_limits: advice('The amount is outside the limits of the market.', 'Refund the order instead.'),
+  customer_limit_exceeded: advice(
+    'The customer would pass a limit across its orders.',
+    'Read `customer limits`; wait, or refund the order instead.',
+  ),
   amount_below_fees: advice('Nothing of the amount would be left after fees.', 'Refund the order instead.'),
   verification_required: advice('The customer is not verified far enough.', 'Wait for the review, or refund.'),
   does_not_fit: advice('The two things that were named do not belong together; the sentence says why.', 'Name others.'),

@@ -55,6 +55,7 @@ import { ENDPOINTS } from './declared/index.ts';
 import { PROPOSALS } from './declared/people.ts';
 import { failureOf } from './errors.ts';
 import { needsFresh } from './fresh.ts';
+import { LIMIT_ACTIONS } from './limits.ts';
 import { READS } from './reads.ts';
 import { identify, sessionRoutes } from './session.ts';
 
@@ -78,6 +79,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...CORRECTION_ACTIONS,
   ...PARTNER_ACTIONS,
   ...TERM_ACTIONS,
+  ...LIMIT_ACTIONS,
   ...BULK_ACTIONS,
   ...COMPENSATION_ACTIONS,
   ...OPERATOR_ACTIONS,

@@ -67,6 +67,7 @@ import { MOVEMENTS } from './declared/payouts.ts';
 import { AUDITED, OPERATORS, PROPOSALS, RULES } from './declared/people.ts';
 import { SWITCHES } from './declared/switches.ts';
 import { TERMS_OF_TRADE } from './declared/terms.ts';
+import { LIMIT_READS } from './limits.ts';
 import { LISTS } from './lists.ts';
 import { amountsIn, type Read, read, requireSpan } from './read.ts';
 import { REPORTS } from './reports.ts';
@@ -94,6 +95,7 @@ export const READS: readonly Read[] = [
   ...LISTS,
   ...SESSION_READS,
   ...REPORTS,
+  ...LIMIT_READS,
   read({
     ...OPERATORS.self,
     async answer(_deps, tx, _ask, { operator }) {

@@ -3,6 +3,7 @@ import { type Facts, Refusal, Unavailable } from '../../base/errors.ts';
 import { isOutage } from '../outage.ts';
 import { escapeHtml } from './page.ts';
 import { isReason, REASONS, type Reason } from './reasons.ts';
+import { directionOf } from './shapes.ts';
 
 export interface Failed {
   readonly status: number;
@@ -15,6 +16,8 @@ export interface Failed {
 export const ERRORS = '/docs/errors';
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+const PER: Readonly<Record<string, string>> = { order: 'an order', day: 'in 24 hours', month: 'in 30 days' };
 
 /** What is wrong with this request, where more is known than the reason says. */
 const DETAILS: Partial<Record<Reason, (facts: Facts) => string | undefined>> = {
@@ -29,10 +32,24 @@ const DETAILS: Partial<Record<Reason, (facts: Facts) => string | undefined>> = {
   method_not_allowed: ({ allow }) => `This path takes ${texts(allow).join(', ')}.`,
   amount_outside_limits: ({ min, max, asset }) =>
     min === undefined ? undefined : `The amount must be from ${min} to ${max} ${asset}.`,
+  customer_limit_exceeded: ({ left, max, used, coin, period, fitsAt, nextLevel }) =>
+    [
+      `At most ${left} ${coin} are left of ${max} ${coin} ${PER[String(period)] ?? ''}`,
+      ...(period === 'order' ? [] : [`; ${used} ${coin} are used`]),
+      ...(fitsAt instanceof Date ? [`. It fits from ${fitsAt.toISOString()} on`] : []),
+      ...(nextLevel === null ? [] : [`. Level ${nextLevel} allows more`]),
+      '.',
+    ].join(''),
   exposure_exceeded: ({ left, asset }) => (left === undefined ? undefined : `At most ${left} ${asset} are left.`),
   order_over: ({ state }) =>
     state === undefined ? undefined : `The order is ${shownState(state)}, and this cannot be done in that state.`,
 };
+
+function limitOf({ period: per, asset, direction, market, max, used, left, fitsAt, level, nextLevel }: Facts) {
+  const one = direction === null ? null : directionOf(direction as 'offramp' | 'onramp');
+  const at = fitsAt instanceof Date ? fitsAt.toISOString() : null;
+  return { per, asset, direction: one, market, max, used, left, fitsAt: at, level, nextLevel };
+}
 
 /** A legal block is not shown. */
 const shownState = (state: unknown): string => (state === 'frozen' ? 'on_hold' : String(state));
@@ -80,6 +97,7 @@ export function problemOf(error: unknown, at: { baseUrl: string; requestId: stri
       ...(Array.isArray(facts.supported) ? { supported: facts.supported } : {}),
       ...(facts.state === undefined || reason !== 'order_over' ? {} : { state: shownState(facts.state) }),
       ...(reason === 'customer_exists' && facts.customerId !== undefined ? { customerId: facts.customerId } : {}),
+      ...(reason === 'customer_limit_exceeded' ? { customerLimit: limitOf(facts) } : {}),
       ...(facts.usableAt instanceof Date ? { usableAt: facts.usableAt.toISOString() } : {}),
     },
     headers: Array.isArray(facts.allow) ? { allow: texts(facts.allow).join(', ') } : {},

@@ -174,6 +174,12 @@ export const REASONS = {
     'Fees would take all of the amount.',
     'Choose a larger amount.',
   ),
+  customer_limit_exceeded: told(
+    422,
+    'The customer would pass a limit',
+    'With this order the customer would trade more than the level allows with one order, in 24 hours or in 30 days; `customerLimit` says what is used, what is left and what helps.',
+    'Choose an amount of at most `left`, wait until `fitsAt`, or have the customer verified for `nextLevel`: `customers.limits` says what is missing.',
+  ),
   exposure_exceeded: told(
     422,
     'Too much is promised at once',

@@ -30,7 +30,8 @@ export const moneyOf = (units: bigint, asset: string, known: Assets): Is<'Money'
   asset,
 });
 
-export const directionOf = (direction: 'offramp' | 'onramp') => (direction === 'offramp' ? 'sell' : 'buy');
+export const directionOf = (direction: 'offramp' | 'onramp'): 'sell' | 'buy' =>
+  direction === 'offramp' ? 'sell' : 'buy';
 
 const feesOf = (fees: Fees, fiat: string, known: Assets): Is<'Fee'>[] =>
   FEE_KINDS.filter((kind) => fees[kind] > 0n).map((kind) => ({ kind, amount: moneyOf(fees[kind], fiat, known) }));

@@ -86,6 +86,8 @@ const NOT_OF_THIS_WIRE = {
   code_over: elsewhere,
 } as const satisfies Partial<Record<RefusalCode, Word>>;
 
+const PER: Readonly<Record<string, string>> = { order: 'an order', day: 'in 24 hours', month: 'in 30 days' };
+
 const WORDS: Record<RefusalCode, Word> = {
   missing_fields: { code: 400, say: (facts) => `Missing parameter -> ${listOf(facts.names).join(', ')}.` },
   malformed_field: { code: 400, say: invalid },
@@ -173,6 +175,11 @@ const WORDS: Record<RefusalCode, Word> = {
     say: (facts) =>
       `The amount is more than can be quoted at present: at most ${facts.left} ${facts.asset} of ${facts.cap} are left.`,
   },
+  customer_limit_exceeded: {
+    code: 413,
+    say: ({ left, max, coin, period }) =>
+      `The amount is outside the limits of the customer: at most ${left} ${coin} of ${max} ${coin} ${PER[String(period)] ?? ''} are left.`,
+  },
   price_moved: { code: 428, say: () => 'The price has moved since the quote: ask for a new one.' },
   order_over: { code: 417, say: () => 'The transaction is over.' },
   // Operators only: no request of a partner ends in these.
@@ -226,6 +233,9 @@ export function failureOf(error: unknown): Reply {
   return failure(500, 'internal', 'Something went wrong on our side.');
 }
 
+/** Reasons that programs of this wire know by another word. */
+const ON_THIS_WIRE: Partial<Record<RefusalCode, RefusalCode>> = { customer_limit_exceeded: 'amount_outside_limits' };
+
 function refused({ code: reason, facts }: Refusal): Reply {
   const { code, say } = WORDS[reason];
   const fields =
@@ -239,7 +249,7 @@ function refused({ code: reason, facts }: Refusal): Reply {
   if (facts.retryAfterMs !== undefined)
     headers['retry-after'] = String(Math.max(1, Math.ceil(Number(facts.retryAfterMs) / 1000)));
   if (reason === 'idempotency_in_flight') headers['retry-after'] ??= '1';
-  return failure(code, reason, say(facts), {
+  return failure(code, ON_THIS_WIRE[reason] ?? reason, say(facts), {
     ...defined({ fields }),
     headers,
     // Programs look for it beside `error`, not inside `data`.

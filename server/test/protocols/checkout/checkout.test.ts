@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { encryptText, openText } from '../../../src/base/texts.ts';
-import { setExposureCap, setLimit } from '../../../src/partners/index.ts';
+import { setCustomerLimit, setExposureCap, setLimit } from '../../../src/partners/index.ts';
 import { openClient } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
 import { contractOf, type TestPartner } from '../whitelabel/world.ts';
@@ -390,6 +390,16 @@ describe('what moves meanwhile', () => {
     const nothing = await ready('nothing');
     assert.deepEqual([nothing.shown.status, /cannot be ordered at the moment/.test(nothing.shown.text)], [409, true]);
     await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: null }));
+
+    const across = { fiatAsset: 'inr', direction: null, marketId: null, level: 5, period: 'day' } as const;
+    const limit = (maxUnits: bigint | null) =>
+      world.db.asSystem((tx) =>
+        setCustomerLimit(tx, { ...across, maxUnits, now: new Date() }, { by: 'ada', why: 'a test' }),
+      );
+    await limit(100_000n);
+    const day = await ready('day');
+    assert.match(day.shown.text, /more than you may trade in 24 hours: 1000 INR of 1000 INR are left/);
+    await limit(null);
 
     const cap = { partnerId: acme.partner.id, fiat: 'inr' };
     await world.db.asSystem((tx) => setExposureCap(tx, { ...cap, maxUnits: 1n }));

@@ -1,7 +1,15 @@
 /** The verification page, over HTTP: what a customer comes through, and what strangers and mistakes come to. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { blockCustomer, detachPhone, findCustomer, recordFinding, saveDetails } from '../../../src/customers/index.ts';
+import {
+  BUSINESS_FORM,
+  blockCustomer,
+  detachPhone,
+  findCustomer,
+  recordFinding,
+  saveDetails,
+  saveForm,
+} from '../../../src/customers/index.ts';
 import { suspendPartner } from '../../../src/partners/index.ts';
 import { newPhone } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
@@ -53,6 +61,36 @@ describe('a customer', () => {
       status: 'BASIC_KYC_COMPLETED',
     });
     assert.equal((await openBrowser(browser.cookies).open(kycUrl)).title, 'You are verified', 'also later');
+  });
+
+  test('who is verified here has no open submission of a program any more, unless its form asks for a higher level', async () => {
+    const begun = async () => {
+      const { kycUrl, customerId } = await world.invited(acme, { type: 'BUSINESS' });
+      const { body } = await acme.post('kyb/submit', { customerId, entityName: 'Rao Traders' });
+      assert.equal(body.data.status, 'UPDATE_REQUIRED', JSON.stringify(body));
+      return { kycUrl, customerId, submissionId: body.data.submissionId };
+    };
+    const verified = async (kycUrl: string) => {
+      const browser = openBrowser();
+      await browser.login(kycUrl);
+      assert.equal((await browser.go('details', DETAILS)).title, 'You are verified');
+    };
+    const one = await begun();
+    await verified(one.kycUrl);
+    const { status, reasons } = (await acme.post('kyb/status', { customerId: one.customerId })).body.data;
+    assert.deepEqual([status, reasons], ['COMPLETED', undefined]);
+    const { customerId, submissionId } = one;
+    const added = await acme.post('kyb/submit', { customerId, submissionId, entityName: 'Rao & Sons' });
+    assert.deepEqual([added.status, added.body.reason], [417, 'submission_over']);
+
+    const higher = await begun();
+    const now = world.clock.now();
+    const form = { form: BUSINESS_FORM, needsDocument: false, effectiveAt: now, by: 'ada', now };
+    const saved = await world.db.asSystem((tx) => saveForm(tx, { kind: 'BUSINESS', level: 5, ...form }));
+    await world.query('update submissions set form_id = $2 where id = $1', [higher.submissionId, saved?.id]);
+    await verified(higher.kycUrl);
+    const still = (await acme.post('kyb/status', { customerId: higher.customerId })).body.data;
+    assert.equal(still.status, 'UPDATE_REQUIRED');
   });
 
   test('whose number was detached is logged in nowhere any more, also in a browser that was', async () => {

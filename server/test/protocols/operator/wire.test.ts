@@ -305,6 +305,34 @@ describe('terms of trade', () => {
     assert.equal(cap.body.after.max_units, '1000000');
     const answer = { then: 'refund' };
     assert.equal((await set(`/markets/${market}/policies`, { question: 'late', answer })).status, 200);
+    const across = { fiat: 'inr', level: 2, per: 'day', direction: 'offramp' };
+    assert.equal((await set('/customer-limits', { ...across, max: '90000.5' })).body.after.max, '90000.5');
+    assert.equal(
+      (await set('/customer-limits', { ...across, max: '90000.5' })).body.after.version,
+      1,
+      'the same again',
+    );
+    assert.equal((await set('/customer-limits', { ...across, max: '80000' })).body.after.version, 2);
+    const { limits } = (await vic.reads('/customer-limits')).body;
+    assert.deepEqual(
+      limits.map((one: Record<string, unknown>) => ({ ...one, id: 0, at: 0 })),
+      [{ ...across, market: null, max: '80000', version: 2, by: 'ada', why: 'new year', id: 0, at: 0 }],
+    );
+    assert.equal((await set('/customer-limits', { ...across, max: 'none' })).body.after.max, null);
+    assert.deepEqual((await vic.reads('/customer-limits')).body.limits, []);
+    const { versions } = (await vic.reads('/customer-limits/versions?fiat=inr')).body;
+    assert.deepEqual(
+      versions.map(({ max }: { max: string | null }) => max),
+      [null, '80000', '90000.5'],
+    );
+    for (const [wrong, field] of [
+      [{ ...across, market }, 'direction'],
+      [{ ...across, fiat: 'usdc.test' }, 'fiat'],
+      [{ ...across, fiat: 'nosuch' }, 'fiat'],
+    ] as const) {
+      const { status, body } = await set('/customer-limits', { ...wrong, max: '1' });
+      assert.deepEqual([status, Object.keys(body.fields ?? {})], [400, [field]], JSON.stringify(body));
+    }
     const shown = (await vic.reads(`/markets/${market}`)).body;
     assert.deepEqual(
       [shown.policy.late.then, shown.fees.find(({ kind }: { kind: string }) => kind === 'operator').bps],

@@ -442,6 +442,9 @@ describe('customers', () => {
     );
     assert.equal((await api.patch(`/customers/${made.id}`, {})).body.reason, 'malformed_field');
     assert.equal((await api.patch(`/customers/${made.id}`, { email: 'b@example.org' })).status, 200);
+    const { country, countryBy } = await api.does('PATCH', `/customers/${made.id}`, { country: 'DE' });
+    assert.deepEqual([country, countryBy], ['DE', 'partner']);
+    assert.equal((await api.patch(`/customers/${made.id}`, { country: 'XX' })).body.reason, 'malformed_field');
     assert.equal((await w.other.get(`/customers/${made.id}`)).body.reason, 'unknown_customer');
   });
 

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { checkHandlers } from '../../../src/compliance/index.ts';
-import { CHECK_VERIFICATION, openGivenDetails, recordFinding } from '../../../src/customers/index.ts';
+import {
+  CHECK_VERIFICATION,
+  type Form,
+  openGivenDetails,
+  recordFinding,
+  saveForm,
+  setCountry,
+} from '../../../src/customers/index.ts';
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import { newPhone } from '../../support/client.ts';
 import { ADDRESS, BUSINESS, PERSON } from '../../support/identities.ts';
@@ -194,6 +201,74 @@ describe('a business', () => {
     await verify(customerId);
     const level = await world.query('select level from customers where id = $1', [customerId]);
     assert.deepEqual(level, [{ level: 3 }], 'the verifier, asked before, changes nothing afterwards');
+  });
+});
+
+describe('the country of a customer', () => {
+  const only = (name: string) => ({ details: { [name]: { label: name, required: 1 as const } } });
+  const statusOf = async (customerId: string) => (await acme.post('kyc/status', { customerId })).body.data.countryISO;
+  const enrolled = async (phoneNumber: string, type = 'INDIVIDUAL'): Promise<string> =>
+    (await acme.post('kyc/url', { clientCustomerId: `country-${(count += 1)}`, phoneNumber, type })).body.data
+      .customerId;
+  const asked = async (customerId: string, body = {}) => {
+    const said = await acme.post('kyc/requirements', { customerId, fiatType: '1', ...body });
+    return Object.keys(said.body.data.kycRequirementData.details);
+  };
+  const saves = (kind: 'INDIVIDUAL' | 'BUSINESS', country: string, form: Form) =>
+    world.db.asSystem((tx) => {
+      const now = world.clock.now();
+      return saveForm(tx, { kind, country, form, needsDocument: false, effectiveAt: now, by: 'ada', now });
+    });
+
+  test('is that of the calling code until somebody says otherwise, and chooses the form', async () => {
+    await saves('INDIVIDUAL', 'DE', only('steuerId'));
+    await saves('INDIVIDUAL', 'FR', only('numeroFiscal'));
+    const german = await enrolled('+49-15112345678');
+    assert.equal(await statusOf(german), 'DE');
+    assert.deepEqual(await asked(german), ['steuerId']);
+    // What is answered is checked by the form of the country.
+    const { status, body } = await acme.post('kyc/submit', { customerId: german, fiatType: '1', details: {} });
+    assert.deepEqual([status, body.fields], [400, { steuerId: 'is missing' }]);
+    const wrong = await acme.post('kyc/submit', { customerId: german, fiatType: '1', firstName: 'Asha' });
+    assert.deepEqual(wrong.body.fields, { steuerId: 'is missing' });
+    assert.equal(
+      (await acme.post('kyc/submit', { customerId: german, fiatType: '1', steuerId: '12345678901' })).status,
+      200,
+    );
+    // Several countries share +1: nobody knows, and the default form asks.
+    const unknown = await enrolled('+1-2025550123');
+    assert.equal(await statusOf(unknown), 'IN');
+    assert.ok((await asked(unknown)).includes('firstName'));
+    // Another phone of the customer is newer; what was said counts more.
+    await world.db.asSystem((tx) =>
+      setCountry(tx, { customerId: unknown, country: 'FR', by: 'partner', now: world.clock.now() }),
+    );
+    await acme.post('kyc/url', { customerId: unknown, phoneNumber: '+49-15187654321', type: 'INDIVIDUAL' });
+    assert.equal(await statusOf(unknown), 'FR');
+    assert.deepEqual(await asked(unknown, { countryCode: 'IN' }), ['numeroFiscal']);
+  });
+
+  test('is what a business is submitted with, and what the form’s own answer says', async () => {
+    await saves('BUSINESS', 'DE', {
+      ...only('handelsregister'),
+      address: { country: { label: 'Country', required: 0, type: 'country' } },
+    });
+    const customerId = await enrolled('+91-9812345678', 'BUSINESS');
+    const begun = await acme.post('kyb/submit', { customerId, country: 'de' });
+    assert.deepEqual(Object.keys(begun.body.data.reasons), ['handelsregister']);
+    assert.equal(await statusOf(customerId), 'DE');
+    const { submissionId } = begun.body.data;
+    const again = await acme.post('kyb/submit', { customerId, submissionId, address: { country: 'AT' } });
+    assert.equal(again.status, 200, JSON.stringify(again.body));
+    assert.equal(await statusOf(customerId), 'AT');
+    const wrong = await acme.post('kyb/submit', {
+      customerId,
+      submissionId,
+      country: 'DE',
+      address: { country: 'XX' },
+    });
+    assert.equal(wrong.status, 400);
+    assert.equal(await statusOf(customerId), 'AT', 'a refusal changes nothing');
   });
 });
 

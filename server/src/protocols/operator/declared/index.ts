@@ -6,6 +6,7 @@ import type { Declared } from '../declare.ts';
 import { BANK } from './bank.ts';
 import { CASES, CUSTOMERS } from './cases.ts';
 import { DEPOSITS, UNCLAIMED } from './deposits.ts';
+import { CUSTOMER_LIMITS } from './limits.ts';
 import { BULK, ORDERS } from './orders.ts';
 import { PARTNERS } from './partners.ts';
 import { MOVEMENTS, PAYOUTS } from './payouts.ts';
@@ -39,7 +40,7 @@ export const GROUPS: readonly Group[] = [
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
   group('Bank', 'The desk of a bank without an API. Served only where there is such a bank.', BANK),
   group('Partners', 'Partners, their keys and what is held since a leak.', PARTNERS),
-  group('Terms', 'Markets, prices, fees, limits, policies.', TERMS_OF_TRADE),
+  group('Terms', 'Markets, prices, fees, limits, policies.', TERMS_OF_TRADE, CUSTOMER_LIMITS),
   group(
     'Proposals',
     'Actions that wait for others to agree, or for their delay. Such an action answers 202 with `action`, `subject`, `outcome` (`proposed`, or `agreed` where others are still wanted), `proposal` (its number), `people`, `agreed`, `expiresAt` and `readyAt`.',

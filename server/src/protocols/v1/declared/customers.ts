@@ -1,5 +1,5 @@
 /** Customers, and the destinations they are paid to. */
-import { accountForms } from '../../../customers/index.ts';
+import { accountForms, isCountry } from '../../../customers/index.ts';
 import { about, type Field, id, oneOf, optional, personal, text, time } from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
 import {
@@ -20,6 +20,10 @@ const phone = personal(
   text(32, /^\+[0-9]{1,4}-?[0-9]{4,14}$/, 'a phone number with its country code, such as +91-9876543210'),
 );
 const email = personal(text(254, /^[^\s@]+@[^\s@]+\.[^\s@]+$/, 'an e-mail address'));
+const country: Field<string> = {
+  ...about(text(2, /^[A-Z]{2}$/, 'a country of ISO 3166-1, two capital letters'), 'Country of the customer', 'IN'),
+  read: (given) => (typeof given === 'string' && isCountry(given) ? given : undefined),
+};
 // It may name a session of the customer's.
 const redirectUrl = personal(text(1_000, /^https?:\/\/[^\s]+$/, 'a web address'));
 
@@ -50,6 +54,7 @@ export const CUSTOMERS = {
       kind: about(oneOf(KINDS), 'A person or a business', 'individual'),
       phone,
       email: optional(email),
+      country: optional(country),
     },
     gives: Customer,
     status: 201,
@@ -85,8 +90,9 @@ export const CUSTOMERS = {
     method: 'PATCH',
     path: '/customers/:customer',
     scope: 'customers',
-    says: 'Changes phone or e-mail address of a customer.',
-    fields: { ...customer, phone: optional(phone), email: optional(email) },
+    says: 'Changes phone, e-mail address or country of a customer.',
+    more: 'The country decides which form the customer is verified by.',
+    fields: { ...customer, phone: optional(phone), email: optional(email), country: optional(country) },
     gives: Customer,
     refuses: ['unknown_customer', 'customer_exists'],
     example: { customer: '8tvxR5aVmM_1', email: 'customer@example.org' },
@@ -118,8 +124,8 @@ export const CUSTOMERS = {
     method: 'GET',
     path: '/customers/:customer/limits',
     scope: 'read',
-    says: 'Answers what a customer may pay with one order on each market, and what is left of the caps that all your customers share.',
-    more: 'Nothing is counted by day or month: an order may be as large as the one before. With a cap, what live quotes and unpaid orders are worth counts until they are paid or expire.',
+    says: 'Answers what a customer may pay with one order on each market, how far the limits across its orders are used, what a higher level allows and needs, and what is left of the caps that all your customers share.',
+    more: 'An order counts against `limits` with its worth in the fiat, from its creation on, for 24 hours or 30 days; one that expires, is cancelled or is refunded no longer does. With a cap, what live quotes and unpaid orders are worth counts until they are paid or expire.',
     fields: customer,
     gives: CustomerLimits,
     refuses: ['unknown_customer'],

@@ -29,6 +29,7 @@ export const ORDERS = {
     status: 201,
     refuses: [
       'amount_outside_limits',
+      'customer_limit_exceeded',
       'exposure_exceeded',
       'market_switched_off',
       'partner_switched_off',

@@ -32,13 +32,16 @@ import {
   phoneCountsFrom,
   requireTrading,
   sendingFailed,
+  setCountry,
   updateContact,
 } from '../../../customers/index.ts';
+import { limitsOfCustomer } from '../../../orders/index.ts';
 import { type Market, markets, maxUnitsFor, recordActivity } from '../../../partners/index.ts';
 import { depositAsset } from '../../../quotes/index.ts';
 import { networkOf } from '../../limit.ts';
 import { CUSTOMERS, DESTINATIONS } from '../declared/customers.ts';
 import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
+import { limitUseShape, nextLevelOf } from '../limits.ts';
 import { cursorOf, readCursor, unknownCursor } from '../pages.ts';
 import { exposures, iso, isoOrNull } from '../shapes.ts';
 
@@ -67,6 +70,7 @@ const shape = (customer: Customer, asked: Asked) => ({
   hasLoggedIn: customer.loggedInAt !== null,
   mayTrade: mayTrade(customer, asked),
   country: customer.country,
+  countryBy: customer.countryBy,
   createdAt: iso(customer.createdAt),
   updatedAt: iso(customer.updatedAt),
 });
@@ -133,6 +137,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
       kind: values.kind === 'business' ? 'BUSINESS' : 'INDIVIDUAL',
       phone: values.phone,
       email: values.email,
+      country: values.country,
       now,
     });
     recordActivity(tx, throughOf(caller), { action: 'customer.enrolled', subject: `customer:${customer.id}`, now });
@@ -164,11 +169,13 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
   }),
   writes(CUSTOMERS.update, async (tx, asked) => {
     const { values, caller, deps, now } = asked;
-    const { phone, email } = values;
+    const { phone, email, country } = values;
     const customer = await findCustomer(tx, values.customer);
-    if (phone === undefined && email === undefined) throw wrong('phone', 'or email must be there');
+    if (phone === undefined && email === undefined && country === undefined)
+      throw wrong('phone', 'or email or country must be there');
     await updateContact(tx, deps.vault, customer.id, { phone, email, now });
-    const facts = { phone: phone !== undefined, email: email !== undefined };
+    if (country !== undefined) await setCountry(tx, { customerId: customer.id, country, by: 'partner', now });
+    const facts = { phone: phone !== undefined, email: email !== undefined, country: country !== undefined };
     const action = 'customer.contact_changed' as const;
     recordActivity(tx, throughOf(caller), { action, subject: `customer:${customer.id}`, facts, now });
     return shape(await findCustomer(tx, customer.id), asked);
@@ -183,15 +190,18 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
     if (asset !== undefined) await requireFiat(tx, asset);
     return linkFor(tx, asked, { customer, purpose: 'bank', redirectUrl, fiat: asset });
   }),
-  reads(CUSTOMERS.limits, ({ values, readOnly, caller, now }) =>
+  reads(CUSTOMERS.limits, ({ values, readOnly, caller, deps, now }) =>
     readOnly(async (tx) => {
       const customer = await findCustomer(tx, values.customer);
       const all = await markets(tx);
       const found = [];
       for (const market of all) found.push(await limitsOf(tx, market, customer.level));
+      const uses = await limitsOfCustomer(tx, { customer, now });
       const shared = await exposures(tx, { partnerId: caller.partner.id, markets: all, now });
       return {
         ...{ customerId: customer.id, level: customer.level, per: 'order' as const, markets: found },
+        limits: uses.map((use) => limitUseShape(use, all)),
+        next: await nextLevelOf(tx, { customer, uses, markets: all, vault: deps.vault, now }),
         shared: shared.filter(({ cap }) => cap !== null),
       };
     }),

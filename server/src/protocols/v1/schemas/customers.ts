@@ -1,6 +1,20 @@
 /** Customers, their destinations, limits and what they have to give. */
 import { Type } from 'typebox';
-import { ADDRESS, closed, decimal, id, list, maybe, text, time, whole, word, yes } from './parts.ts';
+import {
+  ADDRESS,
+  closed,
+  decimal,
+  id,
+  LIMIT_AMOUNTS,
+  LIMIT_SCOPE,
+  list,
+  maybe,
+  text,
+  time,
+  whole,
+  word,
+  yes,
+} from './parts.ts';
 
 export const VERIFICATION = ['none', 'in_review', 'verified', 'failed', 'refused'] as const;
 export const Customer = Type.Object(
@@ -19,6 +33,12 @@ export const Customer = Type.Object(
       { ...closed, description: 'Whether the customer may trade' },
     ),
     country: text('Country, two letters', 'IN'),
+    countryBy: maybe(
+      word(
+        ['phone', 'partner', 'form'] as const,
+        'By what it is known: the calling code of the phone, your program, an answer of the customer; null: by nothing, and it is the default',
+      ),
+    ),
     createdAt: time('When the customer was created'),
     updatedAt: time('When the customer last changed'),
   },
@@ -80,12 +100,44 @@ export const Exposure = Type.Object(
   },
   { ...closed, description: 'What is promised at a fixed rate and not paid yet, in one fiat' },
 );
+const LimitUse = Type.Object(
+  {
+    ...LIMIT_SCOPE,
+    ...LIMIT_AMOUNTS,
+    freesAt: maybe(time('When the oldest order that counts no longer does; null where none counts')),
+    resetsAt: maybe(time('When all of it is left again, unless more is ordered; null where none counts')),
+  },
+  closed,
+);
+const NextLevel = Type.Object(
+  {
+    level: whole('The lowest level at which the customer may do more', 2),
+    limits: list(
+      Type.Object({ ...LIMIT_SCOPE, max: maybe(decimal('The most; null: no limit', '500000')) }, closed),
+      'Limits that are larger there, or gone',
+    ),
+    needs: list(
+      Type.Object(
+        {
+          asset: text('Fiat whose form is meant', 'inr'),
+          fields: list(text('Field of the form', 'sourceOfFunds'), 'Fields without an answer that is accepted'),
+          documents: list(text('File of the form', 'passport-front.jpg'), 'Files that were not sent yet'),
+        },
+        closed,
+      ),
+      'What is still missing of the form, by fiat',
+    ),
+  },
+  { ...closed, description: 'A higher level, and what it takes' },
+);
 export const CustomerLimits = Type.Object(
   {
     customerId: text('Id of the customer', '8tvxR5aVmM_1'),
     level: whole('Level of verification', 1),
     per: Type.Literal('order', { description: 'What `min` and `max` are counted by', examples: ['order'] }),
     markets: list(Type.Object(limitsOf, closed), 'Of each market, at this level'),
+    limits: list(LimitUse, 'Across all orders of the customer; empty where nothing is limited so'),
+    next: maybe(NextLevel),
     shared: list(Exposure, 'Your caps, which the orders of all your customers share; empty without one'),
   },
   { ...closed, description: 'What a customer may pay' },

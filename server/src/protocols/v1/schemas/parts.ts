@@ -71,4 +71,16 @@ export const state = () =>
     description: 'State of the order',
     examples: ['created'],
   });
+/** What a limit across orders counts. */
+export const LIMIT_SCOPE = {
+  per: word(['order', 'day', 'month'] as const, 'Counted of one order, of any 24 hours (day), of any 30 days (month)'),
+  asset: text('Fiat whose worth counts', 'inr'),
+  direction: maybe(word(DIRECTIONS, 'Only orders in this direction count; null: both together')),
+  market: maybe(id('Only orders on this market count; null: all of the fiat together', '3')),
+};
+export const LIMIT_AMOUNTS = {
+  max: decimal('The most', '50000'),
+  used: decimal('What orders of the customer are worth that count', '42000'),
+  left: decimal('What is left', '8000'),
+};
 export const reason = () => word(PUBLIC_REASONS, 'Why something about it is unusual');

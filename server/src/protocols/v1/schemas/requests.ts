@@ -1,7 +1,7 @@
 /** The key, the request log, and problems. */
 import { Type } from 'typebox';
 import { SCOPES } from '../../../partners/index.ts';
-import { closed, decimal, id, list, maybe, text, time, whole, word, yes } from './parts.ts';
+import { closed, decimal, id, LIMIT_AMOUNTS, LIMIT_SCOPE, list, maybe, text, time, whole, word, yes } from './parts.ts';
 
 export const Key = Type.Object(
   {
@@ -78,6 +78,18 @@ export const Problem = Type.Object(
     state: Type.Optional(text('State that does not allow it', 'settled')),
     customerId: Type.Optional(text('The customer that exists', '8tvxR5aVmM_1')),
     usableAt: Type.Optional(time('From when on the destination may be paid')),
+    customerLimit: Type.Optional(
+      Type.Object(
+        {
+          ...LIMIT_SCOPE,
+          ...LIMIT_AMOUNTS,
+          fitsAt: maybe(time('From when on so much is left, if nothing more is ordered; null where it never is')),
+          level: whole('Level of the customer', 1),
+          nextLevel: maybe(whole('The lowest level that allows more; null where none does', 2)),
+        },
+        { ...closed, description: 'The limit of which the least is left' },
+      ),
+    ),
   },
   { ...closed, description: 'Why a request was declined: RFC 9457' },
 );

@@ -11,16 +11,20 @@ import { Refusal } from '../../../base/errors.ts';
 import {
   addFiles,
   type ChosenForm,
+  type Customer,
+  countryFor,
   customerKey,
   findCustomer,
   findSubmission,
   formFor,
   type Given,
   inspect,
+  isCountry,
   readPeople,
   type StoredFile,
   type Submission,
   saidReasons,
+  setCountry,
   slotsOf,
   storeFiles,
   submit,
@@ -171,25 +175,29 @@ export function submissionIdOf(sent: string | undefined): bigint | undefined {
   return BigInt(sent);
 }
 
-const countryOf = (sent: string | undefined): string | undefined =>
-  sent !== undefined && /^[A-Za-z]{2}$/.test(sent) ? sent.toUpperCase() : undefined;
+const countryOf = (sent: string | undefined): string | undefined => {
+  const country = sent?.toUpperCase();
+  return country !== undefined && isCountry(country) ? country : undefined;
+};
 
-/** The form of a partner's businesses: its own, or that of the country. */
+/** The form of a partner's businesses: its own, or that of the customer's country; without a customer, of the country asked for. */
 export async function businessForm(
   tx: Tx,
   partner: Pick<Partner, 'id' | 'tradeLevel'> | undefined,
-  country: string | undefined,
+  { customer, country }: { customer?: Customer | undefined; country: string | undefined },
   now: Date,
 ): Promise<ChosenForm> {
   const own = partner === undefined ? null : await kybRequirementsOf(tx, partner.id);
   if (own !== null) return { id: null, version: 0, form: own, needsDocument: false };
   const level = partner?.tradeLevel;
-  return await formFor(tx, { kind: 'BUSINESS', country: countryOf(country), level }, now);
+  const asked = countryOf(country);
+  const of = customer === undefined ? asked : countryFor(customer, asked);
+  return await formFor(tx, { kind: 'BUSINESS', country: of, level }, now);
 }
 
 export async function personForm(
   tx: Tx,
-  partner: Pick<Partner, 'tradeLevel'>,
+  { partner, customer }: { partner: Pick<Partner, 'tradeLevel'>; customer: Customer },
   values: { fiatType?: string | undefined; countryCode?: string | undefined },
   now: Date,
 ): Promise<ChosenForm> {
@@ -197,7 +205,7 @@ export async function personForm(
   const scope = {
     kind: 'INDIVIDUAL',
     fiat,
-    country: countryOf(values.countryCode),
+    country: countryFor(customer, countryOf(values.countryCode)),
     level: partner.tradeLevel,
   } as const;
   return await formFor(tx, scope, now);
@@ -261,7 +269,7 @@ export async function kycSubmit(input: SignedRequest<ReturnType<typeof kycSubmit
     const customer = await findCustomer(tx, values.customerId);
     if (customer.kind !== 'INDIVIDUAL')
       throw malformedField('customerId', 'is a business: it is submitted by kyb/submit');
-    return await personForm(tx, caller.partner, values, now);
+    return await personForm(tx, { partner: caller.partner, customer }, values, now);
   };
   const files = await stored(input, values.customerId, formOf);
   return await submitted(input, async (tx, now) => {
@@ -281,8 +289,8 @@ export async function kybFiles(input: SignedRequest<typeof kybFilesFields>): Pro
     throw missingFields(['files']);
   }
   const formOf = async (tx: Tx, now: Date) => {
-    await businessOf(tx, values.customerId);
-    return await businessForm(tx, caller.partner, values.country, now);
+    const customer = await businessOf(tx, values.customerId);
+    return await businessForm(tx, caller.partner, { customer, country: values.country }, now);
   };
   const files = await stored(input, values.customerId, formOf);
   return await submitted(input, async (tx, now) => {
@@ -298,16 +306,20 @@ export async function kybFiles(input: SignedRequest<typeof kybFilesFields>): Pro
   });
 }
 
-async function businessOf(tx: Tx, customerId: string): Promise<void> {
+async function businessOf(tx: Tx, customerId: string): Promise<Customer> {
   const customer = await findCustomer(tx, customerId);
   if (customer.kind !== 'BUSINESS') throw malformedField('customerId', 'is a person: it is submitted by kyc/submit');
+  return customer;
 }
 
 export async function kybSubmit(input: SignedRequest<typeof kybDeclared>): Promise<Reply> {
   const { values, caller, deps } = input;
   return await submitted(input, async (tx, now) => {
-    await businessOf(tx, values.customerId);
-    const form = await businessForm(tx, caller.partner, values.country ?? values.countryCode, now);
+    const known = await businessOf(tx, values.customerId);
+    const said = countryOf(values.country);
+    if (said !== undefined) await setCountry(tx, { customerId: known.id, country: said, by: 'partner', now });
+    const customer = said === undefined ? known : await findCustomer(tx, known.id);
+    const form = await businessForm(tx, caller.partner, { customer, country: values.countryCode }, now);
     const given: Given = {
       answers: answersOf(values),
       more: defined({ entityName: values.entityName, legalEntityNature: values.legalEntityNature }),
@@ -340,6 +352,8 @@ export async function kybStatus({
   return await readOnly(async (tx) => {
     const found = await findSubmission(tx, values.customerId, submissionIdOf(values.submissionId));
     const now = deps.clock.now();
-    return ok(shape(await businessForm(tx, caller.partner, values.country, now), found));
+    const customer = await findCustomer(tx, values.customerId);
+    const form = await businessForm(tx, caller.partner, { customer, country: values.country }, now);
+    return ok(shape(form, found));
   });
 }

@@ -46,8 +46,8 @@ export async function kybRequirements({ deps, call, caller, inTx }: MaybeSigned)
   const country = call.query?.country;
   const chosen =
     inTx === undefined
-      ? await businessForm(whenNeeded(deps.db), undefined, country, now)
-      : await inTx((tx) => businessForm(tx, caller?.partner, country, now));
+      ? await businessForm(whenNeeded(deps.db), undefined, { country }, now)
+      : await inTx((tx) => businessForm(tx, caller?.partner, { country }, now));
   return chosen.form === BUSINESS_FORM ? KYB_DEFAULT : ok(chosen.form);
 }
 

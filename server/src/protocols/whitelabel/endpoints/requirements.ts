@@ -17,8 +17,8 @@ export async function kycRequirements({
   inTx,
 }: SignedRequest<ReturnType<typeof kycRequirementsFields>>): Promise<Reply> {
   const { form: kycRequirementData } = await inTx(async (tx) => {
-    await findCustomer(tx, values.customerId);
-    return await personForm(tx, caller.partner, values, deps.clock.now());
+    const customer = await findCustomer(tx, values.customerId);
+    return await personForm(tx, { partner: caller.partner, customer }, values, deps.clock.now());
   });
   return { status: 200, body: { status: 1, code: 200, kycRequirementData, data: { kycRequirementData } } };
 }

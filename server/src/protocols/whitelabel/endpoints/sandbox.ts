@@ -60,7 +60,8 @@ export async function changeKybStatus(input: SignedRequest<typeof changeKybField
     const found = await findCustomer(tx, customerId);
     if (found.kind !== 'BUSINESS')
       throw malformedField('customerId', 'is an individual: its status is changed by test/changeKycStatus');
-    const { form } = await businessForm(tx, input.caller.partner, undefined, input.deps.clock.now());
+    const of = { customer: found, country: undefined };
+    const { form } = await businessForm(tx, input.caller.partner, of, input.deps.clock.now());
     const first = fieldsOf(form)[0]?.name ?? 'identityNumber';
     const again: FieldReasons = status === 'UPDATE_REQUIRED' ? { [first]: 'not_accepted' } : {};
     return { customer: found, submission: await submissionMeant(tx, customerId, named), reasons: again };

@@ -1,0 +1,216 @@
+/**
+ * Limits of a customer, counted across all of its orders: what counts, what is left, and whether another order fits.
+ *
+ * An order counts with what it is worth in its fiat, from its creation, in any 24 hours and any 30 days behind the order that
+ * is asked about. Orders that expired, were cancelled or were refunded do not count: their money did not trade. Whatever else an
+ * order goes through, it is one row and counts once; an order that follows another counts for its own money.
+ *
+ * Who counts in order to create or enlarge an order holds the customer's lock until the commit. It is taken after an order's row
+ * and the customer's number, and before a quote's row and the partner's exposure: of two at once the second counts the first.
+ *
+ * Not here: which limits there are (partners/customer-limits.ts).
+ */
+import { later } from '../base/clock.ts';
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { formatUnits, quoteToBase } from '../base/money.ts';
+import { findCustomer } from '../customers/index.ts';
+import {
+  type CustomerLimit,
+  covers,
+  customerLimits,
+  levelWithMore,
+  lockCustomerOrders,
+  type Market,
+  marketById,
+} from '../partners/index.ts';
+import { depositAsset } from '../quotes/index.ts';
+import { createdWithWorth, type MarketWorth, worthOfOrders } from './limits.store.ts';
+import type { Order } from './store.ts';
+
+const DAY_MS = 86_400_000;
+export const PERIOD_MS = { order: 0, day: DAY_MS, month: 30 * DAY_MS } as const;
+
+/** How far a limit is used. */
+export interface LimitUse {
+  readonly limit: CustomerLimit;
+  readonly usedUnits: bigint;
+  readonly leftUnits: bigint;
+  /** When the oldest order that counts no longer does; null where none counts. */
+  readonly freesAt: Date | null;
+  /** The same of the newest: from then on all of it is left. */
+  readonly resetsAt: Date | null;
+}
+
+/** Pure: what counts against a limit. */
+export function useOf(limit: CustomerLimit, worth: readonly MarketWorth[]): LimitUse {
+  const { period, maxUnits } = limit;
+  if (period === 'order') return { limit, usedUnits: 0n, leftUnits: maxUnits, freesAt: null, resetsAt: null };
+  const its = worth.filter(({ marketId: id, direction, fiatAsset: code }) =>
+    covers(limit, { id, direction, fiat: { code } }),
+  );
+  const counted = its.filter((one) => period === 'month' || one.dayFirst !== null);
+  const usedUnits = counted.reduce((sum, one) => sum + (period === 'day' ? one.dayUnits : one.monthUnits), 0n);
+  const firsts = counted.map((one) => (period === 'day' && one.dayFirst !== null ? one.dayFirst : one.monthFirst));
+  const ends = (times: readonly Date[], pick: (...ms: number[]) => number): Date | null =>
+    times.length === 0 ? null : later(new Date(pick(...times.map(Number))), PERIOD_MS[period]);
+  return {
+    limit,
+    usedUnits,
+    leftUnits: usedUnits < maxUnits ? maxUnits - usedUnits : 0n,
+    freesAt: ends(firsts, Math.min),
+    resetsAt: ends(
+      counted.map(({ newest }) => newest),
+      Math.max,
+    ),
+  };
+}
+
+const leastLeft = (uses: readonly LimitUse[]): LimitUse | undefined =>
+  uses.reduce<LimitUse | undefined>((a, b) => (a === undefined || b.leftUnits < a.leftUnits ? b : a), undefined);
+
+interface Counting {
+  customerId: string;
+  now: Date;
+  /** Counted apart: the order that is asked about. */
+  orderId?: bigint | undefined;
+  upTo?: { createdAt: Date; id: bigint } | undefined;
+}
+
+async function usesOf(tx: Tx, limits: readonly CustomerLimit[], of: Counting): Promise<LimitUse[]> {
+  if (limits.length === 0) return [];
+  const worth = limits.every(({ period }) => period === 'order')
+    ? []
+    : await worthOfOrders(tx, {
+        ...of,
+        dayFrom: later(of.now, -PERIOD_MS.day),
+        monthFrom: later(of.now, -PERIOD_MS.month),
+      });
+  return limits.map((limit) => useOf(limit, worth));
+}
+
+/** All limits of a customer, with what is used and left. */
+export const limitsOfCustomer = async (
+  tx: Tx,
+  { customer, now }: { customer: { id: string; level: number }; now: Date },
+): Promise<LimitUse[]> => usesOf(tx, await customerLimits(tx, customer.level), { customerId: customer.id, now });
+
+/**
+ * The limits that cover an order of this customer on this market. Where there are any, the customer's lock is taken until `tx`
+ * ends, so that what is counted next is complete.
+ */
+export async function lockLimitsOf(
+  tx: Tx,
+  { customer, market }: { customer: { id: string; level: number }; market: Market },
+): Promise<readonly CustomerLimit[]> {
+  const limits = await customerLimits(tx, customer.level, market);
+  if (limits.length > 0) lockCustomerOrders(tx, customer.id);
+  return limits;
+}
+
+/**
+ * Checks that an order fits every limit. To be sure, the caller holds the lock (`lockLimitsOf`).
+ *
+ * @param input.units what the order is worth, in the units of the market's fiat
+ * @throws Refusal 'customer_limit_exceeded' with the limit of which the least is left, and what helps
+ */
+export async function requireWithinLimits(
+  tx: Tx,
+  input: {
+    limits: readonly CustomerLimit[];
+    customer: { id: string; level: number };
+    market: Market;
+    units: bigint;
+    orderId?: bigint | undefined;
+    now: Date;
+  },
+): Promise<void> {
+  const { limits, customer, market, units, orderId, now } = input;
+  const uses = await usesOf(tx, limits, { customerId: customer.id, now, orderId });
+  const worst = leastLeft(uses);
+  if (worst === undefined || worst.leftUnits >= units) return;
+  const { limit, usedUnits, leftUnits } = worst;
+  const { code, coin, decimals } = market.fiat;
+  throw new Refusal('customer_limit_exceeded', {
+    ...{ period: limit.period, asset: code, coin: coin.toUpperCase() },
+    direction: limit.direction,
+    market: limit.marketId === null ? null : String(limit.marketId),
+    max: formatUnits(limit.maxUnits, decimals),
+    used: formatUnits(usedUnits, decimals),
+    left: formatUnits(leftUnits, decimals),
+    fitsAt: await fitsAt(tx, worst, { customerId: customer.id, units, orderId, now }),
+    level: customer.level,
+    nextLevel: await levelWithMore(tx, limit, customer.level),
+  });
+}
+
+/** The same without the lock, for a page that shows an order before it is created. @throws as `requireWithinLimits` */
+export async function requireLeft(
+  tx: Tx,
+  input: {
+    customer: { id: string; level: number };
+    market: Market;
+    quote: { depositUnits: bigint; grossUnits: bigint };
+    now: Date;
+  },
+): Promise<void> {
+  const { customer, market, quote, now } = input;
+  const limits = await customerLimits(tx, customer.level, market);
+  await requireWithinLimits(tx, { limits, customer, market, units: worthOnMarket(market, quote), now });
+}
+
+/** What terms on a market are worth in its fiat. */
+export const worthOnMarket = (market: Market, quote: { depositUnits: bigint; grossUnits: bigint }): bigint =>
+  worthOf({ ...quote, depositAsset: depositAsset(market).code, fiatAsset: market.fiat.code });
+
+/** When so much is left of the limit, if nothing more is ordered; null when it never is. */
+async function fitsAt(
+  tx: Tx,
+  { limit, leftUnits }: LimitUse,
+  { units, now, ...of }: { customerId: string; units: bigint; orderId?: bigint | undefined; now: Date },
+): Promise<Date | null> {
+  const { period, maxUnits, fiatAsset, direction, marketId } = limit;
+  if (units > maxUnits || period === 'order') return null;
+  const createdAt = await createdWithWorth(tx, {
+    ...{ ...of, fiatAsset, direction, marketId, from: later(now, -PERIOD_MS[period]), units: units - leftUnits },
+  });
+  return createdAt === undefined ? null : later(createdAt, PERIOD_MS[period]);
+}
+
+/** What an order, or its terms, is worth in its fiat. */
+export const worthOf = (terms: {
+  depositAsset: string;
+  fiatAsset: string;
+  depositUnits: bigint;
+  grossUnits: bigint;
+}): bigint => (terms.depositAsset === terms.fiatAsset ? terms.depositUnits : terms.grossUnits);
+
+/**
+ * The most that an order may take in without passing a limit, in the units of its deposit, at its own rate. Undefined where no
+ * limit covers it. Locks the customer's orders: the order may take so much until `tx` ends.
+ */
+export async function mostWithinLimits(tx: Tx, order: Order, now: Date): Promise<bigint | undefined> {
+  const { id: customerId, level } = await findCustomer(tx, order.customerId);
+  const market = await marketById(tx, order.marketId);
+  const limits = await lockLimitsOf(tx, { customer: { id: customerId, level }, market });
+  const uses = await usesOf(tx, limits, { customerId, now, orderId: order.id });
+  const least = leastLeft(uses)?.leftUnits;
+  if (least === undefined || depositAsset(market).code === market.fiat.code) return least;
+  return quoteToBase(least, order.rate, { base: market.crypto.decimals, quote: market.fiat.decimals }, 'down');
+}
+
+/**
+ * Limits in force now that the order passed when it was created, counting it and the orders before it as they are now. For the
+ * gate: a limit that was lowered since, or an order that was enlarged.
+ */
+export async function limitsPassedBy(tx: Tx, order: Order): Promise<CustomerLimit[]> {
+  const { id: customerId, level } = await findCustomer(tx, order.customerId);
+  const limits = await customerLimits(tx, level, await marketById(tx, order.marketId));
+  const { id: orderId, createdAt } = order;
+  const uses = await usesOf(tx, limits, { customerId, now: createdAt, orderId, upTo: { createdAt, id: orderId } });
+  return uses.filter(({ leftUnits }) => leftUnits < worthOf(order)).map(({ limit }) => limit);
+}
+
+/** A limit as an approval names it: another one, or another maximum, is another hit. */
+export const limitNamed = ({ period, fiatAsset, direction, marketId, maxUnits }: CustomerLimit): string =>
+  [period, fiatAsset, direction ?? 'both', marketId ?? 'all', maxUnits].join(' ');
