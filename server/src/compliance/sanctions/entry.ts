@@ -13,6 +13,8 @@ import { isCalendarDay } from '../../base/clock.ts';
 export const LIST_CODES = ['ofac', 'un', 'eu', 'uk'] as const;
 export type ListCode = (typeof LIST_CODES)[number];
 
+export const isListCode = (text: string): text is ListCode => (LIST_CODES as readonly string[]).includes(text);
+
 export type SubjectKind = 'person' | 'entity' | 'vessel' | 'aircraft';
 
 export interface ListName {

@@ -9,7 +9,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { Refusal, Unavailable } from '../../base/errors.ts';
 import { type Http, type HttpAnswer, MAY_BE_PACKED, NoAnswer } from '../../base/http.ts';
-import type { ListCode } from './entry.ts';
+import { isListCode, LIST_CODES, type ListCode } from './entry.ts';
 import { readList, type SanctionsList } from './read.ts';
 import { MOST_BYTES } from './xml.ts';
 
@@ -26,7 +26,23 @@ export interface Source {
   from: string;
 }
 
-export const isAddress = (from: string): boolean => from.startsWith('https://');
+const isAddress = (from: string): boolean => from.startsWith('https://');
+
+/** Reads `ofac=https://…,uk=/file.xml`. @returns the sources, or the rule that is broken, as the end of a sentence */
+export function listSources(text: string): Source[] | string {
+  const sources: Source[] = [];
+  for (const part of text.split(',')) {
+    const at = part.indexOf('=');
+    const [list, from] = [part.slice(0, at).trim(), part.slice(at + 1).trim()];
+    if (at < 1 || !isListCode(list) || from === '')
+      return `must be a list (${LIST_CODES.join(', ')}), = and where it is, with commas in between`;
+    if (sources.some((one) => one.list === list)) return `must name ${list} once`;
+    if (/^[a-z][a-z+.-]+:/i.test(from) && !(isAddress(from) && URL.canParse(from)))
+      return `must name a file or an https address for ${list}`;
+    sources.push({ list, from });
+  }
+  return sources;
+}
 
 /**
  * @returns the list, and the time that it is of

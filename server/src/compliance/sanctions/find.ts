@@ -22,13 +22,19 @@ export interface Found<E> extends Match {
 
 export interface NameIndex<E> {
   readonly size: number;
+  add(entry: ListEntry, of: E): void;
   /** Every entry whose score reaches the threshold, the best first. */
   find(subject: Subject, rules: MatchRules): Found<E>[];
-  /** The entry of an exact digital currency address, in any case of letters. */
-  findAddress(address: string): Indexed<E>[];
 }
 
+/** An index of all of them at once. */
 export function indexOf<E>(entries: Iterable<{ entry: ListEntry; of: E }>): NameIndex<E> {
+  const index = openIndex<E>();
+  for (const { entry, of } of entries) index.add(entry, of);
+  return index;
+}
+
+export function openIndex<E>(): NameIndex<E> {
   const all: Indexed<E>[] = [];
   /** Every name of every entry has a number: its place here. */
   const names: { name: Name; entry: number }[] = [];
@@ -36,10 +42,11 @@ export function indexOf<E>(entries: Iterable<{ entry: ListEntry; of: E }>): Name
   const units: { unit: Unit; names: number[] }[] = [];
   const unitOf = new Map<string, number>();
   const byKey = new Map<string, number[]>();
-  const byAddress = new Map<string, Indexed<E>[]>();
-  for (const { entry, of } of entries) {
+  /** Which words of the given name were found in each name on a list, a bit each; 0 between two searches. */
+  let found = new Uint32Array(0);
+
+  function add(entry: ListEntry, of: E): void {
     const indexed = { ...prepare(entry), of };
-    for (const { address } of entry.addresses) put(byAddress, addressKey(address), indexed);
     for (const name of indexed.names) {
       for (const unit of name.units) place(unit, names.length);
       names.push({ name, entry: all.length });
@@ -57,10 +64,8 @@ export function indexOf<E>(entries: Iterable<{ entry: ListEntry; of: E }>): Name
     units.push({ unit, names: [name] });
   }
 
-  /** Which words of the given name were found in each name on a list, a bit each; 0 between two searches. */
-  const found = new Uint32Array(names.length);
-
   function candidates(name: Name): Set<number> {
+    if (found.length < names.length) found = new Uint32Array(names.length);
     const touched: number[] = [];
     for (const unit of name.units) {
       if (unit.isInitial) continue;
@@ -94,7 +99,10 @@ export function indexOf<E>(entries: Iterable<{ entry: ListEntry; of: E }>): Name
   }
 
   return {
-    size: all.length,
+    get size() {
+      return all.length;
+    },
+    add,
     find(subject, { threshold }) {
       const given = subject.names.map(nameOf);
       const worth = new Set(given.flatMap((name) => [...candidates(name)]));
@@ -107,7 +115,6 @@ export function indexOf<E>(entries: Iterable<{ entry: ListEntry; of: E }>): Name
       }
       return hits.toSorted((a, b) => b.score - a.score || (a.entry.id < b.entry.id ? -1 : 1));
     },
-    findAddress: (address) => byAddress.get(addressKey(address)) ?? [],
   };
 }
 
@@ -137,6 +144,3 @@ function keysOf({ sound, bones, mayBeNear }: Unit): Set<string> {
   }
   return keys;
 }
-
-/** Some chains' addresses differ by case alone; two such addresses do not occur by chance. */
-export const addressKey = (address: string): string => address.replace(/[\s-]/g, '').toLowerCase();

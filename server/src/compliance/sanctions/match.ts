@@ -28,6 +28,18 @@ export const RULES_VERSION = 1;
 /** Found with the pairs of server/test/fixtures/sanctions/pairs.json: higher loses true ones, lower adds false ones. */
 export const USUAL_THRESHOLD = 8_000;
 
+/** @param lists codes of the lists that are compared with: another choice of lists is another result */
+export const rulesText = ({ version, threshold }: MatchRules, lists: readonly string[]): string =>
+  `names ${version}, threshold ${threshold}, lists ${lists.toSorted().join(' ')}`;
+
+/** The rules that a stored result names; undefined when it names none of this form. */
+export function readRules(text: string): (MatchRules & { lists: string[] }) | undefined {
+  const [, version, threshold, lists] = /^names (\d+), threshold (\d+), lists ([a-z ]+)$/.exec(text) ?? [];
+  return version === undefined || threshold === undefined || lists === undefined
+    ? undefined
+    : { version: Number(version), threshold: Number(threshold), lists: lists.split(' ') };
+}
+
 /** Who is compared. */
 export interface Subject {
   readonly names: readonly string[];

@@ -78,6 +78,8 @@ export interface GateRules {
     tx: Tx,
     d: { customerId: string; fiatAccountId: bigint | null; address: string | null; now: Date },
   ): Promise<Date | undefined>;
+  /** Where sanctions lists are configured: why money waits for names to be compared, or for a list. */
+  namesWait?(tx: Tx, input: Screening): Promise<{ cause: 'lists' | 'screening'; why: string } | undefined>;
   /** Default maximum age of a stored screening result, in milliseconds. */
   screeningMaxAgeMs: number;
 }
@@ -107,13 +109,14 @@ const UNCONFIRMED_EVERY_MS = 30_000;
 export async function askGate(context: GateContext, tx: Tx, payout: Payout): Promise<GateAnswer> {
   const now = context.clock.now();
   const leaving = await leavingOf(tx, payout);
-  const [kept, { left, used }, switchedOff, unready, maxAgeMs, unconfirmedUntil] = await awaitAll(
+  const [kept, { left, used }, switchedOff, unready, maxAgeMs, unconfirmedUntil, names] = await awaitAll(
     keptScreening(tx, screeningSubject(leaving)),
     weigh(context, tx, leaving, { now, payoutId: payout.id }),
     context.gate.isSwitchedOff(tx, payout.rail),
     notReady(context, tx, leaving.deposits, now),
     screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),
     unconfirmed(context, tx, leaving, now),
+    context.gate.namesWait?.(tx, screeningOf(leaving)),
   );
   const screenedAt = kept?.at;
   const { id: key, rail, asset, units } = payout;
@@ -124,7 +127,7 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
   const unread = order !== undefined && followOn !== undefined && (await mayHavePaid(context, tx, order)) === 'unread';
   const facts = {
     ...{ findings: left, switchedOff, doubtful, unread, notReady: unready, unconfirmedUntil },
-    ...{ screenedAt, maxAgeMs, now },
+    ...{ screenedAt, maxAgeMs, names, now },
   };
   const judgement = judge(facts);
   switch (judgement.outcome) {
@@ -186,6 +189,7 @@ const PAUSE_MS = {
   clearing: SWITCH_EVERY_MS,
   confirmations: DEPTH_EVERY_MS,
   screening: SCREENING_EVERY_MS,
+  lists: SCREENING_EVERY_MS,
   unconfirmed: UNCONFIRMED_EVERY_MS,
 } as const;
 
@@ -233,15 +237,29 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     ...never(unfit ? 'destination_unfit' : undefined),
     // To send it, a person releases the deposit first.
     ...never(held ? 'deposit_held' : undefined),
-    ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) =>
-      person(rule, entry, rule === 'customer_blocked' ? 'release.customer_blocked' : 'release.screening_hit'),
-    ),
+    ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) => ({
+      rule,
+      entry,
+      action: approvalOf(rule, leaving),
+    })),
     ...(paid === undefined || limit === undefined || paid.depositUnits <= limit
       ? []
       : [person('over_level_limit', String(limit), 'release.screening_hit')]),
     ...(isNewDestination(leaving) ? [person('destination_new', '', 'destination.new')] : []),
     ...(distrusted === undefined ? [] : [heldFinding(distrusted)]),
   ];
+}
+
+/**
+ * What people approve to let money past a hit. Past a sanctions hit nobody lets it: one that is undecided is decided first, and
+ * one that is true stays, except for money that the law has released.
+ */
+function approvalOf(rule: string, { deposits }: Leaving): ApprovedAction | null {
+  if (rule === 'customer_blocked') return 'release.customer_blocked';
+  if (rule === 'sanctions_undecided') return null;
+  if (rule === 'sanctions_hit')
+    return deposits.some(({ origin }) => origin === 'released') ? 'release.screening_hit' : null;
+  return 'release.screening_hit';
 }
 
 /** A destination added since a leak: people may let it pass while its review is pending, not after it was rejected. */
