@@ -64,7 +64,10 @@ export async function openHit(tx: Tx, vault: Vault, id: bigint) {
   const hit = await hitOf(tx, id);
   const explanation = JSON.parse(vault.decrypt(hit.explanation, explanationContext(hit.owner))) as Explanation;
   const result = await tx.row<ResultRow>(sql.resultById, [hit.screeningId]);
-  const given = result && openInputs(vault, result)?.find(({ names }) => names.includes(explanation.givenName));
+  const { givenName } = explanation;
+  const given =
+    result &&
+    openInputs(vault, result)?.find(({ names, address }) => names.includes(givenName) || address === givenName);
   const { list, content, addedIn, removedIn } = hit;
   return {
     alert: { given: given ?? null, explanation },

@@ -57,6 +57,9 @@ export interface ListEntry {
   readonly addresses: readonly CoinAddress[];
 }
 
+/** Some chains' addresses differ by case alone; two such addresses do not occur by chance. */
+export const addressKey = (address: string): string => address.replace(/[\s-]/g, '').toLowerCase();
+
 /** SHA-256 of an entry's content: equal for equal entries, whatever file they stand in. */
 export const digestOf = (entry: ListEntry): Buffer => createHash('sha256').update(JSON.stringify(entry)).digest();
 

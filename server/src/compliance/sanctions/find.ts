@@ -6,7 +6,7 @@
  * are one change apart share one of those. A name on a list is compared when enough words of the given name were found in it;
  * "enough" is never more than what match.ts asks for, so the index loses no hit (a test compares with trying everything).
  */
-import type { ListEntry } from './entry.ts';
+import { addressKey, type ListEntry } from './entry.ts';
 import { type Match, type MatchRules, matchEntry, type Prepared, prepare, type Subject } from './match.ts';
 import { likeness, MEANS, type Name, nameOf, SHORTEST_NEAR, type Unit } from './names.ts';
 
@@ -42,11 +42,13 @@ export function openIndex<E>(): NameIndex<E> {
   const units: { unit: Unit; names: number[] }[] = [];
   const unitOf = new Map<string, number>();
   const byKey = new Map<string, number[]>();
+  const byAddress = new Map<string, number[]>();
   /** Which words of the given name were found in each name on a list, a bit each; 0 between two searches. */
   let found = new Uint32Array(0);
 
   function add(entry: ListEntry, of: E): void {
     const indexed = { ...prepare(entry), of };
+    for (const { address } of entry.addresses) put(byAddress, addressKey(address), all.length);
     for (const name of indexed.names) {
       for (const unit of name.units) place(unit, names.length);
       names.push({ name, entry: all.length });
@@ -106,6 +108,7 @@ export function openIndex<E>(): NameIndex<E> {
     find(subject, { threshold }) {
       const given = subject.names.map(nameOf);
       const worth = new Set(given.flatMap((name) => [...candidates(name)]));
+      for (const at of byAddress.get(addressKey(subject.address ?? '')) ?? []) worth.add(at);
       const hits: Found<E>[] = [];
       for (const at of worth) {
         const one = all[at];

@@ -14,7 +14,7 @@
  * stored under it, and a new one screens everybody again.
  */
 import { createHash } from 'node:crypto';
-import type { Birth, ListEntry, SubjectKind } from './entry.ts';
+import { addressKey, type Birth, type ListEntry, type SubjectKind } from './entry.ts';
 import { type Likeness, likeness, MEANS, type Name, nameOf, type Unit } from './names.ts';
 
 export interface MatchRules {
@@ -49,6 +49,8 @@ export interface Subject {
   readonly born?: string;
   /** ISO 3166-1, two letters. */
   readonly countries?: readonly string[];
+  /** On a chain: compared with the digital currency addresses of entries. */
+  readonly address?: string;
 }
 
 /** Equal for what compares equally: the same subject again is the same input. */
@@ -58,6 +60,7 @@ export const subjectText = (subject: Subject): string =>
     subject.kind ?? null,
     subject.born ?? null,
     [...(subject.countries ?? [])].toSorted(),
+    ...(subject.address === undefined ? [] : [subject.address]),
   ]);
 
 export const subjectDigest = (subject: Subject): Buffer => createHash('sha256').update(subjectText(subject)).digest();
@@ -187,6 +190,8 @@ export const prepare = (entry: ListEntry): Prepared => ({ entry, names: entry.na
 /** The best match of a subject with an entry; undefined when no word of any name is alike. */
 export function matchEntry(subject: Subject, given: readonly Name[], prepared: Prepared): Match | undefined {
   const { entry } = prepared;
+  const atAddress = matchAddress(subject, entry);
+  if (atAddress !== undefined) return atAddress;
   let best: { score: number; mine: number; theirs: number; pairs: Paired[] } | undefined;
   for (const [mine, name] of given.entries())
     for (const [theirs, listed] of prepared.names.entries()) {
@@ -205,6 +210,17 @@ export function matchEntry(subject: Subject, given: readonly Name[], prepared: P
     (isThing ? THING : evidence.kind === 'differs' ? OTHER_KIND : 0);
   const bounded = Math.round(Math.min(1, Math.max(0, score)) * 10_000);
   return { score: bounded, explanation: { ...explained(subject, given, prepared, best), ...evidence } };
+}
+
+/** An address is the very one or it is not. */
+function matchAddress({ address }: Subject, { addresses }: ListEntry): Match | undefined {
+  if (address === undefined) return undefined;
+  const listed = addresses.find((one) => addressKey(one.address) === addressKey(address));
+  if (listed === undefined) return undefined;
+  const unmatched = { given: [], listed: [] };
+  const evidence = { born: 'unknown', country: 'unknown', kind: 'unknown' } as const;
+  const names = { givenName: address, listedName: listed.address, isWeakAlias: false };
+  return { score: 10_000, explanation: { ...names, words: [], unmatched, ...evidence } };
 }
 
 function explained(

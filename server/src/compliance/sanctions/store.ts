@@ -81,7 +81,7 @@ export const sql = {
       where a.customer_id is not null and not exists (select from name_screenings s
         where s.subject = 'account:' || a.id and s.ended_at is null)
     limit $1`,
-  accountOwner: 'select customer_id, partner_id from fiat_accounts where id = $1',
+  accountOwner: 'select customer_id, partner_id, sender_of from fiat_accounts where id = $1',
   depositOwner: `select o.customer_id, d.partner_id from deposits d left join orders o on o.id = d.order_id where d.id = $1`,
 
   // Hits.

@@ -11,7 +11,10 @@ import type { Subject } from './match.ts';
 import { sql } from './store.ts';
 
 /** Who paid a deposit, as its rail reports it; undefined where nothing is known. */
-export type PayerOf = (tx: Tx, depositId: bigint) => Promise<{ name?: string | undefined } | undefined>;
+export type PayerOf = (
+  tx: Tx,
+  depositId: bigint,
+) => Promise<{ name?: string | undefined; address?: string | undefined } | undefined>;
 
 export interface Known {
   /** Whose decisions count: `customer:<id>`, or `deposit:<id>` without a customer. */
@@ -31,23 +34,28 @@ export async function knownOf(tx: Tx, vault: Vault, payerOf: PayerOf, key: strin
   const [kind, id = ''] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)];
   if (kind === 'customer') return await ofCustomer(tx, vault, id);
   const number = BigInt(id);
-  const [name, owner] =
-    kind === 'account'
-      ? [await holderOf(tx, vault, number), await tx.row<Owner>(sql.accountOwner, [number])]
-      : [(await payerOf(tx, number))?.name ?? '', await tx.row<Owner>(sql.depositOwner, [number])];
-  const { customerId = null, partnerId = null } = owner ?? {};
+  const isAccount = kind === 'account';
+  const { name = '', address } = isAccount
+    ? { name: await holderOf(tx, vault, number) }
+    : ((await payerOf(tx, number)) ?? {});
+  const owner = await tx.row<Owner>(isAccount ? sql.accountOwner : sql.depositOwner, [number]);
+  const { customerId = null, partnerId = null, senderOf } = owner ?? {};
+  const names = bounded(name) === '' ? [] : [bounded(name)];
+  const known = { names, ...(address === undefined ? {} : { address }) };
   return {
-    owner: customerId === null ? `deposit:${id}` : `customer:${customerId}`,
-    customerId,
-    partnerId,
+    // The account that a deposit came from is of that deposit.
+    owner: customerId === null ? `deposit:${senderOf ?? id}` : `customer:${customerId}`,
+    ...{ customerId, partnerId },
     revision: 0,
-    subjects: bounded(name) === '' ? [] : [{ names: [bounded(name)] }],
+    subjects: names.length === 0 && address === undefined ? [] : [known],
   };
 }
 
 interface Owner {
   customerId: string | null;
   partnerId: bigint | null;
+  /** Of an account that a deposit came from: that deposit. */
+  senderOf?: bigint | null;
 }
 
 async function holderOf(tx: Tx, vault: Vault, id: bigint): Promise<string> {

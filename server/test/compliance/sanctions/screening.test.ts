@@ -38,7 +38,7 @@ let partner: Partner;
 let dir: string;
 const now = () => fixture.clock.now();
 const inTx = <T>(work: (tx: Tx) => Promise<T>) => fixture.db.asSystem(work);
-const payers = new Map<bigint, string>();
+const payers = new Map<bigint, { name?: string; address?: string }>();
 
 before(async () => {
   fixture = await freshFixture();
@@ -70,7 +70,7 @@ const open = (more: { maxAgeMs?: number; source?: { list: 'ofac'; from: string }
     sources: [more.source ?? { list: 'uk', from: join(dir, 'uk.xml') }],
     rules: { version: RULES_VERSION, threshold: USUAL_THRESHOLD },
     maxAgeMs: more.maxAgeMs ?? 86_400_000,
-    payerOf: async (_tx, id) => ({ name: payers.get(id) }),
+    payerOf: async (_tx, id) => payers.get(id),
   });
 
 interface Listed {
@@ -235,7 +235,7 @@ test('a true hit blocks the customer, whoever was hit of theirs, and screening o
 test('a payer without a customer is compared too, and its hit is of the deposit', async () => {
   const sanctions = open();
   await lists(sanctions, [TARAS]);
-  payers.set(900n, 'T. ORLENKOV');
+  payers.set(900n, { name: 'T. ORLENKOV' });
   const of: Screening = { ...input(''), customerId: null, depositIds: [900n] };
   await sanctions.ensure(of);
   assert.deepEqual(
@@ -287,6 +287,22 @@ test('an address on a list is a denied destination, in any spelling, until the l
   assert.deepEqual(await rules(), ['destination_denied']);
   await open({ source: { list: 'ofac', from: clean } }).handlers.refresh_sanctions?.('ofac');
   assert.deepEqual(await rules(), []);
+});
+
+test('coins from an address on a list are a hit of their deposit, and replayed alike', async () => {
+  const from = fileURLToPath(new URL('../../fixtures/sanctions/ofac.xml', import.meta.url));
+  const sanctions = open({ source: { list: 'ofac', from } });
+  await sanctions.handlers.refresh_sanctions?.('ofac');
+  payers.set(901n, { address: '0x00000000000000000000000000000000DEADC0DE' });
+  payers.set(902n, { address: '0x00000000000000000000000000000000000000bb' });
+  const of = (id: bigint): Screening => ({ ...input(''), customerId: null, depositIds: [id] });
+  for (const id of [901n, 902n]) await sanctions.ensure(of(id));
+  const rules = async (id: bigint) => (await inTx((tx) => sanctions.read(tx, of(id)))).hits.map(({ rule }) => rule);
+  assert.deepEqual([await rules(901n), await rules(902n)], [['sanctions_undecided'], []]);
+  const hits = await inTx((tx) => listHits(tx, { state: 'open', after: 0n, limit: 100 }));
+  const hit = only(hits.filter(({ owner }) => owner === 'deposit:901'));
+  assert.deepEqual([hit.list, hit.listEntry, hit.score], ['ofac', '90001', '1.0000']);
+  assert.equal((await replayScreening(fixture.db, fixture.vault, hit.screening)).outcome, 'same');
 });
 
 test('a customer without any name is never cleared', async () => {
