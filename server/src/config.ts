@@ -20,6 +20,7 @@ import {
   someOf,
   text,
 } from './base/env.ts';
+import { listSources, USUAL_THRESHOLD } from './compliance/index.ts';
 import { LISTS, type Lists } from './registry.ts';
 
 const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => ({
@@ -100,6 +101,22 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => 
     86_400,
     { min: 10, max: 2_592_000 },
   ),
+  sanctionsLists: sanctionsLists(
+    'SANCTIONS_LISTS',
+    'sanctions lists that names and addresses are compared with, with commas: ofac, un, eu or uk, then = and a file or https address; none for none',
+  ),
+  sanctionsMaxAgeS: integer(
+    'SANCTIONS_MAX_AGE_S',
+    'how old a sanctions list may be before money waits, in seconds; unset is ten years in the sandbox, else 172800',
+    undefined,
+    { min: 60, max: 315_360_000 },
+  ),
+  sanctionsThreshold: integer(
+    'SANCTIONS_THRESHOLD',
+    'how alike a name and one on a sanctions list are to be a hit, in ten-thousandths',
+    USUAL_THRESHOLD,
+    { min: 5_000, max: 10_000 },
+  ),
   codeSender: oneOf(
     'CODE_SENDER',
     'how login codes reach phones; unset is known in the sandbox, webhook in production',
@@ -112,13 +129,29 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => 
     banks.map(codeOf),
   ),
 });
+
+/** Kept as it is given, once it reads well: what it names is data. */
+function sanctionsLists(name: string, about: string): Setting<string | undefined> {
+  return {
+    ...text(name, about, undefined),
+    read(value) {
+      if (value === undefined || value === '') return undefined;
+      const read = listSources(value);
+      if (typeof read === 'string') throw new SettingError(`${name} ${read}`);
+      return value;
+    },
+  };
+}
 const codeOf = ({ code }: { code: string }): string => code;
 
 type Own = Read<ReturnType<typeof settingsFor>>;
-export type Config = Readonly<Omit<Own, 'operators' | 'operatorDelayS' | 'destinationCoolingOffS'>> & {
+export type Config = Readonly<
+  Omit<Own, 'operators' | 'operatorDelayS' | 'destinationCoolingOffS' | 'sanctionsMaxAgeS'>
+> & {
   readonly operators: 'one' | 'two';
   readonly operatorDelayS: number;
   readonly destinationCoolingOffS: number;
+  readonly sanctionsMaxAgeS: number;
   /** The registered adapters. */
   readonly lists: Lists;
   /** The settings of a registered adapter. */
@@ -133,6 +166,8 @@ type Declaring = Adapter<unknown, never>;
 const DELAY_S = { sandbox: 0, production: 86_400 };
 /** The same for a destination that a program has added: long enough for customer and partner to notice. */
 const COOLING_OFF_S = { sandbox: 0, production: 86_400 };
+/** The same for sanctions lists. A made-up list in a sandbox does not age. */
+const SANCTIONS_MAX_AGE_S = { sandbox: 315_360_000, production: 172_800 };
 
 /**
  * @param lists registered adapters; tests pass their own
@@ -144,7 +179,7 @@ export function readConfig(env: NodeJS.ProcessEnv, lists: Lists = LISTS): Config
   if (config.databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
     throw new SettingError('DATABASE_URL must begin with postgres:// or postgresql://');
   const { profile, operators = profile === 'sandbox' ? 'one' : 'two', operatorDelayS = DELAY_S[profile] } = config;
-  const { destinationCoolingOffS = COOLING_OFF_S[profile] } = config;
+  const { destinationCoolingOffS = COOLING_OFF_S[profile], sanctionsMaxAgeS = SANCTIONS_MAX_AGE_S[profile] } = config;
   if (profile === 'sandbox' && config.banks !== undefined)
     throw new SettingError('BANKS must not be set in the sandbox: it brings a bank of its own along');
   return Object.freeze({
@@ -152,6 +187,7 @@ export function readConfig(env: NodeJS.ProcessEnv, lists: Lists = LISTS): Config
     operators,
     operatorDelayS,
     destinationCoolingOffS,
+    sanctionsMaxAgeS,
     dataDir: resolve(config.dataDir),
     lists,
     valuesOf: (adapter: Declaring) => values.get(adapter) ?? {},

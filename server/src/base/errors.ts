@@ -85,6 +85,9 @@ export type RefusalCode =
   | 'movement_over'
   | 'does_not_fit'
   | 'unknown_break'
+  | 'unknown_hit'
+  | 'unknown_screening'
+  | 'hit_over'
   | 'break_over'
   | 'partner_exists'
   // the request itself

@@ -4,6 +4,8 @@
  * Every decision is a row with its rules, list versions and inputs, written in the transaction that acts on it. What a person
  * must decide is a case (cases.ts), whose kind says what it means and what to do (kinds.ts).
  *
+ * Names are compared with sanctions lists (sanctions/).
+ *
  * A customer's check at a verifier is followed to its result (checks.ts).
  *
  * Not here: limits of a market (partners), how far a customer is verified (customers).
@@ -27,6 +29,20 @@ export { type AskedVerifier, askVerifier, checkHandlers, recordAnswer } from './
 export { decisionsOf, record } from './decisions.ts';
 export { CASE_KINDS, type CaseKind, type CaseMeaning, isCaseKind, meaningOf, type NextActor } from './kinds.ts';
 export { askReview, decideReview, openReview, reviewed } from './reviews.ts';
+export {
+  decideHit,
+  findHit,
+  findScreening,
+  HIT_STATES,
+  listHits,
+  MAX_HITS,
+  openHit,
+  replayScreening,
+} from './sanctions/decisions.ts';
+export { listSources } from './sanctions/fetch.ts';
+export { type ListState, listStates } from './sanctions/lists.ts';
+export { RULES_VERSION, USUAL_THRESHOLD } from './sanctions/match.ts';
+export { agedWhy, openSanctions, REFRESH_LIST, type Sanctions, SCREEN_NAMES } from './sanctions/service.ts';
 export {
   MAGIC_HOLDS,
   magicScreener,

@@ -78,6 +78,20 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
+  sanctions_hit: {
+    means:
+      'A name is like one on a sanctions list. Nothing of theirs is paid out or refunded until people have decided.',
+    remedy:
+      'List the hits (sanctions hits), read alert and entry side by side (sanctions hit), and decide: sanctions confirm blocks the customer, sanctions dismiss takes two. Then release what is on hold. Tell neither partner nor customer.',
+    who: 'operator',
+    page: 'sanctions.md',
+  },
+  sanctions_list: {
+    means: 'A sanctions list cannot be read, or is older than allowed. While it is older, no money leaves.',
+    remedy: 'Read the reason, and mend the source of the list or name another one. The case closes by itself.',
+    who: 'operator',
+    page: 'sanctions.md',
+  },
   hold_too_late: {
     means:
       'An order was held while one of its refunds had been submitted already. The others are stopped; this one may arrive.',

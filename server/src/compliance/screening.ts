@@ -13,6 +13,7 @@ import type { Database, Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { openTextOrNull } from '../base/texts.ts';
 import { blockOf, openFiatAccount } from '../customers/index.ts';
+import type { NameScreening } from './sanctions/service.ts';
 import { type DestinationKind, look, sql } from './store.ts';
 
 export interface Screener {
@@ -35,6 +36,8 @@ export interface Screening {
   /** The asset the order was to be paid in. */
   depositAsset?: string;
   depositUnits?: bigint;
+  /** The deposits that fund it: who paid them is compared with sanctions lists. */
+  depositIds?: readonly bigint[];
   /** A payout by default; a refund has its own destination. */
   purpose?: 'payout' | 'refund' | undefined;
 }
@@ -60,20 +63,47 @@ export interface Verdict {
   inputs: Readonly<Record<string, string | boolean | readonly string[]>>;
 }
 
-export type HeldReason = 'destination_denied' | 'customer_blocked' | 'held_by_magic_value';
+export type HeldReason =
+  | 'destination_denied'
+  | 'customer_blocked'
+  | 'held_by_magic_value'
+  /** A name is like one on a sanctions list, and nobody has decided. */
+  | 'sanctions_undecided'
+  /** People decided that it is the one on the list. */
+  | 'sanctions_hit'
+  /** Lists are configured, and no name of the customer is known to compare. */
+  | 'sanctions_nameless';
 
 /** Changes whenever the built-in screener's decisions change. */
 const RULES = 'built-in 1';
 
-export const openScreener = ({ db, vault }: { db: Database; vault: Vault }): Screener => ({
-  screen: (input) => db.asSystem((tx) => screenOwn(tx, vault, input)),
+export const openScreener = ({
+  db,
+  vault,
+  names,
+}: {
+  db: Database;
+  vault: Vault;
+  /** Where sanctions lists are configured. */
+  names?: NameScreening | undefined;
+}): Screener => ({
+  async screen(input) {
+    await names?.ensure(input);
+    return await db.asSystem((tx) => screenOwn(tx, vault, input, names));
+  },
 });
 
 /**
- * Checks our own blocks and deny lists, as they are in this transaction. The customer's row is locked against a block until
+ * Checks our own blocks and deny lists, and what comparisons with sanctions lists have found, as they are in this transaction. The customer's row is locked against a block until
  * `tx` ends: a block committed before is seen, and a later one waits.
  */
-export async function screenOwn(tx: Tx, vault: Vault, input: Screening): Promise<Verdict> {
+export async function screenOwn(
+  tx: Tx,
+  vault: Vault,
+  input: Screening,
+  names?: Pick<NameScreening, 'read'>,
+): Promise<Verdict> {
+  const named = await names?.read(tx, input);
   const blockedAt = input.customerId === null ? null : await blockOf(tx, input.customerId);
   const { kind, values } = await destinationOf(tx, vault, input);
   const indexes = values.map((value) => indexOf(vault, kind, value));
@@ -81,10 +111,15 @@ export async function screenOwn(tx: Tx, vault: Vault, input: Screening): Promise
   const hits: Hit[] = [
     ...(blockedAt === null ? [] : [{ rule: 'customer_blocked' as const, entry: blockedAt.toISOString(), own: true }]),
     ...entries.map(({ entry }) => ({ rule: 'destination_denied' as const, entry, own: true })),
+    ...(named?.hits ?? []),
   ];
   return {
     ...verdictOf(hits),
-    rules: [RULES, ...lists.map(({ list, version }) => `${list}@${version}`)].join(', '),
+    rules: [
+      RULES,
+      ...(named === undefined ? [] : [named.rules]),
+      ...lists.map(({ list, version }) => `${list}@${version}`),
+    ].join(', '),
     inputs: {
       orderId: String(input.id),
       customerId: input.customerId ?? '',

@@ -4,11 +4,20 @@
  * Rails report to orders and orders send through rails; the treasury sends sweeps through rails, and the rails report them to
  * it. These are the circular dependencies of a process, and both are closed here.
  */
-import { openScreener, SCREENING_MAX_AGE_MS, screenOwn } from '../compliance/index.ts';
+import { ask } from '../base/http.ts';
+import {
+  listSources,
+  openSanctions,
+  openScreener,
+  RULES_VERSION,
+  type Sanctions,
+  SCREENING_MAX_AGE_MS,
+  screenOwn,
+} from '../compliance/index.ts';
 import { comparePayer, waitsUntil } from '../customers/index.ts';
 import type { Environment } from '../environment.ts';
 import { peopleNeeded } from '../operators/index.ts';
-import { askBeforeSigning, type GateRules, type OrdersContext, orderFacts } from '../orders/index.ts';
+import { askBeforeSigning, type GateRules, type OrdersContext, orderFacts, payerOf } from '../orders/index.ts';
 import { heldDestination, isSubmittingOff } from '../partners/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
 import type { Rail, Report } from '../rails/rail.ts';
@@ -21,11 +30,13 @@ export interface RailParts {
   readonly chains: ReadonlyMap<string, ChainRail>;
   readonly report: Report;
   readonly context: OrdersContext;
+  /** Where sanctions lists are configured. */
+  readonly sanctions: Sanctions | undefined;
   /** Without those whose node sleeps. */
   awake(): Rail[];
 }
 
-export function connectRails({ db, vault, clock, log }: Ground, world: Environment): RailParts {
+export function connectRails({ config, db, vault, clock, log }: Ground, world: Environment): RailParts {
   let rails: ReadonlyMap<string, Rail> = new Map();
   let chains: ReadonlyMap<string, ChainRail> = new Map();
   const report: Report = (tx, fact) =>
@@ -37,16 +48,27 @@ export function connectRails({ db, vault, clock, log }: Ground, world: Environme
     mayLeave: (tx, what) => askBeforeSigning(context, tx, what),
   });
   chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);
+  const sources = listSources(config.sanctionsLists ?? '');
+  const sanctions =
+    typeof sources === 'string'
+      ? undefined
+      : openSanctions({
+          ...{ db, vault, clock, ask, sources },
+          rules: { version: RULES_VERSION, threshold: config.sanctionsThreshold },
+          maxAgeMs: config.sanctionsMaxAgeS * 1_000,
+          payerOf: (tx, depositId) => payerOf({ rails }, tx, depositId),
+        });
   const gate: GateRules = {
-    screenOwn: (tx, input) => screenOwn(tx, vault, input),
+    screenOwn: (tx, input) => screenOwn(tx, vault, input, sanctions),
+    ...(sanctions === undefined ? {} : { namesWait: (tx, input) => sanctions.wait(tx, input) }),
     isSwitchedOff: isSubmittingOff,
     peopleNeeded,
     heldDestination,
     unconfirmedUntil: waitsUntil,
     screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
   };
-  const screener = world.screener(openScreener({ db, vault }));
+  const screener = world.screener(openScreener({ db, vault, names: sanctions }));
   const context: OrdersContext = { db, clock, log, rails, screener, vault, gate };
   const awake = (): Rail[] => [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
-  return { rails, chains, report, context, awake };
+  return { rails, chains, report, context, sanctions, awake };
 }

@@ -1,4 +1,5 @@
 /** Readiness: which checks and readings this process has. */
+import { listSources } from '../compliance/index.ts';
 import type { Config } from '../config.ts';
 import type { Environment } from '../environment.ts';
 import {
@@ -20,6 +21,7 @@ import {
   railReadings,
   reconcileCheck,
   reconcileReadings,
+  sanctionsCheck,
   treasuryCheck,
   treasuryReadings,
   workCheck,
@@ -86,8 +88,16 @@ const alwaysChecked = (
   operatorsCheck(db),
   pricesCheck(db),
   breakersCheck(db),
+  ...sanctionsChecks(config, { db, clock }),
   ...[...sources.values()].map((source) => priceSourceCheck(db, source)),
 ];
+
+/** One for each configured list. */
+function sanctionsChecks(config: Config, ground: Pick<Ground, 'db' | 'clock'>): Check[] {
+  const sources = listSources(config.sanctionsLists ?? '');
+  const maxAgeMs = config.sanctionsMaxAgeS * 1_000;
+  return typeof sources === 'string' ? [] : sources.map(({ list }) => sanctionsCheck({ ...ground, list, maxAgeMs }));
+}
 
 /**
  * Ready means that a quote is available: waits briefly for the first prices. Without markets there is nothing to wait for.

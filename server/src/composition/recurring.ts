@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { BugError } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
-import { closeCases, openCase } from '../compliance/index.ts';
+import { closeCases, openCase, REFRESH_LIST, SCREEN_NAMES } from '../compliance/index.ts';
 import { seal } from '../ledger/index.ts';
 import { sealAudit } from '../operators/index.ts';
 import { DORMANCY, OVERDUE } from '../orders/index.ts';
@@ -26,13 +26,16 @@ export const POLLS: readonly string[] = [
 export async function enqueueRecurring(
   db: Database,
   clock: Clock,
-  subjects: { rails: string[]; sources: string[]; chains: string[] },
+  subjects: { rails: string[]; sources: string[]; chains: string[]; lists?: readonly string[] },
 ): Promise<void> {
   const dueAt = clock.now();
   await db.asSystem(async (tx) => {
     for (const subject of subjects.rails)
       enqueueRailJobs(tx, dueAt, { subject, isChain: subjects.chains.includes(subject) });
     for (const subject of subjects.sources) enqueue(tx, { kind: 'refresh_prices', subject, dueAt });
+    const { lists = [] } = subjects;
+    for (const subject of lists) enqueue(tx, { kind: REFRESH_LIST, subject, dueAt });
+    if (lists.length > 0) enqueue(tx, { kind: SCREEN_NAMES, subject: 'all', dueAt });
     enqueue(tx, { kind: 'watch_prices', subject: 'all', dueAt });
     enqueue(tx, { kind: 'purge_quotes', subject: 'all', dueAt });
     enqueue(tx, { kind: 'purge_idempotency_records', subject: 'all', dueAt });

@@ -41,14 +41,16 @@ export async function startWork(
     rails: parts.awake().map(({ code }) => code),
     sources: [...more.sources.keys()],
     chains: [...parts.chains.keys()],
+    lists: parts.sanctions?.lists ?? [],
   });
 }
 
 function handlersOf(
   { config, db, clock, log, vault, blobs }: Ground,
-  { rails, chains, report, context }: RailParts,
+  parts: RailParts,
   { sources, verifier }: { sources: ReadonlyMap<string, PriceSource>; verifier: AskedVerifier },
 ): Handlers {
+  const { rails, chains, report, context } = parts;
   return {
     ...orderHandlers(context),
     ...quoteHandlers({ db, clock, sources }),
@@ -72,6 +74,7 @@ function handlersOf(
       purge: async (now) =>
         await Promise.all([purgeRequestLog(db, now), sweepFiles(db, blobs, now), purgeSessions(db, now)]),
     }),
+    ...parts.sanctions?.handlers,
     ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };
 }

@@ -13,6 +13,7 @@ import { clockAheadMs } from '../base/databaseclock.ts';
 import { awaitAll, type Database } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { formatUnits } from '../base/money.ts';
+import { agedWhy, listStates } from '../compliance/index.ts';
 import { openDeliveries } from '../events/index.ts';
 import { confirmers, installation } from '../operators/index.ts';
 import { killSwitches, markets } from '../partners/index.ts';
@@ -290,6 +291,26 @@ export function breakersCheck(db: Database): Check {
               `${why} since ${haltedAt?.toISOString()}`,
             ]),
         ),
+      };
+    },
+  };
+}
+
+/** Whether a configured sanctions list is young enough; while it is not, money waits. */
+export function sanctionsCheck(of: { db: Database; clock: Clock; list: string; maxAgeMs: number }): Check {
+  const { db, clock, list, maxAgeMs } = of;
+  return {
+    name: `sanctions list ${list}`,
+    essential: false,
+    async run() {
+      const state = (await db.asSystem((tx) => listStates(tx))).find((one) => one.list === list);
+      const why = agedWhy(state, list, { now: clock.now(), maxAgeMs });
+      return {
+        ok: why === undefined,
+        ...(why === undefined ? {} : { why }),
+        ...(state === undefined
+          ? {}
+          : { version: String(state.versionId), asOf: state.asOf.toISOString(), entries: state.entries }),
       };
     },
   };

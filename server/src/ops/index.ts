@@ -16,6 +16,7 @@ export {
   pricesCheck,
   railCheck,
   reconcileCheck,
+  sanctionsCheck,
   treasuryCheck,
   workCheck,
   writesCheck,

@@ -35,6 +35,13 @@ const TABLE: readonly [string, Partial<GateFacts>, string][] = [
   ['never screened', { screenedAt: undefined }, 'wait screening'],
   ['a result as old as it may be', { screenedAt: ago(1_000) }, 'pay'],
   ['a result one millisecond older', { screenedAt: ago(1_001) }, 'wait screening'],
+  ['a sanctions list that is too old', { names: { cause: 'lists', why: 'of last year' } }, 'wait lists'],
+  ['a name without a result of the newest lists', { names: { cause: 'screening', why: 'new' } }, 'wait screening'],
+  [
+    'a hit while a list is too old',
+    { findings: [BLOCKED], names: { cause: 'lists', why: '' } },
+    'hold customer_blocked',
+  ],
 ];
 
 test('the gate decides as the table says', () => {

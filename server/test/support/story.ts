@@ -139,7 +139,13 @@ const DEPOSIT_TTL_MS = 3_600_000;
 const NATIVE: Readonly<Record<string, string>> = Object.fromEntries(CHAINS.map(({ code, native }) => [code, native]));
 
 export async function openStory(
-  options: { bankDeduplicates?: boolean; bankSettleMs?: number; operators?: 'one' | 'two' } = {},
+  options: {
+    bankDeduplicates?: boolean;
+    bankSettleMs?: number;
+    operators?: 'one' | 'two';
+    /** More settings of the server. */
+    settings?: Readonly<Record<string, string>>;
+  } = {},
 ) {
   const database = await freshDatabase();
   const dataDir = mkdtempSync(join(tmpdir(), 'cloverleaf-story-'));
@@ -159,6 +165,7 @@ export async function openStory(
         PORT: '0',
         SANDBOX_BANK_DEDUPLICATES_HOURS: deduplicates ? '24' : '0',
         OPERATORS: options.operators ?? 'one',
+        ...options.settings,
       }),
       { clock, log },
     );

@@ -81,6 +81,8 @@ export interface GateRules {
     tx: Tx,
     d: { customerId: string; fiatAccountId: bigint | null; address: string | null; now: Date },
   ): Promise<Date | undefined>;
+  /** Where sanctions lists are configured: why money waits for names to be compared, or for a list. */
+  namesWait?(tx: Tx, input: Screening): Promise<{ cause: 'lists' | 'screening'; why: string } | undefined>;
   /** Default maximum age of a stored screening result, in milliseconds. */
   screeningMaxAgeMs: number;
 }
@@ -111,13 +113,14 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
   const now = context.clock.now();
   const leaving = await leavingOf(tx, payout);
   const backing = await backedBy(tx, leaving);
-  const [kept, { left, used }, switchedOff, unready, maxAgeMs, unconfirmedUntil] = await awaitAll(
+  const [kept, { left, used }, switchedOff, unready, maxAgeMs, unconfirmedUntil, names] = await awaitAll(
     keptScreening(tx, screeningSubject(leaving)),
     weigh(context, tx, leaving, { now, payoutId: payout.id }),
     context.gate.isSwitchedOff(tx, payout.rail),
     notReady(context, tx, backing, now),
     screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),
     unconfirmed(context, tx, leaving, now),
+    context.gate.namesWait?.(tx, screeningOf(leaving)),
   );
   const screenedAt = kept?.at;
   const { id: key, rail, asset, units } = payout;
@@ -128,7 +131,7 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
   const unread = order !== undefined && followOn !== undefined && (await mayHavePaid(context, tx, order)) === 'unread';
   const facts = {
     ...{ findings: left, switchedOff, doubtful, unread, notReady: unready, unconfirmedUntil },
-    ...{ screenedAt, maxAgeMs, now },
+    ...{ screenedAt, maxAgeMs, names, now },
   };
   const judgement = judge(facts);
   switch (judgement.outcome) {
@@ -190,6 +193,7 @@ const PAUSE_MS = {
   clearing: SWITCH_EVERY_MS,
   confirmations: DEPTH_EVERY_MS,
   screening: SCREENING_EVERY_MS,
+  lists: SCREENING_EVERY_MS,
   unconfirmed: UNCONFIRMED_EVERY_MS,
 } as const;
 
@@ -240,9 +244,11 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     // To send it, a person releases the deposit first.
     ...never(held ? 'deposit_held' : undefined),
     ...never(stopped ? 'order_frozen' : undefined),
-    ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) =>
-      person(rule, entry, rule === 'customer_blocked' ? 'release.customer_blocked' : 'release.screening_hit'),
-    ),
+    ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) => ({
+      rule,
+      entry,
+      action: approvalOf(rule, leaving),
+    })),
     ...(paid === undefined || limit === undefined || paid.depositUnits <= limit
       ? []
       : [person('over_level_limit', String(limit), 'release.screening_hit')]),
@@ -250,6 +256,18 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     ...(isNewDestination(leaving) ? [person('destination_new', '', 'destination.new')] : []),
     ...(distrusted === undefined ? [] : [heldFinding(distrusted)]),
   ];
+}
+
+/**
+ * What people approve to let money past a hit. Past a sanctions hit nobody lets it: one that is undecided is decided first, and
+ * one that is true stays, except for money that the law has released.
+ */
+function approvalOf(rule: string, { deposits }: Leaving): ApprovedAction | null {
+  if (rule === 'customer_blocked') return 'release.customer_blocked';
+  if (rule === 'sanctions_undecided') return null;
+  if (rule === 'sanctions_hit')
+    return deposits.some(({ origin }) => origin === 'released') ? 'release.screening_hit' : null;
+  return 'release.screening_hit';
 }
 
 /** A destination added since a leak: people may let it pass while its review is pending, not after it was rejected. */

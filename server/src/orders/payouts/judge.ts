@@ -17,6 +17,8 @@ export interface GateFacts {
   /** Undefined when the destination was never screened. */
   screenedAt: Date | undefined;
   maxAgeMs: number;
+  /** Why names have no result of now against sanctions lists. */
+  names?: { cause: 'lists' | 'screening'; why: string } | undefined;
   now: Date;
 }
 
@@ -24,7 +26,7 @@ export type Judgement =
   | { outcome: 'pay' }
   | {
       outcome: 'wait';
-      cause: 'switched_off' | 'restore' | 'clearing' | 'confirmations' | 'unconfirmed' | 'screening';
+      cause: 'switched_off' | 'restore' | 'clearing' | 'confirmations' | 'unconfirmed' | 'screening' | 'lists';
       why: string;
       until?: Date;
     }
@@ -61,5 +63,6 @@ export function judge(facts: GateFacts): Judgement {
     };
   if (screenedAt === undefined || now.getTime() - screenedAt.getTime() > maxAgeMs)
     return { outcome: 'wait', cause: 'screening', why: 'its screening is too old and is asked again' };
+  if (facts.names !== undefined) return { outcome: 'wait', ...facts.names };
   return { outcome: 'pay' };
 }

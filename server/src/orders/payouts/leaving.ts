@@ -128,6 +128,7 @@ export const screeningOf = ({ purpose, order, refundId, deposits, address, fiatA
   purpose,
   fiatAccountId,
   payoutAddress: address,
+  depositIds: deposits.map(({ id }) => id),
   ...(order === undefined ? {} : { depositAsset: order.depositAsset, depositUnits: order.depositUnits }),
 });
 

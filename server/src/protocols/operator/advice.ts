@@ -78,6 +78,9 @@ const OWN: Partial<Record<Reason, Advice>> = {
   unknown_bulk: advice('There is no such action on all orders of a span.', 'Use the number that it answered.'),
   unknown_movement: advice('There is no such movement.', 'Read `movements`.'),
   unknown_break: advice('There is no such break.', 'Read `breaks`.'),
+  unknown_hit: advice('There is no such hit.', 'Read `sanctions hits`.'),
+  unknown_screening: advice('There is no such comparison.', 'Read `sanctions hits`.'),
+  hit_over: advice('The hit was decided before, or is found no longer.', 'Read `sanctions hits`.'),
   unknown_path: advice('This server has no bank without an API.', 'Nothing: the action is for such a bank.'),
   order_over: advice('The order is in a state in which this cannot be done.', 'Read the timeline of the order.'),
   payout_submitted: advice(

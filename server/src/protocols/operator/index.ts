@@ -46,6 +46,7 @@ import { PARTNER_ACTIONS } from './actions/partners.ts';
 import { PAYER_ACTIONS } from './actions/payers.ts';
 import { RESTORE_ACTIONS } from './actions/restore.ts';
 import { REVIEW_ACTIONS } from './actions/reviews.ts';
+import { SANCTIONS_ACTIONS } from './actions/sanctions.ts';
 import { SCREENING_ACTIONS } from './actions/screening.ts';
 import { SHORTAGE_ACTIONS } from './actions/shortages.ts';
 import { TERM_ACTIONS } from './actions/terms.ts';
@@ -70,6 +71,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...CASE_ACTIONS,
   ...PAYER_ACTIONS,
   ...REVIEW_ACTIONS,
+  ...SANCTIONS_ACTIONS,
   ...SCREENING_ACTIONS,
   ...SHORTAGE_ACTIONS,
   ...DORMANCY_ACTIONS,

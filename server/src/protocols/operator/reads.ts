@@ -8,7 +8,7 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
-import { findCase, listCases } from '../../compliance/index.ts';
+import { findCase, listCases, listHits, listStates } from '../../compliance/index.ts';
 import { type Customer, clientIdOf, customersLike, fiatAccounts, findCustomer } from '../../customers/index.ts';
 import { endpoints } from '../../events/index.ts';
 import {
@@ -65,6 +65,7 @@ import { BULK, ORDERS } from './declared/orders.ts';
 import { PARTNERS } from './declared/partners.ts';
 import { MOVEMENTS } from './declared/payouts.ts';
 import { AUDITED, OPERATORS, PROPOSALS, RULES } from './declared/people.ts';
+import { SANCTIONS } from './declared/sanctions.ts';
 import { SWITCHES } from './declared/switches.ts';
 import { TERMS_OF_TRADE } from './declared/terms.ts';
 import { LIMIT_READS } from './limits.ts';
@@ -287,6 +288,15 @@ export const READS: readonly Read[] = [
   read({
     ...MOVEMENTS.list,
     answer: async ({ movements }, tx) => ({ movements: await movements.list(tx) }),
+  }),
+  read({ ...SANCTIONS.lists, answer: async (_deps, tx) => ({ lists: await listStates(tx) }) }),
+  read({
+    ...SANCTIONS.hits,
+    async answer(_deps, tx, { state = 'open', after = 0n, limit: most = 50 }) {
+      const found = await listHits(tx, { state, after, limit: most + 1 });
+      const hits = found.slice(0, most);
+      return { hits, next: found.length > most ? String(hits.at(-1)?.id) : null };
+    },
   }),
   read({
     ...SWITCHES.list,

@@ -12,6 +12,7 @@ import { PARTNERS } from './partners.ts';
 import { MOVEMENTS, PAYOUTS } from './payouts.ts';
 import { AUDITED, OPERATORS, PROPOSALS, RULES } from './people.ts';
 import { REPORTS_OF } from './reports.ts';
+import { SANCTIONS } from './sanctions.ts';
 import { SESSIONS } from './session.ts';
 import { SWITCHES } from './switches.ts';
 import { TERMS_OF_TRADE } from './terms.ts';
@@ -37,6 +38,7 @@ export const GROUPS: readonly Group[] = [
   group('Movements and breaks', 'What the books and the outside do not agree on.', MOVEMENTS),
   group('Cases', 'What waits for a person.', CASES),
   group('Customers', 'Customers and their reviews.', CUSTOMERS),
+  group('Sanctions screening', 'Lists, hits in them, and what people decide about hits.', SANCTIONS),
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
   group('Bank', 'The desk of a bank without an API. Served only where there is such a bank.', BANK),
   group('Partners', 'Partners, their keys and what is held since a leak.', PARTNERS),

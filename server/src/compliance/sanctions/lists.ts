@@ -1,0 +1,108 @@
+/**
+ * Taking a list: a version is made where it differs from the one before, with what was added, removed and changed.
+ *
+ * Entries stand from the version that brought them to the one that no longer has them, so any version can be put together
+ * again, and an entry that has not changed keeps its row: what was decided about it stays decided.
+ *
+ * Digital currency addresses of a list become a deny list of destinations, which the gate looks up in its own transaction.
+ */
+import type { Vault } from '../../base/crypto.ts';
+import type { Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+import { replaceDenyList } from '../screening.ts';
+import { digestOf, type ListCode, type ListEntry } from './entry.ts';
+import { type Delta, deltaOf, type SanctionsList } from './read.ts';
+import { sql } from './store.ts';
+
+/** Rows of one statement. */
+const AT_ONCE = 1_000;
+
+export interface ListState {
+  list: ListCode;
+  versionId: bigint;
+  /** The time at which its source last gave this version. */
+  asOf: Date;
+  readAt: Date;
+  published: string;
+  entries: number;
+  added: number;
+  removed: number;
+  changed: number;
+  loadedAt: Date;
+  sha256: string;
+}
+
+export const listStates = (tx: Tx): Promise<ListState[]> => tx.rows<ListState>(sql.lists);
+
+/** The newest version of any list; 0n when none was ever taken. */
+export async function newestVersion(tx: Tx): Promise<bigint> {
+  return (await tx.row<{ id: bigint }>(sql.newest))?.id ?? 0n;
+}
+
+/**
+ * Stores what was read. Two servers that read at once take it one after the other, and the second finds no change.
+ *
+ * @returns the new version, or undefined when nothing has changed
+ */
+export async function takeList(
+  tx: Tx,
+  vault: Vault,
+  { list, entries, sha256, published, asOf, now }: SanctionsList & { asOf: Date; now: Date },
+): Promise<{ version: bigint; delta: Delta } | undefined> {
+  await tx.run(sql.lockLists);
+  const before = await tx.rows<{ entry: string; digest: Buffer }>(sql.digests, [list]);
+  const delta = deltaOf(new Map(before.map(({ entry, digest }) => [entry, digest])), entries);
+  const { added, removed, changed } = delta;
+  if (added.length + removed.length + changed.length === 0) {
+    await tx.run(sql.stillList, [list, asOf, now]);
+    return undefined;
+  }
+  const counts = [entries.size, added.length, removed.length, changed.length];
+  const row = await tx.row<{ id: bigint }>(sql.insertVersion, [list, sha256, published, ...counts, now]);
+  assert(row !== undefined, 'an inserted version has an id');
+  const version = row.id;
+  for (const ids of parts([...removed, ...changed])) await tx.run(sql.endEntries, [list, version, ids]);
+  for (const ids of parts([...added, ...changed])) {
+    const all = ids.flatMap((id) => entries.get(id) ?? []);
+    const columns = [all.map(({ id }) => id), all.map((entry) => JSON.stringify(entry)), all.map(digestOf)];
+    await tx.run(sql.insertEntries, [list, version, ...columns]);
+  }
+  await tx.run(sql.putList, [list, version, asOf, now]);
+  await replaceDenyList(tx, vault, {
+    list: `sanctions.${list}`,
+    version: String(version),
+    destinations: [...entries.values()].flatMap(({ addresses }) =>
+      addresses.map(({ address }) => ({ kind: 'address' as const, value: address })),
+    ),
+    now,
+  });
+  return { version, delta };
+}
+
+function* parts<T>(all: readonly T[]): Generator<T[]> {
+  for (let at = 0; at < all.length; at += AT_ONCE) yield all.slice(at, at + AT_ONCE);
+}
+
+export interface StoredEntry {
+  id: bigint;
+  list: ListCode;
+  content: ListEntry;
+}
+
+/**
+ * All entries of these lists as they stood at a version, in parts.
+ *
+ * @param read a transaction for each part, so that none is held while the caller works
+ */
+export async function* entriesAt(
+  read: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>,
+  { version, lists }: { version: bigint; lists: readonly string[] },
+): AsyncGenerator<StoredEntry[]> {
+  let after = 0n;
+  for (;;) {
+    const found = await read((tx) => tx.rows<StoredEntry>(sql.entriesAt, [after, version, AT_ONCE, lists]));
+    if (found.length > 0) yield found;
+    if (found.length < AT_ONCE) return;
+    after = found.at(-1)?.id ?? after;
+  }
+}

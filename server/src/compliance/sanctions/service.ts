@@ -1,0 +1,214 @@
+/**
+ * Sanctions screening of a running server: reads the configured lists, compares names with them, and says what stands.
+ *
+ * Two recurring jobs. One for each list reads its source and takes what has changed. The other compares who is due: everybody
+ * after a new version, and customers and accounts that are new; in parts, each of which is stored, so it goes on where it
+ * was. Whoever is about to be paid and is due is compared at once (`ensure`).
+ *
+ * The gate reads stored results (`read`, `wait`) in its own transaction. Nobody is cleared without one that is of the newest
+ * lists; while a list is older than allowed, money waits.
+ *
+ * The index of names is in memory, built again for each version, in pieces, so that requests are answered meanwhile.
+ *
+ * Not here: what a hit means for money (orders/payouts/gate.ts), decisions about hits (decisions.ts).
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Vault } from '../../base/crypto.ts';
+import { awaitAll, type Database, type Tx } from '../../base/db.ts';
+import { Refusal, Unavailable } from '../../base/errors.ts';
+import type { Http } from '../../base/http.ts';
+import type { Handled, Handlers } from '../../base/jobs.ts';
+import { closeCases, tellCase } from '../cases.ts';
+import type { Hit, Screening } from '../screening.ts';
+import { fetchList, type Source } from './fetch.ts';
+import { type NameIndex, openIndex } from './find.ts';
+import { entriesAt, type ListState, listStates, newestVersion, takeList } from './lists.ts';
+import { type MatchRules, rulesText } from './match.ts';
+import { type FoundHit, keepResult, type Standing, standingOf } from './results.ts';
+import { sql } from './store.ts';
+import { knownOf, type PayerOf } from './subjects.ts';
+
+export const REFRESH_LIST = 'refresh_sanctions';
+export const SCREEN_NAMES = 'screen_names';
+
+/** Publishers change their lists a few times a week, at any hour. */
+const REFRESH_EVERY_MS = 3_600_000;
+const REFRESH_FAILED_MS = 300_000;
+/** A new customer's name is compared within this. */
+const DUE_EVERY_MS = 15_000;
+/** Of one turn: a few seconds at most. */
+const DUE_AT_ONCE = 100;
+/** Entries that are put into the index between two pieces of other work. */
+const INDEXED_AT_ONCE = 50;
+
+export interface NameScreening {
+  /** Compares what has no result of now. May take seconds, so it takes no `tx`. @throws Unavailable without any list */
+  ensure(input: Screening): Promise<void>;
+  /** Hits that stand, as the gate and the screener take them. Rows only. */
+  read(tx: Tx, input: Screening): Promise<{ hits: Hit[]; rules: string }>;
+  /** Why money has to wait; undefined when everything is of now. Rows only. */
+  wait(tx: Tx, input: Screening): Promise<{ cause: 'lists' | 'screening'; why: string } | undefined>;
+}
+
+export interface SanctionsDeps {
+  db: Database;
+  vault: Vault;
+  clock: Clock;
+  ask: Http;
+  sources: readonly Source[];
+  rules: MatchRules;
+  /** A list that its source has not given for longer makes money wait. */
+  maxAgeMs: number;
+  payerOf: PayerOf;
+}
+
+/** Of a running server. */
+export interface Sanctions extends NameScreening {
+  /** Codes of the configured lists. */
+  readonly lists: readonly string[];
+  readonly handlers: Handlers;
+}
+
+type Index = NameIndex<{ id: bigint }>;
+
+export function openSanctions(deps: SanctionsDeps): Sanctions {
+  const { db, vault, clock, sources } = deps;
+  const codes = sources.map(({ list }) => list);
+  const rules = rulesText(deps.rules, codes);
+  let built: { version: bigint; index: Promise<Index> } | undefined;
+
+  /** The index of the newest version; built once, whoever asks. */
+  async function indexNow(): Promise<{ version: bigint; index: Index }> {
+    const version = await db.asSystem(newestVersion);
+    if (version === 0n) throw new Unavailable('sanctions lists', 'no list has been read yet');
+    if (built === undefined || built.version < version) {
+      const index = buildIndex(db, { version, lists: codes });
+      const mine = { version, index };
+      built = mine;
+      index.catch(() => {
+        if (built === mine) built = undefined;
+      });
+    }
+    return { version: built.version, index: await built.index };
+  }
+
+  async function screenOne(key: string): Promise<void> {
+    const { version, index } = await indexNow();
+    const known = await db.asSystem((tx) => knownOf(tx, vault, deps.payerOf, key));
+    const found: FoundHit[] = known.subjects.flatMap((subject) =>
+      index
+        .find(subject, deps.rules)
+        .map(({ score, explanation, of }) => ({ entryId: String(of.id), score, explanation, subject })),
+    );
+    await db.asSystem((tx) => keepResult(tx, vault, { key, known, found, rules, version, now: clock.now() }));
+  }
+
+  const stands = (tx: Tx, input: Screening): Promise<Standing> =>
+    standingOf(tx, { keys: keysOf(input), customerId: input.customerId, rules });
+
+  async function refresh(list: string): Promise<Handled> {
+    const source = sources.find((one) => one.list === list);
+    // A list that is no longer configured is not read; its job ends here.
+    if (source === undefined) return undefined;
+    try {
+      const read = await fetchList(deps.ask, source, clock.now());
+      await db.asSystem((tx) => takeList(tx, vault, { ...read, now: clock.now() }));
+      await db.asSystem((tx) => tellAge(tx, list));
+      return { againInMs: REFRESH_EVERY_MS };
+    } catch (error) {
+      if (!(error instanceof Refusal || error instanceof Unavailable)) throw error;
+      const why = error instanceof Refusal ? String(error.facts.why) : error.message;
+      await db.asSystem((tx) => tellAge(tx, list, why));
+      return { againInMs: REFRESH_FAILED_MS };
+    }
+  }
+
+  /** One case for each list that cannot be read, or is too old. */
+  async function tellAge(tx: Tx, list: string, failed?: string): Promise<void> {
+    const now = clock.now();
+    const state = (await listStates(tx)).find((one) => one.list === list);
+    const old = agedWhy(state, list, { now, maxAgeMs: deps.maxAgeMs });
+    const about = { kind: 'sanctions_list', subject: `sanctions list ${list}` } as const;
+    if (old === undefined && failed === undefined)
+      return await closeCases(tx, { ...about, outcome: 'it was read', now });
+    const facts = { list, asOf: state?.asOf.toISOString() ?? null, moneyWaits: old !== undefined };
+    await tellCase(tx, { ...about, reason: (failed ?? old ?? '').slice(0, 200), facts, now });
+  }
+
+  async function screenDue(): Promise<Handled> {
+    const newest = await db.asSystem(newestVersion);
+    if (newest === 0n) return { againInMs: DUE_EVERY_MS };
+    const due = await db.asSystem(async (tx) => {
+      const again = await tx.rows<{ subject: string }>(sql.due, [newest, rules, DUE_AT_ONCE]);
+      const left = DUE_AT_ONCE - again.length;
+      return left === 0 ? again : [...again, ...(await tx.rows<{ subject: string }>(sql.missing, [left]))];
+    });
+    // One that fails does not stop the ones after it; the job fails at the end, so the error is seen.
+    const failures: unknown[] = [];
+    for (const { subject } of due) await screenOne(subject).catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
+    return { againInMs: due.length === DUE_AT_ONCE ? 0 : DUE_EVERY_MS };
+  }
+
+  return {
+    lists: codes,
+    async ensure(input) {
+      const { unscreened } = await db.asSystem((tx) => stands(tx, input));
+      for (const key of unscreened) await screenOne(key);
+    },
+    async read(tx, input) {
+      const { hits, nameless } = await stands(tx, input);
+      return { hits: [...hits.map(hitOf), ...namelessHits(nameless)], rules };
+    },
+    async wait(tx, input) {
+      const [{ unscreened }, lists] = await awaitAll(stands(tx, input), listStates(tx));
+      const now = clock.now();
+      for (const code of codes) {
+        const state = lists.find(({ list }) => list === code);
+        const why = agedWhy(state, code, { now, maxAgeMs: deps.maxAgeMs });
+        if (why !== undefined) return { cause: 'lists', why };
+      }
+      return unscreened.length === 0
+        ? undefined
+        : { cause: 'screening', why: 'names are compared with the newest lists first' };
+    },
+    handlers: { [REFRESH_LIST]: refresh, [SCREEN_NAMES]: screenDue },
+  };
+}
+
+async function buildIndex(db: Database, of: { version: bigint; lists: readonly string[] }): Promise<Index> {
+  const index = openIndex<{ id: bigint }>();
+  for await (const entries of entriesAt((body) => db.asSystem(body), of))
+    for (const [at, { id, content }] of entries.entries()) {
+      index.add(content, { id });
+      if (at % INDEXED_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  return index;
+}
+
+/** Why money may not leave by a list's age; undefined when it is young enough. */
+export function agedWhy(
+  state: Pick<ListState, 'asOf'> | undefined,
+  list: string,
+  { now, maxAgeMs }: { now: Date; maxAgeMs: number },
+): string | undefined {
+  if (state === undefined) return `sanctions list ${list} was never read`;
+  if (now.getTime() - state.asOf.getTime() <= maxAgeMs) return undefined;
+  return `sanctions list ${list} is of ${state.asOf.toISOString()}, and older than allowed`;
+}
+
+const keysOf = ({ customerId, fiatAccountId, depositIds = [] }: Screening): string[] => [
+  ...(customerId === null ? [] : [`customer:${customerId}`]),
+  ...(fiatAccountId === null ? [] : [`account:${fiatAccountId}`]),
+  ...depositIds.map((id) => `payer:${id}`),
+];
+
+const hitOf = ({ id, state, list, entry }: Standing['hits'][number]): Hit => ({
+  rule: state === 'open' ? 'sanctions_undecided' : 'sanctions_hit',
+  entry: `${list}:${entry}#${id}`,
+  own: true,
+});
+
+/** Accounts and payers without a name of their own are their customer's; a customer without a name was compared with nothing. */
+const namelessHits = (nameless: readonly string[]): Hit[] =>
+  nameless.some((key) => key.startsWith('customer:')) ? [{ rule: 'sanctions_nameless', entry: '', own: true }] : [];

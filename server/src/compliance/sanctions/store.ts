@@ -1,0 +1,108 @@
+/** Rows of sanctions screening: lists with their versions, results, hits. */
+
+export interface ResultRow {
+  id: bigint;
+  subject: string;
+  customerId: string | null;
+  inputs: Buffer | null;
+  inputsDigest: Buffer;
+  rules: string;
+  screenedTo: bigint;
+  found: readonly FoundEntry[];
+}
+
+/** What a result keeps of a hit: nothing personal. */
+export interface FoundEntry {
+  entryId: string;
+  /** In ten-thousandths. */
+  score: number;
+}
+
+export interface HitRow {
+  id: bigint;
+  owner: string;
+  subject: string;
+  screeningId: bigint;
+  customerId: string | null;
+  entryId: bigint;
+  score: number;
+  explanation: Buffer;
+  state: 'open' | 'true_hit' | 'false_positive' | 'gone';
+  people: string[] | null;
+  reason: string | null;
+  foundAt: Date;
+  decidedAt: Date | null;
+}
+
+const RESULT = 'id, subject, customer_id, inputs, inputs_digest, rules, screened_to, found';
+const HIT = `h.id, h.owner, h.subject, h.screening_id, h.customer_id, h.entry_id, h.score, h.explanation, h.state, h.people,
+  h.reason, h.found_at, h.decided_at`;
+
+export const sql = {
+  // Lists.
+  lockLists: `select pg_advisory_xact_lock(hashtext('cloverleaf sanctions lists'))`,
+  digests: 'select entry, digest from sanctions_entries where list = $1 and removed_in is null',
+  insertVersion: `insert into sanctions_versions (list, sha256, published, entries, added, removed, changed, loaded_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8) returning id`,
+  endEntries: `update sanctions_entries set removed_in = $2 where list = $1 and removed_in is null and entry = any($3::text[])`,
+  insertEntries: `insert into sanctions_entries (list, entry, content, digest, added_in)
+    select $1, entry, content::json, digest, $2 from unnest($3::text[], $4::text[], $5::bytea[]) as given (entry, content, digest)`,
+  putList: `insert into sanctions_lists (list, version_id, as_of, read_at) values ($1, $2, $3, $4)
+    on conflict (list) do update set version_id = excluded.version_id, as_of = greatest(sanctions_lists.as_of, excluded.as_of),
+      read_at = excluded.read_at`,
+  stillList: `update sanctions_lists set as_of = greatest(as_of, $2), read_at = $3 where list = $1`,
+  lists: `select l.list, l.version_id, l.as_of, l.read_at, v.published, v.entries, v.added, v.removed, v.changed, v.loaded_at,
+      encode(v.sha256, 'hex') as sha256
+    from sanctions_lists l join sanctions_versions v on v.id = l.version_id order by l.list`,
+  newest: 'select coalesce(max(id), 0) as id from sanctions_versions',
+  entriesAt: `select id, list, content from sanctions_entries
+    where id > $1 and added_in <= $2 and (removed_in is null or removed_in > $2) and list = any($4::text[]) order by id limit $3`,
+
+  // Results.
+  standing: `select s.subject, s.names, s.rules = $3 and s.revision = coalesce(d.version, 0)
+        and s.screened_to >= (select coalesce(max(id), 0) from sanctions_versions) as is_of_now
+    from name_screenings s
+    left join customer_details d on s.subject = 'customer:' || d.customer_id and d.customer_id = $2
+    where s.subject = any($1::text[]) and s.ended_at is null`,
+  current: `select ${RESULT} from name_screenings where subject = $1 and ended_at is null for update`,
+  resultById: `select ${RESULT} from name_screenings where id = $1`,
+  moveOn: 'update name_screenings set screened_to = $2, revision = $3, at = $4 where id = $1',
+  endResult: 'update name_screenings set ended_at = $2 where id = $1',
+  insertResult: `insert into name_screenings (subject, partner_id, customer_id, inputs, inputs_digest, revision, names, rules,
+      screened_to, found, first_at, at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11, $11) returning id`,
+  // Payers are compared again when their money is about to leave.
+  due: `select subject from name_screenings
+    where ended_at is null and subject not like 'payer:%' and (screened_to < $1 or rules <> $2) order by screened_to, id limit $3`,
+  missing: `select 'customer:' || d.customer_id as subject from customer_details d
+      where not exists (select from name_screenings s
+        where s.subject = 'customer:' || d.customer_id and s.ended_at is null and s.revision = d.version)
+    union all
+    select 'account:' || a.id from fiat_accounts a
+      where a.customer_id is not null and not exists (select from name_screenings s
+        where s.subject = 'account:' || a.id and s.ended_at is null)
+    limit $1`,
+  accountOwner: 'select customer_id, partner_id, sender_of from fiat_accounts where id = $1',
+  depositOwner: `select o.customer_id, d.partner_id from deposits d left join orders o on o.id = d.order_id where d.id = $1`,
+
+  // Hits.
+  insertHit: `insert into sanctions_hits (owner, subject, screening_id, customer_id, entry_id, inputs_digest, name_digest, score,
+      explanation, state, people, reason, found_at, decided_at)
+    select $1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce(before.state, 'open'), before.people, before.reason, $10, before.decided_at
+      from (select) as one left join lateral (
+        select state, people, reason, decided_at from sanctions_hits
+         where owner = $1 and entry_id = $5 and name_digest = $7 and state = 'false_positive' and $2 not like 'customer:%'
+         order by id desc limit 1) as before on true
+    on conflict (owner, entry_id, inputs_digest) do update
+      set state = case when sanctions_hits.state = 'gone' then 'open' else sanctions_hits.state end,
+          screening_id = excluded.screening_id`,
+  goneHits: `update sanctions_hits set state = 'gone'
+    where subject = $1 and state = 'open' and not (entry_id = any($2::bigint[]) and inputs_digest = any($3::bytea[]))`,
+  standingHits: `select h.id, h.subject, h.state, e.list, e.entry from sanctions_hits h join sanctions_entries e on e.id = h.entry_id
+    where (h.owner = $1 or h.subject = any($2::text[])) and h.state in ('open', 'true_hit') order by h.id limit 100`,
+  openOf: `select count(*) as count from sanctions_hits where owner = $1 and state = 'open'`,
+  hits: `select ${HIT}, e.list, e.entry from sanctions_hits h join sanctions_entries e on e.id = h.entry_id
+    where h.state = $1 and h.id > $2 order by h.id limit $3`,
+  hitById: `select ${HIT}, e.list, e.entry, e.content, e.added_in, e.removed_in
+    from sanctions_hits h join sanctions_entries e on e.id = h.entry_id where h.id = $1 for update of h`,
+  decide: `update sanctions_hits set state = $2, people = $3, reason = $4, decided_at = $5 where id = $1`,
+} as const;

@@ -1,0 +1,106 @@
+/**
+ * Who is compared with lists, and by what: customers with the people behind a business, holders of accounts, payers of deposits.
+ *
+ * A key names them: `customer:<id>`, `account:<id>`, `payer:<deposit>`. Names are decrypted here for the comparison, and go
+ * nowhere but into its encrypted result.
+ */
+import type { Vault } from '../../base/crypto.ts';
+import type { Tx } from '../../base/db.ts';
+import { findCustomer, givenDetails, openFiatAccount, openGivenDetails } from '../../customers/index.ts';
+import type { Subject } from './match.ts';
+import { sql } from './store.ts';
+
+/** Who paid a deposit, as its rail reports it; undefined where nothing is known. */
+export type PayerOf = (
+  tx: Tx,
+  depositId: bigint,
+) => Promise<{ name?: string | undefined; address?: string | undefined } | undefined>;
+
+export interface Known {
+  /** Whose decisions count: `customer:<id>`, or `deposit:<id>` without a customer. */
+  owner: string;
+  customerId: string | null;
+  partnerId: bigint | null;
+  /** Version of the details that this was read from; 0 for what never changes. */
+  revision: number;
+  subjects: Subject[];
+}
+
+const LONGEST = 500;
+const bounded = (name: string): string => name.trim().slice(0, LONGEST);
+
+/** What is known of them now. */
+export async function knownOf(tx: Tx, vault: Vault, payerOf: PayerOf, key: string): Promise<Known> {
+  const [kind, id = ''] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)];
+  if (kind === 'customer') return await ofCustomer(tx, vault, id);
+  const number = BigInt(id);
+  const isAccount = kind === 'account';
+  const { name = '', address } = isAccount
+    ? { name: await holderOf(tx, vault, number) }
+    : ((await payerOf(tx, number)) ?? {});
+  const owner = await tx.row<Owner>(isAccount ? sql.accountOwner : sql.depositOwner, [number]);
+  const { customerId = null, partnerId = null, senderOf } = owner ?? {};
+  const names = bounded(name) === '' ? [] : [bounded(name)];
+  const known = { names, ...(address === undefined ? {} : { address }) };
+  return {
+    // The account that a deposit came from is of that deposit.
+    owner: customerId === null ? `deposit:${senderOf ?? id}` : `customer:${customerId}`,
+    ...{ customerId, partnerId },
+    revision: 0,
+    subjects: names.length === 0 && address === undefined ? [] : [known],
+  };
+}
+
+interface Owner {
+  customerId: string | null;
+  partnerId: bigint | null;
+  /** Of an account that a deposit came from: that deposit. */
+  senderOf?: bigint | null;
+}
+
+async function holderOf(tx: Tx, vault: Vault, id: bigint): Promise<string> {
+  const { details } = await openFiatAccount(tx, vault, id);
+  return details.name ?? details.accountHolder ?? '';
+}
+
+async function ofCustomer(tx: Tx, vault: Vault, id: string): Promise<Known> {
+  const { partnerId, kind } = await findCustomer(tx, id);
+  const given = await givenDetails(tx, id);
+  const details = (await openGivenDetails(tx, vault, id)) ?? {};
+  const country = details.nationality ?? details.country;
+  const isPerson = kind === 'INDIVIDUAL';
+  const { firstName = '', lastName = '', firstSurname = '', secondSurname = '' } = details;
+  const person = bounded([firstName, lastName, firstSurname, secondSurname].filter(Boolean).join(' '));
+  const company = bounded(details.companyName ?? details.legalName ?? details.businessName ?? '');
+  const own: Subject[] = [
+    // The form of a business asks for the name of a person, too.
+    ...(person === ''
+      ? []
+      : [evidence({ names: [person], kind: 'person' }, details.dob ?? details.dateOfBirth, country)]),
+    ...(company === '' ? [] : [evidence({ names: [company], kind: 'entity' }, undefined, country)]),
+  ];
+  const behind = isPerson ? [] : [...peopleIn(details.owners), ...peopleIn(details.directors)];
+  return {
+    owner: `customer:${id}`,
+    customerId: id,
+    partnerId,
+    revision: given?.version ?? 0,
+    subjects: [...own, ...behind],
+  };
+}
+
+const evidence = (subject: Subject, born: string | undefined, country: string | undefined): Subject => ({
+  ...subject,
+  ...(born !== undefined && /^\d{4}-\d\d-\d\d$/.test(born) ? { born } : {}),
+  ...(country !== undefined && /^[A-Z]{2}$/.test(country) ? { countries: [country] } : {}),
+});
+
+/** Owners and directors, as their submission keeps them. */
+function peopleIn(text: string | undefined): Subject[] {
+  if (text === undefined) return [];
+  const people = JSON.parse(text) as { firstName?: string; lastName?: string; dob?: string; country?: string }[];
+  return people.flatMap(({ firstName = '', lastName = '', dob, country }) => {
+    const name = bounded(`${firstName} ${lastName}`);
+    return name === '' ? [] : [evidence({ names: [name], kind: 'person' }, dob, country)];
+  });
+}

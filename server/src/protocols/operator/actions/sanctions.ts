@@ -1,0 +1,45 @@
+/**
+ * Actions on hits in sanctions lists. Reading one is an action, too. That it is somebody else takes two, because money leaves on
+ * it; that it is the one on the list takes one, because it must be quick and holds money only.
+ */
+import type { Tx } from '../../../base/db.ts';
+import { decideHit, findHit, findScreening, openHit, replayScreening } from '../../../compliance/index.ts';
+import { type Action, action, type OperatorDeps } from '../action.ts';
+import { SANCTIONS } from '../declared/sanctions.ts';
+
+const subject = (input: { hit: bigint }): string => `sanctions_hit:${input.hit}`;
+const look = (_deps: OperatorDeps, tx: Tx, input: { hit: bigint }) => findHit(tx, input.hit);
+
+export const SANCTIONS_ACTIONS: readonly Action[] = [
+  action({
+    ...SANCTIONS.open,
+    subject,
+    look,
+    async perform({ vault }, tx, input) {
+      const { alert, listEntry: entry } = await openHit(tx, vault, input.hit);
+      return { alert, entry };
+    },
+  }),
+  action({
+    ...SANCTIONS.confirm,
+    subject,
+    look,
+    perform: (_deps, tx, { hit: id }, { people, reason, now }) =>
+      decideHit(tx, { id, outcome: 'true_hit', people, reason, now }),
+  }),
+  action({
+    ...SANCTIONS.dismiss,
+    subject,
+    look,
+    needs: async () => 'always' as const,
+    perform: (_deps, tx, { hit: id }, { people, reason, now }) =>
+      decideHit(tx, { id, outcome: 'false_positive', people, reason, now }),
+  }),
+  action({
+    ...SANCTIONS.replay,
+    subject: ({ decision }) => `screening:${decision}`,
+    look: (_deps, tx, { decision }) => findScreening(tx, decision),
+    async perform() {},
+    shows: async ({ db, vault }, { decision }) => ({ replay: await replayScreening(db, vault, decision) }),
+  }),
+];

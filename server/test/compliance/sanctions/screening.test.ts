@@ -1,0 +1,397 @@
+/** Sanctions screening on a real database: lists with versions, results, hits and decisions, as the gate reads them. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Tx } from '../../../src/base/db.ts';
+import { Refusal, Unavailable } from '../../../src/base/errors.ts';
+import {
+  decideHit,
+  findScreening,
+  listCases,
+  listHits,
+  listStates,
+  openHit,
+  openSanctions,
+  RULES_VERSION,
+  replayScreening,
+  type Screening,
+  screenOwn,
+  USUAL_THRESHOLD,
+} from '../../../src/compliance/index.ts';
+import {
+  addFiatAccount,
+  blockOf,
+  enroll,
+  findCustomer,
+  givenDetails,
+  saveDetails,
+} from '../../../src/customers/index.ts';
+import { createPartner, type Partner, upsertAsset } from '../../../src/partners/index.ts';
+import { newPhone } from '../../support/client.ts';
+import { type Fixture, freshFixture } from '../../support/fixture.ts';
+
+let fixture: Fixture;
+let partner: Partner;
+let dir: string;
+const now = () => fixture.clock.now();
+const inTx = <T>(work: (tx: Tx) => Promise<T>) => fixture.db.asSystem(work);
+const payers = new Map<bigint, { name?: string; address?: string }>();
+
+before(async () => {
+  fixture = await freshFixture();
+  await inTx((tx) =>
+    upsertAsset(tx, {
+      code: 'inr',
+      kind: 'fiat',
+      coin: 'inr',
+      chain: null,
+      contract: null,
+      decimals: 2,
+      native: false,
+    }),
+  );
+  partner = await inTx((tx) => createPartner(tx, { name: 'Mine', now: now(), tradeLevel: 1 }));
+  dir = mkdtempSync(join(tmpdir(), 'sanctions-'));
+});
+after(async () => {
+  await fixture?.stop();
+  if (dir !== undefined) rmSync(dir, { recursive: true });
+});
+
+const open = (more: { maxAgeMs?: number; source?: { list: 'ofac'; from: string } } = {}) =>
+  openSanctions({
+    db: fixture.db,
+    vault: fixture.vault,
+    clock: fixture.clock,
+    ask: async () => assert.fail('these lists are files'),
+    sources: [more.source ?? { list: 'uk', from: join(dir, 'uk.xml') }],
+    rules: { version: RULES_VERSION, threshold: USUAL_THRESHOLD },
+    maxAgeMs: more.maxAgeMs ?? 86_400_000,
+    payerOf: async (_tx, id) => payers.get(id),
+  });
+
+interface Listed {
+  id: string;
+  name: string;
+  born?: string;
+}
+
+/** Writes the list, and has it read. */
+async function lists(sanctions: ReturnType<typeof open>, entries: readonly Listed[]): Promise<void> {
+  const of = ({ id, name, born = '' }: Listed) =>
+    `<Designation><UniqueID>${id}</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
+      <Names><Name><Name6>${name}</Name6><NameType>Primary Name</NameType></Name></Names>
+      <IndividualDetails><Individual><DOBs><DOB>${born}</DOB></DOBs></Individual></IndividualDetails></Designation>`;
+  writeFileSync(join(dir, 'uk.xml'), `<Designations>${entries.map(of).join('')}</Designations>`);
+  utimesSync(join(dir, 'uk.xml'), now(), now());
+  await sanctions.handlers.refresh_sanctions?.('uk');
+}
+
+async function customerNamed(firstName: string, lastName: string, more: Record<string, string> = {}): Promise<string> {
+  const given = { partnerId: partner.id, phone: newPhone(), kind: 'INDIVIDUAL', now: now() } as const;
+  const { id } = await inTx((tx) =>
+    enroll(tx, fixture.vault, { ...given, clientCustomerId: `${firstName} ${lastName}` }),
+  );
+  await gives(id, { firstName, lastName, ...more });
+  return id;
+}
+
+async function gives(id: string, details: Record<string, string>): Promise<void> {
+  const customer = await inTx((tx) => findCustomer(tx, id));
+  await inTx(async (tx) =>
+    saveDetails(tx, fixture.vault, { customer, details, over: await givenDetails(tx, id), now: now() }),
+  );
+}
+
+const input = (customerId: string, depositIds: bigint[] = []): Screening => ({
+  ...{ id: 1n, partnerId: partner.id, customerId, merchantReference: null, fiatAccountId: null },
+  ...{ payoutAddress: '0x0000000000000000000000000000000000000001', depositIds },
+});
+const rulesOf = async (sanctions: ReturnType<typeof open>, customerId: string, deposits: bigint[] = []) =>
+  (await inTx((tx) => sanctions.read(tx, input(customerId, deposits)))).hits.map(({ rule }) => rule);
+const openHits = async (customerId: string) =>
+  (await inTx((tx) => listHits(tx, { state: 'open', after: 0n, limit: 100 }))).filter(
+    (hit) => hit.customerId === customerId,
+  );
+const cases = async (kind: string) =>
+  (await inTx((tx) => listCases(tx, { open: true, kind, limit: 100 }))).map(({ subject }) => subject);
+const decides = (id: bigint, outcome: 'true_hit' | 'false_positive') =>
+  inTx((tx) => decideHit(tx, { id, outcome, people: ['ada', 'bea'], reason: 'looked at the passport', now: now() }));
+const only = <T>(all: readonly T[]): T => {
+  assert.equal(all.length, 1);
+  return all[0] as T;
+};
+
+const TARAS = { id: 'XXX0001', name: 'Taras Ilyich ORLENKOV', born: 'dd/mm/1971' };
+const OTHER = { id: 'XXX0002', name: 'Harun Mustafa KHAYALI' };
+
+test('without a list that was ever read nobody is cleared: the screener is unavailable, and the gate waits', async () => {
+  const sanctions = open();
+  const id = await customerNamed('Asha', 'Rao');
+  await assert.rejects(sanctions.ensure(input(id)), Unavailable);
+  const wait = await inTx((tx) => sanctions.wait(tx, input(id)));
+  assert.deepEqual(wait, { cause: 'lists', why: 'sanctions list uk was never read' });
+  // A list that cannot be read opens one case, and changes nothing.
+  await sanctions.handlers.refresh_sanctions?.('uk');
+  assert.deepEqual(await cases('sanctions_list'), ['sanctions list uk']);
+  assert.deepEqual(await inTx(listStates), []);
+});
+
+test('a list is a version only where it differs, and an entry that stays keeps its row', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS, OTHER]);
+  assert.deepEqual(await cases('sanctions_list'), []);
+  const first = only(await inTx(listStates));
+  await lists(sanctions, [OTHER, TARAS]);
+  assert.equal(only(await inTx(listStates)).versionId, first.versionId);
+  await lists(sanctions, [TARAS, { id: 'XXX0003', name: 'Lucia MENDEZ QUIROGA' }]);
+  const { versionId, entries, added, removed, changed } = only(await inTx(listStates));
+  assert.ok(versionId > first.versionId);
+  assert.deepEqual({ entries, added, removed, changed }, { entries: 2, added: 1, removed: 1, changed: 0 });
+  const rows = await inTx((tx) =>
+    tx.rows<{ addedIn: bigint }>(`select added_in from sanctions_entries where entry = 'XXX0001'`),
+  );
+  assert.deepEqual(rows, [{ addedIn: first.versionId }]);
+});
+
+test('a customer with a listed name has an open hit with a case; people see alert and entry; two dismiss it for good', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS]);
+  const id = await customerNamed('Taras', 'Orlenkov', { dob: '1971-05-05' });
+  assert.equal((await inTx((tx) => sanctions.wait(tx, input(id))))?.cause, 'screening');
+  await sanctions.ensure(input(id));
+  assert.equal(await inTx((tx) => sanctions.wait(tx, input(id))), undefined);
+  assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_undecided']);
+  assert.ok((await cases('sanctions_hit')).includes(`sanctions:customer:${id}`));
+  const hit = only(await openHits(id));
+  assert.deepEqual([hit.list, hit.listEntry, hit.score], ['uk', 'XXX0001', '0.9900']);
+  const { alert, listEntry } = await inTx((tx) => openHit(tx, fixture.vault, hit.id));
+  assert.deepEqual(alert.given, { names: ['Taras Orlenkov'], kind: 'person', born: '1971-05-05' });
+  assert.deepEqual([alert.explanation.born, alert.explanation.unmatched.listed], ['agrees', ['ilyich']]);
+  assert.equal(listEntry.id, 'XXX0001');
+
+  await decides(hit.id, 'false_positive');
+  assert.deepEqual(await rulesOf(sanctions, id), []);
+  assert.ok(!(await cases('sanctions_hit')).includes(`sanctions:customer:${id}`));
+  await assert.rejects(
+    decides(hit.id, 'false_positive'),
+    (error) => error instanceof Refusal && error.code === 'hit_over',
+  );
+  // Another entry makes a new version: everybody is compared again, and nothing old is asked again.
+  await lists(sanctions, [TARAS, OTHER]);
+  assert.equal((await inTx((tx) => sanctions.wait(tx, input(id))))?.cause, 'screening');
+  await sanctions.handlers.screen_names?.('all');
+  assert.equal(await inTx((tx) => sanctions.wait(tx, input(id))), undefined);
+  assert.deepEqual(await rulesOf(sanctions, id), []);
+});
+
+test('what is new is asked again: a changed entry, another name, a list that names somebody who is a customer', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS]);
+  const id = await customerNamed('Taras', 'Orlenkow');
+  await sanctions.ensure(input(id));
+  await decides(only(await openHits(id)).id, 'false_positive');
+  await lists(sanctions, [{ ...TARAS, born: '01/02/1972' }]);
+  await sanctions.ensure(input(id));
+  const again = only(await openHits(id));
+  await decides(again.id, 'false_positive');
+  assert.deepEqual(await rulesOf(sanctions, id), []);
+  await gives(id, { firstName: 'Taras Ilyich', lastName: 'Orlenkov' });
+  assert.equal((await inTx((tx) => sanctions.wait(tx, input(id))))?.cause, 'screening');
+  await sanctions.ensure(input(id));
+  assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_undecided']);
+
+  const clear = await customerNamed('Harun', 'Khayali');
+  await sanctions.ensure(input(clear));
+  assert.deepEqual(await rulesOf(sanctions, clear), []);
+  await lists(sanctions, [TARAS, OTHER]);
+  await sanctions.handlers.screen_names?.('all');
+  assert.deepEqual(await rulesOf(sanctions, clear), ['sanctions_undecided']);
+  // An entry that is gone takes its undecided hit along.
+  await lists(sanctions, [TARAS]);
+  await sanctions.handlers.screen_names?.('all');
+  assert.deepEqual(await rulesOf(sanctions, clear), []);
+});
+
+test('a true hit blocks the customer, whoever was hit of theirs, and screening of our own says so', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS, OTHER]);
+  const id = await customerNamed('Haroun', 'Al Khayali');
+  await sanctions.ensure(input(id));
+  await decides(only(await openHits(id)).id, 'true_hit');
+  assert.ok((await inTx((tx) => blockOf(tx, id))) !== null);
+  assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_hit']);
+  const verdict = await inTx((tx) => screenOwn(tx, fixture.vault, input(id), sanctions));
+  assert.deepEqual(
+    verdict.hits.map(({ rule }) => rule),
+    ['customer_blocked', 'sanctions_hit'],
+  );
+  assert.match(verdict.rules, /names 1, threshold 8000, lists uk/);
+});
+
+test('a payer without a customer is compared too, and its hit is of the deposit', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS]);
+  payers.set(900n, { name: 'T. ORLENKOV' });
+  const of: Screening = { ...input(''), customerId: null, depositIds: [900n] };
+  await sanctions.ensure(of);
+  assert.deepEqual(
+    (await inTx((tx) => sanctions.read(tx, of))).hits.map(({ rule }) => rule),
+    ['sanctions_undecided'],
+  );
+  const hits = await inTx((tx) => listHits(tx, { state: 'open', after: 0n, limit: 100 }));
+  assert.equal(only(hits.filter(({ subject }) => subject === 'payer:900')).owner, 'deposit:900');
+});
+
+test('a holder of an account with a name that was decided about for its customer is no new question; another name is', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS]);
+  const id = await customerNamed('Orlenkov', 'Taras');
+  await sanctions.ensure(input(id));
+  await decides(only(await openHits(id)).id, 'false_positive');
+  const customer = await inTx((tx) => findCustomer(tx, id));
+  const held = async (accountHolder: string, account: string): Promise<Screening> => {
+    const details = { account, ifsc: 'HDFC0000001', accountHolder };
+    const added = await inTx((tx) => addFiatAccount(tx, fixture.vault, { customer, fiat: 'inr', details, now: now() }));
+    return { ...input(id), fiatAccountId: added.id, payoutAddress: null };
+  };
+  for (const [name, number, hits] of [
+    ['TARAS ORLENKOV', '00010001', []],
+    ['Taras I Orlenkov', '00010002', ['sanctions_undecided']],
+  ] as const) {
+    const to = await held(name, number);
+    await sanctions.ensure(to);
+    assert.deepEqual(
+      (await inTx((tx) => sanctions.read(tx, to))).hits.map(({ rule }) => rule),
+      hits,
+      name,
+    );
+  }
+});
+
+test('an address on a list is a denied destination, in any spelling, until the list no longer has it', async () => {
+  const ofac = fileURLToPath(new URL('../../fixtures/sanctions/ofac.xml', import.meta.url));
+  const clean = join(dir, 'ofac.xml');
+  writeFileSync(
+    clean,
+    readFileSync(ofac, 'utf8').replaceAll(/0x0+deadc0de/g, '0x00000000000000000000000000000000000000aa'),
+  );
+  const id = await customerNamed('Priya', 'Nair');
+  const to = { ...input(id), payoutAddress: '0x00000000000000000000000000000000DEADC0DE' };
+  const rules = async () => (await inTx((tx) => screenOwn(tx, fixture.vault, to))).hits.map(({ rule }) => rule);
+  assert.deepEqual(await rules(), []);
+  await open({ source: { list: 'ofac', from: ofac } }).handlers.refresh_sanctions?.('ofac');
+  assert.deepEqual(await rules(), ['destination_denied']);
+  await open({ source: { list: 'ofac', from: clean } }).handlers.refresh_sanctions?.('ofac');
+  assert.deepEqual(await rules(), []);
+});
+
+test('coins from an address on a list are a hit of their deposit, and replayed alike', async () => {
+  const from = fileURLToPath(new URL('../../fixtures/sanctions/ofac.xml', import.meta.url));
+  const sanctions = open({ source: { list: 'ofac', from } });
+  await sanctions.handlers.refresh_sanctions?.('ofac');
+  payers.set(901n, { address: '0x00000000000000000000000000000000DEADC0DE' });
+  payers.set(902n, { address: '0x00000000000000000000000000000000000000bb' });
+  const of = (id: bigint): Screening => ({ ...input(''), customerId: null, depositIds: [id] });
+  for (const id of [901n, 902n]) await sanctions.ensure(of(id));
+  const rules = async (id: bigint) => (await inTx((tx) => sanctions.read(tx, of(id)))).hits.map(({ rule }) => rule);
+  assert.deepEqual([await rules(901n), await rules(902n)], [['sanctions_undecided'], []]);
+  const hits = await inTx((tx) => listHits(tx, { state: 'open', after: 0n, limit: 100 }));
+  const hit = only(hits.filter(({ owner }) => owner === 'deposit:901'));
+  assert.deepEqual([hit.list, hit.listEntry, hit.score], ['ofac', '90001', '1.0000']);
+  assert.equal((await replayScreening(fixture.db, fixture.vault, hit.screening)).outcome, 'same');
+});
+
+test('a customer without any name is never cleared', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS]);
+  const given = {
+    partnerId: partner.id,
+    clientCustomerId: 'nameless',
+    phone: newPhone(),
+    kind: 'INDIVIDUAL',
+    now: now(),
+  } as const;
+  const { id } = await inTx((tx) => enroll(tx, fixture.vault, given));
+  await sanctions.ensure(input(id));
+  assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_nameless']);
+});
+
+test('a list that is older than allowed makes money wait, with one case, until it is read again', async () => {
+  const sanctions = open({ maxAgeMs: 3_600_000 });
+  await lists(sanctions, [TARAS]);
+  const id = await customerNamed('Grace', 'Okafor');
+  await sanctions.ensure(input(id));
+  assert.equal(await inTx((tx) => sanctions.wait(tx, input(id))), undefined);
+  const later = new Date(now().getTime() - 7_200_000);
+  await inTx((tx) => tx.run('update sanctions_lists set as_of = $1', [later]));
+  utimesSync(join(dir, 'uk.xml'), later, later);
+  assert.equal((await inTx((tx) => sanctions.wait(tx, input(id))))?.cause, 'lists');
+  await sanctions.handlers.refresh_sanctions?.('uk');
+  assert.deepEqual(await cases('sanctions_list'), ['sanctions list uk']);
+  await lists(sanctions, [TARAS]);
+  assert.deepEqual(await cases('sanctions_list'), []);
+  assert.equal(await inTx((tx) => sanctions.wait(tx, input(id))), undefined);
+});
+
+test('a result is computed again from its stored names and lists, also after newer ones, or says that they were erased', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS, OTHER]);
+  const id = await customerNamed('Taras', 'Orlenkov Ilyich');
+  await sanctions.ensure(input(id));
+  const { screening } = only(await openHits(id));
+  await lists(sanctions, [OTHER]);
+  const replayed = await replayScreening(fixture.db, fixture.vault, screening);
+  assert.equal(replayed.outcome, 'same');
+  assert.equal('found' in replayed && replayed.found.length, 1);
+  await inTx((tx) => tx.run(`update name_screenings set found = '[]' where id = $1`, [screening]));
+  assert.equal((await replayScreening(fixture.db, fixture.vault, screening)).outcome, 'different');
+  await inTx((tx) =>
+    tx.run(`update name_screenings set rules = 'names 0, threshold 8000, lists uk' where id = $1`, [screening]),
+  );
+  assert.equal((await replayScreening(fixture.db, fixture.vault, screening)).outcome, 'rules_changed');
+  await inTx((tx) => tx.run('update name_screenings set inputs = null where id = $1', [screening]));
+  assert.equal((await replayScreening(fixture.db, fixture.vault, screening)).outcome, 'inputs_erased');
+  assert.equal((await inTx((tx) => findScreening(tx, screening))).isErased, true);
+  await assert.rejects(replayScreening(fixture.db, fixture.vault, 10n ** 15n), Refusal);
+});
+
+test('comparing a whole register again is resumed where it was, and finding the same makes no new rows', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS]);
+  for (let at = 0; at < 5; at++) await customerNamed('Emma', `Johansson${at}`);
+  await sanctions.handlers.screen_names?.('all');
+  const count = async () =>
+    (await inTx((tx) => tx.row<{ count: bigint }>('select count(*) as count from name_screenings')))?.count;
+  const rows = await count();
+  await lists(sanctions, [TARAS, OTHER]);
+  // A part of it, by another process that ended.
+  const two = await inTx((tx) =>
+    tx.rows<{ subject: string }>(
+      `select subject from name_screenings where ended_at is null and subject like 'customer:%' order by id desc limit 2`,
+    ),
+  );
+  for (const { subject } of two) await sanctions.ensure(input(subject.slice('customer:'.length)));
+  await sanctions.handlers.screen_names?.('all');
+  assert.ok(((await count()) ?? 0n) - (rows ?? 0n) <= 2n, 'only what is found anew is a new row');
+  const due = await inTx((tx) =>
+    tx.rows(`select from name_screenings where ended_at is null and subject not like 'payer:%'
+    and screened_to < (select max(id) from sanctions_versions)`),
+  );
+  assert.equal(due.length, 0);
+});
+
+test('nothing personal stands in clear in any row', async () => {
+  for (const table of ['name_screenings', 'sanctions_hits']) {
+    const rows = await inTx((tx) =>
+      tx.rows<{ row: string }>(
+        `select t::text || encode(coalesce(${table === 'name_screenings' ? 'inputs' : 'explanation'}, ''), 'escape') as row from ${table} t`,
+      ),
+    );
+    assert.ok(rows.length > 0);
+    for (const { row } of rows) assert.doesNotMatch(row, /orlenkov|khayali|taras|johansson/i);
+  }
+});

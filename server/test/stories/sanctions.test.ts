@@ -1,0 +1,136 @@
+/** Sanctions lists and money: who is on a list is not paid, and nobody gives the money back, until people have decided. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { enqueue } from '../../src/base/jobs.ts';
+import { blockOf, findCustomer, saveDetails } from '../../src/customers/index.ts';
+import { operatorNamed, type Person, type Said } from '../protocols/operator/people.ts';
+import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let bea: Person;
+let dir: string;
+
+const LIST = `<Designations><Designation><UniqueID>XXX0001</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
+  <Names><Name><Name1>Taras Ilyich</Name1><Name6>ORLENKOV</Name6><NameType>Primary Name</NameType></Name></Names></Designation>
+  <Designation><UniqueID>XXX0002</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
+  <Names><Name><Name1>Harun Mustafa</Name1><Name6>KHAYALI</Name6><NameType>Primary Name</NameType></Name></Names></Designation></Designations>`;
+
+before(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'sanctions-'));
+  writeFileSync(join(dir, 'uk.xml'), LIST);
+  world = await openStory({ operators: 'two', settings: { SANCTIONS_LISTS: `uk=${join(dir, 'uk.xml')}` } });
+  const { db, baseUrl } = world.server;
+  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  bea = await operatorNamed({ db, baseUrl, clock: world.clock }, 'bea', 'admin');
+  await world.until('the list is read', async () => (await ada.reads('/sanctions/lists')).body.lists.length === 1);
+});
+after(async () => {
+  await world?.close();
+  if (dir !== undefined) rmSync(dir, { recursive: true });
+});
+
+/** A verified customer who has given this name. */
+async function named(firstName: string, lastName: string): Promise<StoryCustomer> {
+  const made = await world.verifiedCustomer();
+  await world.read(async (tx) => {
+    const customer = await findCustomer(tx, made.id);
+    const details = { firstName, lastName, dob: '1990-01-31' };
+    await saveDetails(tx, world.server.vault, { customer, details, now: world.clock.now() });
+  });
+  return made;
+}
+
+async function sold(amount: string, customer: StoryCustomer): Promise<Sale> {
+  const order = await world.sells(amount, 'usdc', { customer });
+  await world.pays(order, amount);
+  await world.mines(2);
+  return order;
+}
+
+/** What takes two is proposed by one and confirmed by the other. */
+async function agree(path: string, body: Record<string, unknown> = {}): Promise<Said> {
+  const said = await ada.does(path, body);
+  return said.status === 202 ? await bea.does(`/proposals/${said.body.proposal}/confirm`) : said;
+}
+
+const hitOf = (customer: StoryCustomer) =>
+  world.until('there is a hit', async () => {
+    const { hits } = (await ada.reads('/sanctions/hits')).body;
+    return hits.find(({ customerId }: { customerId: string }) => customerId === customer.id);
+  });
+
+test('a customer whose name is on no list is paid, by a result that is stored', async () => {
+  const customer = await named('Asha', 'Rao');
+  const order = await sold('31', customer);
+  await world.reaches(order, 6);
+  const rows = await world.read((tx) =>
+    tx.rows<{ names: number }>('select names from name_screenings where subject = $1', [`customer:${customer.id}`]),
+  );
+  assert.deepEqual(rows, [{ names: 1 }]);
+});
+
+test('a customer with a listed name is held, under review for the partner; two dismiss it, and the order goes on', async () => {
+  const customer = await named('Taras', 'Orlenkov');
+  const order = await sold('32', customer);
+  await world.opensCase(order, 'on_hold');
+  const hit = await hitOf(customer);
+  // Nothing that the partner is told names a list.
+  const told = JSON.stringify([await world.eventBodies(order), await world.changesOf(order)]);
+  assert.doesNotMatch(told, /sanction|XXX0001|orlenkov/i);
+
+  // Nobody lets it pass or gives it back before that is decided: neither one, nor two, nor past hits.
+  const back = { failure: 'other', address: world.newAddress(), pastHits: true };
+  for (const refund of [await agree(`/orders/${order.id}/refund`, back), await agree(`/orders/${order.id}/release`)])
+    assert.equal(refund.status, 409, JSON.stringify(refund.body));
+  const shown = (await ada.does(`/sanctions/hits/${hit.id}/open`)).body;
+  assert.deepEqual([shown.alert.given.names, shown.entry.id], [['Taras Orlenkov'], 'XXX0001']);
+
+  const alone = await ada.does(`/sanctions/hits/${hit.id}/dismiss`);
+  assert.equal(alone.status, 202, 'that it is somebody else takes two');
+  assert.equal((await bea.does(`/proposals/${alone.body.proposal}/confirm`)).status, 200);
+  assert.equal((await agree(`/orders/${order.id}/release`)).status, 200);
+  await world.reaches(order, 6);
+
+  const replayed = await ada.does(`/screening/decisions/${hit.screening}/replay`);
+  assert.equal(replayed.body.replay.outcome, 'same');
+  // Asked once: the next order of this customer is paid.
+  await world.reaches(await sold('33', customer), 6);
+});
+
+test('a payer on a list freezes the purchase, and a true hit blocks the customer; the money goes nowhere', async () => {
+  const customer = await named('Grace', 'Okafor');
+  const order: Purchase = await world.buys('5000', 'usdc', { customer });
+  await world.credits(order, '5000', { name: 'HARUN KHAYALI' });
+  const hit = await hitOf(customer);
+  assert.match(hit.subject, /^payer:/);
+  const confirmed = await ada.does(`/sanctions/hits/${hit.id}/confirm`);
+  assert.equal(confirmed.status, 200);
+  assert.ok((await world.read((tx) => blockOf(tx, customer.id))) !== null);
+  await world.until('it is held', async () => ['on_hold', 'payout_held'].includes(await world.stateOf(order)));
+  const back = await agree(`/orders/${order.id}/refund`, {
+    failure: 'other',
+    fiatAccountId: customer.fiatAccountId,
+    pastHits: true,
+  });
+  assert.equal(back.status, 409, JSON.stringify(back.body));
+  assert.equal((await ada.reads('/cases?kind=sanctions_hit')).body.cases.length, 0);
+});
+
+test('while a list is older than allowed a payout waits, and goes on by itself once it is read again', async () => {
+  const customer = await named('Emma', 'Johansson');
+  const old = new Date(world.clock.now().getTime() - 315_360_000_000 - 60_000);
+  await world.read((tx) => tx.run('update sanctions_lists set as_of = $1', [old]));
+  const order = await sold('34', customer);
+  await world.until('it says what it waits for', async () =>
+    /older than allowed/.test((await world.traceOf(order)).next),
+  );
+  await world.read((tx) => tx.run('update sanctions_lists set as_of = $1', [world.clock.now()]));
+  await world.read((tx) =>
+    enqueue(tx, { kind: 'send_payout', subject: `pay_${order.id}_1`, dueAt: world.clock.now() }),
+  );
+  await world.reaches(order, 6);
+});
