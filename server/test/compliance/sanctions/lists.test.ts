@@ -7,8 +7,9 @@ import { test } from 'node:test';
 import { Refusal, Unavailable } from '../../../src/base/errors.ts';
 import { type Http, type HttpRequest, NoAnswer } from '../../../src/base/http.ts';
 import { countryOf, digestOf, LIST_CODES, type ListCode } from '../../../src/compliance/sanctions/entry.ts';
-import { fetchList } from '../../../src/compliance/sanctions/fetch.ts';
+import { fetchList, listSources } from '../../../src/compliance/sanctions/fetch.ts';
 import { deltaOf, readList } from '../../../src/compliance/sanctions/read.ts';
+import { readConfig } from '../../../src/config.ts';
 
 const FIXTURES = new URL('../../fixtures/sanctions/', import.meta.url);
 const bytesOf = (list: ListCode): Buffer => readFileSync(new URL(`${list}.xml`, FIXTURES));
@@ -215,6 +216,25 @@ test('an address is asked with a deadline and a size limit, follows https redire
     },
   ];
   for (const one of failing) await assert.rejects(fetchList(one, source, NOW), Unavailable);
+});
+
+test('the made-up list of the sandbox reads', async () => {
+  const { entries } = await reads(
+    'uk',
+    readFileSync(new URL('../../../src/sandbox/sanctions.uk.xml', import.meta.url)),
+  );
+  assert.deepEqual([...entries.keys()], ['DEMO0001', 'DEMO0002', 'DEMO0003']);
+});
+
+test('the setting of lists names each once, with a file or an https address, or stops the start', () => {
+  assert.deepEqual(listSources('ofac=https://lists.example/a, uk=/lists/uk.xml'), [
+    { list: 'ofac', from: 'https://lists.example/a' },
+    { list: 'uk', from: '/lists/uk.xml' },
+  ]);
+  for (const wrong of ['ofac', 'who=/a', 'uk=', 'uk=/a,uk=/b', 'uk=http://lists.example/a', 'uk=https://'])
+    assert.throws(() => readConfig({ SANCTIONS_LISTS: wrong }), /^SettingError: SANCTIONS_LISTS must /, wrong);
+  assert.equal(readConfig({}).sanctionsLists, undefined);
+  assert.equal(readConfig({ PROFILE: 'production' }).sanctionsMaxAgeS, 172_800);
 });
 
 test('countries are known by code, by English name and by the spellings of the lists', () => {
