@@ -189,6 +189,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   held_items: ['insert, update', 'what a containment holds is released or rejected'],
   holds: ['insert, update', 'a hold is settled or voided'],
   installation: ['insert, update', 'a server declares how many operators there are'],
+  information_requests: [
+    'insert; update (state, answer, ended_at)',
+    'operators ask about a customer; the answer of its partner is written with the case about it',
+  ],
   idempotency_records: ['insert, delete', 'old replies are forgotten'],
   kyb_requirements: ['insert, update, delete', TERMS],
   login_sends: ['insert, update, delete', 'a change of phone ends the codes on their way'],

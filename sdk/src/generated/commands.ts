@@ -580,6 +580,59 @@ export const DECLARED: readonly Declared[] = [
     fields: [],
   },
   {
+    name: 'informationRequests.list',
+    says: 'Lists what the operator has asked about a customer, the newest first.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'cursor',
+        place: 'query',
+        says: 'The page that begins after this: `nextCursor` of the page before',
+        example: 'MTcwMA',
+      },
+      {
+        name: 'limit',
+        place: 'query',
+        says: 'Most rows of the page',
+        type: 'integer',
+        example: '50',
+      },
+    ],
+  },
+  {
+    name: 'informationRequests.answer',
+    says: 'Answers what the operator has asked about a customer.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'request',
+        place: 'path',
+        says: 'Id of the question',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'answer',
+        place: 'body',
+        says: 'What the operator wants to know',
+        required: true,
+        example: 'The contract of sale is of 2 May.',
+      },
+    ],
+  },
+  {
     name: 'destinations.list',
     says: 'Lists the destinations of a customer, the oldest first.',
     fields: [

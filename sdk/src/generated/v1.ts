@@ -305,6 +305,28 @@ export interface Fee {
   readonly amount: Money;
 }
 
+/** What the operator asks about a customer */
+export interface InformationRequest {
+  /** Id of the question */
+  readonly id: string;
+  /** Id of the customer */
+  readonly customerId: string;
+  /** Submission that was the newest when it was asked */
+  readonly submissionId: string | null;
+  /** Whether an answer is awaited */
+  readonly state: 'open' | 'answered' | 'withdrawn';
+  /** What the operator wants to know */
+  readonly question: string;
+  /** What you answered */
+  readonly answer: string | null;
+  /** By when the operator wants an answer */
+  readonly dueAt: string;
+  /** When it was asked */
+  readonly askedAt: string;
+  /** When it was answered or withdrawn */
+  readonly endedAt: string | null;
+}
+
 /** The key that asks */
 export interface Key {
   /** The key that asks */
@@ -1280,6 +1302,29 @@ export interface V1 {
     /** Answers what bank accounts and verification need. */
     get(options?: CallOptions): Promise<Requirements>;
   };
+  readonly informationRequests: {
+    /** Lists what the operator has asked about a customer, the newest first. */
+    list(
+      customer: string,
+      query?: {
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Pages<InformationRequest>;
+    /** Answers what the operator has asked about a customer. */
+    answer(
+      customer: string,
+      request: string,
+      body: {
+        /** What the operator wants to know */
+        readonly answer: string;
+      },
+      options?: CallOptions,
+    ): Promise<InformationRequest>;
+  };
   readonly destinations: {
     /** Lists the destinations of a customer, the oldest first. */
     list(
@@ -1506,6 +1551,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'customers.accountLink': ['POST', '/customers/{customer}/account-link', 'body', false],
   'customers.limits': ['GET', '/customers/{customer}/limits', 'none', false],
   'requirements.get': ['GET', '/requirements', 'none', false],
+  'informationRequests.list': ['GET', '/customers/{customer}/information-requests', 'query', true],
+  'informationRequests.answer': ['POST', '/customers/{customer}/information-requests/{request}/answer', 'body', false],
   'destinations.list': ['GET', '/customers/{customer}/destinations', 'query', true],
   'destinations.create': ['POST', '/customers/{customer}/destinations', 'body', false],
   'destinations.get': ['GET', '/customers/{customer}/destinations/{destination}', 'none', false],

@@ -57,6 +57,8 @@ export type RefusalCode =
   | 'unknown_submission'
   | 'submission_exists'
   | 'submission_over'
+  | 'unknown_information_request'
+  | 'information_request_over'
   | 'unknown_endpoint'
   | 'unknown_quote'
   | 'unknown_destination'

@@ -122,6 +122,19 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
+  information_overdue: {
+    means: 'The partner has not answered a question about its customer by the day it was asked for.',
+    remedy:
+      'Ask the partner again, withdraw the question (customer withdraw-question), or decide the review without it. The case closes with the answer.',
+    who: 'partner',
+    page: PAGE,
+  },
+  information_answered: {
+    means: 'The partner has answered a question about its customer.',
+    remedy: 'Read the answer (customer answers), which closes the case, and decide the review where it waits for that.',
+    who: 'operator',
+    page: PAGE,
+  },
 
   // Unexpected money. It is booked to suspense.
   overpaid: {

@@ -4,7 +4,7 @@
 import { openDatabase } from '../base/db.ts';
 import type { Handlers } from '../base/jobs.ts';
 import { startWorkers } from '../base/workers.ts';
-import { type AskedVerifier, checkHandlers, openCase } from '../compliance/index.ts';
+import { type AskedVerifier, checkHandlers, informationHandlers, openCase } from '../compliance/index.ts';
 import { openPayee, sweepFiles } from '../customers/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';
 import { purgeSessions } from '../operators/index.ts';
@@ -75,6 +75,7 @@ function handlersOf(
         await Promise.all([purgeRequestLog(db, now), sweepFiles(db, blobs, now), purgeSessions(db, now)]),
     }),
     ...parts.sanctions?.handlers,
+    ...informationHandlers({ db, clock }),
     ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };
 }

@@ -84,6 +84,15 @@ export { type FileType, inspect } from './identity/inspect.ts';
 export { FIELD_REASONS, type FieldReasons } from './identity/outcome.ts';
 export { type Person, readPeople } from './identity/people.ts';
 export {
+  askInformation,
+  endInformation,
+  INFORMATION_DUE,
+  type InformationRequest,
+  informationOf,
+  informationState,
+  MAX_REQUESTS,
+} from './identity/requests.ts';
+export {
   addFiles,
   driveSubmission,
   findSubmission,

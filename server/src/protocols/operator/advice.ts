@@ -63,6 +63,8 @@ const OWN: Partial<Record<Reason, Advice>> = {
   unknown_refund: advice('Nothing of it is to be sent back or paid again.', 'Read the timeline of the order.'),
   unknown_customer: advice('There is no such customer.', FIND),
   unknown_account: advice('The customer has no such account.', 'Read `customer`.'),
+  unknown_information_request: advice('Nothing was asked under this id.', 'Read `customer answers`.'),
+  information_request_over: advice('The question was answered before, or withdrawn.', 'Nothing, or ask anew.'),
   unknown_case: advice('There is no such case, or it is closed.', 'Read `cases`.'),
   unknown_partner: advice('There is no such partner.', 'Read `partners`.'),
   unknown_market: advice('There is no such market.', 'Read `markets`.'),

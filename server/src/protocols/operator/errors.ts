@@ -104,6 +104,8 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_deposit: missing('deposit'),
   unknown_order: missing('order'),
   unknown_customer: missing('customer'),
+  unknown_information_request: missing('question about the customer'),
+  information_request_over: { status: 409, say: () => 'The question was answered before, or withdrawn.' },
   unknown_account: missing('fiat account of this customer'),
   unknown_case: missing('open case'),
   unknown_operator: missing('operator'),

@@ -39,6 +39,7 @@ import { DEPOSIT_ACTIONS } from './actions/deposits.ts';
 import { DORMANCY_ACTIONS } from './actions/dormancy.ts';
 import { DUST_ACTIONS } from './actions/dust.ts';
 import { HOLD_ACTIONS } from './actions/holds.ts';
+import { INFORMATION_ACTIONS } from './actions/information.ts';
 import { KILL_SWITCH_ACTIONS } from './actions/kill-switches.ts';
 import { OPERATOR_ACTIONS } from './actions/operators.ts';
 import { ORDER_ACTIONS } from './actions/orders.ts';
@@ -82,6 +83,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...PARTNER_ACTIONS,
   ...TERM_ACTIONS,
   ...LIMIT_ACTIONS,
+  ...INFORMATION_ACTIONS,
   ...BULK_ACTIONS,
   ...COMPENSATION_ACTIONS,
   ...OPERATOR_ACTIONS,

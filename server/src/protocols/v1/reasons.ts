@@ -100,6 +100,18 @@ export const REASONS = {
     'The customer has no such destination, or none in the asset that is to be sent there.',
     'Read `destinations.list`.',
   ),
+  unknown_information_request: told(
+    404,
+    'No such question',
+    'Nothing was asked about the customer under this id.',
+    'Read `informationRequests.list`.',
+  ),
+  information_request_over: told(
+    409,
+    'The question is over',
+    'It was answered before, or withdrawn.',
+    'Read `informationRequests.list`.',
+  ),
   unknown_endpoint: told(
     404,
     'No such webhook endpoint',

@@ -123,6 +123,7 @@ const HIDDEN_IN_REPLIES = new Set([
   'signature',
   'detail',
   'answer',
+  'question',
 ]);
 
 /**

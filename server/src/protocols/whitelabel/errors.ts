@@ -80,6 +80,8 @@ const NOT_OF_THIS_WIRE = {
   unknown_version: elsewhere,
   unknown_quote: elsewhere,
   unknown_destination: elsewhere,
+  unknown_information_request: elsewhere,
+  information_request_over: elsewhere,
   unknown_request: elsewhere,
   quote_over: elsewhere,
   money_arrived: elsewhere,

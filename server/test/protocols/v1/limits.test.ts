@@ -147,6 +147,7 @@ describe('an order', () => {
     // Too little comes: a person has it sent back, and its money did not trade.
     await s.pays(w.sale(sold), '5');
     await s.mines(3);
+    await s.until('the part is there', async () => (await w.get(sold)).received.amount === '5');
     await s.deadlinePasses();
     await w.becomes(sold, 'on_hold');
     assert.equal((await asksToBuy(customerId, '500')).status, 422);

@@ -147,6 +147,9 @@ export const CUSTOMERS = {
         previousLevel: Type.Integer({ description: 'Level of verification before' }),
         failedReason: maybe(Type.String({ description: 'Why verification failed' })),
         country: maybe(Type.String({ description: 'Country, two letters' })),
+        countryBy: maybe(
+          Type.String({ description: 'By what it is known: phone, partner or form; null: it is the default' }),
+        ),
         loggedInAt: maybeTime('When the customer last logged in'),
         clientCustomerId: maybe(Type.String({ description: 'The partner’s own id of the customer' })),
         accounts: Type.Array(Type.Unknown(), { description: 'Accounts: number, fiat, last characters' }),

@@ -7,6 +7,7 @@ import {
   Customer,
   CustomerLimits,
   Destination,
+  InformationRequest,
   Link,
   Requirements,
   VERIFICATION,
@@ -138,6 +139,35 @@ export const CUSTOMERS = {
     says: 'Answers what bank accounts and verification need.',
     fields: {},
     gives: Requirements,
+  }),
+} as const;
+
+export const INFORMATION = {
+  list: declare({
+    name: 'informationRequests.list',
+    method: 'GET',
+    path: '/customers/:customer/information-requests',
+    scope: 'customers',
+    says: 'Lists what the operator has asked about a customer, the newest first.',
+    more: 'The event `information.requested` tells each new one. A file is sent with `kyb/files` of the older wire.',
+    fields: { ...customer, ...PAGED },
+    gives: pageOf(InformationRequest),
+    refuses: ['unknown_customer'],
+  }),
+  answer: declare({
+    name: 'informationRequests.answer',
+    method: 'POST',
+    path: '/customers/:customer/information-requests/:request/answer',
+    scope: 'customers',
+    says: 'Answers what the operator has asked about a customer.',
+    more: 'Once: a question that is not clear yet is asked anew.',
+    fields: {
+      ...customer,
+      request: about(id, 'Id of the question', '747983292881815'),
+      answer: personal(about(text(4_000), 'What the operator wants to know', 'The contract of sale is of 2 May.')),
+    },
+    gives: InformationRequest,
+    refuses: ['unknown_customer', 'unknown_information_request', 'information_request_over'],
   }),
 } as const;
 

@@ -4,7 +4,7 @@
  */
 import type { Declared } from '../declare.ts';
 import { ACCOUNT, CATALOGUE, REQUESTS } from './catalogue.ts';
-import { CUSTOMERS, DESTINATIONS } from './customers.ts';
+import { CUSTOMERS, DESTINATIONS, INFORMATION } from './customers.ts';
 import { ORDERS } from './orders.ts';
 import { QUOTES } from './quotes.ts';
 import { EVENTS, WEBHOOKS } from './webhooks.ts';
@@ -26,6 +26,7 @@ export const GROUPS: readonly Group[] = [
   group('Quotes', 'An amount at a price that holds for a while.', QUOTES),
   group('Orders', 'Money that comes in and goes out, and where it is.', ORDERS),
   group('Customers', 'Who trades.', CUSTOMERS),
+  group('Questions', 'What the operator asks about a customer.', INFORMATION),
   group('Destinations', 'Bank accounts and addresses to which customers are paid.', DESTINATIONS),
   group('Events', 'What happened, to be read in order.', EVENTS),
   group('Webhooks', 'Where events are posted to.', WEBHOOKS),

@@ -2,6 +2,7 @@
 import type { Handled } from '../handler.ts';
 import { ACCOUNT_HANDLERS, CATALOGUE_HANDLERS } from './catalogue.ts';
 import { CUSTOMER_HANDLERS } from './customers.ts';
+import { INFORMATION_HANDLERS } from './information.ts';
 import { ORDER_HANDLERS } from './orders.ts';
 import { QUOTE_HANDLERS } from './quotes.ts';
 import { REQUEST_HANDLERS } from './requests.ts';
@@ -12,6 +13,7 @@ export const HANDLERS: readonly Handled[] = [
   ...QUOTE_HANDLERS,
   ...ORDER_HANDLERS,
   ...CUSTOMER_HANDLERS,
+  ...INFORMATION_HANDLERS,
   ...WEBHOOK_HANDLERS,
   ...ACCOUNT_HANDLERS,
   ...REQUEST_HANDLERS,

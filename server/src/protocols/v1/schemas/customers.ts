@@ -150,6 +150,21 @@ export const Limits = Type.Object(
   { ...closed, description: 'Your limits: what is used and what is left' },
 );
 
+export const InformationRequest = Type.Object(
+  {
+    id: id('Id of the question'),
+    customerId: text('Id of the customer', '8tvxR5aVmM_1'),
+    submissionId: maybe(id('Submission that was the newest when it was asked')),
+    state: word(['open', 'answered', 'withdrawn'] as const, 'Whether an answer is awaited'),
+    question: text('What the operator wants to know', 'From which sale of a house is the deposit?'),
+    answer: maybe(text('What you answered', 'The contract of sale is of 2 May.')),
+    dueAt: time('By when the operator wants an answer'),
+    askedAt: time('When it was asked'),
+    endedAt: maybe(time('When it was answered or withdrawn')),
+  },
+  { ...closed, description: 'What the operator asks about a customer' },
+);
+
 export const Requirements = Type.Object(
   {
     accounts: list(

@@ -4,7 +4,17 @@
  */
 import type { TSchema } from 'typebox';
 import { Asset, Chain, Market, PaymentMethod } from './catalogue.ts';
-import { CodeSent, Customer, CustomerLimits, Destination, Exposure, Limits, Link, Requirements } from './customers.ts';
+import {
+  CodeSent,
+  Customer,
+  CustomerLimits,
+  Destination,
+  Exposure,
+  InformationRequest,
+  Limits,
+  Link,
+  Requirements,
+} from './customers.ts';
 import { Deposit, DestinationRef, Order, Payment, Payout, Refund, Trace } from './orders.ts';
 import { Money } from './parts.ts';
 import { Fee, PriceUsed, Quote } from './quotes.ts';
@@ -35,6 +45,7 @@ export const COMPONENTS = {
   Event,
   Exposure,
   Fee,
+  InformationRequest,
   Key,
   Limits,
   Link,

@@ -1,0 +1,63 @@
+/**
+ * Requests for information, as cases: an answer is looked at by a person, and one that does not come is asked after.
+ *
+ * Not here: the requests themselves (customers/identity/requests.ts).
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Database, Tx } from '../base/db.ts';
+import type { Handlers } from '../base/jobs.ts';
+import { INFORMATION_DUE, informationState } from '../customers/index.ts';
+import { closeCases, openCase } from './cases.ts';
+
+const OVERDUE = 'information_overdue';
+const ANSWERED = 'information_answered';
+const subjectOf = (id: bigint): string => `information:${id}`;
+
+/** A request was answered or withdrawn: nobody waits any more, and an answer is to be looked at. */
+export async function informationEnded(
+  tx: Tx,
+  r: { id: bigint; partnerId: bigint; customerId: string; state: 'open' | 'answered' | 'withdrawn'; now: Date },
+): Promise<void> {
+  const { id, partnerId, customerId, state, now } = r;
+  await closeCases(tx, { kind: OVERDUE, subject: subjectOf(id), outcome: state, now });
+  if (state !== 'answered') return;
+  await openCase(tx, {
+    kind: ANSWERED,
+    subject: subjectOf(id),
+    partnerId,
+    reason: `the partner answered a question about customer ${customerId}`,
+    facts: { customer: customerId },
+    now,
+  });
+}
+
+/** An operator has read the answers about this customer. */
+export async function informationRead(
+  tx: Tx,
+  { ids, by, now }: { ids: readonly bigint[]; by: string; now: Date },
+): Promise<void> {
+  for (const id of ids) await closeCases(tx, { kind: ANSWERED, subject: subjectOf(id), outcome: `read by ${by}`, now });
+}
+
+/** The job that is due when an answer is. */
+export function informationHandlers({ db, clock }: { db: Database; clock: Clock }): Handlers {
+  return {
+    async [INFORMATION_DUE](subject) {
+      await db.asSystem(async (tx) => {
+        const id = BigInt(subject);
+        const found = await informationState(tx, id);
+        const now = clock.now();
+        if (found === undefined || found.state !== 'open' || found.dueAt > now) return;
+        await openCase(tx, {
+          kind: OVERDUE,
+          subject: subjectOf(id),
+          partnerId: found.partnerId,
+          reason: `no answer since ${found.dueAt.toISOString()} about customer ${found.customerId}`,
+          facts: { customer: found.customerId },
+          now,
+        });
+      });
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * Requests for information: what an operator asks about a customer, beyond the form, and by when.
+ *
+ * The partner is told by an event `information.requested`, reads the question and answers it (protocols/v1). A request is answered
+ * once; an operator withdraws what need not be answered. Question and answer are encrypted, and stand in no event, case or log. A file
+ * is sent as one of the submission.
+ *
+ * Not here: the cases about answered and overdue requests (compliance/information.ts).
+ */
+import type { Vault } from '../../base/crypto.ts';
+import type { Tx } from '../../base/db.ts';
+import { assert, Refusal } from '../../base/errors.ts';
+import { numericId } from '../../base/ids.ts';
+import { enqueueAt } from '../../base/jobs.ts';
+import { emit } from '../../events/index.ts';
+import { findCustomer, lockCustomer } from '../customers.ts';
+import { newestSubmission } from './store.ts';
+
+/** The job, due when the answer is; its subject is the request. */
+export const INFORMATION_DUE = 'information_due';
+/** Of one customer: more cannot be answered with care. */
+const MOST_OPEN = 20;
+export const MAX_REQUESTS = 100;
+
+export interface InformationRequest {
+  readonly id: bigint;
+  readonly partnerId: bigint;
+  readonly customerId: string;
+  readonly submissionId: bigint | null;
+  readonly state: 'open' | 'answered' | 'withdrawn';
+  readonly question: string;
+  readonly answer: string | null;
+  readonly askedAt: Date;
+  readonly dueAt: Date;
+  /** When it was answered or withdrawn. */
+  readonly endedAt: Date | null;
+}
+
+interface Row extends Omit<InformationRequest, 'question' | 'answer'> {
+  question: Buffer;
+  answer: Buffer | null;
+}
+
+const COLUMNS = 'id, partner_id, customer_id, submission_id, state, question, answer, asked_at, due_at, ended_at';
+const SQL = {
+  insert: `insert into information_requests (id, partner_id, customer_id, submission_id, state, question, asked_by, asked_at, due_at)
+    values ($1, $2, $3, $4, 'open', $5, $6, $7, $8) returning ${COLUMNS}`,
+  open: `select count(*)::int as count from information_requests where customer_id = $1 and state = 'open'`,
+  ofCustomer: `select ${COLUMNS} from information_requests where customer_id = $1 and ($2::bigint is null or id < $2)
+    order by id desc limit $3`,
+  byId: `select ${COLUMNS} from information_requests where id = $1`,
+  lock: `select ${COLUMNS} from information_requests where id = $1 and customer_id = $2 for update`,
+  end: `update information_requests set state = $2, answer = $3, ended_at = $4 where id = $1 returning ${COLUMNS}`,
+} as const;
+
+const contextOf = (id: bigint, part: 'question' | 'answer'): string => `information_requests.${part}:${id}`;
+const opened = (vault: Vault, row: Row): InformationRequest => ({
+  ...row,
+  question: vault.decrypt(row.question, contextOf(row.id, 'question')),
+  answer: row.answer === null ? null : vault.decrypt(row.answer, contextOf(row.id, 'answer')),
+});
+
+/**
+ * Asks the partner of a customer.
+ *
+ * @throws Refusal 'unknown_customer'; 'malformed_field' when too many requests about the customer are open
+ */
+export async function askInformation(
+  tx: Tx,
+  vault: Vault,
+  r: { customerId: string; question: string; dueAt: Date; by: string; now: Date },
+): Promise<InformationRequest> {
+  // Counted under the customer's lock: two at once do not pass the bound together.
+  await lockCustomer(tx, r.customerId);
+  const { id: customerId, partnerId } = await findCustomer(tx, r.customerId);
+  const open = await tx.row<{ count: number }>(SQL.open, [customerId]);
+  if ((open?.count ?? 0) >= MOST_OPEN)
+    throw new Refusal('malformed_field', { fields: { customer: `has ${MOST_OPEN} open questions, and no more fit` } });
+  const id = numericId(r.now);
+  const submission = await newestSubmission(tx, customerId);
+  const row = await tx.row<Row>(SQL.insert, [
+    ...[id, partnerId, customerId, submission?.id ?? null],
+    vault.encrypt(r.question, contextOf(id, 'question')),
+    ...[r.by, r.now, r.dueAt],
+  ]);
+  assert(row !== undefined, 'a stored request is returned');
+  enqueueAt(tx, { kind: INFORMATION_DUE, subject: String(id), dueAt: r.dueAt });
+  await emit(tx, {
+    partnerId,
+    type: 'information.requested',
+    subject: `customer:${customerId}`,
+    body: {
+      customerId,
+      requestId: String(id),
+      submissionId: row.submissionId === null ? null : String(row.submissionId),
+      dueAt: r.dueAt.toISOString(),
+    },
+    at: r.now,
+  });
+  return opened(vault, row);
+}
+
+/**
+ * Answers a request, or (without a text) withdraws it.
+ *
+ * @throws Refusal 'unknown_information_request'; 'information_request_over' when it has ended
+ */
+export async function endInformation(
+  tx: Tx,
+  vault: Vault,
+  r: { customerId: string; id: bigint; answer: string | null; now: Date },
+): Promise<InformationRequest> {
+  const found = await tx.row<Row>(SQL.lock, [r.id, r.customerId]);
+  if (found === undefined) throw new Refusal('unknown_information_request');
+  if (found.state !== 'open') throw new Refusal('information_request_over', { state: found.state });
+  const answer = r.answer === null ? null : vault.encrypt(r.answer, contextOf(r.id, 'answer'));
+  const row = await tx.row<Row>(SQL.end, [r.id, answer === null ? 'withdrawn' : 'answered', answer, r.now]);
+  assert(row !== undefined, 'a request that is locked is there');
+  return opened(vault, row);
+}
+
+/** A customer's requests, the newest first. @param of.below only those older than this one */
+export const informationOf = async (
+  tx: Tx,
+  vault: Vault,
+  of: { customerId: string; below?: bigint | undefined; limit: number },
+): Promise<InformationRequest[]> =>
+  (await tx.rows<Row>(SQL.ofCustomer, [of.customerId, of.below ?? null, of.limit])).map((row) => opened(vault, row));
+
+/** What a case about a request says of it: nothing that was asked or answered. */
+export const informationState = (
+  tx: Tx,
+  id: bigint,
+): Promise<Pick<InformationRequest, 'customerId' | 'partnerId' | 'state' | 'dueAt'> | undefined> =>
+  tx.row<Row>(SQL.byId, [id]);

@@ -1,0 +1,64 @@
+/** Questions about a customer that its partner answers. */
+import { Type } from 'typebox';
+import { about, id, typed, whole } from '../../declaration/fields.ts';
+import { maybe, text, time } from '../../declaration/parts.ts';
+import { act } from '../declare.ts';
+import { done, many } from '../replies.ts';
+import { customerId } from './forms.ts';
+
+const STATE = [
+  { open: Type.Array(Type.String(), { description: 'Ids of questions without an answer' }) },
+  { answered: Type.Array(Type.String(), { description: 'Ids of questions with one' }) },
+];
+
+export const INFORMATION = {
+  ask: act({
+    name: 'customer.ask',
+    path: '/customers/:customer/questions',
+    says: 'Asks the partner of a customer something that its form does not, to be answered by a day.',
+    right: 'reviews',
+    people: 'one',
+    fields: {
+      customer: customerId,
+      question: about(typed(1_000, /\S{2}/), 'What you want to know; the partner reads it', 'Whose money is it?'),
+      days: about(whole(1, 90), 'In how many days it is due', 7),
+    },
+    refuses: ['unknown_customer'],
+    gives: done(STATE, [{ request: text('Id of the question') }, { dueAt: time('When the answer is due') }]),
+    command: { words: 'customer ask', args: ['customer', 'question', 'days'] },
+  }),
+  withdraw: act({
+    name: 'customer.withdraw-question',
+    path: '/customers/:customer/questions/:request/withdraw',
+    says: 'Withdraws a question that need not be answered any more.',
+    right: 'reviews',
+    people: 'one',
+    fields: { customer: customerId, request: about(id, 'Id of the question', '747983292881815') },
+    refuses: ['unknown_customer', 'unknown_information_request', 'information_request_over'],
+    gives: done(STATE),
+    command: { words: 'customer withdraw-question' },
+  }),
+  answers: act({
+    name: 'customer.answers',
+    path: '/customers/:customer/questions/open',
+    says: 'Shows what was asked about a customer and what the partner answered, and closes the cases about it.',
+    right: 'personal',
+    people: 'one',
+    fields: { customer: customerId },
+    refuses: ['unknown_customer'],
+    gives: done(STATE, [
+      {
+        questions: many(
+          [
+            { id: text('Id of the question'), state: text('open, answered or withdrawn') },
+            { question: text('What was asked'), answer: maybe(text('What was answered')) },
+            { askedAt: time('When it was asked'), dueAt: time('When the answer is due') },
+            { endedAt: maybe(time('When it was answered or withdrawn')) },
+          ],
+          'The newest hundred, the newest first',
+        ),
+      },
+    ]),
+    command: { words: 'customer answers' },
+  }),
+};

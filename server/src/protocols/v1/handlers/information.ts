@@ -1,0 +1,52 @@
+/** What the operator asks about a customer, and the partner's answer. */
+import type { Tx } from '../../../base/db.ts';
+import { informationEnded } from '../../../compliance/index.ts';
+import {
+  endInformation,
+  findCustomer,
+  type InformationRequest,
+  informationOf,
+  MAX_REQUESTS,
+} from '../../../customers/index.ts';
+import { recordActivity } from '../../../partners/index.ts';
+import { INFORMATION } from '../declared/customers.ts';
+import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
+import { cursorOf, readCursor } from '../pages.ts';
+import { type Is, iso, isoOrNull } from '../shapes.ts';
+
+const PAGE = 50;
+
+const shape = (one: InformationRequest): Is<'InformationRequest'> => ({
+  ...{ id: String(one.id), customerId: one.customerId },
+  submissionId: one.submissionId === null ? null : String(one.submissionId),
+  ...{ state: one.state, question: one.question, answer: one.answer },
+  ...{ dueAt: iso(one.dueAt), askedAt: iso(one.askedAt), endedAt: isoOrNull(one.endedAt) },
+});
+
+type Answer = Asked<(typeof INFORMATION.answer)['fields']>;
+
+export const INFORMATION_HANDLERS: readonly Handled[] = [
+  reads(INFORMATION.list, ({ values, deps, readOnly }) => {
+    const { customer, cursor, limit: asked = PAGE } = values;
+    const limit = Math.min(asked, MAX_REQUESTS);
+    return readOnly(async (tx) => {
+      const { id: customerId } = await findCustomer(tx, customer);
+      const rows = await informationOf(tx, deps.vault, { customerId, below: readCursor(cursor), limit: limit + 1 });
+      const shown = rows.slice(0, limit);
+      return { data: shown.map(shape), nextCursor: rows.length > limit ? cursorOf(shown.at(-1)?.id ?? null) : null };
+    });
+  }),
+  writes(
+    INFORMATION.answer,
+    async (tx, { values, deps, caller, now }) => {
+      const { customer: customerId, request: id, answer } = values;
+      const ended = await endInformation(tx, deps.vault, { customerId, id, answer, now });
+      await informationEnded(tx, { ...ended, now });
+      const about = { subject: `customer:${customerId}`, facts: { request: String(id) } };
+      recordActivity(tx, throughOf(caller), { action: 'information.answered', ...about, now });
+      return shape(ended);
+    },
+    // The case about the answer is the system's to open, once it is known whose customer it is.
+    { as: 'system', check: async (tx: Tx, { values }: Answer) => void (await findCustomer(tx, values.customer)) },
+  ),
+];
