@@ -114,7 +114,7 @@ export const look = <F extends Fields>(
   declared: Without<DeclaredRead<F>, 'method' | 'right' | 'gives'> & (Pick<Declared, 'gives'> | { table: Table }),
 ): DeclaredRead<F> =>
   ({
-    gives: pages(declared.table?.list ?? 'rows', declared.table?.columns ?? []),
+    ...('gives' in declared ? {} : { gives: pages(declared.table?.list ?? 'rows', declared.table?.columns ?? []) }),
     ...declared,
     fields: declared.table === undefined ? declared.fields : { ...declared.fields, ...FORMAT },
     method: 'GET',

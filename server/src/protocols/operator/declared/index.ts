@@ -14,6 +14,7 @@ import { REPORTS_OF } from './reports.ts';
 import { SESSIONS } from './session.ts';
 import { SWITCHES } from './switches.ts';
 import { TERMS_OF_TRADE } from './terms.ts';
+import { TREASURY } from './treasury.ts';
 
 interface Group {
   readonly name: string;
@@ -34,6 +35,7 @@ export const GROUPS: readonly Group[] = [
   group('Unclaimed money', 'Dormant money and dust.', UNCLAIMED),
   group('Payouts', 'Money that leaves.', PAYOUTS),
   group('Movements and breaks', 'What the books and the outside do not agree on.', MOVEMENTS),
+  group('Treasury', 'Our own wallets, what markets owe, and sweeps.', TREASURY),
   group('Cases', 'What waits for a person.', CASES),
   group('Customers', 'Customers and their reviews.', CUSTOMERS),
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
