@@ -53,6 +53,9 @@ interface WalletLevel {
   readAt: Date | null;
 }
 
+/** What is missing most stands first. */
+const gravity = (state: string): number => ['alarm', 'low'].indexOf(state) + (state === 'ok' ? 3 : 0);
+
 export const TREASURY_READS: readonly Read[] = [
   read({
     ...TREASURY.levels,
@@ -68,7 +71,7 @@ export const TREASURY_READS: readonly Read[] = [
           ...{ outsideUnits: one.outsideUnits, readAt: one.readAt },
         };
       });
-      return { levels };
+      return { levels: levels.toSorted((one, other) => gravity(one.state) - gravity(other.state)) };
     },
   }),
   read({
