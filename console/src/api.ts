@@ -227,7 +227,12 @@ async function failure(reply: Response): Promise<ApiError> {
 }
 
 /** @param token only where a token enrols a passkey: then no cookie is sent */
-async function request(method: string, path: string, body?: unknown, token?: string): Promise<unknown> {
+async function request(
+  method: string,
+  path: string,
+  body?: unknown,
+  { token, deadlineMs = DEADLINE_MS }: { token?: string | undefined; deadlineMs?: number | undefined } = {},
+): Promise<unknown> {
   const isFile = body instanceof Blob;
   const reply = await fetch(path, {
     method,
@@ -238,7 +243,7 @@ async function request(method: string, path: string, body?: unknown, token?: str
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
     ...(body === undefined ? {} : { body: isFile ? body : JSON.stringify(body) }),
-    signal: AbortSignal.timeout(isFile ? FILE_DEADLINE_MS : DEADLINE_MS),
+    signal: AbortSignal.timeout(isFile ? FILE_DEADLINE_MS : deadlineMs),
   });
   if (!reply.ok) throw await failure(reply);
   const name = /filename="([^"]+)"/.exec(reply.headers.get('content-disposition') ?? '')?.[1];
@@ -258,9 +263,9 @@ function save(file: string, content: Blob, sha256: string | null): Outcome {
 }
 
 /** @throws ApiError */
-export async function read<T>(path: string, query: Query = {}): Promise<T> {
+export async function read<T>(path: string, query: Query = {}, deadlineMs?: number): Promise<T> {
   try {
-    return (await request('GET', pathWith(path, query))) as T;
+    return (await request('GET', pathWith(path, query), undefined, { deadlineMs })) as T;
   } catch (error) {
     if (error instanceof ApiError && error.reason === 'unauthenticated') asked.signedOut();
     throw error;
@@ -304,7 +309,7 @@ export async function send<T>(method: 'POST' | 'DELETE', path: string, body?: un
 
 /** A login, or the enrolment of a passkey: neither is repeated, and neither ends what is there when it fails. */
 export const sendOnce = async <T>(path: string, body: unknown, token?: string): Promise<T> =>
-  (await request('POST', pathWith(path), body, token)) as T;
+  (await request('POST', pathWith(path), body, { token })) as T;
 
 /** Health of the server, which needs no login. It answers 503 with the same body where something essential fails. */
 export interface Health {

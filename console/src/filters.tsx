@@ -29,10 +29,15 @@ export const within = (what: string): readonly Filter[] => [
 
 export type Values = Readonly<Record<string, string | undefined>>;
 
-export function useFilters(): { values: Values; set: (values: Values) => void } {
+/** `set` shows another list from its top, unless the list stays where it is. */
+export function useFilters(): { values: Values; set: (values: Values, stays?: 'stays') => void } {
   const values: Values = useSearch({ strict: false });
   const navigate = useNavigate();
-  return { values, set: (next) => void navigate({ to: '.', search: next as Record<string, string> }) };
+  return {
+    values,
+    set: (next, stays) =>
+      void navigate({ to: '.', search: next as Record<string, string>, resetScroll: stays === undefined }),
+  };
 }
 
 /** A local time of the form, as ISO 8601 in UTC. */

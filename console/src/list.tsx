@@ -13,6 +13,8 @@ import { type Column, Csv, Dialog, Failure, Table } from './ui.tsx';
 import { Views } from './views.tsx';
 
 const EVERY_MS = 10_000;
+/** The server gives up a trial balance of an instant after ninety seconds. */
+const REPORT_MS = 100_000;
 const ROWS: Filter = { name: 'limit', label: 'Rows', choices: ['100', '200'], all: '50' };
 
 export interface ListOf<Row> {
@@ -37,13 +39,15 @@ export interface ListOf<Row> {
   readonly detail?: (row: Row) => ReactNode;
   /** Lists of a page that has another heading. */
   readonly isPart?: boolean;
+  /** It may take long to add up: it is asked once, and again when the page is loaded again. */
+  readonly isReport?: boolean;
   /** Nothing is asked without these filters. */
   readonly needs?: readonly string[];
 }
 
 /** The link of a row that opens beside its list. */
 export const RowLink = ({ row, children }: { row: string; children: ReactNode }) => (
-  <Link to="." search={(values: object) => ({ ...values, row })} data-row>
+  <Link to="." search={(values: object) => ({ ...values, row })} resetScroll={false} data-row>
     {children}
   </Link>
 );
@@ -60,8 +64,10 @@ export function List<Row>(p: ListOf<Row>) {
   const isAsked = (p.needs ?? []).every((name) => (values[name] ?? '') !== '');
   const found = useQuery({
     queryKey: ['list', p.path, query],
-    queryFn: () => read<Record<string, unknown>>(p.path, query),
-    refetchInterval: every(EVERY_MS),
+    queryFn: () => read<Record<string, unknown>>(p.path, query, p.isReport === true ? REPORT_MS : undefined),
+    ...(p.isReport === true
+      ? { staleTime: Number.POSITIVE_INFINITY, refetchOnWindowFocus: false }
+      : { refetchInterval: every(EVERY_MS) }),
     placeholderData: keepPreviousData,
     enabled: isAsked,
   });
@@ -110,7 +116,10 @@ export function List<Row>(p: ListOf<Row>) {
         )}
       </div>
       {detail !== undefined && p.detail && (
-        <Dialog label={`${p.title}, ${opened}`} onClose={() => set({ ...filters, [p.cursor ?? 'below']: begin })}>
+        <Dialog
+          label={`${p.title}, ${opened}`}
+          onClose={() => set({ ...filters, [p.cursor ?? 'below']: begin }, 'stays')}
+        >
           {p.detail(detail)}
         </Dialog>
       )}

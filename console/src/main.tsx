@@ -27,7 +27,9 @@ import { applyTheme, Shell } from './shell.tsx';
 const root = createRootRoute({
   component: Shell,
   validateSearch: (given: Record<string, unknown>): Record<string, string> =>
-    Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)])),
+    Object.fromEntries(
+      Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+    ),
   notFoundComponent: () => <h1>There is no such page</h1>,
 });
 const route = <P extends string>(path: P, component: () => React.ReactNode) =>

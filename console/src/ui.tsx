@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type FormEvent, Fragment, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import type { FormAction, FormField } from './actions.ts';
 import { ApiError, type Outcome, send } from './api.ts';
 import { age, grouped, local, shortened, utc } from './format.ts';
@@ -113,6 +114,23 @@ const LONG = 60;
 const ROW_PX = 34;
 const AROUND = 15;
 
+/** Paper has all rows. */
+function usePrinting(): boolean {
+  const [isPrinting, setPrinting] = useState(false);
+  useEffect(() => {
+    // At once: the browser prints what is there when this returns.
+    const begin = () => flushSync(() => setPrinting(true));
+    const end = () => setPrinting(false);
+    window.addEventListener('beforeprint', begin);
+    window.addEventListener('afterprint', end);
+    return () => {
+      window.removeEventListener('beforeprint', begin);
+      window.removeEventListener('afterprint', end);
+    };
+  }, []);
+  return isPrinting;
+}
+
 /** @param empty what stands there where there is no row */
 export function Table<Row>(p: {
   label: string;
@@ -126,7 +144,8 @@ export function Table<Row>(p: {
   const body = useRef<HTMLTableSectionElement>(null);
   const [top, setTop] = useState(0);
   const [focused, setFocused] = useState(-1);
-  const isLong = rows.length > LONG;
+  const isPrinting = usePrinting();
+  const isLong = rows.length > LONG && !isPrinting;
   useLayoutEffect(() => {
     if (isLong && body.current !== null) setTop(body.current.getBoundingClientRect().top + window.scrollY);
   }, [isLong]);

@@ -71,6 +71,7 @@ export const TrialBalance = () => (
   <>
     <Tabs />
     <List<Account>
+      isReport
       title="Trial balance"
       path="/trial-balance"
       list="accounts"
@@ -160,6 +161,7 @@ export function RevenueReport() {
     <>
       <Tabs />
       <List<Revenue>
+        isReport
         title="Revenue"
         says="Fees that were charged and what rails and chains cost, per day, partner, market and asset."
         path="/reports/revenue"
@@ -205,6 +207,7 @@ export const Statement = () => (
   <>
     <Tabs />
     <List<Line>
+      isReport
       title="Statement of a customer"
       path="/reports/statement"
       list="lines"

@@ -104,7 +104,7 @@ const DELIVERIES: readonly Column<Delivery>[] = [
   { head: 'Event', cell: ({ position, type }) => <RowLink row={position}>{type}</RowLink> },
   { head: 'State', cell: ({ state }) => <DeliveryState state={state} /> },
   { head: 'About', cell: ({ subject }) => <Subject text={subject} /> },
-  { head: 'Number of it', cell: ({ sequence }) => sequence, className: 'number' },
+  { head: 'Sequence', cell: ({ sequence }) => sequence, className: 'number' },
   { head: 'Position', cell: ({ position }) => position, className: 'number' },
   { head: 'Attempts', cell: ({ attempts }) => attempts, className: 'number' },
   { head: 'Ended', cell: ({ endedAt }) => <Time at={endedAt} /> },

@@ -189,6 +189,10 @@ describe('the lists of the console', { skip: noChromium }, () => {
     }
     await page.keyboard.press('k');
     await isOn(ids[98]);
+    await page.evaluate(`window.dispatchEvent(new Event('beforeprint'))`);
+    assert.deepEqual(await keysShown(), ids, 'paper has not all rows');
+    await page.evaluate(`window.dispatchEvent(new Event('afterprint'))`);
+    await isOn(ids[98]);
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('heading', { name: `a.test, row ${ids[98]}` }).waitFor();
@@ -197,7 +201,9 @@ describe('the lists of the console', { skip: noChromium }, () => {
     await isGood(page, 'Audit', 'Audit, a row');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
+    await page.waitForURL(/limit=200$/);
     await isOn(ids[98]);
+    assert.ok(Number(await page.evaluate('window.scrollY')) > 0, 'the list has jumped to its top');
   });
 
   test('the chain of seals is verified on the page, with the newest seal to keep', async () => {
