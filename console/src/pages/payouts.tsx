@@ -3,12 +3,11 @@ import { Link } from '@tanstack/react-router';
 import { PAYOUT_STATES } from '../actions.ts';
 import { WHOSE, within } from '../filters.tsx';
 import { List } from '../list.tsx';
-import { Amount, type Column, Id, OrderLink, State, Time } from '../ui.tsx';
+import { Amount, type Column, Id, State, Time } from '../ui.tsx';
 
 interface PayoutRow {
   readonly id: string;
   readonly createdAt: string;
-  readonly submittedAt: string | null;
   readonly endedAt: string | null;
   readonly purpose: string;
   readonly partnerId: string | null;
@@ -56,18 +55,13 @@ const COLUMNS: readonly Column<PayoutRow>[] = [
   },
   { head: 'Rail', cell: ({ rail }) => rail, className: 'nowrap' },
   { head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { head: 'Submitted', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
   { head: 'Ended', cell: ({ endedAt }) => <Time at={endedAt} /> },
   {
-    head: 'Why it waits, or ended',
+    head: 'Why',
     cell: ({ waitsFor, why }) =>
       [waitsFor, why].flatMap((one) => one?.replaceAll('_', ' ') ?? []).join(': ') || (
         <span className="muted">none</span>
       ),
-  },
-  {
-    head: 'Order',
-    cell: ({ orderId }) => (orderId === null ? <span className="muted">none</span> : <OrderLink id={orderId} />),
   },
   {
     head: 'Evidence',
