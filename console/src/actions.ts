@@ -147,6 +147,28 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
   },
 ];
 
+const AMOUNT: FormField = { name: 'amount', label: 'Amount', hint: 'A part of it; without it, all' };
+export const DEPOSIT_ACTIONS: readonly FormAction[] = [
+  {
+    ...{ name: 'deposit.hold', label: 'Hold', path: '/deposits/:deposit/hold', right: 'block' },
+    says: 'Nothing of it that lies in suspense leaves.',
+  },
+  {
+    ...{ name: 'deposit.release', label: 'End the hold', path: '/deposits/:deposit/release', right: 'money' },
+    says: 'What lies in suspense of it may leave again.',
+  },
+  {
+    ...{ name: 'deposit.assign', label: 'Give to an order', path: '/deposits/:deposit/assign', right: 'money' },
+    says: 'Makes money in suspense the deposit of an order; it may also replace a reversed one, or pay a debt.',
+    fields: [{ name: 'order', label: 'Order', hint: 'Number of the order', isRequired: true }, AMOUNT],
+  },
+  {
+    ...{ name: 'deposit.refund', label: 'Refund', path: '/deposits/:deposit/refund', right: 'money' },
+    says: 'Sends back what lies in suspense of it.',
+    fields: [AMOUNT, ...TO, { name: 'despiteDebt', label: 'Although its order owes: the debt stays', isFlag: true }],
+  },
+];
+
 const ASSIGN = { name: 'case.assign', path: '/cases/:case/assign', right: 'cases' };
 export const CASE_ACTIONS = {
   claim: { ...ASSIGN, label: 'Claim', says: 'Names you as the one who looks after this case.' },
@@ -205,10 +227,56 @@ export const PROPOSAL_ACTIONS = {
   },
 } as const satisfies Record<string, FormAction>;
 
+const FILE = { right: 'money' };
+export const BANK_ACTIONS = {
+  close: {
+    ...{ ...FILE, name: 'bank.close_file', label: 'Close a file', path: '/bank/files' },
+    says: 'Closes the payouts that wait into a file. Each payout is in one file only.',
+    fields: [
+      { name: 'until', label: 'Listed until', hint: 'Payouts listed later are left for the next file; a time in UTC' },
+    ],
+  },
+  download: {
+    ...{ ...FILE, name: 'bank.hand_out_file', label: 'Download', path: '/bank/files/:id/download' },
+    says: 'Hands the file out, to be uploaded to the bank once.',
+  },
+  withdraw: {
+    ...{ ...FILE, name: 'bank.withdraw_file', label: 'Withdraw', path: '/bank/files/:id/withdraw' },
+    says: 'Declares that the file was not uploaded: its payouts are rejected.',
+    isGrave: true,
+  },
+} as const satisfies Record<string, FormAction>;
+
+const REVIEW = '/customers/:customer/review';
+export const REVIEW_ACTIONS = {
+  open: {
+    ...{ name: 'review.open', label: 'Look at the submission', path: `${REVIEW}/open`, right: 'personal' },
+    says: 'Shows what the customer supplied. That you looked, and why, stands in the audit.',
+  },
+  document: {
+    ...{ name: 'review.document', label: 'Look at the file', path: `${REVIEW}/document`, right: 'personal' },
+    says: 'Shows a file that the customer sent. That you looked, and why, stands in the audit.',
+  },
+} as const satisfies Record<string, FormAction>;
+export const REVIEW_DECIDE = { path: `${REVIEW}/decide`, right: 'reviews' } as const;
+export const REVIEW_OUTCOMES = ['verified', 'failed', 'refused'] as const;
+/** Why something must be given again. */
+export const AGAIN_REASONS = {
+  unreadable: 'cannot be read',
+  expired: 'has expired',
+  does_not_match: 'does not match the other answers',
+  incomplete: 'is incomplete',
+  not_accepted: 'is not accepted',
+} as const;
+
 /** In the order in which an order goes through them. */
 export const ORDER_STATES = [
   ...['created', 'deposit_seen', 'deposit_confirmed', 'awaiting_liquidity', 'on_hold', 'paying_out', 'payout_held'],
   ...['refunding', 'refund_held', 'settled', 'refunded', 'expired', 'cancelled', 'frozen'],
 ];
 
+export const DEPOSIT_STATES = ['seen', 'confirmed', 'reversed', 'applied', 'suspense', 'refunded', 'lost'];
+export const SUSPENSE_STATES = ['confirmed', 'applied', 'suspense', 'refunded', 'lost'];
+export const PAYOUT_STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'];
+export const DELIVERY_STATES = ['waiting', 'delivered', 'dead', 'dropped'];
 export const PROPOSAL_STATES = ['open', 'confirmed', 'declined', 'overtaken', 'expired', 'failed'];

@@ -7,6 +7,8 @@
  */
 
 const DEADLINE_MS = 15_000;
+/** A statement may have 64 MB. */
+const FILE_DEADLINE_MS = 120_000;
 const ROOT = '/operator/v1';
 
 export interface Session {
@@ -225,26 +227,45 @@ async function failure(reply: Response): Promise<ApiError> {
 }
 
 /** @param token only where a token enrols a passkey: then no cookie is sent */
-async function request(method: string, path: string, body?: unknown, token?: string): Promise<unknown> {
+async function request(
+  method: string,
+  path: string,
+  body?: unknown,
+  { token, deadlineMs = DEADLINE_MS }: { token?: string | undefined; deadlineMs?: number | undefined } = {},
+): Promise<unknown> {
+  const isFile = body instanceof Blob;
   const reply = await fetch(path, {
     method,
     credentials: token === undefined ? 'same-origin' : 'omit',
     headers: {
       ...(method === 'GET' ? {} : { 'x-console': '1' }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(body === undefined ? {} : { 'content-type': isFile ? 'application/octet-stream' : 'application/json' }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(DEADLINE_MS),
+    ...(body === undefined ? {} : { body: isFile ? body : JSON.stringify(body) }),
+    signal: AbortSignal.timeout(isFile ? FILE_DEADLINE_MS : deadlineMs),
   });
   if (!reply.ok) throw await failure(reply);
-  return await reply.json();
+  const name = /filename="([^"]+)"/.exec(reply.headers.get('content-disposition') ?? '')?.[1];
+  return name === undefined
+    ? await reply.json()
+    : save(name, await reply.blob(), reply.headers.get('x-content-sha256'));
+}
+
+/** An action may answer a file: the browser keeps it, and the page is told which it was. */
+function save(file: string, content: Blob, sha256: string | null): Outcome {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = file;
+  link.click();
+  URL.revokeObjectURL(link.href);
+  return { outcome: 'done', after: { file, sha256 } };
 }
 
 /** @throws ApiError */
-export async function read<T>(path: string, query: Query = {}): Promise<T> {
+export async function read<T>(path: string, query: Query = {}, deadlineMs?: number): Promise<T> {
   try {
-    return (await request('GET', pathWith(path, query))) as T;
+    return (await request('GET', pathWith(path, query), undefined, { deadlineMs })) as T;
   } catch (error) {
     if (error instanceof ApiError && error.reason === 'unauthenticated') asked.signedOut();
     throw error;
@@ -262,9 +283,9 @@ export async function readSession(): Promise<Session | null> {
 }
 
 /** A change whose answer did not come may have been made: that is neither done nor declined. */
-async function change(method: string, path: string, body: unknown): Promise<unknown> {
+async function change(method: string, path: string, body: unknown, query: Query): Promise<unknown> {
   try {
-    return await request(method, pathWith(path), body);
+    return await request(method, pathWith(path, query), body);
   } catch (error) {
     if (error instanceof ApiError) throw error;
     const sentence =
@@ -274,21 +295,21 @@ async function change(method: string, path: string, body: unknown): Promise<unkn
 }
 
 /** @throws ApiError */
-export async function send<T>(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<T> {
+export async function send<T>(method: 'POST' | 'DELETE', path: string, body?: unknown, query: Query = {}): Promise<T> {
   try {
-    return (await change(method, path, body)) as T;
+    return (await change(method, path, body, query)) as T;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.reason === 'unauthenticated') asked.signedOut();
     if (error.reason !== 'step_up_required') throw error;
     await asked.stepUp();
-    return (await change(method, path, body)) as T;
+    return (await change(method, path, body, query)) as T;
   }
 }
 
 /** A login, or the enrolment of a passkey: neither is repeated, and neither ends what is there when it fails. */
 export const sendOnce = async <T>(path: string, body: unknown, token?: string): Promise<T> =>
-  (await request('POST', pathWith(path), body, token)) as T;
+  (await request('POST', pathWith(path), body, { token })) as T;
 
 /** Health of the server, which needs no login. It answers 503 with the same body where something essential fails. */
 export interface Health {

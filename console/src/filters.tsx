@@ -1,23 +1,43 @@
 /** Filters of a list, kept in the address: a link to a list shows the same rows to another operator. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type FormEvent, useId } from 'react';
+import { type FormEvent, useId, useState } from 'react';
 import { utc } from './format.ts';
 
 export interface Filter {
   readonly name: string;
   readonly label: string;
   readonly choices?: readonly string[];
+  /** What a choice is called, where that is not itself. */
+  readonly names?: Readonly<Record<string, string>>;
   /** What stands for no choice. */
   readonly all?: string;
   readonly isTime?: boolean;
+  /** An example, where the field is empty. */
+  readonly hint?: string;
 }
 
-type Values = Readonly<Record<string, string | undefined>>;
+/** What most lists are narrowed by. */
+export const WHOSE: readonly Filter[] = [
+  { name: 'partner', label: 'Partner' },
+  { name: 'customer', label: 'Customer' },
+  { name: 'market', label: 'Market' },
+];
+export const within = (what: string): readonly Filter[] => [
+  { name: 'from', label: `${what} from`, isTime: true },
+  { name: 'until', label: `${what} before`, isTime: true },
+];
 
-export function useFilters(): { values: Values; set: (values: Values) => void } {
+export type Values = Readonly<Record<string, string | undefined>>;
+
+/** `set` shows another list from its top, unless the list stays where it is. */
+export function useFilters(): { values: Values; set: (values: Values, stays?: 'stays') => void } {
   const values: Values = useSearch({ strict: false });
   const navigate = useNavigate();
-  return { values, set: (next) => void navigate({ to: '.', search: next as Record<string, string> }) };
+  return {
+    values,
+    set: (next, stays) =>
+      void navigate({ to: '.', search: next as Record<string, string>, resetScroll: stays === undefined }),
+  };
 }
 
 /** A local time of the form, as ISO 8601 in UTC. */
@@ -31,6 +51,8 @@ function typedOf(iso: string | undefined): string {
 export function Filters({ filters, children }: { filters: readonly Filter[]; children?: React.ReactNode }) {
   const { values, set } = useFilters();
   const id = useId();
+  const [isOpen, setOpen] = useState(false);
+  const given = filters.filter(({ name }) => (values[name] ?? '') !== '').length;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -41,8 +63,16 @@ export function Filters({ filters, children }: { filters: readonly Filter[]; chi
     set(Object.fromEntries(typed.filter(([, value]) => value !== '')));
   };
   return (
-    <form className="panel filters" onSubmit={submit} key={JSON.stringify(values)} aria-label="Filters">
-      {filters.map(({ name, label, choices, all = 'all', isTime }) => (
+    <form
+      className={isOpen ? 'panel filters narrow is-open' : 'panel filters narrow'}
+      onSubmit={submit}
+      key={JSON.stringify(values)}
+      aria-label="Filters"
+    >
+      <button type="button" className="menu" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        Filters{given > 0 && `, ${given} set`}
+      </button>
+      {filters.map(({ name, label, choices, names = {}, all = 'all', isTime, hint }) => (
         <div className={isTime === true ? 'field is-wide' : 'field'} key={name}>
           <label htmlFor={`${id}${name}`}>{label}</label>
           {choices !== undefined ? (
@@ -55,7 +85,7 @@ export function Filters({ filters, children }: { filters: readonly Filter[]; chi
               <option value="">{all}</option>
               {choices.map((choice) => (
                 <option key={choice} value={choice}>
-                  {choice.replaceAll('_', ' ')}
+                  {names[choice] ?? choice.replaceAll('_', ' ')}
                 </option>
               ))}
             </select>
@@ -65,6 +95,7 @@ export function Filters({ filters, children }: { filters: readonly Filter[]; chi
               name={name}
               type={isTime === true ? 'datetime-local' : 'text'}
               autoComplete="off"
+              placeholder={hint}
               defaultValue={isTime === true ? typedOf(values[name]) : values[name]}
               title={isTime === true && values[name] !== undefined ? utc(values[name]) : undefined}
             />

@@ -37,3 +37,16 @@ export function age(iso: string, now = Date.now()): string {
 /** A hash or id in the middle of which nothing is lost that tells two apart at a glance. */
 export const shortened = (text: string): string =>
   text.length <= 20 ? text : `${text.slice(0, 10)}…${text.slice(-6)}`;
+
+/** The sum of plain decimals, as text: no amount becomes a number of JavaScript. */
+export function sum(amounts: readonly string[]): string {
+  const places = Math.max(0, ...amounts.map((one) => (one.split('.')[1] ?? '').length));
+  const units = amounts.reduce((total, one) => {
+    const [whole = '0', rest = ''] = one.replace('-', '').split('.');
+    const value = BigInt(whole + rest.padEnd(places, '0'));
+    return one.startsWith('-') ? total - value : total + value;
+  }, 0n);
+  const digits = String(units < 0n ? -units : units).padStart(places + 1, '0');
+  const cut = digits.length - places;
+  return `${units < 0n ? '-' : ''}${digits.slice(0, cut)}${places === 0 ? '' : `.${digits.slice(cut)}`}`;
+}

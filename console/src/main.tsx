@@ -3,21 +3,33 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { Audit } from './pages/audit.tsx';
+import { Bank } from './pages/bank.tsx';
 import { CasePage } from './pages/case.tsx';
 import { Cases } from './pages/cases.tsx';
+import { DepositPage, Deposits, Suspense } from './pages/deposits.tsx';
 import { Home } from './pages/home.tsx';
+import { MarketPage, Markets } from './pages/markets.tsx';
 import { OrderPage } from './pages/order.tsx';
 import { Orders } from './pages/orders.tsx';
+import { PartnerPage, Partners } from './pages/partners.tsx';
+import { Payouts } from './pages/payouts.tsx';
 import { ProposalPage, Proposals } from './pages/proposals.tsx';
+import { Reports, RevenueReport, Statement, TrialBalance } from './pages/reports.tsx';
+import { ReviewPage, Reviews } from './pages/reviews.tsx';
 import { Search } from './pages/search.tsx';
 import { Sessions } from './pages/sessions.tsx';
 import { Switches } from './pages/switches.tsx';
+import { Treasury } from './pages/treasury.tsx';
+import { WebhookPage, Webhooks } from './pages/webhooks.tsx';
 import { applyTheme, Shell } from './shell.tsx';
 
 const root = createRootRoute({
   component: Shell,
   validateSearch: (given: Record<string, unknown>): Record<string, string> =>
-    Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)])),
+    Object.fromEntries(
+      Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+    ),
   notFoundComponent: () => <h1>There is no such page</h1>,
 });
 const route = <P extends string>(path: P, component: () => React.ReactNode) =>
@@ -34,6 +46,25 @@ const routeTree = root.addChildren([
   route('/kill-switches', Switches),
   route('/sessions', Sessions),
   route('/search', Search),
+  route('/deposits', Deposits),
+  route('/deposits/$deposit', DepositPage),
+  route('/suspense', Suspense),
+  route('/payouts', Payouts),
+  route('/treasury', Treasury),
+  route('/bank', Bank),
+  route('/partners', Partners),
+  route('/partners/$partner', PartnerPage),
+  route('/markets', Markets),
+  route('/markets/$market', MarketPage),
+  route('/webhooks', Webhooks),
+  route('/webhooks/$endpoint', WebhookPage),
+  route('/reports', Reports),
+  route('/reports/trial-balance', TrialBalance),
+  route('/reports/revenue', RevenueReport),
+  route('/reports/statement', Statement),
+  route('/audit', Audit),
+  route('/reviews', Reviews),
+  route('/reviews/$customer', ReviewPage),
 ]);
 
 /** Filters are texts: the router would read `17` as a number, and a long id would lose its end. */

@@ -6,16 +6,8 @@ import { readSession, type Session, send, whenSignedOut, whenStepUp } from './ap
 import { every } from './live.ts';
 import { SignIn } from './pages/signin.tsx';
 import { login } from './passkey.ts';
+import { PAGES, PLACES } from './places.ts';
 import { Dialog, Fact, Failure } from './ui.tsx';
-
-const PAGES = [
-  { to: '/', name: 'Home', key: 'h' },
-  { to: '/orders', name: 'Orders', key: 'o' },
-  { to: '/cases', name: 'Cases', key: 'c' },
-  { to: '/proposals', name: 'Proposals', key: 'p' },
-  { to: '/kill-switches', name: 'Kill switches', key: 'k' },
-  { to: '/sessions', name: 'Sessions', key: 's' },
-] as const;
 
 const THEMES = ['system', 'light', 'dark'] as const;
 type Theme = (typeof THEMES)[number];
@@ -62,6 +54,7 @@ export function Shell() {
 
 function Inside({ session }: { session: Session }) {
   const [open, setOpen] = useState<'keys' | 'palette'>();
+  const [isMenuOpen, setMenuOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   useKeys(setOpen, open !== undefined);
   const path = useRouterState({ select: ({ location }) => location.pathname });
@@ -79,13 +72,15 @@ function Inside({ session }: { session: Session }) {
           Cloverleaf
         </Link>
         <span className={`profile is-${session.profile}`}>{session.profile}</span>
-        <nav className="nav" aria-label="Pages">
-          {PAGES.map(({ to, name }) => (
-            <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
-              {name}
-            </Link>
-          ))}
-        </nav>
+        <button
+          type="button"
+          className="menu"
+          aria-expanded={isMenuOpen}
+          aria-controls="places"
+          onClick={() => setMenuOpen(!isMenuOpen)}
+        >
+          Pages
+        </button>
         <div className="end">
           <Search />
           <ThemeSwitch />
@@ -98,9 +93,28 @@ function Inside({ session }: { session: Session }) {
           <SignOut />
         </div>
       </header>
-      <main id="main" ref={main} tabIndex={-1} key={path}>
-        <Outlet />
-      </main>
+      <div className="body">
+        <nav id="places" className={isMenuOpen ? 'places is-open' : 'places'} aria-label="Pages">
+          {PLACES.map(({ name, pages }) => (
+            <section key={name} aria-label={name}>
+              <span className="group">{name}</span>
+              {pages.map((page) => (
+                <Link
+                  key={page.to}
+                  to={page.to}
+                  activeOptions={{ exact: page.to === '/', includeSearch: false }}
+                  onClick={() => setMenuOpen(false)}
+                >
+                  {page.name}
+                </Link>
+              ))}
+            </section>
+          ))}
+        </nav>
+        <main id="main" ref={main} tabIndex={-1} key={path}>
+          <Outlet />
+        </main>
+      </div>
       {open === 'keys' && <Keys onClose={() => setOpen(undefined)} />}
       {open === 'palette' && <Palette onClose={() => setOpen(undefined)} />}
     </>
@@ -242,7 +256,7 @@ function moveRow(by: 1 | -1): void {
 }
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ...PAGES.map(({ key, name }) => [`g ${key}`, name] as const),
+  ...PAGES.map(({ key, name }): [string, string] => [`g ${key}`, name]),
   ['/', 'Search'],
   ['j  k', 'Next or previous row'],
   ['Enter', 'Open the row'],

@@ -1,7 +1,9 @@
 /** Parts that every page uses: amounts, times, ids, states, tables, errors, and the form of an action. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type FormEvent, Fragment, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import type { FormAction, FormField } from './actions.ts';
 import { ApiError, type Outcome, send } from './api.ts';
 import { age, grouped, local, shortened, utc } from './format.ts';
@@ -107,6 +109,28 @@ export interface Column<Row> {
   readonly className?: string;
 }
 
+/** Longer tables have only the rows that are on the screen, and those around them. */
+const LONG = 60;
+const ROW_PX = 34;
+const AROUND = 15;
+
+/** Paper has all rows. */
+function usePrinting(): boolean {
+  const [isPrinting, setPrinting] = useState(false);
+  useEffect(() => {
+    // At once: the browser prints what is there when this returns.
+    const begin = () => flushSync(() => setPrinting(true));
+    const end = () => setPrinting(false);
+    window.addEventListener('beforeprint', begin);
+    window.addEventListener('afterprint', end);
+    return () => {
+      window.removeEventListener('beforeprint', begin);
+      window.removeEventListener('afterprint', end);
+    };
+  }, []);
+  return isPrinting;
+}
+
 /** @param empty what stands there where there is no row */
 export function Table<Row>(p: {
   label: string;
@@ -114,13 +138,42 @@ export function Table<Row>(p: {
   rows: readonly Row[] | undefined;
   keyOf: (row: Row) => string;
   empty: string;
+  foot?: ReactNode;
 }) {
-  const isEmpty = p.rows === undefined || p.rows.length === 0;
+  const rows = p.rows ?? [];
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [top, setTop] = useState(0);
+  const [focused, setFocused] = useState(-1);
+  const isPrinting = usePrinting();
+  const isLong = rows.length > LONG && !isPrinting;
+  useLayoutEffect(() => {
+    if (isLong && body.current !== null) setTop(body.current.getBoundingClientRect().top + window.scrollY);
+  }, [isLong]);
+  const virtual = useWindowVirtualizer({
+    count: isLong ? rows.length : 0,
+    estimateSize: () => ROW_PX,
+    overscan: AROUND,
+    scrollMargin: top,
+    // The row that has the focus stays: the keys go on from it.
+    rangeExtractor: (range) =>
+      [...new Set([...defaultRangeExtractor(range), ...(focused >= 0 && focused < rows.length ? [focused] : [])])].sort(
+        (one, other) => one - other,
+      ),
+  });
+  const shown = isLong
+    ? virtual.getVirtualItems().map(({ index, start, end }) => ({ index, start: start - top, end: end - top }))
+    : rows.map((_, index) => ({ index, start: 0, end: 0 }));
+  const filler = (key: string, height: number) =>
+    isLong && height > 0 ? (
+      <tr key={key} aria-hidden="true" className="filler">
+        <td colSpan={p.columns.length} style={{ height }} />
+      </tr>
+    ) : null;
   return (
     <section className="scroll" tabIndex={0} aria-label={p.label}>
-      <table>
+      <table aria-rowcount={isLong ? rows.length + 1 : undefined}>
         <thead>
-          <tr>
+          <tr aria-rowindex={isLong ? 1 : undefined}>
             {p.columns.map(({ head, className }) => (
               <th key={head} scope="col" className={className}>
                 {head}
@@ -128,24 +181,37 @@ export function Table<Row>(p: {
             ))}
           </tr>
         </thead>
-        <tbody>
-          {isEmpty && (
+        <tbody ref={body} onFocus={({ target }) => setFocused(Number(target.closest('tr')?.dataset.index ?? -1))}>
+          {rows.length === 0 && (
             <tr>
               <td colSpan={p.columns.length} className="muted">
                 {p.rows === undefined ? 'Loading' : p.empty}
               </td>
             </tr>
           )}
-          {p.rows?.map((row) => (
-            <tr key={p.keyOf(row)}>
-              {p.columns.map(({ head, cell, className }) => (
-                <td key={head} className={className}>
-                  {cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
+          {shown.map(({ index, start }, at) => {
+            const row = rows[index];
+            if (row === undefined) return null;
+            return (
+              <Fragment key={p.keyOf(row)}>
+                {filler(`before ${index}`, start - (shown[at - 1]?.end ?? 0))}
+                <tr
+                  data-index={index}
+                  ref={isLong ? virtual.measureElement : undefined}
+                  aria-rowindex={isLong ? index + 2 : undefined}
+                >
+                  {p.columns.map(({ head, cell, className }) => (
+                    <td key={head} className={className}>
+                      {cell(row)}
+                    </td>
+                  ))}
+                </tr>
+              </Fragment>
+            );
+          })}
+          {filler('after', virtual.getTotalSize() - (shown.at(-1)?.end ?? 0))}
         </tbody>
+        {p.foot}
       </table>
     </section>
   );
@@ -240,7 +306,7 @@ function Field({ field, rule }: { field: FormField; rule: string | undefined }) 
 }
 
 /** What came back of an action: it is done, or it waits for another person. */
-function Came({ outcome }: { outcome: Outcome }) {
+export function Came({ outcome }: { outcome: Outcome }) {
   if (outcome.proposal !== undefined && outcome.outcome !== 'declined')
     return (
       <div className="note is-warn" role="status">
@@ -270,6 +336,8 @@ export function ActionDialog(p: {
   about: string;
   given: Readonly<Record<string, string>>;
   reason?: string;
+  /** Takes what came instead of showing it. */
+  onDone?: (came: Outcome) => void;
   onClose: () => void;
 }) {
   const { action, given, onClose } = p;
@@ -294,7 +362,9 @@ export function ActionDialog(p: {
     setBusy(true);
     setError(undefined);
     try {
-      setCame(await send<Outcome>('POST', path, body));
+      const done = await send<Outcome>('POST', path, body);
+      if (p.onDone !== undefined && done.outcome === 'done') p.onDone(done);
+      else setCame(done);
     } catch (caught) {
       setError(caught);
     }
@@ -358,9 +428,9 @@ export function ActionDialog(p: {
   );
 }
 
-/** The link to the next page of a list, and to the same rows as CSV. */
-export const Csv = ({ href }: { href: string }) => (
+/** The link to the same rows as CSV. */
+export const Csv = ({ href, label = 'CSV' }: { href: string; label?: string }) => (
   <a className="button" href={href} download>
-    CSV
+    {label}
   </a>
 );

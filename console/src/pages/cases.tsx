@@ -1,11 +1,10 @@
 /** Cases: what waits for a person, the oldest first. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type Case, pathWith, read } from '../api.ts';
-import { Filters, useFilters } from '../filters.tsx';
-import { every } from '../live.ts';
+import type { Case } from '../api.ts';
+import { useFilters } from '../filters.tsx';
+import { List } from '../list.tsx';
 import { useSession } from '../shell.tsx';
-import { type Column, Csv, Failure, OrderLink, State, Subject, Table, Time } from '../ui.tsx';
+import { type Column, OrderLink, State, Subject, Time } from '../ui.tsx';
 
 const FILTERS = [
   { name: 'open', label: 'Cases', choices: ['closed'], all: 'open' },
@@ -41,43 +40,24 @@ const COLUMNS: readonly Column<Case>[] = [
 ];
 
 export function Cases() {
-  const { values, set } = useFilters();
+  const { set } = useFilters();
   const { data: session } = useSession();
-  const query = { ...values, open: values.open === 'closed' ? 'false' : undefined };
-  const cases = useQuery({
-    queryKey: ['cases', values],
-    queryFn: () => read<{ cases: Case[]; next: string | null }>('/cases', query),
-    refetchInterval: every(5_000),
-    placeholderData: keepPreviousData,
-  });
-  const next = cases.data?.next ?? null;
   return (
-    <>
-      <div className="title">
-        <h1>Cases</h1>
-        <div className="row">
-          <button type="button" onClick={() => set({ assignee: session?.name })}>
-            Claimed by me
-          </button>
-          <Csv href={pathWith('/cases', { ...query, format: 'csv' })} />
-        </div>
-      </div>
-      <Filters filters={FILTERS} />
-      {cases.error !== null && <Failure error={cases.error} />}
-      <Table
-        label="Cases"
-        columns={COLUMNS}
-        rows={cases.error === null ? cases.data?.cases : []}
-        keyOf={({ id }) => id}
-        empty="No case is like this."
-      />
-      {next !== null && (
-        <div className="row">
-          <button type="button" onClick={() => set({ ...values, after: next })}>
-            Newer
-          </button>
-        </div>
-      )}
-    </>
+    <List<Case>
+      title="Cases"
+      path="/cases"
+      list="cases"
+      cursor="after"
+      filters={FILTERS}
+      toQuery={(values) => ({ ...values, open: values.open === 'closed' ? 'false' : undefined })}
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+      empty="No case is like this."
+      buttons={
+        <button type="button" onClick={() => set({ assignee: session?.name })}>
+          Claimed by me
+        </button>
+      }
+    />
   );
 }

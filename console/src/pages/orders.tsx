@@ -1,18 +1,17 @@
 /** Orders of all partners, the newest first. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ORDER_STATES } from '../actions.ts';
-import { type OrderRow, pathWith, read } from '../api.ts';
-import { Filters, useFilters } from '../filters.tsx';
-import { every } from '../live.ts';
-import { Amount, type Column, Csv, Failure, OrderLink, State, Table, Time } from '../ui.tsx';
+import type { OrderRow } from '../api.ts';
+import { WHOSE, within } from '../filters.tsx';
+import { List } from '../list.tsx';
+import { Amount, type Column, OrderLink, State, Time } from '../ui.tsx';
 
 const FILTERS = [
   { name: 'state', label: 'State', choices: ORDER_STATES },
-  { name: 'partner', label: 'Partner' },
-  { name: 'customer', label: 'Customer' },
-  { name: 'market', label: 'Market' },
-  { name: 'from', label: 'Created from', isTime: true },
-  { name: 'until', label: 'Created before', isTime: true },
+  ...WHOSE,
+  ...within('Created'),
+  { name: 'asset', label: 'Asset', hint: 'usdc.matic20' },
+  { name: 'min', label: 'At least', hint: 'of the asset' },
+  { name: 'max', label: 'At most', hint: 'of the asset' },
 ];
 
 const COLUMNS: readonly Column<OrderRow>[] = [
@@ -43,43 +42,15 @@ const COLUMNS: readonly Column<OrderRow>[] = [
   { head: 'Customer', cell: ({ customerId }) => <span className="mono nowrap">{customerId}</span> },
 ];
 
-export function Orders() {
-  const { values, set } = useFilters();
-  const orders = useQuery({
-    queryKey: ['orders', values],
-    queryFn: () => read<{ orders: OrderRow[]; next: string | null }>('/orders', values),
-    refetchInterval: every(10_000),
-    placeholderData: keepPreviousData,
-  });
-  const { below: _, ...filters } = values;
-  const next = orders.data?.next ?? null;
-  return (
-    <>
-      <div className="title">
-        <h1>Orders</h1>
-        <Csv href={pathWith('/orders', { ...values, format: 'csv' })} />
-      </div>
-      <Filters filters={FILTERS} />
-      {orders.error !== null && <Failure error={orders.error} />}
-      <Table
-        label="Orders"
-        columns={COLUMNS}
-        rows={orders.error === null ? orders.data?.orders : []}
-        keyOf={({ id }) => id}
-        empty="No order is like this."
-      />
-      <div className="row">
-        {values.below !== undefined && (
-          <button type="button" onClick={() => set(filters)}>
-            Newest
-          </button>
-        )}
-        {next !== null && (
-          <button type="button" onClick={() => set({ ...filters, below: next })}>
-            Older
-          </button>
-        )}
-      </div>
-    </>
-  );
-}
+export const Orders = () => (
+  <List<OrderRow>
+    title="Orders"
+    path="/orders"
+    list="orders"
+    cursor="below"
+    filters={FILTERS}
+    columns={COLUMNS}
+    keyOf={({ id }) => id}
+    empty="No order is like this."
+  />
+);

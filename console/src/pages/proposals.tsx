@@ -1,15 +1,21 @@
 /** Proposals: actions that wait for another operator, and what became of others. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { PROPOSAL_ACTIONS, PROPOSAL_STATES } from '../actions.ts';
 import { type Proposal, read } from '../api.ts';
-import { Filters, useFilters } from '../filters.tsx';
+import { within } from '../filters.tsx';
+import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { useSession } from '../shell.tsx';
-import { ActionDialog, type Column, Fact, Facts, Failure, State, Subject, Table, Time } from '../ui.tsx';
+import { ActionDialog, type Column, Fact, Facts, Failure, State, Subject, Time } from '../ui.tsx';
 
-const FILTERS = [{ name: 'state', label: 'State', choices: PROPOSAL_STATES }];
+const FILTERS = [
+  { name: 'state', label: 'State', choices: PROPOSAL_STATES },
+  { name: 'action', label: 'Action', hint: 'order.release' },
+  { name: 'operator', label: 'Proposed by' },
+  ...within('Proposed'),
+];
 
 const COLUMNS: readonly Column<Proposal>[] = [
   {
@@ -25,33 +31,34 @@ const COLUMNS: readonly Column<Proposal>[] = [
   { head: 'Reason', cell: ({ reason }) => reason, className: 'wide' },
   { head: 'Proposed by', cell: ({ proposer }) => proposer },
   { head: 'Agreed', cell: ({ agreed, people }) => `${agreed.length} of ${people}`, className: 'nowrap' },
-  { head: 'Age', cell: ({ proposed_at }) => <Time at={proposed_at} isAge />, className: 'number' },
-  { head: 'Waits until', cell: ({ expires_at }) => <Time at={expires_at} /> },
+  { head: 'Proposed', cell: ({ proposed_at }) => <Time at={proposed_at} /> },
+  {
+    head: 'Decided',
+    cell: ({ decided_at, decider, expires_at, state }) =>
+      state === 'open' ? (
+        <span className="nowrap muted">
+          until <Time at={expires_at} />
+        </span>
+      ) : (
+        <span className="nowrap">
+          {decider} {decided_at === null ? <span className="muted">nobody</span> : <Time at={decided_at} />}
+        </span>
+      ),
+  },
 ];
 
-export function Proposals() {
-  const { values } = useFilters();
-  const proposals = useQuery({
-    queryKey: ['proposals', values],
-    queryFn: () => read<{ proposals: Proposal[] }>('/proposals', values),
-    refetchInterval: every(5_000),
-    placeholderData: keepPreviousData,
-  });
-  return (
-    <>
-      <h1>Proposals</h1>
-      <Filters filters={FILTERS} />
-      {proposals.error !== null && <Failure error={proposals.error} />}
-      <Table
-        label="Proposals"
-        columns={COLUMNS}
-        rows={proposals.error === null ? proposals.data?.proposals : []}
-        keyOf={({ id }) => id}
-        empty="No proposal is like this."
-      />
-    </>
-  );
-}
+export const Proposals = () => (
+  <List<Proposal>
+    title="Proposals"
+    path="/proposals"
+    list="proposals"
+    cursor="below"
+    filters={FILTERS}
+    columns={COLUMNS}
+    keyOf={({ id }) => id}
+    empty="No proposal is like this."
+  />
+);
 
 export function ProposalPage() {
   const { proposal: id } = useParams({ from: '/proposals/$proposal' });

@@ -4,6 +4,10 @@ import { type FormEvent, useState } from 'react';
 import { enrolByToken, login } from '../passkey.ts';
 import { Failure } from '../ui.tsx';
 
+const isAddress = /^([0-9.]+|\[.*\])$/.test(window.location.hostname);
+/** The same server under the name that this machine has for itself. */
+const named = `${window.location.protocol}//localhost${window.location.port === '' ? '' : `:${window.location.port}`}/console`;
+
 export function SignIn() {
   const client = useQueryClient();
   const [error, setError] = useState<unknown>();
@@ -36,6 +40,11 @@ export function SignIn() {
       <h1>Cloverleaf console</h1>
       <section className="panel" aria-label="Sign in">
         <p>Sign in with your passkey. There is no password.</p>
+        {isAddress && (
+          <p className="note is-warn">
+            A passkey belongs to a name, and {window.location.hostname} is an address: open <a href={named}>{named}</a>.
+          </p>
+        )}
         {isEnrolled && (
           <p className="note is-ok" role="status">
             Your passkey is enrolled. Sign in with it now.

@@ -93,6 +93,8 @@ function banner({ baseUrl, metricsUrl, sandbox }: Running, { dataDir, docs }: Co
     '',
     `  Page      ${baseUrl}/`,
     ...(docs === '1' ? [`  Docs      ${baseUrl}/docs`] : []),
+    // A passkey belongs to a name, and an address is none.
+    `  Console   ${baseUrl.replace('//127.0.0.1', '//localhost')}/console`,
     `  API       ${baseUrl}`,
     `  Health    ${baseUrl}/readyz`,
     `  Metrics   ${metricsUrl}`,

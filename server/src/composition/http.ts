@@ -20,11 +20,11 @@ import { createServer, verificationWords, whitelabel } from '../protocols/whitel
 import { chainCost, type PriceSource } from '../quotes/index.ts';
 import { clearHalt, whyOff } from '../rails/chain.ts';
 import { enqueueUnsubmitted } from '../rails/payouts.ts';
-import { openCorrections } from '../reconcile/index.ts';
+import { comparedBalances, openCorrections } from '../reconcile/index.ts';
 import * as registry from '../registry.ts';
 import type { SandboxFile } from '../sandbox/seed.ts';
 import { site } from '../site/index.ts';
-import { openMovements, sweepUndone } from '../treasury/index.ts';
+import { levels, openMovements, sweepUndone, waitingTransfers } from '../treasury/index.ts';
 import type { Verifier } from '../verifiers/verifier.ts';
 import type { Ground } from './ground.ts';
 import type { RailParts } from './rails.ts';
@@ -138,6 +138,7 @@ async function mountForOperators(
       submitAgain: enqueueUnsubmitted,
       movements: openMovements({ db, clock, rails, report }),
       corrections: openCorrections({ clock, rails, sweepUndone }),
+      treasury: { levels, balances: comparedBalances, transfers: waitingTransfers },
       chainHalts: { codes: [...chains.keys()], why: whyOff, clear: clearHalt },
       ...(bank && { bank }),
     }),

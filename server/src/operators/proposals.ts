@@ -79,11 +79,21 @@ export async function propose(
 export const expireProposals = async (tx: Tx, now: Date): Promise<bigint[]> =>
   (await store.expireProposals(tx, now)).map(({ id }) => id);
 
-/** Newest first. */
+/** Newest first. @param input.below the last id of the previous page */
 export const proposals = (
   tx: Tx,
-  input: { state?: ProposalState | undefined; limit: number },
-): Promise<ProposalRow[]> => store.proposals(tx, input.state ?? null, Math.min(input.limit, MAX_PROPOSALS));
+  input: {
+    state?: ProposalState | undefined;
+    action?: string | undefined;
+    /** Name of the proposer. */
+    operator?: string | undefined;
+    /** Proposed at or after this time (inclusive), and before `until` (exclusive). */
+    from?: Date | undefined;
+    until?: Date | undefined;
+    below?: bigint | undefined;
+    limit: number;
+  },
+): Promise<ProposalRow[]> => store.proposals(tx, { ...input, limit: Math.min(input.limit, MAX_PROPOSALS + 1) });
 
 export const findProposal = (tx: Tx, id: bigint): Promise<ProposalRow | undefined> => store.proposal(tx, id);
 export const openProposal = (tx: Tx, action: string, subject: string): Promise<ProposalRow | undefined> =>

@@ -11,6 +11,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
 
 const BATCH = 1_000;
 const FIRST = Buffer.alloc(32);
@@ -19,6 +20,8 @@ const LOOK_BACK = 10_000n;
 /** A transaction ends within 15 s; servers' clocks differ a little. */
 const LATE_MS = 600_000;
 const PAGE_ROWS = 5_000;
+/** Seals that are read at a time, and that one request verifies at most: up to 100,000 rows. */
+export const MAX_SEALS = 100;
 
 interface SealedRow {
   id: bigint;
@@ -41,7 +44,10 @@ const sql = {
   insertRows: `insert into sealed_audit (audit_id, seal, position, content)
     select id, $1, position, content from unnest($2::bigint[], $3::bytea[]) with ordinality as sealed (id, content, position)`,
 
-  seals: `select number, last_id, rows, previous, hash, sealed_at from audit_seals where number > $1 order by number limit 100`,
+  seals: `select number, last_id, rows, previous, hash, sealed_at from audit_seals where number > $1 order by number limit ${MAX_SEALS}`,
+  hashOf: 'select hash from audit_seals where number = $1',
+  reached: `select last_id, sealed_at from audit_seals where number <= $1
+      and number >= coalesce((select max(number) from audit_seals where number <= $1 and sealed_at < $2), 1) order by number`,
   sealedRows: `select s.audit_id, s.content, case when a.id is null then null else ${FIELDS} end as fields
     from sealed_audit s left join audit a on a.id = s.audit_id where s.seal = $1 order by s.position`,
   unsealed: `select a.id from audit a where a.id > $1 and not exists (select from sealed_audit s where s.audit_id = a.id)
@@ -98,6 +104,61 @@ interface SealRow {
   sealedAt: Date;
 }
 
+/** Up to which row seals had come, and when. */
+interface Reached {
+  id: bigint;
+  at: number;
+}
+
+/** Verifies seals one after the other, each over the one before it. @param begin.reached of earlier seals, oldest first */
+function chainFrom(
+  tx: Tx,
+  tell: (problem: AuditProblem) => void,
+  begin: { last: bigint; previous: Buffer; reached: Reached[] },
+) {
+  const summary: AuditSummary = { rows: 0n, seals: 0n, unsealed: 0n, newest: null };
+  const { reached } = begin;
+  let { last, previous } = begin;
+  /** Since when rows above this one were sealed; undefined if none was. */
+  const passedAt = (id: bigint): number | undefined => {
+    let [low, high] = [0, reached.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((reached[middle]?.id ?? 0n) > id) high = middle;
+      else low = middle + 1;
+    }
+    return reached[low]?.at;
+  };
+  async function verify(seal: SealRow): Promise<void> {
+    const subject = `audit seal ${seal.number}`;
+    if (seal.number !== last + 1n) tell({ subject, why: `seals ${last + 1n} to ${seal.number - 1n} are missing` });
+    else if (!seal.previous.equals(previous)) tell({ subject, why: 'it is not made over the seal before it' });
+    const rows = await tx.rows<{
+      auditId: bigint;
+      content: Buffer;
+      fields: (string | null)[] | null;
+    }>(sql.sealedRows, [seal.number]);
+    for (const { auditId: id, content, fields } of rows) {
+      const row = `audit row ${id}`;
+      summary.rows += 1n;
+      if (fields === null) tell({ subject: row, why: 'it was sealed and is not there any more' });
+      else if (!contentOf(fields).equals(content)) tell({ subject: row, why: 'it is not what was sealed' });
+      if (seal.sealedAt.getTime() - (passedAt(id) ?? seal.sealedAt.getTime()) > LATE_MS)
+        tell({ subject: row, why: `it was slipped in among older rows before seal ${seal.number}` });
+    }
+    const contents = rows.map(({ content }) => content);
+    if (rows.length !== seal.rows) tell({ subject, why: `it covers ${seal.rows} rows and ${rows.length} are there` });
+    else if (!hashOver(seal.previous, seal.sealedAt, contents).equals(seal.hash))
+      tell({ subject, why: 'its hash is not that of what it covers' });
+    if (seal.lastId > (reached.at(-1)?.id ?? 0n)) reached.push({ id: seal.lastId, at: seal.sealedAt.getTime() });
+    previous = seal.hash;
+    last = seal.number;
+    summary.seals += 1n;
+    summary.newest = { number: seal.number, hash: seal.hash.toString('hex') };
+  }
+  return { summary, passedAt, verify };
+}
+
 /**
  * Verifies the audit against its seals, from the first row on.
  *
@@ -109,59 +170,49 @@ export async function verifyAudit(
   now: Date,
   kept?: { number: bigint; hash: string },
 ): Promise<AuditSummary> {
-  const summary: AuditSummary = { rows: 0n, seals: 0n, unsealed: 0n, newest: null };
-  /** Up to which row seals had come, and when; oldest first. */
-  const reached: { id: bigint; at: number }[] = [];
-  /** Since when rows above this one were sealed; undefined if none was. */
-  const passedAt = (id: bigint): number | undefined => {
-    let [low, high] = [0, reached.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((reached[middle]?.id ?? 0n) > id) high = middle;
-      else low = middle + 1;
-    }
-    return reached[low]?.at;
-  };
-  let previous: Buffer = FIRST;
-  let last = 0n;
+  const { summary, passedAt, verify } = chainFrom(tx, tell, { last: 0n, previous: FIRST, reached: [] });
   let keptIsThere = kept === undefined;
-  for (;;) {
+  for (let last = 0n; ; ) {
     const page = await tx.rows<SealRow>(sql.seals, [last]);
-    const end = page.at(-1);
-    if (end === undefined) break;
     for (const seal of page) {
-      const subject = `audit seal ${seal.number}`;
-      if (seal.number !== last + 1n) tell({ subject, why: `seals ${last + 1n} to ${seal.number - 1n} are missing` });
-      else if (!seal.previous.equals(previous)) tell({ subject, why: 'it is not made over the seal before it' });
-      const rows = await tx.rows<{
-        auditId: bigint;
-        content: Buffer;
-        fields: (string | null)[] | null;
-      }>(sql.sealedRows, [seal.number]);
-      for (const { auditId: id, content, fields } of rows) {
-        const row = `audit row ${id}`;
-        summary.rows += 1n;
-        if (fields === null) tell({ subject: row, why: 'it was sealed and is not there any more' });
-        else if (!contentOf(fields).equals(content)) tell({ subject: row, why: 'it is not what was sealed' });
-        if (seal.sealedAt.getTime() - (passedAt(id) ?? seal.sealedAt.getTime()) > LATE_MS)
-          tell({ subject: row, why: `it was slipped in among older rows before seal ${seal.number}` });
-      }
-      const contents = rows.map(({ content }) => content);
-      if (rows.length !== seal.rows) tell({ subject, why: `it covers ${seal.rows} rows and ${rows.length} are there` });
-      else if (!hashOver(seal.previous, seal.sealedAt, contents).equals(seal.hash))
-        tell({ subject, why: 'its hash is not that of what it covers' });
+      await verify(seal);
       keptIsThere ||= kept?.number === seal.number && kept.hash === seal.hash.toString('hex');
-      if (seal.lastId > (reached.at(-1)?.id ?? 0n)) reached.push({ id: seal.lastId, at: seal.sealedAt.getTime() });
-      previous = seal.hash;
       last = seal.number;
-      summary.seals += 1n;
     }
-    summary.newest = { number: end.number, hash: end.hash.toString('hex') };
+    if (page.length === 0) break;
   }
   if (!keptIsThere && kept !== undefined)
     tell({ subject: `audit seal ${kept.number}`, why: 'it is not there with the hash that was kept' });
   await verifyUnsealed(tx, tell, summary, (id) => now.getTime() - (passedAt(id) ?? now.getTime()) > LATE_MS);
   return summary;
+}
+
+/**
+ * The same for some seals at a time, so that one request is bounded whatever the length of the chain. Rows that no seal covers
+ * are looked at with the last of them.
+ *
+ * @param part.after the seal after which to begin; its own hash is taken as it is stored
+ * @throws Refusal 'malformed_field' when there is no such seal
+ */
+export async function verifySeals(
+  tx: Tx,
+  tell: (problem: AuditProblem) => void,
+  now: Date,
+  part: { after: bigint; limit: number },
+): Promise<AuditSummary & { next: bigint | null }> {
+  const found = await tx.rows<SealRow>(sql.seals, [part.after]);
+  const page = found.slice(0, Math.min(part.limit, MAX_SEALS));
+  const before = part.after === 0n ? FIRST : (await tx.row<{ hash: Buffer }>(sql.hashOf, [part.after]))?.hash;
+  if (before === undefined) throw new Refusal('malformed_field', { fields: { after: 'must be the number of a seal' } });
+  // A row is late by the newest seal that is older than this: earlier ones say nothing that it does not.
+  const early = new Date((page[0]?.sealedAt ?? now).getTime() - LATE_MS);
+  const seals = await tx.rows<{ lastId: bigint; sealedAt: Date }>(sql.reached, [part.after, early]);
+  const reached = seals.map(({ lastId: id, sealedAt }) => ({ id, at: sealedAt.getTime() }));
+  const { summary, passedAt, verify } = chainFrom(tx, tell, { last: part.after, previous: before, reached });
+  for (const seal of page) await verify(seal);
+  const isEnd = page.length === found.length && found.length < MAX_SEALS;
+  if (isEnd) await verifyUnsealed(tx, tell, summary, (id) => now.getTime() - (passedAt(id) ?? now.getTime()) > LATE_MS);
+  return { ...summary, next: isEnd ? null : (page.at(-1)?.number ?? null) };
 }
 
 /** Rows that no seal covers: only the newest, and none that higher rows were sealed long before. */

@@ -155,7 +155,10 @@ const sql = {
     values ($1, $2, $3::jsonb, $4::jsonb, $5, $6, $7, $8, $9, $10, $11) on conflict (action, subject) where state = 'open' do nothing returning id`,
   expireProposals: `update proposals set state = 'expired' where state = 'open' and expires_at <= $1 returning id`,
   openProposal: `select ${PROPOSAL} ${PROPOSALS} where p.action = $1 and p.subject = $2 and p.state = 'open'`,
-  proposals: `select ${PROPOSAL} ${PROPOSALS} where ($1::text is null or p.state = $1) order by p.id desc limit $2`,
+  proposals: `select ${PROPOSAL} ${PROPOSALS} where ($1::text is null or p.state = $1) and ($3::bigint is null or p.id < $3)
+      and ($4::text is null or p.action = $4) and ($5::text is null or by.name = $5)
+      and ($6::timestamptz is null or p.proposed_at >= $6) and ($7::timestamptz is null or p.proposed_at < $7)
+    order by p.id desc limit $2`,
   proposal: `select ${PROPOSAL} ${PROPOSALS} where p.id = $1`,
   lockProposal: 'select id from proposals where id = $1 for update',
   decide: `update proposals set state = $2, decided_by = $3, decided_at = $4 where id = $1 and state = 'open'`,
@@ -245,8 +248,27 @@ export const store = {
     ]),
   expireProposals: (tx: Tx, now: Date) => tx.rows<{ id: bigint }>(sql.expireProposals, [now]),
   openProposal: (tx: Tx, action: string, subject: string) => tx.row<ProposalRow>(sql.openProposal, [action, subject]),
-  proposals: (tx: Tx, state: ProposalState | null, limit: number) =>
-    tx.rows<ProposalRow>(sql.proposals, [state, limit]),
+  proposals: (
+    tx: Tx,
+    input: {
+      state?: ProposalState | undefined;
+      action?: string | undefined;
+      operator?: string | undefined;
+      from?: Date | undefined;
+      until?: Date | undefined;
+      below?: bigint | undefined;
+      limit: number;
+    },
+  ) =>
+    tx.rows<ProposalRow>(sql.proposals, [
+      input.state ?? null,
+      input.limit,
+      input.below ?? null,
+      input.action ?? null,
+      input.operator ?? null,
+      input.from ?? null,
+      input.until ?? null,
+    ]),
   proposal: (tx: Tx, id: bigint) => tx.row<ProposalRow>(sql.proposal, [id]),
   async lockProposal(tx: Tx, id: bigint): Promise<ProposalRow | undefined> {
     await tx.row(sql.lockProposal, [id]);

@@ -69,6 +69,9 @@ export async function reconcileStates(tx: Tx): Promise<RailState[]> {
   }));
 }
 
+/** Each wallet as it was compared last: what the books say, what chain or bank says, and how many breaks there are. */
+export const comparedBalances = (tx: Tx) => store.allBalances(tx);
+
 export type OpenItem = store.ItemRow;
 
 /** Items that do not agree now: in transit, and breaks. Of one rail, or of all. */

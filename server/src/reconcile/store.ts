@@ -263,6 +263,9 @@ export async function keepItem(tx: Tx, item: Omit<ItemRow, 'id' | 'foundAt'>): P
 export const closeItem = (tx: Tx, id: bigint) =>
   tx.run('update reconcile_items set closed_at = clock_timestamp() where id = $1', [id]);
 
+/** Wallets are few; more of them than this is a mistake. */
+const MOST_BALANCES = 1_000;
+
 export interface BalanceRow {
   rail: string;
   wallet: string;
@@ -291,6 +294,13 @@ export const balances = (tx: Tx, rail: string) =>
   tx.rows<BalanceRow & { decimals: number }>(
     `select b.*, a.decimals from reconcile_balances b join assets a on a.code = b.asset where rail = $1 order by wallet, asset`,
     [rail],
+  );
+
+export const allBalances = (tx: Tx) =>
+  tx.rows<BalanceRow & { breaks: bigint }>(
+    `select b.*, (select count(*) from reconcile_items i where i.rail = b.rail and i.wallet = b.wallet and i.asset = b.asset
+              and i.closed_at is null and i.transit is null) as breaks
+       from reconcile_balances b order by b.rail, b.wallet, b.asset limit ${MOST_BALANCES}`,
   );
 
 /** Sums of both sides by wallet and asset. */

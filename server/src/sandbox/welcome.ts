@@ -65,6 +65,8 @@ function shownOf({ sandbox, baseUrl, metricsUrl, file, hasDocs }: Welcome) {
   return {
     name: 'Cloverleaf sandbox',
     api: baseUrl,
+    // A passkey belongs to a name, and an address is none.
+    console: `${baseUrl.replace('//127.0.0.1', '//localhost')}/console`,
     readiness: `${baseUrl}/readyz`,
     metrics: metricsUrl,
     coins: `${baseUrl}${OPEN_PATH}`,
@@ -113,6 +115,7 @@ function pageOf(shown: Shown): string {
 ${rows(shown.next.map(({ run, does }) => [html`<code>${run}</code>`, does]))}
 <h2>Look around</h2>
 ${rows([
+  [html`Console of operators`, html`<a href="${shown.console}">${shown.console}</a>`],
   [html`Coins and chains`, link(shown.coins)],
   [html`Health checks`, link(shown.readiness)],
   [html`Metrics`, link(shown.metrics)],

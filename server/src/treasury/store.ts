@@ -101,6 +101,19 @@ export const unbooked = (tx: Tx, rail: string) =>
     [rail],
   );
 
+/** Sweeps and gas of all rails that are not in the ledger yet, the oldest first. @param input.after the last key of the page before */
+export const waitingTransfers = (
+  tx: Tx,
+  input: { after?: string | undefined; limit: number },
+): Promise<(OwnTransfer & { reference: string | null })[]> =>
+  tx.rows<OwnTransfer & { reference: string | null }>(
+    `select ${COLUMNS}, reference from own_transfers
+      where booked_at is null and ($1::text is null
+         or (created_at, key) > ((select created_at from own_transfers where key = $1), $1))
+      order by created_at, key limit $2`,
+    [input.after ?? null, input.limit],
+  );
+
 /** Number of sweeps of an asset at an address so far. */
 async function countSweeps(tx: Tx, rail: string, address: string, asset: AssetCode): Promise<number> {
   const row = await tx.row<{ count: bigint }>(

@@ -2,14 +2,25 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
+  AGAIN_REASONS,
+  BANK_ACTIONS,
   CASE_ACTIONS,
+  DELIVERY_STATES,
+  DEPOSIT_ACTIONS,
+  DEPOSIT_STATES,
   type FormAction,
   ORDER_ACTIONS,
   ORDER_STATES,
+  PAYOUT_STATES,
   PROPOSAL_ACTIONS,
+  REVIEW_ACTIONS,
+  REVIEW_DECIDE,
+  REVIEW_OUTCOMES,
   PROPOSAL_STATES as SHOWN_STATES,
+  SUSPENSE_STATES,
   SWITCH_ACTIONS,
 } from '../../../console/src/actions.ts';
+import { FIELD_REASONS } from '../../src/customers/index.ts';
 import { PROPOSAL_STATES } from '../../src/operators/index.ts';
 import { type OrderEvent, STATES, TRANSITIONS } from '../../src/orders/machine.ts';
 import { ENDPOINTS } from '../../src/protocols/operator/declared/index.ts';
@@ -19,11 +30,17 @@ const FORMS: readonly FormAction[] = [
   ...Object.values(CASE_ACTIONS),
   ...Object.values(SWITCH_ACTIONS),
   ...Object.values(PROPOSAL_ACTIONS),
+  ...DEPOSIT_ACTIONS,
+  ...Object.values(BANK_ACTIONS),
+  ...Object.values(REVIEW_ACTIONS),
 ];
 /** Filled in by the page, and not by a field of the form. */
 const GIVEN: Readonly<Record<string, readonly string[]>> = {
   'case.assign': ['to'],
   'kill-switch.lift': ['kind', 'subject'],
+  // One account at a time, and all that waits for it: exact payouts are named at the terminal.
+  'bank.close_file': ['asset', 'payouts'],
+  'review.document': ['file'],
 };
 
 describe('a form of the console', () => {
@@ -79,4 +96,26 @@ describe('an action on an order', () => {
 test('the filters of the console have every state of an order and of a proposal', () => {
   assert.deepEqual(ORDER_STATES.toSorted(), Object.keys(STATES).toSorted());
   assert.deepEqual(SHOWN_STATES, [...PROPOSAL_STATES]);
+  const statesAt = (path: string) => {
+    const { schema } = (ENDPOINTS.find((one) => one.path === path)?.fields ?? {}).state as unknown as {
+      schema: { enum: string[] };
+    };
+    return schema.enum;
+  };
+  for (const [path, states] of [
+    ['/deposits', DEPOSIT_STATES],
+    ['/suspense', SUSPENSE_STATES],
+    ['/payouts', PAYOUT_STATES],
+    ['/endpoints/:endpoint/deliveries', DELIVERY_STATES],
+  ] as const)
+    assert.deepEqual(states, statesAt(path), path);
+});
+
+test('the decision on a review has the outcomes and reasons of its declaration', () => {
+  const declared = ENDPOINTS.find(({ path }) => path === REVIEW_DECIDE.path);
+  assert.equal(declared?.right, REVIEW_DECIDE.right);
+  const { schema } = (declared?.fields ?? {}).outcome as unknown as { schema: { enum: string[] } };
+  assert.deepEqual([...REVIEW_OUTCOMES], schema.enum);
+  const { missing: _, ...reasons } = FIELD_REASONS;
+  assert.deepEqual(AGAIN_REASONS, reasons);
 });

@@ -1,9 +1,10 @@
 /** The console as a browser gets it: built from its sources, served from memory, with headers that allow nothing else. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import fastify, { type FastifyInstance } from 'fastify';
 import { buildConsole, CONSOLE, consolePages } from '../../src/console/index.ts';
 
@@ -42,6 +43,12 @@ describe('the console', () => {
       assert.equal(file.statusCode, 200, url);
       assert.equal(file.headers['cache-control'], 'public, max-age=31536000, immutable');
     }
+  });
+
+  test('is less than 200 kB on its way to the browser', () => {
+    const assets = join(CONSOLE, 'dist/assets');
+    const bytes = readdirSync(assets).reduce((sum, name) => sum + gzipSync(readFileSync(join(assets, name))).length, 0);
+    assert.ok(bytes > 50_000 && bytes < 200_000, `${bytes} bytes compressed`);
   });
 
   test('has the headers of a page that loads nothing from elsewhere', async () => {

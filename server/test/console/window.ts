@@ -58,6 +58,15 @@ export async function signIn(page: Page, name: string): Promise<void> {
 /** On a desk and on a phone, light and dark: nothing that axe finds, nothing wider than the screen. @param picture its name in a file */
 export async function isGood(page: Page, title: string, picture = title): Promise<void> {
   const was = page.viewportSize();
+  try {
+    await lookedAt(page, title, picture);
+  } finally {
+    await page.emulateMedia({ colorScheme: 'light' });
+    if (was !== null) await page.setViewportSize(was);
+  }
+}
+
+async function lookedAt(page: Page, title: string, picture: string): Promise<void> {
   for (const width of WIDTHS)
     for (const colorScheme of SCHEMES) {
       await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
@@ -80,8 +89,6 @@ export async function isGood(page: Page, title: string, picture = title): Promis
       assert.ok(Number(await page.evaluate(over)) <= 0, `${where}: it scrolls sideways`);
       if (width === 390) assert.deepEqual(await tooSmall(page), [], `${where}: small for a finger`);
     }
-  await page.emulateMedia({ colorScheme: 'light' });
-  if (was !== null) await page.setViewportSize(was);
 }
 
 /** Controls of less than 44 px; a link within a sentence is as high as its line, and a row's own link is its target. */

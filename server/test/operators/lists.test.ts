@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { trialBalance } from '../../src/ledger/index.ts';
+import { formatUnits, parseUnits } from '../../src/base/money.ts';
+import { balancesOf, trialBalance } from '../../src/ledger/index.ts';
+import { setExposureCap } from '../../src/partners/index.ts';
 import { cell } from '../../src/protocols/operator/csv.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
@@ -107,6 +109,18 @@ describe('orders', () => {
       ['from', oldest.createdAt, (one) => one.createdAt >= oldest.createdAt],
       ['until', middle, (one) => one.createdAt < middle],
     ];
+    for (const [query, fits] of [
+      ['asset=inr', () => true],
+      ['asset=usdc.matic20&min=30&max=30', (one) => one.depositUnits === '30'],
+      ['asset=usdc.matic20&min=29.5&max=35&state=settled', (one) => one.depositUnits === '30'],
+      ['asset=inr&min=5000&max=5000', (one) => one.depositAsset === 'inr'],
+      ['asset=usdt.matic20', () => false],
+    ] as readonly [string, (one: Came) => boolean][])
+      assert.deepEqual(
+        (await rows(`/orders?${query}`, 'orders')).map(({ id }) => id),
+        all.filter(fits).map(({ id }) => id),
+        query,
+      );
     for (let chosen = 0; chosen < 2 ** filters.length; chosen += 1) {
       const some = filters.filter((_, at) => (chosen >> at) & 1);
       const query = some.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
@@ -232,6 +246,113 @@ describe('endpoints', () => {
   });
 });
 
+describe('deliveries', () => {
+  test('of an endpoint are listed with their state, page by page, and attempts without what was answered', async () => {
+    const { body } = await world.partner.post('/v1/webhooks', { url: 'http://localhost:65001/down' });
+    const { id } = body.data as { id: string };
+    await world.pays(await world.sells('11', 'usdc', { customer: seller }), '11');
+    const path = `/endpoints/${id}/deliveries`;
+    const tried = await world.until('an event was sent and not taken', async () =>
+      (await rows(path, 'deliveries')).find(({ attempts }) => attempts > 0),
+    );
+    assert.deepEqual([tried.state, tried.endedAt], ['waiting', null]);
+    const attempts = await rows(`${path}/${tried.position}/attempts`, 'attempts');
+    assert.deepEqual(Object.keys(attempts[0] ?? {}), ['at', 'tookMs', 'status', 'error']);
+    assert.equal(attempts[0]?.status, null, 'nothing listens there');
+    await world.mines(2);
+    await world.until('more events wait', async () => (await rows(path, 'deliveries')).length > 2);
+    const all = (await rows(path, 'deliveries')).map(({ position }) => position);
+    const paged = (await pages(path, 'deliveries', 'below', 1)).map(({ position }) => position);
+    assert.deepEqual(paged.slice(-all.length), all);
+    assert.deepEqual(await rows(`${path}?state=delivered`, 'deliveries'), []);
+    assert.equal((await vic.reads('/endpoints/we_none/deliveries')).body.reason, 'unknown_endpoint');
+  });
+});
+
+describe('proposals', () => {
+  test('are listed by state, action, proposer and time, page by page', async () => {
+    const { db, baseUrl } = world.server;
+    const [eve, gil] = [
+      await operatorNamed({ db, baseUrl, clock: world.clock }, 'eve', 'admin'),
+      await operatorNamed({ db, baseUrl, clock: world.clock }, 'gil', 'admin'),
+    ];
+    for (const [by, path] of [
+      [eve, '/operators/vic/role'],
+      [gil, '/operators/gil/role'],
+    ] as const)
+      assert.equal((await by.does(path, { role: 'finance' })).status, 202);
+    const all = await rows('/proposals', 'proposals');
+    assert.deepEqual(
+      all.slice(0, 2).map(({ proposer, action, subject }) => [proposer, action, subject]),
+      [
+        ['gil', 'operator.role', 'operator:gil'],
+        ['eve', 'operator.role', 'operator:vic'],
+      ],
+    );
+    assert.deepEqual(
+      (await pages('/proposals', 'proposals', 'below', 1)).map(({ id }) => id),
+      all.map(({ id }) => id),
+    );
+    const only = await rows(`/proposals?operator=eve&action=operator.role&from=${all[1]?.proposed_at}`, 'proposals');
+    assert.deepEqual(
+      only.map(({ id }) => id),
+      [all[1]?.id],
+    );
+    assert.deepEqual(await rows('/proposals?state=declined', 'proposals'), []);
+  });
+});
+
+describe('the treasury', () => {
+  test('has each wallet against its thresholds, and what is missing of it', async () => {
+    await world.read((tx) =>
+      tx.run(
+        `update treasury_thresholds set low_units = 10::numeric ^ 30, alarm_units = 0 where asset = 'usdc.matic20'`,
+      ),
+    );
+    const levels = await rows('/treasury/levels', 'levels');
+    const level = levels.find(({ asset }) => asset === 'usdc.matic20') ?? {};
+    const { account, freeUnits, lowUnits, missingUnits } = level;
+    const books = await world.read((tx) => balancesOf(tx, ['custody']));
+    const { units = 0n, heldUnits = 0n } = books.find(({ code }) => code === account) ?? {};
+    assert.equal(parseUnits(freeUnits, 6), units - heldUnits);
+    assert.equal(level.state, 'low');
+    assert.equal(parseUnits(missingUnits, 6), parseUnits(lowUnits, 6) - parseUnits(freeUnits, 6));
+    assert.ok(levels.every(({ state, missingUnits: missing }) => state !== 'ok' || missing === '0'));
+  });
+
+  test('compares wallets with the books, and says by market what is promised and owed', async () => {
+    const balances = await world.until('wallets are compared', async () => {
+      const found = await rows('/treasury/balances', 'balances');
+      return found.length > 0 && found;
+    });
+    for (const one of balances.filter(({ outsideUnits }) => outsideUnits !== null))
+      assert.equal(one.breaks, '0', JSON.stringify(one));
+    const [exposed = {}, ...none] = (await rows('/treasury/exposure', 'exposure')).filter(
+      ({ marketId }) => marketId === market,
+    );
+    assert.deepEqual(none, []);
+    const open = (await rows(`/orders?market=${market}`, 'orders')).filter(({ state }) =>
+      ['created', 'deposit_seen'].includes(state),
+    );
+    assert.equal(exposed.unpaid, String(open.length));
+    assert.deepEqual([exposed.depositAsset, exposed.payoutAsset], ['usdc.matic20', 'inr']);
+    const sum = open.reduce((total, { payoutUnits }) => total + parseUnits(payoutUnits, 2), 0n);
+    assert.equal(exposed.unpaidPayoutUnits, formatUnits(sum, 2));
+  });
+});
+
+describe('prices and caps', () => {
+  test('are listed by market and by partner', async () => {
+    const prices = await rows('/prices', 'prices');
+    assert.ok(prices.some(({ marketId, level }) => marketId === market && /^[0-9.]+$/.test(level)));
+    assert.deepEqual(await rows('/prices?halted=true', 'prices'), []);
+    await world.read((tx) => setExposureCap(tx, { partnerId: BigInt(partner), fiat: 'inr', maxUnits: 10_000_000n }));
+    const [cap] = (await vic.reads(`/partners/${partner}`)).body.caps;
+    assert.deepEqual([cap.asset, cap.maxUnits], ['inr', '100000']);
+    assert.match(cap.liveUnits, /^[0-9.]+$/);
+  });
+});
+
 describe('what is asked wrongly', () => {
   test('is told by field and rule', async () => {
     for (const [path, field, rule] of [
@@ -239,6 +360,10 @@ describe('what is asked wrongly', () => {
       ['/orders?from=yesterday', 'from', /a time such as/],
       ['/orders?from=2027-01-02T00:00:00Z&until=2027-01-01T00:00:00Z', 'until', /after from/],
       ['/orders?limit=201', 'limit', /from 1 to 200/],
+      ['/orders?min=5', 'asset', /given with min or max/],
+      ['/orders?asset=gold&min=5', 'asset', /code of an asset/],
+      ['/proposals?from=2027-01-02T00:00:00Z&until=2027-01-01T00:00:00Z', 'until', /after from/],
+      ['/audit/verification?after=99', 'after', /number of a seal/],
       ['/orders?colour=red', 'colour', /is not one of/],
       ['/orders?format=xml', 'format', /one of json, csv/],
       ['/deposits?partner=x', 'partner', /a number/],
@@ -291,15 +416,21 @@ describe('as CSV', () => {
       ['/suspense', 'suspense'],
       ['/payouts', 'payouts'],
       ['/endpoints', 'endpoints'],
+      ['/proposals', 'proposals'],
+      ['/prices', 'prices'],
+      ['/treasury/balances', 'balances'],
+      ['/treasury/exposure', 'exposure'],
       ['/changes', 'changes'],
       ['/cases', 'cases'],
       [`/partners/${partner}/activity`, 'activity'],
       [`/markets/${market}/unpaid?from=2020-01-01T00:00:00Z&until=2090-01-01T00:00:00Z`, 'orders'],
     ] as const) {
       const so = path.includes('?') ? '&' : '?';
-      const { body, type, next, text } = await bothWays(`${path}${so}limit=2`);
-      assert.match(String(type), /^text\/csv/);
-      assert.equal(next, body.next, path);
+      // Few enough to be shown at once, whatever there is.
+      const isWhole = /^\/(prices|treasury)/.test(path);
+      const { body, type, next, text } = await bothWays(isWhole ? `${path}?` : `${path}${so}limit=2`);
+      assert.match(String(type), /^text\/csv/, path);
+      assert.equal(next, body.next ?? null, path);
       assert.ok(body[list].length > 0, `${path} has no rows`);
       const read = readCsv(text);
       assert.equal(read.length, body[list].length, path);

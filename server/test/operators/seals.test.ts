@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { type Database, txOn } from '../../src/base/db.ts';
-import { recordByMachine, sealAudit, verifyAudit } from '../../src/operators/index.ts';
+import { recordByMachine, sealAudit, verifyAudit, verifySeals } from '../../src/operators/index.ts';
 import { verifiedTable, verifyLedger } from '../../src/reconcile/verify.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { until } from '../support/until.ts';
@@ -58,7 +58,20 @@ async function tampered(statements: readonly string[]): Promise<string[]> {
   for (const one of statements) await owner.query(one);
   const told: string[] = [];
   await verifyAudit(txOn(owner), ({ subject, why }) => told.push(`${subject}: ${why}`), fixture.clock.now());
+  const inParts: string[] = [];
+  for (const limit of [1, 2, 100]) {
+    const parts: string[] = [];
+    for (let after: bigint | null = 0n; after !== null; )
+      ({ next: after } = await verifySeals(
+        txOn(owner),
+        ({ subject, why }) => void parts.push(`${subject}: ${why}`),
+        fixture.clock.now(),
+        { after, limit },
+      ));
+    inParts.push(...parts.filter((one) => !told.includes(one)), ...told.filter((one) => !parts.includes(one)));
+  }
   await owner.query('rollback');
+  assert.deepEqual(inParts, [], 'some seals at a time tell the same');
   return told;
 }
 
@@ -71,6 +84,18 @@ test('an audit that nobody touched is as it was sealed, and its newest hash can 
   } = await fixture.db.asSystem((tx) => verifyAudit(tx, untold, fixture.clock.now()));
   assert.deepEqual([rows, count, unsealed, newest?.number], [12n, 4n, 0n, 4n]);
   assert.ok(newest);
+  const parts = await fixture.db.asSystem(async (tx) => [
+    await verifySeals(tx, untold, fixture.clock.now(), { after: 0n, limit: 3 }),
+    await verifySeals(tx, untold, fixture.clock.now(), { after: 3n, limit: 3 }),
+  ]);
+  assert.deepEqual(
+    parts.map((part) => [part.rows, part.seals, part.newest?.number, part.next]),
+    [
+      [9n, 3n, 3n, 3n],
+      [3n, 1n, 4n, null],
+    ],
+  );
+  assert.equal(parts[1]?.newest?.hash, newest.hash);
   assert.deepEqual(await problems(fixture.db, newest), []);
   assert.deepEqual(await problems(fixture.db, { number: 4n, hash: '0'.repeat(64) }), [
     'audit seal 4: it is not there with the hash that was kept',
@@ -128,6 +153,18 @@ test('a row that is slipped in among older ones is found, sealed or not', async 
   await owner.query(slipped(14));
   await seals();
   assert.deepEqual(await problems(), ['audit row 14: it was slipped in among older rows before seal 6']);
+});
+
+test('a row that was slipped in is found by whoever begins behind the older seals', async () => {
+  const told: string[] = [];
+  await fixture.db.asSystem((tx) =>
+    verifySeals(tx, ({ subject }) => void told.push(subject), fixture.clock.now(), { after: 5n, limit: 10 }),
+  );
+  assert.deepEqual(told, ['audit row 14']);
+  await assert.rejects(
+    fixture.db.asSystem((tx) => verifySeals(tx, untold, fixture.clock.now(), { after: 99n, limit: 1 })),
+    { code: 'malformed_field' },
+  );
 });
 
 test('verify-ledger says which row', async () => {

@@ -14,7 +14,7 @@ import { OPERATOR_API_ACTIONS, operator } from '../../src/protocols/operator/ind
 import { openMovements } from '../../src/treasury/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
-import { noCorrections } from '../support/corrections.ts';
+import { noCorrections, noTreasury } from '../support/corrections.ts';
 import { findInDump } from '../support/dump.ts';
 import { until } from '../support/until.ts';
 
@@ -47,6 +47,7 @@ before(async () => {
         chainHalts: { codes: [], why: async () => null, clear: async () => {} },
         movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
         corrections: noCorrections(clock),
+        treasury: noTreasury,
       }),
   });
   ada = await operatorNamed(world, 'ada', 'admin');

@@ -18,7 +18,13 @@ export interface ListFilter {
   from?: Date | undefined;
   until?: Date | undefined;
 }
-export type OrderFilter = ListFilter & { state?: OrderState | undefined };
+export type OrderFilter = ListFilter & { state?: OrderState | undefined; amount?: AmountFilter | undefined };
+/** What is to be paid in, or out, in this asset. */
+export interface AmountFilter {
+  asset: string;
+  minUnits?: bigint | undefined;
+  maxUnits?: bigint | undefined;
+}
 export type DepositFilter = ListFilter & { state?: DepositRow['state'] | undefined };
 
 /** An order as operators list it, without its destinations. */
@@ -81,12 +87,26 @@ export async function ordersBelow(
     ...(partner === undefined ? [] : [`o.partner_id = ${partner}`]),
     ...(input.marketId === undefined ? [] : [`o.market_id = ${put(input.marketId)}`]),
     ...(input.state === undefined ? [] : [`o.state = ${put(input.state)}`]),
+    ...(input.amount === undefined ? [] : [isAmount(input.amount, put)]),
   ];
   const rows = await tx.rows<OrderRow>(
     `select ${ORDER}, ${all(fits)} as fits from (${driver}) as o order by o.created_at desc, o.id desc limit ${count}`,
     values,
   );
   return rows.map(toLine);
+}
+
+function isAmount({ asset, minUnits, maxUnits }: AmountFilter, put: (value: unknown) => string): string {
+  const code = put(asset);
+  const least = minUnits === undefined ? undefined : put(minUnits);
+  const most = maxUnits === undefined ? undefined : put(maxUnits);
+  const side = (name: 'deposit' | 'payout'): string =>
+    all([
+      `o.${name}_asset = ${code}`,
+      ...(least === undefined ? [] : [`o.${name}_units >= ${least}`]),
+      ...(most === undefined ? [] : [`o.${name}_units <= ${most}`]),
+    ]);
+  return `(${side('deposit')} or ${side('payout')})`;
 }
 
 /** Ids of a customer's newest orders. */

@@ -23,7 +23,7 @@ import {
 } from './lists.store.ts';
 import { findDeposit } from './lookup.ts';
 
-export type { DepositLine, OrderLine, SuspenseLine } from './lists.store.ts';
+export type { AmountFilter, DepositLine, OrderLine, SuspenseLine } from './lists.store.ts';
 
 /** Maximum page size of these lists. */
 export const MAX_LISTED = 200;
@@ -54,7 +54,7 @@ export async function listOrders(
     {
       after: input.below,
       limit: input.limit,
-      isFiltered: isGiven(input.partnerId, input.marketId, input.state),
+      isFiltered: isGiven(input.partnerId, input.marketId, input.state, input.amount),
     },
     (below, count) => ordersBelow(tx, input, below, count),
   );

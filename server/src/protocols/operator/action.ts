@@ -46,6 +46,8 @@ import { encryptFields, type Fields, readFields, type Values } from '../declarat
 import type { BankDesk } from './bank.ts';
 import { type DeclaredAction, reason } from './declare.ts';
 import { needsFresh } from './fresh.ts';
+import type { ChainHalts } from './halts.ts';
+import type { TreasuryDesk } from './treasury.ts';
 
 export interface OperatorDeps {
   db: Database;
@@ -63,20 +65,11 @@ export interface OperatorDeps {
   chainHalts: ChainHalts;
   movements: MovementDesk;
   corrections: CorrectionDesk;
+  treasury: TreasuryDesk;
   /** The desk of a bank without an API, if there is one. */
   bank?: BankDesk;
   /** Files of customers. */
   blobs?: Blobs;
-}
-
-/** Chains that halt by themselves, and continue once a person has checked. */
-export interface ChainHalts {
-  /** Codes of the rails that are chains. */
-  codes: readonly string[];
-  /** Null when it is not halted; locked, so that the answer stays valid. */
-  why(tx: Tx, rail: string): Promise<string | null>;
-  /** `restart` begins again below the block that was final when it halted. */
-  clear(tx: Tx, rail: string, options: { restart: boolean }): Promise<void>;
 }
 
 /** Differences between books and outside, and the entries that correct them. */

@@ -1,11 +1,16 @@
 /**
- * Lists: orders, deposits, suspense, payouts and webhook endpoints, over all partners. Each has filters by partner, customer,
- * market, state and time in any combination, has pages, and is available as CSV. Nothing personal, and no address, account or
- * secret; of an endpoint only host and path.
+ * Lists: orders, deposits, suspense, payouts, webhook endpoints and their deliveries, over all partners. Each has filters by
+ * partner, customer, market, state and time in any combination, has pages, and is available as CSV. Nothing personal, and no
+ * address, account or secret; of an endpoint only host and path, and of a delivery nothing that the receiver answered.
  */
-import { formatRate } from '../../base/money.ts';
-import { listEndpoints } from '../../events/index.ts';
-import { listDeposits, listOrders, listPayouts, listSuspense } from '../../orders/index.ts';
+
+import type { Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import { formatRate, parseUnits } from '../../base/money.ts';
+import { scan } from '../../base/scan.ts';
+import { attemptsOf, type Delivery, deliveries, endpointById, listEndpoints } from '../../events/index.ts';
+import { type AmountFilter, listDeposits, listOrders, listPayouts, listSuspense } from '../../orders/index.ts';
+import { assets } from '../../partners/index.ts';
 import { DEPOSITS } from './declared/deposits.ts';
 import { ORDERS } from './declared/orders.ts';
 import { PARTNERS } from './declared/partners.ts';
@@ -17,9 +22,11 @@ const DAY_MS = 86_400_000;
 export const LISTS: readonly Read[] = [
   read({
     ...ORDERS.list,
-    async answer(_deps, tx, { state, below: last, limit: most = 50, ...filters }) {
+    async answer(_deps, tx, { state, below: last, limit: most = 50, asset, min, max, ...filters }) {
       const amount = await amountsIn(tx);
-      const page = await listOrders(tx, { ...(await narrowed(tx, filters)), state, below: last, limit: most });
+      const of = await amountOf(tx, { asset, min, max });
+      const by = { ...(await narrowed(tx, filters)), state, amount: of };
+      const page = await listOrders(tx, { ...by, below: last, limit: most });
       const orders = page.rows.map((one) => ({
         ...{ id: one.id, createdAt: one.createdAt, partnerId: one.partnerId, customerId: one.customerId },
         ...{ marketId: one.marketId, direction: one.direction, state: one.state },
@@ -87,7 +94,51 @@ export const LISTS: readonly Read[] = [
       return { endpoints, next: page.next };
     },
   }),
+  read({
+    ...PARTNERS.deliveries,
+    async answer(_deps, tx, { endpoint, state, below: last, limit: most = 50 }) {
+      const { id: endpointId, partnerId, url, format, enabled } = await endpointById(tx, endpoint);
+      const page = await scan<Delivery & { id: bigint }, bigint>(
+        { after: last, limit: most, isFiltered: state !== undefined },
+        async (before, count) =>
+          (await deliveries(tx, { endpointId, partnerId, before, limit: count })).map((one) => ({
+            row: { ...one, id: one.position },
+            fits: state === undefined || one.state === state,
+          })),
+      );
+      const shown = page.rows.map((one) => ({
+        ...{ eventId: one.eventId, position: one.position, type: one.type, subject: one.subject },
+        ...{ sequence: one.sequence, state: one.state, attempts: one.attempts },
+        ...{ lastError: one.lastError, endedAt: one.endedAt },
+      }));
+      return { ...{ partnerId, url: place(url), format, enabled }, deliveries: shown, next: page.next };
+    },
+  }),
+  read({
+    ...PARTNERS.attempts,
+    async answer({ vault }, tx, { endpoint, position }) {
+      const { id: endpointId, partnerId } = await endpointById(tx, endpoint);
+      const found = await attemptsOf(tx, vault, { endpointId, partnerId, position });
+      return { attempts: found.map(({ at, tookMs, status, error }) => ({ at, tookMs, status, error })) };
+    },
+  }),
 ];
+
+/** @throws Refusal 'malformed_field' | 'malformed_amount' */
+async function amountOf(
+  tx: Tx,
+  { asset, min, max }: { asset: string | undefined; min: string | undefined; max: string | undefined },
+): Promise<AmountFilter | undefined> {
+  const wrong = (rule: string) => new Refusal('malformed_field', { fields: { asset: rule } });
+  if (asset === undefined) {
+    if (min !== undefined || max !== undefined) throw wrong('must be given with min or max: amounts are of an asset');
+    return undefined;
+  }
+  const decimals = (await assets(tx)).get(asset)?.decimals;
+  if (decimals === undefined) throw wrong('must be the code of an asset');
+  const units = (text: string | undefined) => (text === undefined ? undefined : parseUnits(text, decimals));
+  return { asset, minUnits: units(min), maxUnits: units(max) };
+}
 
 /** Host and path: the query may contain a secret of the partner's. */
 function place(url: string): string {

@@ -12,6 +12,7 @@ import { findCase, listCases, listHits, listStates } from '../../compliance/inde
 import { type Customer, clientIdOf, customersLike, fiatAccounts, findCustomer } from '../../customers/index.ts';
 import { endpoints } from '../../events/index.ts';
 import {
+  type AuditProblem,
   FINDINGS,
   findOperator,
   findProposal,
@@ -21,6 +22,7 @@ import {
   proposals,
   readAudit,
   tokensOf,
+  verifySeals,
 } from '../../operators/index.ts';
 import {
   bulkOf,
@@ -41,6 +43,7 @@ import {
   allMarkets,
   assets,
   containments,
+  exposureCaps,
   feesFor,
   findKey,
   findPartner,
@@ -54,7 +57,7 @@ import {
   policyFor,
   recordedFrom,
 } from '../../partners/index.ts';
-import { priceLevels } from '../../quotes/index.ts';
+import { liveExposure, priceLevels } from '../../quotes/index.ts';
 import { closeExpired } from './action.ts';
 import { shownRule } from './actions/operators.ts';
 import { marketOf, shownMarket } from './actions/terms.ts';
@@ -74,6 +77,7 @@ import { amountsIn, type Read, read, requireSpan } from './read.ts';
 import { REPORTS } from './reports.ts';
 import { SESSION_READS } from './session.ts';
 import { inAmounts, moneyIn, timeline } from './timeline.ts';
+import { TREASURY_READS } from './treasury.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -97,6 +101,7 @@ export const READS: readonly Read[] = [
   ...SESSION_READS,
   ...REPORTS,
   ...LIMIT_READS,
+  ...TREASURY_READS,
   read({
     ...OPERATORS.self,
     async answer(_deps, tx, _ask, { operator }) {
@@ -222,7 +227,7 @@ export const READS: readonly Read[] = [
   }),
   read({
     ...PARTNERS.one,
-    async answer(_deps, tx, input) {
+    async answer({ clock }, tx, input) {
       const found = await findPartner(tx, { id: input.partner });
       if (found === undefined) throw new Refusal('unknown_partner');
       // Its webhook endpoints, with the key that made each: an unknown address becomes visible here.
@@ -230,7 +235,14 @@ export const READS: readonly Read[] = [
         ...{ id: one.id, url: one.url, format: one.format, enabled: one.enabled, madeByKey: one.madeByKey },
         ...{ signedByKey: one.apiKey, heldAt: one.heldAt, createdAt: one.createdAt, updatedAt: one.updatedAt },
       }));
-      return { ...found, keys: await keysOf(tx, input.partner), endpoints: heard };
+      const now = clock.now();
+      const caps = await Promise.all(
+        [...(await exposureCaps(tx, input.partner))].map(async ([asset, maxUnits]) => {
+          const { units: liveUnits } = await liveExposure(tx, { partnerId: input.partner, fiat: asset, now });
+          return { asset, maxUnits, liveUnits };
+        }),
+      );
+      return { ...found, keys: await keysOf(tx, input.partner), endpoints: heard, caps };
     },
   }),
   read({
@@ -272,6 +284,14 @@ export const READS: readonly Read[] = [
       }));
       const prices = await priceLevels(tx, { marketId: market.id });
       return { ...shownMarket(market), prices, fees: shown, policy: await policyFor(tx, market, input.partner ?? 0n) };
+    },
+  }),
+  read({
+    ...TERMS_OF_TRADE.prices,
+    async answer(_deps, tx, { halted }) {
+      const found = await priceLevels(tx);
+      const isWanted = (haltedAt: Date | null): boolean => halted === undefined || halted === (haltedAt !== null);
+      return { prices: found.filter(({ haltedAt }) => isWanted(haltedAt)) };
     },
   }),
   read({
@@ -321,8 +341,11 @@ export const READS: readonly Read[] = [
     ...PROPOSALS.list,
     async answer({ clock }, tx, input) {
       await closeExpired(tx, clock.now());
-      const rows = await proposals(tx, { state: input.state, limit: input.limit ?? 50 });
-      return { proposals: rows.map(columnsOf) };
+      requireSpan(input);
+      const { limit: most = 50 } = input;
+      const found = await proposals(tx, { ...input, limit: most + 1 });
+      const page = found.slice(0, most);
+      return { proposals: page.map(columnsOf), next: found.length > most ? page.at(-1)?.id : null };
     },
   }),
   read({
@@ -350,7 +373,20 @@ export const READS: readonly Read[] = [
       return { audit, next: found.length > most ? audit.at(-1)?.id : null };
     },
   }),
+  read({
+    ...AUDITED.verification,
+    async answer({ clock }, tx, { after = 0n, limit: most = 50 }) {
+      const problems: AuditProblem[] = [];
+      const tell = (problem: AuditProblem): void => {
+        if (problems.length < MOST_PROBLEMS) problems.push(problem);
+      };
+      const { next, ...found } = await verifySeals(tx, tell, clock.now(), { after, limit: most });
+      return { ...found, problems, next };
+    },
+  }),
 ];
+
+const MOST_PROBLEMS = 100;
 
 /** With the partner's own name for the customer, decrypted; without the login epoch, which only sessions use. */
 function shownCustomer(vault: Vault, customer: Customer) {

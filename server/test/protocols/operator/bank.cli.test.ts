@@ -14,7 +14,7 @@ import { operator } from '../../../src/protocols/operator/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { makeReference } from '../../../src/rails/reference.ts';
 import { openMovements } from '../../../src/treasury/index.ts';
-import { noCorrections } from '../../support/corrections.ts';
+import { noCorrections, noTreasury } from '../../support/corrections.ts';
 import { type ManualWorld, manualWorld } from '../../support/manualworld.ts';
 import { camt } from '../../support/statements.ts';
 import { type Ended, operatorTypes } from '../../support/terminal.ts';
@@ -44,6 +44,7 @@ before(async () => {
       chainHalts,
       movements,
       corrections,
+      treasury: noTreasury,
     }),
   );
   await app.listen({ port: 0, host: '127.0.0.1' });

@@ -9,7 +9,7 @@ import type { OrdersContext } from '../../../src/orders/context.ts';
 import { operator } from '../../../src/protocols/operator/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { openMovements } from '../../../src/treasury/index.ts';
-import { noCorrections } from '../../support/corrections.ts';
+import { noCorrections, noTreasury } from '../../support/corrections.ts';
 import { assertDeclaredOperator } from '../../support/declared.operator.ts';
 import { type ManualWorld, manualWorld } from '../../support/manualworld.ts';
 import { camt, germanCsv } from '../../support/statements.ts';
@@ -38,6 +38,7 @@ before(async () => {
       chainHalts,
       movements,
       corrections,
+      treasury: noTreasury,
     }),
   );
   await w.db.asSystem(oneOpensGates);

@@ -12,7 +12,7 @@ import { verificationWords } from '../../../src/protocols/whitelabel/index.ts';
 import { openMovements } from '../../../src/treasury/index.ts';
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import { type Came, type Client, openClient } from '../../support/client.ts';
-import { noCorrections } from '../../support/corrections.ts';
+import { noCorrections, noTreasury } from '../../support/corrections.ts';
 import { until } from '../../support/until.ts';
 import { openBrowser } from '../checkout/world.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
@@ -51,6 +51,7 @@ before(async () => {
             chainHalts,
             movements,
             corrections,
+            treasury: noTreasury,
           }),
         );
         await app.register(

@@ -11,7 +11,7 @@ import type { OrdersContext } from '../../../src/orders/context.ts';
 import { OPERATOR_API_ACTIONS, operator } from '../../../src/protocols/operator/index.ts';
 import { openMovements } from '../../../src/treasury/index.ts';
 import { openClient } from '../../support/client.ts';
-import { noCorrections } from '../../support/corrections.ts';
+import { noCorrections, noTreasury } from '../../support/corrections.ts';
 import { findInDump } from '../../support/dump.ts';
 import { until } from '../../support/until.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
@@ -46,6 +46,7 @@ before(async () => {
         chainHalts: { codes: [], why: async () => null, clear: async () => {} },
         movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
         corrections: noCorrections(clock),
+        treasury: noTreasury,
       }),
   });
   ada = await operatorNamed(world, 'ada', 'admin');

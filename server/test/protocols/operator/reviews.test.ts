@@ -9,7 +9,7 @@ import { operator } from '../../../src/protocols/operator/index.ts';
 import { openMovements } from '../../../src/treasury/index.ts';
 import { manualVerifier } from '../../../src/verifiers/manual/index.ts';
 import { ask, newPhone, sign } from '../../support/client.ts';
-import { noCorrections } from '../../support/corrections.ts';
+import { noCorrections, noTreasury } from '../../support/corrections.ts';
 import { jpeg } from '../../support/pictures.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
 import { operatorNamed, type Person } from './people.ts';
@@ -31,6 +31,7 @@ before(async () => {
         chainHalts: { codes: [], why: async () => null, clear: async () => {} },
         movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
         corrections: noCorrections(clock),
+        treasury: noTreasury,
       }),
   });
   shop = await world.partner('Shop');

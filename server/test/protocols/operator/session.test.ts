@@ -8,7 +8,7 @@ import { cookieOf, siteOf } from '../../../src/protocols/operator/session.ts';
 import { openMovements } from '../../../src/treasury/index.ts';
 import { authenticator } from '../../support/authenticator.ts';
 import type { Came } from '../../support/client.ts';
-import { noCorrections } from '../../support/corrections.ts';
+import { noCorrections, noTreasury } from '../../support/corrections.ts';
 import { assertDeclaredOperator } from '../../support/declared.operator.ts';
 import { type World, wireWorld } from '../whitelabel/world.ts';
 import { operatorNamed, type Person } from './people.ts';
@@ -34,6 +34,7 @@ before(async () => {
         chainHalts: { codes: [], why: async () => null, clear: async () => {} },
         movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
         corrections: noCorrections(clock),
+        treasury: noTreasury,
       }),
   });
   ada = await operatorNamed(world, 'ada', 'admin');

@@ -10,7 +10,7 @@ import { OPERATOR_API_ACTIONS, operator } from '../../../src/protocols/operator/
 import { READS } from '../../../src/protocols/operator/reads.ts';
 import { openMovements } from '../../../src/treasury/index.ts';
 import { openClient } from '../../support/client.ts';
-import { noCorrections } from '../../support/corrections.ts';
+import { noCorrections, noTreasury } from '../../support/corrections.ts';
 import { until } from '../../support/until.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
 import { oneOpensGates, operatorNamed, type Person, withToken } from './people.ts';
@@ -37,6 +37,7 @@ before(async () => {
         chainHalts: { codes: [], why: async () => null, clear: async () => {} },
         movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
         corrections: noCorrections(clock),
+        treasury: noTreasury,
       }),
   });
   // Terms, keys and switching on are opened by one here; what two are for is a file of its own.

@@ -17,6 +17,7 @@ import { SANCTIONS } from './sanctions.ts';
 import { SESSIONS } from './session.ts';
 import { SWITCHES } from './switches.ts';
 import { TERMS_OF_TRADE } from './terms.ts';
+import { TREASURY } from './treasury.ts';
 
 interface Group {
   readonly name: string;
@@ -37,6 +38,7 @@ export const GROUPS: readonly Group[] = [
   group('Unclaimed money', 'Dormant money and dust.', UNCLAIMED),
   group('Payouts', 'Money that leaves.', PAYOUTS),
   group('Movements and breaks', 'What the books and the outside do not agree on.', MOVEMENTS),
+  group('Treasury', 'Our own wallets, what markets owe, and sweeps.', TREASURY),
   group('Cases', 'What waits for a person.', CASES),
   group('Customers', 'Customers and their reviews.', CUSTOMERS, INFORMATION),
   group('Sanctions screening', 'Lists, hits in them, and what people decide about hits.', SANCTIONS),

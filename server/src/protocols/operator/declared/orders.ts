@@ -5,7 +5,7 @@ import { PRICED_FEES } from '../../../quotes/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../../declaration/fields.ts';
 import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
 import { done, maybe, thing } from '../replies.ts';
-import { address, TERMS } from './forms.ts';
+import { address, assetCode, TERMS } from './forms.ts';
 
 /** One order is not compensated for the same fee again and again. */
 const MOST_TIMES = 20;
@@ -39,6 +39,9 @@ export const ORDERS = {
     fields: {
       ...FILTERS,
       state: optional(oneOf(ORDER_STATES)),
+      asset: optional(about(assetCode, 'Only orders that are paid in this asset, or pay it out', 'usdc.matic20')),
+      min: optional(about(amount, 'With asset: only where at least this much of it is to be paid, in or out', '100')),
+      max: optional(about(amount, 'With asset: only where at most this much of it is to be paid, in or out', '5000')),
       ...{ below: optional(id), limit: limit(MAX_LISTED) },
     },
     table: {
@@ -50,7 +53,7 @@ export const ORDERS = {
         ...['feeAsset', 'feeOperator', 'feePartner', 'feeRail', 'feeChain', 'updatedAt'],
       ],
     },
-    refuses: [...NARROWED, 'unknown_order'],
+    refuses: [...NARROWED, 'unknown_order', 'malformed_amount'],
     command: {
       words: 'orders list',
       columns: [

@@ -23,6 +23,9 @@ const MAX_PARTNERS = 200;
 const origin = text(200, /^(\*|https?:\/\/[^/\s]+)$/, 'an origin such as https://shop.example');
 const items = about(itemsOf(MAX_HELD), 'Numbers of held items, or all', ['37', '38']);
 
+const DELIVERY_STATES = ['waiting', 'delivered', 'dead', 'dropped'] as const;
+const endpoint = about(text(80, /^[\x21-\x7e]+$/, 'the id of an endpoint'), 'Id of the endpoint', 'we_1');
+const sequence = Type.Integer({ description: 'Its number among the events about the same subject' });
 const newestHeld = maybe(Type.String({ description: 'Number of the newest held item' }));
 const decision = {
   decidedAt: maybe(Type.String({ description: 'When it was decided: ISO 8601 in UTC' })),
@@ -69,7 +72,7 @@ export const PARTNERS = {
   }),
   one: look({
     path: '/partners/:partner',
-    says: 'Shows a partner, its keys and its webhook endpoints.',
+    says: 'Shows a partner, its keys, its webhook endpoints and its caps.',
     fields: { partner: id },
     refuses: ['unknown_partner'],
     gives: thing([
@@ -77,6 +80,14 @@ export const PARTNERS = {
       {
         keys: Type.Array(Type.Unknown(), { description: 'Its keys, without their secrets' }),
         endpoints: Type.Array(Type.Unknown(), { description: 'Its webhook endpoints, and which key made each' }),
+        caps: many(
+          [
+            'asset',
+            { maxUnits: Type.String({ description: 'Largest sum of its live quotes' }) },
+            { liveUnits: Type.String({ description: 'Their sum now' }) },
+          ],
+          'Its caps, by fiat',
+        ),
       },
     ]),
     command: { words: 'partner' },
@@ -165,6 +176,48 @@ export const PARTNERS = {
         'heldAt',
       ],
     },
+  }),
+  deliveries: look({
+    path: '/endpoints/:endpoint/deliveries',
+    says: 'Lists deliveries of events to a webhook endpoint, the newest first.',
+    fields: {
+      endpoint,
+      state: optional(oneOf(DELIVERY_STATES)),
+      ...{ below: optional(id), limit: limit(MAX_ENDPOINTS) },
+    },
+    table: {
+      list: 'deliveries',
+      columns: ['eventId', 'position', 'type', 'subject', 'sequence', 'state', 'attempts', 'lastError', 'endedAt'],
+    },
+    refuses: ['unknown_endpoint'],
+    gives: pages(
+      'deliveries',
+      [
+        { eventId: Type.String({ description: 'Id of the event, as its receiver sees it' }) },
+        { position: Type.String({ description: 'Its position among the events of the partner' }) },
+        { type: Type.String({ description: 'Type of the event, such as order.settled' }), sequence },
+        ...['subject', 'state', { attempts: Type.Integer({ description: 'How often it was sent' }) }],
+        ...[{ lastError: maybe(Type.String({ description: 'Why the last attempt failed' })) }, 'endedAt'],
+      ],
+      ['partnerId', 'url', 'format', 'enabled'],
+    ),
+    command: {
+      words: 'endpoint deliveries',
+      columns: ['position', 'type', 'subject', 'sequence', 'state', 'attempts', 'lastError', 'endedAt'],
+    },
+  }),
+  attempts: look({
+    path: '/endpoints/:endpoint/deliveries/:position/attempts',
+    says: 'Lists attempts to deliver an event to a webhook endpoint, the newest first, without what the receiver answered.',
+    fields: { endpoint, position: about(id, 'Position of the event, as its delivery shows it', '1001') },
+    refuses: ['unknown_endpoint'],
+    gives: rows('attempts', [
+      'at',
+      { tookMs: Type.Integer({ description: 'How long it took, in milliseconds' }) },
+      { status: maybe(Type.Integer({ description: 'HTTP status of the answer' })) },
+      { error: maybe(Type.String({ description: 'Why it failed' })) },
+    ]),
+    command: { words: 'endpoint attempts', list: 'attempts', columns: ['at', 'tookMs', 'status', 'error'] },
   }),
   activity: look({
     path: '/partners/:partner/activity',

@@ -1,9 +1,17 @@
 /** Operators: proposals, rules of how many people an action takes, the audit, and the operators themselves. */
 import { Type } from 'typebox';
-import { MAX_AUDIT, MAX_PEOPLE, MAX_PROPOSALS, PROPOSAL_STATES, RIGHTS, ROLES } from '../../../operators/index.ts';
+import {
+  MAX_AUDIT,
+  MAX_PEOPLE,
+  MAX_PROPOSALS,
+  MAX_SEALS,
+  PROPOSAL_STATES,
+  RIGHTS,
+  ROLES,
+} from '../../../operators/index.ts';
 import { about, amount, id, oneOf, optional, orNone, text, time, typed, whole } from '../../declaration/fields.ts';
 import { act, limit, look, PROPOSES } from '../declare.ts';
-import { done, maybe, pages, rows, thing } from '../replies.ts';
+import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 import { operatorName } from './forms.ts';
 
 /** It is for making one's own. */
@@ -55,12 +63,21 @@ export const PROPOSALS = {
     says: 'Lists actions that wait for others to agree or for their delay, and what became of others.',
     fields: {
       state: optional(about(oneOf(PROPOSAL_STATES), 'Only proposals in this state')),
-      limit: limit(MAX_PROPOSALS),
+      action: optional(about(text(60), 'Only this action', 'order.release')),
+      operator: optional(about(text(40), 'Only what this operator proposed', 'ada')),
+      ...{ from: optional(time), until: optional(time) },
+      ...{ below: optional(id), limit: limit(MAX_PROPOSALS) },
     },
-    gives: rows('proposals', PROPOSAL),
+    table: {
+      list: 'proposals',
+      columns: [
+        ...['id', 'proposed_at', 'state', 'action', 'subject', 'proposer', 'people', 'agreed', 'reason'],
+        ...['decider', 'decided_at', 'failed_why', 'ready_at', 'expires_at'],
+      ],
+    },
+    gives: pages('proposals', PROPOSAL),
     command: {
       words: 'proposals',
-      list: 'proposals',
       columns: ['id', 'state', 'action', 'subject', 'proposer', 'people', 'agreed', 'reason', 'ready_at', 'expires_at'],
     },
   }),
@@ -125,6 +142,41 @@ export const AUDITED = {
     },
     gives: pages('audit', AUDIT),
     command: { words: 'audit', columns: ['id', 'at', 'operator', 'action', 'subject', 'outcome', 'reason'] },
+  }),
+  verification: look({
+    path: '/audit/verification',
+    says: 'Verifies the audit against its chain of seals, the oldest first, some seals at a time.',
+    fields: {
+      after: optional(about(id, 'The seal after which to go on: `next` of the answer before', '100')),
+      limit: limit(MAX_SEALS),
+    },
+    gives: thing([
+      { seals: Type.String({ description: 'How many seals were verified' }) },
+      { rows: Type.String({ description: 'How many rows they cover' }) },
+      { unsealed: Type.String({ description: 'With the last seals: how many rows wait for the next one' }) },
+      {
+        newest: maybe(
+          Type.Object(
+            {
+              number: Type.String({ description: 'Its number' }),
+              hash: Type.String({ description: 'Its hash, in hex' }),
+            },
+            { description: 'The last seal that was verified: keep it where this database is not' },
+          ),
+        ),
+      },
+      {
+        problems: many(
+          [
+            { subject: Type.String({ description: 'Row or seal that is wrong' }) },
+            { why: Type.String({ description: 'What is wrong' }) },
+          ],
+          'What does not fit, at most 100',
+        ),
+      },
+      { next: maybe(Type.String({ description: 'The seal after which to go on; null at the end' })) },
+    ]),
+    command: { words: 'audit verify', list: 'problems', columns: ['subject', 'why'] },
   }),
 };
 

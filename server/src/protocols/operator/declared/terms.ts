@@ -75,6 +75,7 @@ const row = (description: string) => Type.Object({}, { additionalProperties: tru
 /** Rows as they are kept: amounts in smallest units. */
 const kept = (description: string) =>
   thing(['action', 'subject', { outcome: Type.Literal('done') }, { after: maybe(row(description)) }]);
+const PRICE = ['marketId', 'coin', 'level', 'levelAt', 'haltedAt', 'why', 'seen', 'seenSince'];
 const haltedAt = Type.String({ description: 'Since when it is halted: ISO 8601 in UTC' });
 
 export const TERMS_OF_TRADE = {
@@ -96,6 +97,22 @@ export const TERMS_OF_TRADE = {
     refuses: ['unknown_market'],
     gives: thing([...MARKET, 'prices', 'fees', 'policy']),
     command: { words: 'market' },
+  }),
+  prices: look({
+    path: '/prices',
+    says: 'Lists the accepted price levels of all markets, and where they halt.',
+    fields: { halted: optional(about(flag, 'Only where it is halted, or where it is not', true)) },
+    table: { list: 'prices', columns: PRICE },
+    gives: rows('prices', [
+      'marketId',
+      { coin: Type.String({ description: 'Code of the coin' }) },
+      { level: Type.String({ description: 'The accepted level: fiat for one coin; none without one' }) },
+      { levelAt: maybe(Type.String({ description: 'When it was accepted: ISO 8601 in UTC' })) },
+      { haltedAt: maybe(haltedAt), why: maybe(Type.String({ description: 'Why it is halted: jump or quorum' })) },
+      { seen: Type.String({ description: 'What sources say since then; none where they do not agree' }) },
+      { seenSince: maybe(Type.String({ description: 'Since when they say so: ISO 8601 in UTC' })) },
+    ]),
+    command: { words: 'prices', columns: PRICE },
   }),
   create: act({
     name: 'market.create',

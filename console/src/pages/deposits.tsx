@@ -1,0 +1,228 @@
+/** Deposits of all rails, what of them lies in suspense, and one deposit. */
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { DEPOSIT_ACTIONS, DEPOSIT_STATES, type FormAction, SUSPENSE_STATES } from '../actions.ts';
+import { read } from '../api.ts';
+import { WHOSE, within } from '../filters.tsx';
+import { List } from '../list.tsx';
+import { every } from '../live.ts';
+import { useMay } from '../shell.tsx';
+import { ActionDialog, Amount, type Column, Fact, Facts, Failure, Id, OrderLink, State, Time } from '../ui.tsx';
+
+interface DepositRow {
+  readonly id: string;
+  readonly seenAt: string;
+  readonly partnerId: string | null;
+  readonly customerId: string | null;
+  readonly orderId: string | null;
+  readonly rail: string;
+  readonly asset: string;
+  readonly units: string;
+  readonly state: string;
+  readonly why: string | null;
+  readonly late: boolean;
+  readonly reference: string;
+}
+
+const DepositLink = ({ id }: { id: string }) => (
+  <Link to="/deposits/$deposit" params={{ deposit: id }} className="mono" data-row>
+    {id}
+  </Link>
+);
+const OrderOf = ({ id }: { id: string | null }) =>
+  id === null ? <span className="muted">none</span> : <OrderLink id={id} />;
+
+const DEPOSITS: readonly Column<DepositRow>[] = [
+  { head: 'Deposit', cell: ({ id }) => <DepositLink id={id} /> },
+  { head: 'State', cell: ({ state }) => <State state={state} /> },
+  { head: 'Seen', cell: ({ seenAt }) => <Time at={seenAt} /> },
+  { head: 'Amount', cell: ({ units, asset }) => <Amount units={units} asset={asset} />, className: 'number' },
+  { head: 'Rail', cell: ({ rail }) => rail, className: 'nowrap' },
+  { head: 'Order', cell: ({ orderId }) => <OrderOf id={orderId} /> },
+  {
+    head: 'Why',
+    cell: ({ why, late }) => why?.replaceAll('_', ' ') ?? (late ? 'late' : <span className="muted">as expected</span>),
+  },
+  { head: 'Partner', cell: ({ partnerId }) => partnerId, className: 'number' },
+  {
+    head: 'Evidence',
+    cell: ({ reference }) => (reference === '' ? <span className="muted">none</span> : <Id text={reference} />),
+  },
+];
+
+export const Deposits = () => (
+  <List<DepositRow>
+    title="Deposits"
+    path="/deposits"
+    list="deposits"
+    cursor="below"
+    filters={[{ name: 'state', label: 'State', choices: DEPOSIT_STATES }, ...WHOSE, ...within('Seen')]}
+    columns={DEPOSITS}
+    keyOf={({ id }) => id}
+    empty="No deposit is like this."
+  />
+);
+
+interface SuspenseRow {
+  readonly deposit: string;
+  readonly seenAt: string;
+  readonly days: number;
+  readonly waitsFor: string;
+  readonly until: string;
+  readonly partnerId: string | null;
+  readonly orderId: string | null;
+  readonly rail: string;
+  readonly asset: string;
+  readonly freeUnits: string;
+  readonly underWayUnits: string;
+  readonly why: string | null;
+  readonly dust: boolean;
+}
+
+/** A day is news, a week is a question, more is a letter to somebody. */
+const ageTone = (days: number) => (days >= 7 ? 'bad' : days >= 1 ? 'warn' : 'plain');
+
+const SUSPENSE: readonly Column<SuspenseRow>[] = [
+  { head: 'Deposit', cell: ({ deposit }) => <DepositLink id={deposit} /> },
+  {
+    head: 'Age',
+    cell: ({ days }) => <State state={days === 1 ? '1 day' : `${days} days`} tone={ageTone(days)} />,
+  },
+  { head: 'Waits for', cell: ({ waitsFor }) => <b>{waitsFor}</b> },
+  { head: 'Until', cell: ({ until }) => until, className: 'wide' },
+  { head: 'Free', cell: ({ freeUnits, asset }) => <Amount units={freeUnits} asset={asset} />, className: 'number' },
+  {
+    head: 'On its way back',
+    cell: ({ underWayUnits, asset }) => <Amount units={underWayUnits} asset={asset} />,
+    className: 'number',
+  },
+  { head: 'Why', cell: ({ why, dust }) => (dust ? 'dust' : why?.replaceAll('_', ' ')) },
+  { head: 'Order', cell: ({ orderId }) => <OrderOf id={orderId} /> },
+  { head: 'Partner', cell: ({ partnerId }) => partnerId, className: 'number' },
+  { head: 'Seen', cell: ({ seenAt }) => <Time at={seenAt} /> },
+];
+
+const AGES = ['today', '1 to 6 days', '7 to 29 days', '30 days and more'] as const;
+const bandOf = (days: number) => AGES[days < 1 ? 0 : days < 7 ? 1 : days < 30 ? 2 : 3];
+
+/** How many of the rows that are shown are how old. */
+function Ageing({ rows }: { rows: readonly SuspenseRow[] | undefined }) {
+  const counts = AGES.map((band) => [band, rows?.filter(({ days }) => bandOf(days) === band).length] as const);
+  return (
+    <div className="tiles" aria-label="Ages of the rows below" role="group">
+      {counts.map(([band, count], at) => (
+        <div key={band} className={`tile is-${count === 0 || at === 0 ? 'plain' : at === 1 ? 'warn' : 'bad'}`}>
+          <b>{count ?? '–'}</b>
+          <span>{band}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+export const Suspense = () => (
+  <List<SuspenseRow>
+    title="Suspense"
+    says="Money that belongs to no order as it stands, the oldest first: for how long it lies there, and whom it waits for."
+    path="/suspense"
+    list="suspense"
+    cursor="after"
+    filters={[{ name: 'state', label: 'State', choices: SUSPENSE_STATES }, ...WHOSE, ...within('Seen')]}
+    columns={SUSPENSE}
+    keyOf={({ deposit }) => deposit}
+    empty="Nothing lies in suspense like this."
+    above={(answer) => <Ageing rows={answer?.suspense as readonly SuspenseRow[] | undefined} />}
+  />
+);
+
+interface Deposit extends DepositRow {
+  readonly externalId: string;
+  readonly target: string;
+  readonly confirmedAt: string | null;
+  readonly ageDays: number;
+  readonly heldBy: string | null;
+  readonly refunds: readonly unknown[];
+  readonly returnLinks: readonly unknown[];
+}
+
+export function DepositPage() {
+  const { deposit } = useParams({ from: '/deposits/$deposit' });
+  const may = useMay();
+  const [chosen, setChosen] = useState<FormAction>();
+  const found = useQuery({
+    queryKey: ['deposit', deposit],
+    queryFn: () => read<Deposit>(`/deposits/${deposit}`),
+    refetchInterval: every(5_000),
+  });
+  const one = found.data;
+  return (
+    <>
+      <div className="title">
+        <h1>Deposit {deposit}</h1>
+        {one !== undefined && <State state={one.state} />}
+      </div>
+      {found.error !== null && <Failure error={found.error} />}
+      {one !== undefined && (
+        <div className="columns">
+          <div>
+            <section className="panel">
+              <h2>What came</h2>
+              <dl className="facts">
+                <Fact name="Amount">
+                  <Amount units={one.units} asset={one.asset} />
+                </Fact>
+                <Fact name="Rail">{one.rail}</Fact>
+                <Fact name="Evidence">
+                  {one.reference === '' ? <span className="muted">none</span> : <Id text={one.reference} />}
+                </Fact>
+                <Fact name="Came to">
+                  {one.target === '' ? <span className="muted">no name of ours</span> : <Id text={one.target} />}
+                </Fact>
+                <Fact name="Order">
+                  <OrderOf id={one.orderId} />
+                </Fact>
+                <Fact name="Partner">{one.partnerId ?? <span className="muted">none</span>}</Fact>
+                <Fact name="Why">{one.why?.replaceAll('_', ' ') ?? <span className="muted">as expected</span>}</Fact>
+                <Fact name="Seen">
+                  <Time at={one.seenAt} /> <span className="muted">{one.ageDays} days ago</span>
+                </Fact>
+                <Fact name="Confirmed">
+                  <Time at={one.confirmedAt} />
+                </Fact>
+                <Fact name="Held by">{one.heldBy ?? <span className="muted">nobody</span>}</Fact>
+              </dl>
+            </section>
+            <section className="panel">
+              <h2>What may be done</h2>
+              <div className="actions">
+                {DEPOSIT_ACTIONS.map((action) => (
+                  <div key={action.name}>
+                    <button type="button" disabled={!may(action.right)} onClick={() => setChosen(action)}>
+                      {action.label}
+                    </button>
+                    <span className="muted">{action.says}</span>
+                  </div>
+                ))}
+              </div>
+            </section>
+          </div>
+          <section className="panel">
+            <h2>Refunds</h2>
+            <Facts of={one.refunds} />
+            <h2>Links to return it</h2>
+            <Facts of={one.returnLinks} />
+          </section>
+        </div>
+      )}
+      {chosen !== undefined && (
+        <ActionDialog
+          action={chosen}
+          about={`deposit ${deposit}`}
+          given={{ deposit }}
+          onClose={() => setChosen(undefined)}
+        />
+      )}
+    </>
+  );
+}

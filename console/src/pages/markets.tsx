@@ -1,0 +1,245 @@
+/** Markets with the state of their price circuit breakers; one market with its terms, fees and policy, of a partner too. */
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { pathWith, read } from '../api.ts';
+import { Filters, useFilters } from '../filters.tsx';
+import { every } from '../live.ts';
+import { Amount, type Column, Csv, Fact, Facts, Failure, State, Table, Time } from '../ui.tsx';
+
+interface Price {
+  readonly marketId: string;
+  readonly coin: string;
+  readonly level: string;
+  readonly levelAt: string | null;
+  readonly haltedAt: string | null;
+  readonly why: string | null;
+  readonly seen: string;
+  readonly seenSince: string | null;
+}
+interface Market {
+  readonly id: string;
+  readonly direction: string;
+  readonly crypto: string;
+  readonly fiat: string;
+  readonly enabled: boolean;
+  readonly depositRail: string;
+  readonly payoutRail: string;
+  readonly min: string;
+  readonly max: string;
+  readonly of: string;
+  readonly quoteTtlS: number;
+  readonly depositTtlS: number;
+  readonly clearingS: number;
+  readonly priceSources: readonly string[];
+  readonly priceMaxAgeS: number;
+  readonly priceQuorum: number;
+  readonly outlierBps: string;
+  readonly jumpBps: string;
+  readonly resumeAfterS: number;
+  readonly taxBps: string;
+}
+const SOON_MS = 10_000;
+const nameOf = ({ direction, crypto, fiat }: Market) =>
+  `${direction === 'offramp' ? 'sell' : 'buy'} ${crypto} for ${fiat}`;
+
+/** What a market's price circuit breaker says. */
+function Breaker({ prices, isOpen }: { prices: readonly Price[] | undefined; isOpen: boolean }) {
+  const halted = prices?.filter(({ haltedAt }) => haltedAt !== null) ?? [];
+  if (halted.length > 0) return <State state={`halted: ${halted.map(({ why }) => why).join(', ')}`} tone="bad" />;
+  if (!isOpen) return <State state="closed" />;
+  if (prices === undefined || prices.length === 0) return <State state="no level yet" tone="warn" />;
+  return <State state="quotes" tone="ok" />;
+}
+
+interface Row {
+  readonly market: Market;
+  readonly prices: readonly Price[] | undefined;
+}
+const columnsFor = (partner: string | undefined): readonly Column<Row>[] => [
+  {
+    head: 'Market',
+    cell: ({ market }) => (
+      <Link
+        to="/markets/$market"
+        params={{ market: market.id }}
+        search={partner === undefined ? {} : { partner }}
+        data-row
+      >
+        {nameOf(market)}
+      </Link>
+    ),
+  },
+  { head: 'Number', cell: ({ market }) => market.id, className: 'number' },
+  { head: 'Prices', cell: ({ market, prices }) => <Breaker prices={prices} isOpen={market.enabled} /> },
+  {
+    head: 'Level',
+    cell: ({ market, prices }) => {
+      // A market may also need the price of the coin that pays for gas.
+      const level = prices?.find(({ coin }) => coin === market.crypto.split('.')[0])?.level;
+      return level === undefined || level === 'none' ? (
+        <span className="muted">none</span>
+      ) : (
+        <Amount units={level} asset={market.fiat} />
+      );
+    },
+    className: 'number',
+  },
+  { head: 'Least', cell: ({ market }) => <Amount units={market.min} asset={market.of} />, className: 'number' },
+  { head: 'Most', cell: ({ market }) => <Amount units={market.max} asset={market.of} />, className: 'number' },
+  {
+    head: 'Way',
+    cell: ({ market }) => (
+      <span className="nowrap">
+        {market.depositRail} <span className="muted">to</span> {market.payoutRail}
+      </span>
+    ),
+  },
+];
+
+const usePrices = () =>
+  useQuery({
+    queryKey: ['prices'],
+    queryFn: () => read<{ prices: Price[] }>('/prices'),
+    refetchInterval: every(SOON_MS),
+  });
+
+const FILTERS = [
+  { name: 'show', label: 'Markets', choices: ['halted', 'open', 'closed'], all: 'all' },
+  { name: 'fiat', label: 'Fiat', hint: 'inr' },
+  { name: 'coin', label: 'Coin', hint: 'usdc' },
+  { name: 'partner', label: 'Fees of partner' },
+];
+
+export function Markets() {
+  const { values } = useFilters();
+  const found = useQuery({
+    queryKey: ['markets'],
+    queryFn: () => read<{ markets: Market[] }>('/markets'),
+    refetchInterval: every(SOON_MS),
+  });
+  const prices = usePrices();
+  const byMarket = Map.groupBy(prices.data?.prices ?? [], ({ marketId }) => marketId);
+  const error = found.error ?? prices.error;
+  const isShown = ({ market, prices: levels }: Row) =>
+    (values.show === undefined ||
+      (values.show === 'halted'
+        ? levels?.some(({ haltedAt }) => haltedAt !== null) === true
+        : market.enabled === (values.show === 'open'))) &&
+    (values.fiat === undefined || market.fiat === values.fiat) &&
+    (values.coin === undefined || market.crypto.startsWith(values.coin));
+  const rows = found.data?.markets.map((market) => ({ market, prices: byMarket.get(market.id) })).filter(isShown);
+  return (
+    <>
+      <div className="title">
+        <h1>Markets</h1>
+        <Csv href={pathWith('/prices', { format: 'csv' })} label="CSV of all prices" />
+      </div>
+      <Filters filters={FILTERS} />
+      {error !== null && <Failure error={error} />}
+      <Table
+        label="Markets"
+        columns={columnsFor(values.partner)}
+        rows={error === null ? rows : []}
+        keyOf={({ market }) => market.id}
+        empty="No market is like this."
+      />
+    </>
+  );
+}
+
+interface Fee {
+  readonly kind: string;
+  readonly fixed: string;
+  readonly bps: string;
+  readonly minimum: string;
+}
+interface Whole extends Market {
+  readonly prices: readonly Price[];
+  readonly fees: readonly Fee[];
+  readonly policy: unknown;
+}
+const PRICES: readonly Column<Price>[] = [
+  { head: 'Coin', cell: ({ coin }) => <b>{coin}</b> },
+  { head: 'Accepted level', cell: ({ level }) => level, className: 'number' },
+  { head: 'Since', cell: ({ levelAt }) => <Time at={levelAt} /> },
+  {
+    head: 'Breaker',
+    cell: ({ haltedAt, why }) =>
+      haltedAt === null ? (
+        <State state="quotes" tone="ok" />
+      ) : (
+        <span className="nowrap">
+          <State state={`halted: ${why}`} tone="bad" /> <Time at={haltedAt} />
+        </span>
+      ),
+  },
+  { head: 'Sources say since', cell: ({ seen }) => seen, className: 'number' },
+];
+
+export function MarketPage() {
+  const { market } = useParams({ from: '/markets/$market' });
+  const { values } = useFilters();
+  const partner = values.partner;
+  const found = useQuery({
+    queryKey: ['market', market, partner],
+    queryFn: () => read<Whole>(`/markets/${market}`, { partner }),
+    refetchInterval: every(SOON_MS),
+  });
+  const one = found.data;
+  const fees: readonly Column<Fee>[] = [
+    { head: 'Fee', cell: ({ kind }) => <b>{kind}</b> },
+    { head: 'Share', cell: ({ bps }) => `${bps} bps`, className: 'number' },
+    { head: 'Fixed', cell: ({ fixed }) => <Amount units={fixed} asset={one?.fiat ?? ''} />, className: 'number' },
+    { head: 'Least', cell: ({ minimum }) => <Amount units={minimum} asset={one?.fiat ?? ''} />, className: 'number' },
+  ];
+  return (
+    <>
+      <div className="title">
+        <h1>{one === undefined ? `Market ${market}` : `Market ${market}: ${nameOf(one)}`}</h1>
+        {one !== undefined && <Breaker prices={one.prices} isOpen={one.enabled} />}
+      </div>
+      <Filters filters={[{ name: 'partner', label: 'Fees of partner' }]} />
+      {found.error !== null && <Failure error={found.error} />}
+      {one !== undefined && (
+        <div className="columns">
+          <div>
+            <h2>Prices</h2>
+            <Table label="Prices" columns={PRICES} rows={one.prices} keyOf={({ coin }) => coin} empty="No level yet." />
+            <h2>{partner === undefined ? 'Fees of everybody' : `Fees of partner ${partner}`}</h2>
+            <Table label="Fees" columns={fees} rows={one.fees} keyOf={({ kind }) => kind} empty="No fee is taken." />
+            <section className="panel">
+              <h2>Policy</h2>
+              <Facts of={one.policy} />
+            </section>
+          </div>
+          <section className="panel">
+            <h2>Terms</h2>
+            <dl className="facts">
+              <Fact name="Deposit on">{one.depositRail}</Fact>
+              <Fact name="Payout on">{one.payoutRail}</Fact>
+              <Fact name="Least">
+                <Amount units={one.min} asset={one.of} />
+              </Fact>
+              <Fact name="Most">
+                <Amount units={one.max} asset={one.of} />
+              </Fact>
+              <Fact name="A quote holds">{one.quoteTtlS} s</Fact>
+              <Fact name="Waits for a deposit">{one.depositTtlS} s</Fact>
+              <Fact name="Fiat rests">{one.clearingS} s</Fact>
+              <Fact name="Tax withheld">{one.taxBps} bps</Fact>
+              <Fact name="Sources">{one.priceSources.join(', ')}</Fact>
+              <Fact name="Of them agree">{one.priceQuorum}</Fact>
+              <Fact name="A price counts">{one.priceMaxAgeS} s</Fact>
+              <Fact name="Outlier beyond">{one.outlierBps} bps</Fact>
+              <Fact name="Halts at a move of">{one.jumpBps} bps</Fact>
+              <Fact name="Goes on after">{one.resumeAfterS} s</Fact>
+            </dl>
+            <Link to="/orders" search={{ market }}>
+              Orders of this market
+            </Link>
+          </section>
+        </div>
+      )}
+    </>
+  );
+}

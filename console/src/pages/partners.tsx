@@ -1,0 +1,250 @@
+/** Partners, and one partner: terms, keys without their secrets, endpoints, caps, kill switches. */
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { read } from '../api.ts';
+import { useFilters } from '../filters.tsx';
+import { every } from '../live.ts';
+import { Amount, type Column, Fact, Failure, State, Table, Time } from '../ui.tsx';
+import { useSwitches } from './home.tsx';
+import { EndpointLink } from './webhooks.tsx';
+
+interface Partner {
+  readonly id: string;
+  readonly name: string;
+  readonly suspended: boolean;
+  readonly quoteShape: string;
+  readonly toleranceBps: string;
+  readonly tradeLevel: number;
+  readonly corsOrigins: readonly string[];
+  readonly requestsPerMinute: number;
+}
+const PARTNERS: readonly Column<Partner>[] = [
+  {
+    head: 'Partner',
+    cell: ({ id, name }) => (
+      <Link to="/partners/$partner" params={{ partner: id }} data-row className="long">
+        {name}
+      </Link>
+    ),
+  },
+  { head: 'Number', cell: ({ id }) => id, className: 'number' },
+  {
+    head: 'State',
+    cell: ({ suspended }) => <State state={suspended ? 'suspended' : 'answered'} tone={suspended ? 'bad' : 'plain'} />,
+  },
+  { head: 'Level to trade', cell: ({ tradeLevel }) => tradeLevel, className: 'number' },
+  { head: 'Price may move by', cell: ({ toleranceBps }) => `${toleranceBps} bps`, className: 'number' },
+  { head: 'Requests a minute', cell: ({ requestsPerMinute }) => requestsPerMinute, className: 'number' },
+];
+const A_PAGE = 200;
+
+export function Partners() {
+  const { values, set } = useFilters();
+  const found = useQuery({
+    queryKey: ['partners', values.after],
+    queryFn: () => read<{ partners: Partner[] }>('/partners', { after: values.after, limit: String(A_PAGE) }),
+    refetchInterval: every(30_000),
+  });
+  const last = found.data?.partners.length === A_PAGE ? found.data.partners.at(-1)?.id : undefined;
+  return (
+    <>
+      <h1>Partners</h1>
+      {found.error !== null && <Failure error={found.error} />}
+      <Table
+        label="Partners"
+        columns={PARTNERS}
+        rows={found.error === null ? found.data?.partners : []}
+        keyOf={({ id }) => id}
+        empty="There is no partner."
+      />
+      {last !== undefined && (
+        <div className="row">
+          <button type="button" onClick={() => set({ after: last })}>
+            Next page
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+interface Key {
+  readonly key: string;
+  readonly label: string;
+  readonly scopes: readonly string[];
+  readonly addresses: readonly string[];
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+  readonly heldAt: string | null;
+  readonly lastUsedAt: string | null;
+  readonly createdAt: string;
+}
+const stateOf = ({ revokedAt, heldAt }: Key) =>
+  revokedAt !== null ? (['revoked', 'plain'] as const) : heldAt !== null ? (['held', 'bad'] as const) : undefined;
+const KEYS: readonly Column<Key>[] = [
+  { head: 'Key', cell: ({ key }) => <span className="mono nowrap">{key}</span> },
+  { head: 'Name', cell: ({ label }) => label },
+  {
+    head: 'State',
+    cell: (one) => {
+      const [state, tone] = stateOf(one) ?? (['works', 'plain'] as const);
+      return <State state={state} tone={tone} />;
+    },
+  },
+  { head: 'May', cell: ({ scopes }) => scopes.join(', ') },
+  { head: 'From', cell: ({ addresses }) => addresses.join(', ') || <span className="muted">anywhere</span> },
+  { head: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+  {
+    head: 'Until',
+    cell: ({ expiresAt }) =>
+      expiresAt === null ? <span className="muted nowrap">no end</span> : <Time at={expiresAt} />,
+  },
+];
+
+interface Heard {
+  readonly id: string;
+  readonly url: string;
+  readonly format: string;
+  readonly enabled: boolean;
+  readonly heldAt: string | null;
+  readonly createdAt: string;
+}
+/** Its query may have a secret of the partner in it. */
+const placeOf = (url: string): string => url.replace(/^[a-z]+:\/\//, '').replace(/[?#].*$/, '');
+const HEARD: readonly Column<Heard>[] = [
+  {
+    head: 'Endpoint',
+    cell: ({ id, url }) => (
+      <span className="mono long">
+        <EndpointLink id={id}>{placeOf(url)}</EndpointLink>
+      </span>
+    ),
+  },
+  {
+    head: 'State',
+    cell: ({ enabled, heldAt }) => (
+      <State state={heldAt !== null ? 'held' : enabled ? 'on' : 'off'} tone={heldAt !== null ? 'bad' : 'plain'} />
+    ),
+  },
+  { head: 'Format', cell: ({ format }) => format },
+  { head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+];
+
+interface Cap {
+  readonly asset: string;
+  readonly maxUnits: string;
+  readonly liveUnits: string;
+}
+const CAPS: readonly Column<Cap>[] = [
+  { head: 'Fiat', cell: ({ asset }) => <b>{asset}</b> },
+  {
+    head: 'Live quotes',
+    cell: ({ liveUnits, asset }) => <Amount units={liveUnits} asset={asset} />,
+    className: 'number',
+  },
+  { head: 'At most', cell: ({ maxUnits, asset }) => <Amount units={maxUnits} asset={asset} />, className: 'number' },
+];
+
+interface Whole extends Partner {
+  readonly keys: readonly Key[];
+  readonly endpoints: readonly Heard[];
+  readonly caps: readonly Cap[];
+}
+
+export function PartnerPage() {
+  const { partner } = useParams({ from: '/partners/$partner' });
+  const switches = useSwitches();
+  const found = useQuery({
+    queryKey: ['partner', partner],
+    queryFn: () => read<Whole>(`/partners/${partner}`),
+    refetchInterval: every(10_000),
+  });
+  const one = found.data;
+  const off = switches.data?.killSwitches.find(({ kind, subject }) => kind === 'partner' && subject === partner);
+  const search = { partner };
+  return (
+    <>
+      <div className="title">
+        <h1>{one === undefined ? `Partner ${partner}` : one.name}</h1>
+        {one !== undefined && (
+          <div className="row">
+            {one.suspended && <State state="suspended" tone="bad" />}
+            {off !== undefined && <State state="kill switch on" tone="bad" />}
+            <span className="muted">partner {partner}</span>
+          </div>
+        )}
+      </div>
+      {found.error !== null && <Failure error={found.error} />}
+      {off !== undefined && (
+        <p className="note is-bad">
+          Switched off by {off.by} since <Time at={off.at} />: {off.reason}. It is lifted under{' '}
+          <Link to="/kill-switches">kill switches</Link>.
+        </p>
+      )}
+      {one !== undefined && (
+        <div className="columns">
+          <div>
+            <h2>Keys</h2>
+            <Table label="Keys" columns={KEYS} rows={one.keys} keyOf={({ key }) => key} empty="It has no key." />
+            <h2>Webhook endpoints</h2>
+            <Table
+              label="Webhook endpoints"
+              columns={HEARD}
+              rows={one.endpoints}
+              keyOf={({ id }) => id}
+              empty="It has none."
+            />
+          </div>
+          <div>
+            <section className="panel">
+              <h2>Terms</h2>
+              <dl className="facts">
+                <Fact name="Level to trade">{one.tradeLevel}</Fact>
+                <Fact name="Price may move by">{one.toleranceBps} bps</Fact>
+                <Fact name="Form of quotes">{one.quoteShape}</Fact>
+                <Fact name="Requests a minute">{one.requestsPerMinute}</Fact>
+                <Fact name="Origins">
+                  {one.corsOrigins.length === 0 ? <span className="muted">none</span> : one.corsOrigins.join(', ')}
+                </Fact>
+              </dl>
+            </section>
+            <section className="panel">
+              <h2>Caps</h2>
+              <Table label="Caps" columns={CAPS} rows={one.caps} keyOf={({ asset }) => asset} empty="It has no cap." />
+            </section>
+            <section className="panel">
+              <h2>Its lists</h2>
+              <ul className="plain">
+                <li>
+                  <Link to="/orders" search={search}>
+                    Orders
+                  </Link>
+                </li>
+                <li>
+                  <Link to="/deposits" search={search}>
+                    Deposits
+                  </Link>
+                </li>
+                <li>
+                  <Link to="/payouts" search={search}>
+                    Payouts and refunds
+                  </Link>
+                </li>
+                <li>
+                  <Link to="/markets" search={search}>
+                    Markets with its fees
+                  </Link>
+                </li>
+                <li>
+                  <Link to="/reports/revenue" search={search}>
+                    Revenue
+                  </Link>
+                </li>
+              </ul>
+            </section>
+          </div>
+        </div>
+      )}
+    </>
+  );
+}

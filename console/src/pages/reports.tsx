@@ -1,0 +1,223 @@
+/** Reports: trial balance at an instant, revenue per day, partner and market, and the statement of a customer. */
+import { Link, Navigate } from '@tanstack/react-router';
+import { useFilters, within } from '../filters.tsx';
+import { sum } from '../format.ts';
+import { List } from '../list.tsx';
+import { Amount, type Column, OrderLink, State, Table, Time } from '../ui.tsx';
+
+const DAY_MS = 86_400_000;
+
+const Print = () => (
+  <button type="button" onClick={() => window.print()}>
+    Print
+  </button>
+);
+
+export const Reports = () => <Navigate to="/reports/trial-balance" replace />;
+
+const Tabs = () => (
+  <nav className="tabs" aria-label="Reports">
+    <Link to="/reports/trial-balance" activeOptions={{ includeSearch: false }}>
+      Trial balance
+    </Link>
+    <Link to="/reports/revenue" activeOptions={{ includeSearch: false }}>
+      Revenue
+    </Link>
+    <Link to="/reports/statement" activeOptions={{ includeSearch: false }}>
+      Statement
+    </Link>
+  </nav>
+);
+
+interface Account {
+  readonly account: string;
+  readonly kind: string;
+  readonly asset: string;
+  readonly debits: string;
+  readonly credits: string;
+  readonly balance: string;
+}
+const money = (name: 'debits' | 'credits' | 'balance', head: string): Column<Account> => ({
+  head,
+  cell: (one) => <Amount units={one[name]} asset={one.asset} />,
+  className: 'number',
+});
+const ACCOUNTS: readonly Column<Account>[] = [
+  { head: 'Account', cell: ({ account }) => <span className="mono long">{account}</span> },
+  { head: 'Kind', cell: ({ kind }) => kind, className: 'nowrap' },
+  money('debits', 'Debits'),
+  money('credits', 'Credits'),
+  money('balance', 'Balance'),
+];
+
+interface Side {
+  readonly asset: string;
+  readonly debits: string;
+  readonly credits: string;
+}
+const SIDES: readonly Column<Side>[] = [
+  { head: 'Asset', cell: ({ asset }) => <b>{asset}</b> },
+  { head: 'Debits', cell: ({ debits, asset }) => <Amount units={debits} asset={asset} />, className: 'number' },
+  { head: 'Credits', cell: ({ credits, asset }) => <Amount units={credits} asset={asset} />, className: 'number' },
+  {
+    head: 'Both sides',
+    cell: ({ debits, credits }) => (
+      <State state={debits === credits ? 'are equal' : 'are not equal'} tone={debits === credits ? 'ok' : 'bad'} />
+    ),
+  },
+];
+
+export const TrialBalance = () => (
+  <>
+    <Tabs />
+    <List<Account>
+      isReport
+      title="Trial balance"
+      path="/trial-balance"
+      list="accounts"
+      filters={[{ name: 'at', label: 'As it stood at', isTime: true }]}
+      toQuery={(values) => ({ ...values, by: 'account' })}
+      columns={ACCOUNTS}
+      keyOf={({ account }) => account}
+      empty="No account has an entry."
+      buttons={<Print />}
+      above={(answer) => (
+        <Table
+          label="Both sides by asset"
+          columns={SIDES}
+          rows={answer?.assets as readonly Side[] | undefined}
+          keyOf={({ asset }) => asset}
+          empty="Nothing is booked."
+        />
+      )}
+    />
+  </>
+);
+
+interface Revenue {
+  readonly day: string;
+  readonly partnerId: string;
+  readonly marketId: string;
+  readonly asset: string;
+  readonly operatorFee: string;
+  readonly partnerFee: string;
+  readonly railFee: string;
+  readonly gasFee: string;
+  readonly costs: string;
+}
+const FEES = [
+  ['operatorFee', 'Operator'],
+  ['partnerFee', 'Partner'],
+  ['railFee', 'Rail'],
+  ['gasFee', 'Chain'],
+  ['costs', 'Costs'],
+] as const;
+const REVENUE: readonly Column<Revenue>[] = [
+  { head: 'Day (UTC)', cell: ({ day }) => day, className: 'nowrap' },
+  {
+    head: 'Partner',
+    cell: ({ partnerId }) =>
+      partnerId === null ? (
+        <span className="muted">none</span>
+      ) : (
+        <Link to="/partners/$partner" params={{ partner: partnerId }}>
+          {partnerId}
+        </Link>
+      ),
+    className: 'number',
+  },
+  { head: 'Market', cell: ({ marketId }) => marketId, className: 'number' },
+  ...FEES.map(
+    ([name, head]): Column<Revenue> => ({
+      head,
+      cell: (one) => <Amount units={one[name]} asset={one.asset} />,
+      className: 'number',
+    }),
+  ),
+];
+
+function RevenueSums({ rows }: { rows: readonly Revenue[] | undefined }) {
+  const assets = [...new Set(rows?.map(({ asset }) => asset))];
+  const sums = assets.map((asset) => ({
+    ...{ day: 'All rows below', partnerId: '', marketId: '', asset },
+    ...(Object.fromEntries(
+      FEES.map(([name]) => [name, sum((rows ?? []).filter((one) => one.asset === asset).map((one) => one[name]))]),
+    ) as Record<(typeof FEES)[number][0], string>),
+  }));
+  const columns = [{ head: 'Sum', cell: ({ asset }: Revenue) => <b>{asset}</b> }, ...REVENUE.slice(3)];
+  return sums.length === 0 ? null : (
+    <Table label="Sums of the rows below" columns={columns} rows={sums} keyOf={({ asset }) => asset} empty="" />
+  );
+}
+
+export function RevenueReport() {
+  const { values } = useFilters();
+  if (values.from === undefined && values.until === undefined) {
+    const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+    const [from = '', until = ''] = [today - 29 * DAY_MS, today + DAY_MS].map((at) => new Date(at).toISOString());
+    return <Navigate to="/reports/revenue" search={{ ...(values as object), from, until }} replace />;
+  }
+  return (
+    <>
+      <Tabs />
+      <List<Revenue>
+        isReport
+        title="Revenue"
+        says="Fees that were charged and what rails and chains cost, per day, partner, market and asset."
+        path="/reports/revenue"
+        list="revenue"
+        cursor="after"
+        needs={['from', 'until']}
+        filters={[...within('Days'), { name: 'partner', label: 'Partner' }, { name: 'market', label: 'Market' }]}
+        columns={REVENUE}
+        keyOf={({ day, partnerId, marketId, asset }) => `${day} ${partnerId} ${marketId} ${asset}`}
+        empty="Nothing was earned in this time."
+        buttons={<Print />}
+        above={(answer) => <RevenueSums rows={answer?.revenue as readonly Revenue[] | undefined} />}
+      />
+    </>
+  );
+}
+
+interface Line {
+  readonly line: string;
+  readonly at: string | null;
+  readonly order: string | null;
+  readonly what: string;
+  readonly asset: string;
+  readonly units: string | null;
+  readonly heldAfterUnits: string | null;
+}
+const LINES: readonly Column<Line>[] = [
+  { head: 'When', cell: ({ at }) => <Time at={at} /> },
+  { head: 'What', cell: ({ what }) => what.replaceAll('_', ' ') },
+  {
+    head: 'Order',
+    cell: ({ order }) => (order === null ? <span className="muted">none</span> : <OrderLink id={order} isRow />),
+  },
+  { head: 'Amount', cell: ({ units, asset }) => <Amount units={units} asset={asset} />, className: 'number' },
+  {
+    head: 'Held after it',
+    cell: ({ heldAfterUnits, asset }) => <Amount units={heldAfterUnits} asset={asset} />,
+    className: 'number',
+  },
+];
+
+export const Statement = () => (
+  <>
+    <Tabs />
+    <List<Line>
+      isReport
+      title="Statement of a customer"
+      path="/reports/statement"
+      list="lines"
+      cursor="after"
+      needs={['customer', 'from', 'until']}
+      filters={[{ name: 'customer', label: 'Customer' }, ...within('Lines')]}
+      columns={LINES}
+      keyOf={({ line, asset }) => `${line} ${asset}`}
+      empty="Nothing happened in this time."
+      buttons={<Print />}
+    />
+  </>
+);

@@ -1,0 +1,212 @@
+/** Our own money: wallets against thresholds and books, what markets owe, sweeps that are not booked, and the books by account. */
+import { Link } from '@tanstack/react-router';
+import { List } from '../list.tsx';
+import { Amount, type Column, State, Time } from '../ui.tsx';
+
+interface Level {
+  readonly rail: string;
+  readonly wallet: string;
+  readonly asset: string;
+  readonly account: string;
+  readonly state: string;
+  readonly freeUnits: string;
+  readonly lowUnits: string;
+  readonly missingUnits: string;
+  readonly waitingOrders: string;
+  readonly waitingUnits: string;
+  readonly readAt: string | null;
+}
+const LEVEL_TONES = { ok: 'ok', low: 'warn', alarm: 'bad' } as const;
+const isNothing = (units: string) => /^-?0(\.0+)?$/.test(units);
+const Sum = ({ units, asset }: { units: string; asset: string }) =>
+  isNothing(units) ? <span className="muted">none</span> : <Amount units={units} asset={asset} />;
+
+const LEVELS: readonly Column<Level>[] = [
+  { head: 'Asset', cell: ({ asset }) => <b className="nowrap">{asset}</b> },
+  { head: 'Wallet', cell: ({ rail, wallet }) => `${rail} ${wallet}`, className: 'nowrap' },
+  {
+    head: 'Level',
+    cell: ({ state }) => <State state={state} tone={LEVEL_TONES[state as keyof typeof LEVEL_TONES] ?? 'plain'} />,
+  },
+  { head: 'Free', cell: ({ freeUnits, asset }) => <Amount units={freeUnits} asset={asset} />, className: 'number' },
+  { head: 'Low below', cell: ({ lowUnits, asset }) => <Amount units={lowUnits} asset={asset} />, className: 'number' },
+  {
+    head: 'Missing',
+    cell: ({ missingUnits, asset }) => <Sum units={missingUnits} asset={asset} />,
+    className: 'number',
+  },
+  {
+    head: 'Orders wait for',
+    cell: ({ waitingUnits, waitingOrders, asset }) =>
+      isNothing(waitingUnits) ? (
+        <span className="muted">none</span>
+      ) : (
+        <>
+          <Amount units={waitingUnits} asset={asset} />
+          <div className="muted">{waitingOrders} orders</div>
+        </>
+      ),
+    className: 'number',
+  },
+];
+
+interface Balance {
+  readonly rail: string;
+  readonly wallet: string;
+  readonly asset: string;
+  readonly ledgerUnits: string;
+  readonly outsideUnits: string | null;
+  readonly differenceUnits: string | null;
+  readonly transitUnits: string;
+  readonly breaks: string;
+  readonly comparedAt: string;
+}
+const BALANCES: readonly Column<Balance>[] = [
+  { head: 'Wallet', cell: ({ rail, wallet }) => `${rail} ${wallet}`, className: 'nowrap' },
+  { head: 'Asset', cell: ({ asset }) => asset, className: 'nowrap' },
+  {
+    head: 'Books',
+    cell: ({ ledgerUnits, asset }) => <Amount units={ledgerUnits} asset={asset} />,
+    className: 'number',
+  },
+  {
+    head: 'Chain or bank',
+    cell: ({ outsideUnits, asset }) =>
+      outsideUnits === null ? <span className="muted">not asked</span> : <Amount units={outsideUnits} asset={asset} />,
+    className: 'number',
+  },
+  {
+    head: 'Difference',
+    cell: ({ differenceUnits, asset }) =>
+      differenceUnits === null ? <span className="muted">unknown</span> : <Sum units={differenceUnits} asset={asset} />,
+    className: 'number',
+  },
+  {
+    head: 'In transit',
+    cell: ({ transitUnits, asset }) => <Sum units={transitUnits} asset={asset} />,
+    className: 'number',
+  },
+  {
+    head: 'Breaks',
+    cell: ({ breaks }) => (breaks === '0' ? <span className="muted">none</span> : <State state={breaks} tone="bad" />),
+    className: 'number',
+  },
+  { head: 'Compared', cell: ({ comparedAt }) => <Time at={comparedAt} isAge /> },
+];
+
+interface Exposed {
+  readonly marketId: string;
+  readonly direction: string;
+  readonly depositAsset: string;
+  readonly payoutAsset: string;
+  readonly unpaid: string;
+  readonly unpaidDepositUnits: string;
+  readonly unpaidPayoutUnits: string;
+  readonly owed: string;
+  readonly receivedUnits: string;
+  readonly owedPayoutUnits: string;
+}
+const EXPOSURE: readonly Column<Exposed>[] = [
+  {
+    head: 'Market',
+    cell: ({ marketId, direction, depositAsset, payoutAsset }) => (
+      <Link to="/markets/$market" params={{ market: marketId }} data-row>
+        {direction === 'offramp' ? 'sell' : 'buy'}: {depositAsset} to {payoutAsset}
+      </Link>
+    ),
+  },
+  { head: 'Wait for their deposit', cell: ({ unpaid }) => unpaid, className: 'number' },
+  {
+    head: 'To be paid in',
+    cell: ({ unpaidDepositUnits, depositAsset }) => <Sum units={unpaidDepositUnits} asset={depositAsset} />,
+    className: 'number',
+  },
+  {
+    head: 'Promised',
+    cell: ({ unpaidPayoutUnits, payoutAsset }) => <Sum units={unpaidPayoutUnits} asset={payoutAsset} />,
+    className: 'number',
+  },
+  { head: 'Paid in', cell: ({ owed }) => owed, className: 'number' },
+  {
+    head: 'Received',
+    cell: ({ receivedUnits, depositAsset }) => <Sum units={receivedUnits} asset={depositAsset} />,
+    className: 'number',
+  },
+  {
+    head: 'Owed',
+    cell: ({ owedPayoutUnits, payoutAsset }) => <Sum units={owedPayoutUnits} asset={payoutAsset} />,
+    className: 'number',
+  },
+];
+
+interface Transfer {
+  readonly key: string;
+  readonly kind: string;
+  readonly rail: string;
+  readonly asset: string;
+  readonly units: string;
+  readonly state: string;
+  readonly why: string | null;
+  readonly createdAt: string;
+}
+const TRANSFERS: readonly Column<Transfer>[] = [
+  { head: 'Kind', cell: ({ kind }) => kind },
+  { head: 'State', cell: ({ state }) => <State state={state} /> },
+  { head: 'Amount', cell: ({ units, asset }) => <Amount units={units} asset={asset} />, className: 'number' },
+  { head: 'Rail', cell: ({ rail }) => rail, className: 'nowrap' },
+  { head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} isAge /> },
+  { head: 'Why it waits', cell: ({ why }) => why ?? <span className="muted">none</span> },
+  { head: 'Key', cell: ({ key }) => <span className="mono long">{key}</span> },
+];
+
+export const Treasury = () => (
+  <>
+    <h1>Treasury</h1>
+    <List<Level>
+      isPart
+      title="Levels"
+      says="What payouts under way leave free in each wallet, and what is missing to where low begins."
+      path="/treasury/levels"
+      list="levels"
+      filters={[]}
+      columns={LEVELS}
+      keyOf={({ account }) => account}
+      empty="No wallet has a threshold."
+    />
+    <List<Balance>
+      isPart
+      title="Wallets against the books"
+      path="/treasury/balances"
+      list="balances"
+      filters={[]}
+      columns={BALANCES}
+      keyOf={({ rail, wallet, asset }) => `${rail} ${wallet} ${asset}`}
+      empty="Nothing was compared yet."
+    />
+    <List<Exposed>
+      isPart
+      title="Exposure by market"
+      says="Orders that are not over: what they would pay out if their deposit came, and what is owed already."
+      path="/treasury/exposure"
+      list="exposure"
+      filters={[]}
+      columns={EXPOSURE}
+      keyOf={({ marketId, depositAsset, payoutAsset }) => `${marketId} ${depositAsset} ${payoutAsset}`}
+      empty="No order is open."
+    />
+    <List<Transfer>
+      isPart
+      title="Sweeps that are not booked"
+      path="/treasury/transfers"
+      list="transfers"
+      filters={[]}
+      cursor="after"
+      columns={TRANSFERS}
+      keyOf={({ key }) => key}
+      empty="Every sweep is in the books."
+    />
+    <p>
+      Balances of all accounts: <Link to="/reports/trial-balance">trial balance</Link>
+    </p>
+  </>
+);

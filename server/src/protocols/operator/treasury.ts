@@ -1,0 +1,117 @@
+/** Reads of our own money. What wallets hold comes from the desk that the composition opens; what orders owe, from their rows. */
+
+import type { Tx } from '../../base/db.ts';
+import { exposure, shortfalls } from '../../orders/index.ts';
+import { allMarkets } from '../../partners/index.ts';
+import { TREASURY } from './declared/treasury.ts';
+import { amountsIn, type Read, read } from './read.ts';
+
+/** Our own wallets. */
+export interface TreasuryDesk {
+  /** Every wallet and asset that has a threshold. */
+  levels(tx: Tx): Promise<readonly WalletLevel[]>;
+  /** Each wallet as books and outside were compared last. */
+  balances(tx: Tx): Promise<readonly ComparedWallet[]>;
+  /** Sweeps, and gas for them, that are not in the books yet; the oldest first. */
+  transfers(tx: Tx, input: { after?: string | undefined; limit: number }): Promise<readonly WaitingTransfer[]>;
+}
+
+interface ComparedWallet {
+  rail: string;
+  wallet: string;
+  asset: string;
+  ledgerUnits: bigint;
+  outsideUnits: bigint | null;
+  transitUnits: bigint;
+  breaks: bigint;
+  comparedAt: Date;
+}
+
+interface WaitingTransfer {
+  key: string;
+  kind: string;
+  rail: string;
+  asset: string;
+  units: bigint;
+  state: string;
+  why: string | null;
+  reference: string | null;
+  createdAt: Date;
+  endedAt: Date | null;
+}
+
+interface WalletLevel {
+  rail: string;
+  wallet: string;
+  asset: string;
+  account: string;
+  state: string;
+  freeUnits: bigint;
+  lowUnits: bigint;
+  alarmUnits: bigint;
+  outsideUnits: bigint | null;
+  readAt: Date | null;
+}
+
+/** What is missing most stands first. */
+const gravity = (state: string): number => ['alarm', 'low'].indexOf(state) + (state === 'ok' ? 3 : 0);
+
+export const TREASURY_READS: readonly Read[] = [
+  read({
+    ...TREASURY.levels,
+    async answer({ treasury }, tx) {
+      const waiting = new Map((await shortfalls(tx)).map((one) => [`${one.rail} ${one.asset}`, one]));
+      const levels = (await treasury.levels(tx)).map((one) => {
+        const { orders = 0n, units = 0n } = waiting.get(`${one.rail} ${one.asset}`) ?? {};
+        const short = one.lowUnits - one.freeUnits;
+        return {
+          ...{ rail: one.rail, wallet: one.wallet, asset: one.asset, account: one.account, state: one.state },
+          ...{ freeUnits: one.freeUnits, lowUnits: one.lowUnits, alarmUnits: one.alarmUnits },
+          ...{ missingUnits: short > 0n ? short : 0n, waitingOrders: String(orders), waitingUnits: units },
+          ...{ outsideUnits: one.outsideUnits, readAt: one.readAt },
+        };
+      });
+      return { levels: levels.toSorted((one, other) => gravity(one.state) - gravity(other.state)) };
+    },
+  }),
+  read({
+    ...TREASURY.balances,
+    async answer({ treasury }, tx) {
+      const balances = (await treasury.balances(tx)).map((one) => ({
+        ...{ rail: one.rail, wallet: one.wallet, asset: one.asset },
+        ...{ ledgerUnits: one.ledgerUnits, outsideUnits: one.outsideUnits },
+        differenceUnits: one.outsideUnits === null ? null : one.outsideUnits - one.ledgerUnits,
+        ...{ transitUnits: one.transitUnits, breaks: String(one.breaks), comparedAt: one.comparedAt },
+      }));
+      return { balances };
+    },
+  }),
+  read({
+    ...TREASURY.exposure,
+    async answer(_deps, tx) {
+      const amount = await amountsIn(tx);
+      const directions = new Map((await allMarkets(tx)).map(({ id, direction }) => [id, direction]));
+      const rows = (await exposure(tx)).map((one) => ({
+        ...{ marketId: one.marketId, direction: directions.get(one.marketId) },
+        ...{ unpaid: String(one.unpaid), depositAsset: one.depositAsset },
+        unpaidDepositUnits: amount(one.unpaidDepositUnits, one.depositAsset),
+        receivedUnits: amount(one.receivedUnits, one.depositAsset),
+        ...{ owed: String(one.owed), payoutAsset: one.payoutAsset },
+        unpaidPayoutUnits: amount(one.unpaidPayoutUnits, one.payoutAsset),
+        owedPayoutUnits: amount(one.owedPayoutUnits, one.payoutAsset),
+      }));
+      return { exposure: rows };
+    },
+  }),
+  read({
+    ...TREASURY.transfers,
+    async answer({ treasury }, tx, { after, limit: most = 50 }) {
+      const found = await treasury.transfers(tx, { after, limit: most + 1 });
+      const transfers = found.slice(0, most).map((one) => ({
+        ...{ key: one.key, kind: one.kind, rail: one.rail, asset: one.asset, units: one.units, state: one.state },
+        ...{ why: one.why, reference: one.reference, createdAt: one.createdAt, endedAt: one.endedAt },
+      }));
+      return { transfers, next: found.length > most ? transfers.at(-1)?.key : null };
+    },
+  }),
+];
