@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Packed, packSdk } from '../../../sdk/pack.ts';
@@ -182,6 +182,41 @@ describe('a sale with the installed package', () => {
     const code = await new Promise((ended) => child.once('exit', ended));
     assert.equal(code, 0, output());
     assert.match(output(), /^send 250\.5 usdc\.matic20 to 0x[\s\S]*\norder\.settled\n$/);
+  });
+
+  test('the five-minute start works as its page says, from an empty folder', { timeout: 180_000 }, async () => {
+    const page = readFileSync(join(ROOT, 'docs/site/start.md'), 'utf8');
+    const [, block = ''] = /```sh\n(npm run pack-sdk\n[\s\S]*?)```/.exec(page) ?? [];
+    const [pack, ...commands] = block.trim().split('\n');
+    // What packs the SDK was done above, into another folder; npm has no network here.
+    assert.equal(pack, 'npm run pack-sdk');
+    assert.ok(commands.some((line) => line.includes(`sdk/dist/${basename(packed.file)}`)));
+    const script = commands
+      .join('\n')
+      .replace(`npm install ../sdk/dist/${basename(packed.file)}`, `npm install --offline --no-audit ${packed.file}`);
+    const folder = freshFolder('start');
+    const { apiKey = '', apiSecret = '' } = sandbox.partners[0] ?? {};
+    const env = {
+      ...{ PATH: `${dirname(process.execPath)}:${process.env.PATH}`, HOME: folder },
+      ...{ CLOVERLEAF_URL: sandbox.baseUrl, CLOVERLEAF_KEY: apiKey, CLOVERLEAF_SECRET: apiSecret },
+    };
+    const made = spawnSync('bash', ['--norc', '-ec', script], { cwd: folder, env, encoding: 'utf8' });
+    assert.equal(made.status, 0, made.stdout + made.stderr);
+    const programs = ['sell', 'buy', 'refund'];
+    for (const name of ['cloverleaf', ...programs])
+      cpSync(join(ROOT, `docs/site/snippets/${name}.ts`), join(folder, `shop/${name}.ts`));
+    for (const name of programs) {
+      assert.ok(page.includes(`\nnode ${name}.ts\n`), `the page runs ${name}.ts`);
+      const child = spawn('node', [`${name}.ts`], {
+        cwd: join(folder, 'shop'),
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const output = collect(child);
+      const code = await new Promise((ended) => child.once('exit', ended));
+      assert.equal(code, 0, output());
+      assert.match(output(), /^order [0-9]+: .*\n(?:settled|refunded): .*\n$/, name);
+    }
   });
 
   for (const [at, { name, path }] of NODES.entries())
