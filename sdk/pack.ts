@@ -1,5 +1,6 @@
 /**
- * `npm run pack-sdk [-- <folder>]`: builds the SDK, packs it as npm publishes it, checks the package and prints its size.
+ * `npm run pack-sdk [-- <folder>]`: builds the SDK, packs it as npm publishes it, checks the package and prints its
+ * contents and size.
  *
  * The checks: publint, and are-the-types-wrong as its profile `esm-only` has it (the package has no CommonJS, and Node requires ESM
  * from 22.12 on). Each finding is a failure.
@@ -81,6 +82,7 @@ function run(program: string, args: readonly string[], cwd: string): string {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { file, bytes, unpackedBytes, files, problems } = await packSdk(resolve(process.argv[2] ?? join(SDK, 'dist')));
   for (const problem of problems) console.log(problem);
+  for (const path of files) console.log(`  ${path}`);
   console.log(file);
   console.log(`${kilobytes(bytes)} packed, ${kilobytes(unpackedBytes)} unpacked, ${files.length} files, no dependency`);
   process.exitCode = problems.length === 0 ? 0 : 1;

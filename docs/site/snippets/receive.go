@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/hmac"
+	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
@@ -11,11 +12,20 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
+	"time"
 )
 
+// An event in either format.
 type event struct {
-	ReferenceID json.Number `json:"referenceId"`
+	ID       string `json:"id"` // standard
+	Type     string `json:"type"`
+	Subject  string `json:"subject"`
+	Sequence int64  `json:"sequence"`
+
+	ReferenceID json.Number `json:"referenceId"` // whitelabel
 	EventType   string      `json:"eventType"`
 	Status      string      `json:"status"`
 	Metadata    struct {
@@ -28,42 +38,68 @@ type event struct {
 // In your program: a table with the event's id as its key, and a column beside the order.
 var (
 	lock   sync.Mutex
-	seen   = map[int64]int{}
+	seen   = map[string]int{}
 	newest = map[string]int64{}
 )
 
-// The signature covers the text of the header, and the header is base64 of the body.
-func isGenuine(header http.Header, body []byte) bool {
-	payload := header.Get("x-onramp-payload")
-	mac := hmac.New(sha512.New, []byte(os.Getenv("CLOVERLEAF_SECRET")))
+// Format standard, of /v1: the signature covers id, time and body, under the secret of the endpoint.
+func isStandard(header http.Header, body []byte) bool {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(os.Getenv("WEBHOOK_SECRET"), "whsec_"))
+	at, malformed := strconv.ParseInt(header.Get("webhook-timestamp"), 10, 64)
+	if age := time.Now().Unix() - at; err != nil || malformed != nil || len(key) == 0 || age > 300 || age < -300 {
+		return false
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%d.%s", header.Get("webhook-id"), at, body)
+	expected := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	for _, one := range strings.Split(header.Get("webhook-signature"), " ") { // two while the secret is rotated
+		if hmac.Equal([]byte(one), []byte(expected)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Format whitelabel: the signature covers the text of the header, which is base64 of the body, under the secret of your key.
+func isWhitelabel(header http.Header, body []byte) bool {
+	payload, key := header.Get("x-onramp-payload"), os.Getenv("CLOVERLEAF_SECRET")
+	mac := hmac.New(sha512.New, []byte(key))
 	mac.Write([]byte(payload))
 	given, err := hex.DecodeString(header.Get("x-onramp-signature"))
-	return err == nil && hmac.Equal(given, mac.Sum(nil)) && payload == base64.StdEncoding.EncodeToString(body)
+	return err == nil && key != "" && hmac.Equal(given, mac.Sum(nil)) && payload == base64.StdEncoding.EncodeToString(body)
 }
 
 func take(e event) string {
 	lock.Lock()
 	defer lock.Unlock()
-	id, subject := e.Metadata.EventID, e.ReferenceID.String()
+	id, sequence, subject, says := e.ID, e.Sequence, e.Subject, e.Type
+	if e.Metadata.EventID != 0 { // whitelabel
+		id, sequence, subject = strconv.FormatInt(e.Metadata.EventID, 10), e.Metadata.Sequence, e.ReferenceID.String()
+		says = e.EventType + " " + e.Status
+		if subject == "" {
+			subject = e.Metadata.CustomerID
+		}
+	}
 	seen[id]++
 	if seen[id] > 1 {
-		return fmt.Sprint("duplicate ", id)
+		return "duplicate " + id
 	}
-	if subject == "" {
-		subject = e.Metadata.CustomerID
+	if sequence < newest[subject] {
+		return "older " + id
 	}
-	if e.Metadata.Sequence < newest[subject] {
-		return fmt.Sprint("older ", id)
-	}
-	newest[subject] = e.Metadata.Sequence
-	return "new " + e.EventType + " " + e.Status // here your program does its work
+	newest[subject] = sequence
+	return "new " + says // here your program does its work
 }
 
-// Receives webhooks of the format whitelabel: checks the signature, drops duplicates and what is older than what it knows.
+// Receives webhooks: checks the signature, drops duplicates and what is older than what it knows.
 func main() {
 	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		var e event
+		isGenuine := isWhitelabel
+		if r.Header.Get("webhook-signature") != "" {
+			isGenuine = isStandard
+		}
 		if err != nil || !isGenuine(r.Header, body) || json.Unmarshal(body, &e) != nil {
 			fmt.Println("wrong signature")
 			w.WriteHeader(http.StatusUnauthorized)

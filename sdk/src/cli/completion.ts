@@ -1,7 +1,8 @@
 /**
  * Shell completion. The scripts ask the program itself (`__complete`), so they know each command that it has.
  */
-import type { Command } from './commands.ts';
+import type { Field } from '../generated/commands.ts';
+import { type Command, positional } from './commands.ts';
 import { Misuse } from './misuse.ts';
 
 const NAME = 'cloverleaf-ramp';
@@ -24,25 +25,31 @@ export function completion(shell: string): string {
   return script;
 }
 
-/** The words that may follow what was typed: of commands, then options, or what an option may be. */
+/** Options that every command takes. */
+const COMMON = ['--json', '--help'];
+
+/** The words that may follow what was typed: of commands, then of the field that is next, options, or what an option may be. */
 export function suggestions(commands: readonly Command[], typed: readonly string[]): string[] {
   const words = typed.filter((word) => word !== '');
   const last = words.at(-1) ?? '';
   const command = commands
     .filter(({ words: own }) => `${words.join(' ')} `.startsWith(`${own} `))
     .toSorted((a, b) => b.words.length - a.words.length)[0];
-  const field = command?.fields.find(({ name }) => `--${name}` === last);
-  if (field !== undefined) return (field.words ?? []).map((one) => one.toLowerCase());
+  const named = command?.fields.find(({ name }) => `--${name}` === last);
+  if (named !== undefined) return valuesOf(named);
   const next = commands
     .map(({ words: own }) => own.split(' '))
     .filter((own) => words.length < own.length && words.every((word, at) => own[at] === word))
     .map((own) => own[words.length] ?? '');
-  const options =
-    command === undefined
-      ? []
-      : [
-          ...command.fields.map(({ name }) => `--${name}`),
-          ...Object.keys(command.options ?? {}).map((one) => `--${one}`),
-        ];
-  return [...new Set([...next, ...options])].toSorted();
+  if (command === undefined) return [...new Set(next)].toSorted();
+  const unnamed = words.slice(command.words.split(' ').length).filter((word) => !word.startsWith('--'));
+  const open = command.words === 'completion' ? Object.keys(SCRIPTS) : valuesOf(positional(command)[unnamed.length]);
+  const options = [
+    ...command.fields.map(({ name }) => `--${name}`),
+    ...Object.keys(command.options ?? {}).map((one) => `--${one}`),
+    ...COMMON,
+  ].filter((option) => !words.includes(option));
+  return [...new Set([...next, ...(words.some((word) => word.startsWith('--')) ? [] : open), ...options])].toSorted();
 }
+
+const valuesOf = (field: Field | undefined): string[] => (field?.words ?? []).map((one) => one.toLowerCase());

@@ -41,7 +41,11 @@ async function pull(client: Cloverleaf, given: Given, signal: AbortSignal): Prom
       '--forward of pulled events needs --secret-file: they are signed here, with a secret that your receiver knows',
     );
   const secret = typeof file === 'string' ? readSecret(file) : '';
-  given.say(`Pulling the events of ${client.baseUrl}, from now on. These are no deliveries. Ctrl-C ends it.`);
+  given.say(
+    given.json
+      ? JSON.stringify({ pulling: client.baseUrl })
+      : `Pulling the events of ${client.baseUrl}, from now on. These are no deliveries. Ctrl-C ends it.`,
+  );
   let cursor: string | undefined;
   for await (const page of client.events.list({ limit: 100 }).pages()) cursor = page.nextCursor ?? cursor;
   for await (const { event } of client.events.follow({ cursor, signal })) {
@@ -75,7 +79,9 @@ async function receive(client: Cloverleaf, given: Given, signal: AbortSignal): P
         } catch (error) {
           if (!(error instanceof WebhookError)) throw error;
           response.writeHead(401).end();
-          given.say(`${time()}  NOT GENUINE: ${error.reason}`);
+          given.say(
+            given.json ? JSON.stringify({ notGenuine: error.reason }) : `${time()}  NOT GENUINE: ${error.reason}`,
+          );
         }
       },
       () => response.writeHead(400).end(),
@@ -86,7 +92,11 @@ async function receive(client: Cloverleaf, given: Given, signal: AbortSignal): P
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/cloverleaf-listen`;
   const endpoint = await client.webhooks.create({ url });
   ({ secret } = endpoint);
-  given.say(`Listening at ${url} as the endpoint ${endpoint.id}. Ctrl-C ends it.`);
+  given.say(
+    given.json
+      ? JSON.stringify({ listening: url, endpoint: endpoint.id })
+      : `Listening at ${url} as the endpoint ${endpoint.id}. Ctrl-C ends it.`,
+  );
   if (!signal.aborted) await once(signal, 'abort');
   try {
     await client.webhooks.remove(endpoint.id);

@@ -28,7 +28,11 @@ export async function login(given: Given): Promise<number> {
     throw error;
   }
   const file = storeAccess(access, given.env);
-  given.say(`logged in at ${access.baseUrl} with the key ${name}; it is kept in ${file}`);
+  given.say(
+    given.json
+      ? JSON.stringify({ baseUrl: access.baseUrl, key: name, file }, null, 2)
+      : `logged in at ${access.baseUrl} with the key ${name}; it is kept in ${file}`,
+  );
   return 0;
 }
 

@@ -40,7 +40,17 @@ interface Asked {
 
 const GLOBAL_FLAGS = new Set(['json', 'help']);
 
-function read(argv: readonly string[]): Asked | { help: string } {
+/** What `--help --json` answers, and an index of commands for programs. */
+type Helped = Pick<Command, 'words' | 'says' | 'fields' | 'options' | 'examples'>;
+const helped = (one: Command): Helped => ({
+  words: one.words,
+  says: one.says,
+  fields: one.fields,
+  options: one.options ?? {},
+  examples: one.examples ?? [],
+});
+
+function read(argv: readonly string[]): Asked | { help: string; commands: readonly Helped[] } {
   const words: string[] = [];
   const named: [string, string | undefined][] = [];
   for (let at = 0; at < argv.length; at += 1) {
@@ -66,8 +76,11 @@ function read(argv: readonly string[]): Asked | { help: string } {
     (command === undefined && isGroup) ||
     first === 'help' ||
     named.some(([name]) => name === 'help');
-  if (wantsHelp)
-    return { help: command === undefined ? overview(words.filter((one) => one !== 'help')) : helpOf(command) };
+  if (wantsHelp) {
+    if (command !== undefined) return { help: helpOf(command), commands: [helped(command)] };
+    const group = words.filter((one) => one !== 'help');
+    return { help: overview(group), commands: inGroup(group).map(helped) };
+  }
   if (command === undefined) throw new Misuse(`there is no command "${words.join(' ')}"\n\n${overview([first])}`);
   return { command, ...values(command, said.slice(command.words.split(' ').length), named) };
 }
@@ -120,9 +133,14 @@ function values(
 
 const camel = (name: string): string => name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
+/** The commands that begin with this word; all where none does. */
+function inGroup([first]: readonly string[]): readonly Command[] {
+  const shown = COMMANDS.filter(({ words: own }) => own.split(' ')[0] === first);
+  return shown.length === 0 ? COMMANDS : shown;
+}
+
 function overview(words: readonly string[]): string {
-  const shown = COMMANDS.filter(({ words: own }) => words.length === 0 || own.split(' ')[0] === words[0]);
-  const lines = (shown.length === 0 ? COMMANDS : shown).map((one): [string, string] => [usage(one), one.says]);
+  const lines = inGroup(words).map((one): [string, string] => [usage(one), one.says]);
   const width = Math.min(46, Math.max(...lines.map(([left]) => left.length))) + 2;
   return [
     `${NAME} <command> [--json]`,
@@ -165,7 +183,8 @@ async function run(argv: readonly string[]): Promise<number> {
   // What is typed so far may be anything, options without their values too.
   if (argv[0] === '__complete') return say(suggestions(COMMANDS, argv.slice(2)).join('\n'));
   const asked = read(argv);
-  if ('help' in asked) return say(asked.help);
+  if ('help' in asked)
+    return say(argv.includes('--json') ? JSON.stringify({ commands: asked.commands }, null, 2) : asked.help);
   const { command, options, json } = asked;
   const width = process.stdout.columns ?? 120;
   if (command.run !== undefined)

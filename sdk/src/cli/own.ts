@@ -39,7 +39,8 @@ export const OWN_COMMANDS: readonly Own[] = [
     words: 'logout',
     says: 'Removes the key that is kept.',
     async run(given) {
-      given.say(`removed ${removeAccess(given.env)}`);
+      const file = removeAccess(given.env);
+      given.say(given.json ? JSON.stringify({ removed: file }, null, 2) : `removed ${file}`);
       return 0;
     },
   },
@@ -140,7 +141,9 @@ export const OWN_COMMANDS: readonly Own[] = [
     says: 'Prints the completion script of your shell: bash, zsh or fish.',
     examples: ['completion bash > /etc/bash_completion.d/cloverleaf-ramp'],
     async run(given) {
-      given.say(completion(oneOf(given, 'shell: bash, zsh or fish')));
+      const shell = oneOf(given, 'shell: bash, zsh or fish');
+      const script = completion(shell);
+      given.say(given.json ? JSON.stringify({ shell, script }, null, 2) : script);
       return 0;
     },
   },

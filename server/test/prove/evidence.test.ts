@@ -78,7 +78,10 @@ const fuzzed = {
   inputs: 1_234_567,
   held: true,
   seed: 5,
-  readers: [{ reader: 'camt.053', inputs: 1_234_567, slowestMs: 12 }],
+  readers: [
+    { reader: 'camt.053', inputs: 1_234_567, slowestMs: 12 },
+    { reader: 'requests: the partner API', inputs: 20_000, slowestMs: 300 },
+  ],
 };
 const REPORTS: Record<string, unknown> = {
   simulate: simulated,
@@ -226,6 +229,11 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
     'a property that did not hold',
     { fuzz: { report: { ...fuzzed, held: false } } },
     /\*\*fuzz\*\*: a property did not hold/,
+  ],
+  [
+    'fewer requests to the partner API than the whole makes',
+    { fuzz: { report: { ...fuzzed, readers: [{ ...fuzzed.readers[1], inputs: 19_999 }] } } },
+    /\*\*fuzz\*\*: 19999 requests to the partner API, and 20000 were asked for/,
   ],
 ];
 

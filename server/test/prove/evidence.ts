@@ -66,6 +66,10 @@ export function troubles(
   return found;
 }
 
+/** server/test/fuzz/v1.test.ts: its name, and how many requests it makes in `npm test`. The whole makes 20,000. */
+const PARTNER_API = 'requests: the partner API';
+const REQUESTS_ONCE = 1_000;
+
 function wrongIn(step: Step, { report, exitCode, said }: Result, sizes: Sizes): string[] {
   if (!step.args.includes('{json}')) return exitCode === 0 ? wrongInTests(said) : [];
   const found: string[] = [];
@@ -110,6 +114,9 @@ function wrongIn(step: Step, { report, exitCode, said }: Result, sizes: Sizes): 
   } else if (isFuzzed(report)) {
     if (!report.held) found.push('a property did not hold');
     if (report.inputs === 0) found.push('no inputs');
+    const asked = report.readers.find(({ reader }) => reader === PARTNER_API)?.inputs ?? 0;
+    const least = REQUESTS_ONCE * Number(sizes.times);
+    if (asked < least) found.push(`${asked} requests to the partner API, and ${least} were asked for`);
   } else if (isMutation(report)) {
     if (report.mutants === 0) found.push('no changes of the code');
   } else if (exitCode === 0) {

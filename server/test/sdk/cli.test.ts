@@ -3,6 +3,7 @@
  * cli.snapshot.txt: `UPDATE_DOCS=1` writes it.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -91,6 +92,37 @@ test('what people see', { timeout: 300_000 }, async () => {
 });
 
 describe('programs', () => {
+  test('with --json every command of its own, and one of each group, answers JSON alone', async () => {
+    const { commands } = JSON.parse((await cli(['--help', '--json'])).out) as {
+      commands: { words: string; examples: string[] }[];
+    };
+    assert.ok(commands.length > 50);
+    // These wait for what comes, ask a person, or are tried below against a server that has what they need.
+    const elsewhere = new Set(['login', 'logout', 'orders watch', 'webhooks listen', 'certify']);
+    const groups = new Set<string>();
+    const isNew = ({ words }: { words: string }): boolean => {
+      const [group = ''] = words.split(' ');
+      const first = !groups.has(group) || words === 'webhooks create' || words === 'webhooks remove';
+      groups.add(group);
+      return first && !elsewhere.has(words);
+    };
+    for (const { words, examples } of commands.filter(isNew)) {
+      const typed = [...(examples[0] ?? words).replace(/ > .*/, '').matchAll(/'([^']*)'|(\S+)/g)];
+      const args = typed.map(([, quoted, plain]) => quoted ?? plain ?? '');
+      const file = join(folder, `${words.replaceAll(' ', '-')}.json.secret`);
+      const secret = /create|rotate/.test(words) && words.startsWith('webhooks') ? ['--secret-file', file] : [];
+      const { out, err } = await cli([...args, ...secret, '--json']);
+      assert.doesNotThrow(() => JSON.parse(out === '' ? err : out), `${args.join(' ')}: ${out}${err}`);
+      assert.ok(out === '' || err === '', `${words} says something on both streams`);
+    }
+    const file = join(folder, 'json', 'config.json');
+    const env = { ...NO_KEY, CLOVERLEAF_URL: undefined, CLOVERLEAF_CONFIG: file };
+    const login = await cli(['login', '--url', server.baseUrl, '--json'], env, `clv_1\n${SECRET}\n`);
+    const said = JSON.parse(login.out) as { key: string };
+    assert.deepEqual(said, { baseUrl: server.baseUrl, key: said.key, file });
+    assert.deepEqual(JSON.parse((await cli(['logout', '--json'], env)).out), { removed: file });
+  });
+
   test('--json is the answer as it came, and fields reach the request in their types', async () => {
     const { out, code } = await cli(['orders', 'list', '--state', 'SETTLED', '--limit', '5', '--json']);
     assert.equal(code, 0);
@@ -136,6 +168,34 @@ describe('programs', () => {
     assert.equal(server.asked.at(-1)?.headers['idempotency-key'], 'mine');
     assert.equal(server.asked.at(-1)?.headers.signature !== undefined, true);
   });
+});
+
+test('bash completes commands, options and values, by the script that completion prints', async () => {
+  const bin = freshFolder('completion');
+  const name = join(bin, 'cloverleaf-ramp');
+  const main = fileURLToPath(new URL('../../../sdk/src/cli/main.ts', import.meta.url));
+  writeFileSync(name, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
+  chmodSync(name, 0o755);
+  const completed = (...typed: string[]): string[] => {
+    const words = ['cloverleaf-ramp', ...typed].map((word) => `'${word}'`).join(' ');
+    const { stdout, stderr, status } = spawnSync(
+      'bash',
+      [
+        ...['--norc', '-c'],
+        `set -e; eval "$(cloverleaf-ramp completion bash)"; COMP_WORDS=(${words}); COMP_CWORD=${typed.length}
+         _cloverleaf_ramp; printf '%s\\n' "\${COMPREPLY[@]}"`,
+      ],
+      { encoding: 'utf8', env: { PATH: `${bin}:${process.env.PATH}` } },
+    );
+    assert.deepEqual([status, stderr], [0, '']);
+    return stdout.split('\n').filter((line) => line !== '');
+  };
+  assert.deepEqual(completed('orders', 'ca'), ['cancel']);
+  assert.deepEqual(completed('orders', 'list', '--st'), ['--state']);
+  assert.ok(completed('orders', 'list', '--state', '').includes('on_hold'));
+  assert.deepEqual(completed('sandbox', 'bank', 'lose_'), ['lose_answer', 'lose_request']);
+  assert.deepEqual(completed('completion', ''), ['--help', '--json', 'bash', 'fish', 'zsh']);
+  assert.deepEqual(completed('markets', 'list', '--json', '--'), ['--help']);
 });
 
 describe('keys', () => {

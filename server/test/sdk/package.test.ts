@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Packed, packSdk } from '../../../sdk/pack.ts';
@@ -162,6 +162,63 @@ for (;;) {
 console.log(process.versions.node + ' sold for ' + receive.amount);
 `;
 
+/**
+ * Loads a program and the installed package into a context of its own: no Node, no process, no Buffer, no import of a package;
+ * only what the Minimum Common Web API (WinterTC) names and the package may rely on.
+ */
+const EDGE = `
+import { readFileSync } from 'node:fs';
+import vm from 'node:vm';
+const { BASE_URL, API_KEY, API_SECRET } = process.env;
+const names = [
+  'fetch', 'Headers', 'Request', 'Response', 'URL', 'URLSearchParams', 'crypto', 'TextEncoder', 'TextDecoder', 'AbortController',
+  'AbortSignal', 'setTimeout', 'clearTimeout', 'atob', 'btoa', 'queueMicrotask', 'structuredClone', 'performance', 'console',
+];
+const web = Object.fromEntries(names.map((name) => [name, globalThis[name]]));
+const context = vm.createContext({ ...web, GIVEN: { baseUrl: BASE_URL, apiKey: API_KEY, apiSecret: API_SECRET } });
+const modules = new Map();
+const dist = new URL('./node_modules/cloverleaf-ramp/dist/', import.meta.url);
+function load(url) {
+  const known = modules.get(url.href) ?? new vm.SourceTextModule(readFileSync(url, 'utf8'), { context, identifier: url.href });
+  modules.set(url.href, known);
+  return known;
+}
+const resolve = (name, from) => {
+  if (name === 'cloverleaf-ramp') return load(new URL('index.js', dist));
+  if (name === 'cloverleaf-ramp/certify') return load(new URL('certify.js', dist));
+  if (!/^[.]{1,2}[/]/.test(name)) throw new Error(from.identifier + ' imports ' + name);
+  return load(new URL(name, from.identifier));
+};
+const program = load(new URL('./edge-program.mjs', import.meta.url));
+await program.link(resolve);
+await program.evaluate();
+`;
+
+const EDGE_PROGRAM = `
+import { Cloverleaf, decimal, signWebhook, verifyQuote, verifyWebhook } from 'cloverleaf-ramp';
+import { certify } from 'cloverleaf-ramp/certify';
+for (const name of ['process', 'Buffer', 'require', 'global']) if (name in globalThis) throw new Error(name + ' is there');
+if (typeof certify !== 'function') throw new Error('certify is no function');
+const client = new Cloverleaf(GIVEN);
+const phone = '+91-8' + String(Date.now()).slice(-9);
+const { id: customerId } = await client.customers.create({ reference: crypto.randomUUID(), kind: 'individual', phone });
+await client.whitelabel.post('test/changeKycStatus', { customerId, status: 'ADVANCE_KYC_COMPLETED' });
+const { id: destinationId } = await client.destinations.create(customerId, {
+  kind: 'account', asset: 'inr', accountNumber: '000111222333', ifsc: 'HDFC0000001',
+});
+const quote = await client.quotes.create({ payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' });
+if (!(await verifyQuote(quote, GIVEN.apiSecret))) throw new Error('the quote is not signed');
+const order = await client.orders.create({ quoteId: quote.id, customerId, destinationId });
+if (!decimal.equal(order.pay.amount, '100')) throw new Error(order.pay.amount);
+for await (const { event } of client.events.follow({ intervalMs: 100 })) {
+  if (event.subject !== 'order:' + order.id) continue;
+  const secret = 'whsec_' + btoa('0123456789abcdef');
+  const { type } = (await verifyWebhook(await signWebhook(event, { secret }), { secret })).event;
+  console.log('sold, and heard ' + type);
+  break;
+}
+`;
+
 describe('a sale with the installed package', () => {
   test('both Nodes are there where npm has them', () => {
     const wanted = process.platform === 'linux' && process.arch === 'x64' ? ['24', '22'] : ['24'];
@@ -182,6 +239,54 @@ describe('a sale with the installed package', () => {
     const code = await new Promise((ended) => child.once('exit', ended));
     assert.equal(code, 0, output());
     assert.match(output(), /^send 250\.5 usdc\.matic20 to 0x[\s\S]*\norder\.settled\n$/);
+  });
+
+  test('the five-minute start works as its page says, from an empty folder', { timeout: 180_000 }, async () => {
+    const page = readFileSync(join(ROOT, 'docs/site/start.md'), 'utf8');
+    const [, block = ''] = /```sh\n(npm run pack-sdk\n[\s\S]*?)```/.exec(page) ?? [];
+    const [pack, ...commands] = block.trim().split('\n');
+    // What packs the SDK was done above, into another folder; npm has no network here.
+    assert.equal(pack, 'npm run pack-sdk');
+    assert.ok(commands.some((line) => line.includes(`sdk/dist/${basename(packed.file)}`)));
+    const script = commands
+      .join('\n')
+      .replace(`npm install ../sdk/dist/${basename(packed.file)}`, `npm install --offline --no-audit ${packed.file}`);
+    const folder = freshFolder('start');
+    const { apiKey = '', apiSecret = '' } = sandbox.partners[0] ?? {};
+    const env = {
+      ...{ PATH: `${dirname(process.execPath)}:${process.env.PATH}`, HOME: folder },
+      ...{ CLOVERLEAF_URL: sandbox.baseUrl, CLOVERLEAF_KEY: apiKey, CLOVERLEAF_SECRET: apiSecret },
+    };
+    const made = spawnSync('bash', ['--norc', '-ec', script], { cwd: folder, env, encoding: 'utf8' });
+    assert.equal(made.status, 0, made.stdout + made.stderr);
+    const programs = ['sell', 'buy', 'refund'];
+    for (const name of ['cloverleaf', ...programs])
+      cpSync(join(ROOT, `docs/site/snippets/${name}.ts`), join(folder, `shop/${name}.ts`));
+    for (const name of programs) {
+      assert.ok(page.includes(`\nnode ${name}.ts\n`), `the page runs ${name}.ts`);
+      const child = spawn('node', [`${name}.ts`], {
+        cwd: join(folder, 'shop'),
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const output = collect(child);
+      const code = await new Promise((ended) => child.once('exit', ended));
+      assert.equal(code, 0, output());
+      assert.match(output(), /^order [0-9]+: .*\n(?:settled|refunded): .*\n$/, name);
+    }
+  });
+
+  test('sells where there is nothing but what edge runtimes have', { timeout: 120_000 }, async () => {
+    writeFileSync(join(project, 'edge.mjs'), EDGE);
+    writeFileSync(join(project, 'edge-program.mjs'), EDGE_PROGRAM);
+    const { apiKey = '', apiSecret = '' } = sandbox.partners[0] ?? {};
+    const env = { BASE_URL: sandbox.baseUrl, API_KEY: apiKey, API_SECRET: apiSecret };
+    const args = ['--experimental-vm-modules', '--no-warnings', 'edge.mjs'];
+    const child = spawn(process.execPath, args, { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const output = collect(child);
+    const code = await new Promise((ended) => child.once('exit', ended));
+    assert.equal(code, 0, output());
+    assert.match(output(), /^sold, and heard order\.created\n$/);
   });
 
   for (const [at, { name, path }] of NODES.entries())

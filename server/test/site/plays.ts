@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { type Answer, type Client, type Fields, hmac, newPhone, openClient } from '../support/client.ts';
 import type { Sandbox } from '../support/process.ts';
 import { until } from '../support/until.ts';
+import { type Asked, openV1, signed, type V1Client } from '../support/v1.ts';
 
 type Row = readonly string[];
 export type Play = (stage: Stage) => Promise<{ events?: Row[]; calls?: Row[] }>;
@@ -36,11 +37,13 @@ interface Delivered {
 }
 
 const PATIENCE_MS = 60_000;
+const WALLET = { kind: 'address', chain: 'matic20', address: '0x90f79bf6eb2c4f870365e785982e1f101e93b906' };
 
 export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: string) {
   const [keys] = partners;
   assert.ok(keys !== undefined);
   const client: Client = openClient(baseUrl, keys);
+  const v1: V1Client = openV1(baseUrl, keys);
   const came: Delivered[] = [];
   let answers = 200;
   const receiver = createServer(async (request, response) => {
@@ -81,7 +84,10 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
   };
 
   return {
+    baseUrl,
+    keys,
     client,
+    v1,
     came,
     hook,
     told,
@@ -120,6 +126,15 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
         ...{ ...pair, rate, toAmount, customerId, fiatAccountId, ...how.more },
       });
       return { id, customerId };
+    },
+    /** Adds a destination of the order's customer. */
+    async destination(order: Order, fields: Fields): Promise<Asked> {
+      const answer = await v1.post(`/customers/${order.customerId}/destinations`, fields);
+      assert.equal(answer.status, 201, answer.text);
+      return answer;
+    },
+    async becomes(order: Order, state: string): Promise<void> {
+      await wait(`${state} of ${order.id}`, async () => (await v1.get(`/orders/${order.id}`)).body.state === state);
     },
     ask: (order: Order): Promise<Record<string, string>> =>
       told('offramp/transaction', { customerId: order.customerId, transactionId: order.id }),
@@ -170,8 +185,9 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
 }
 
 /** A request and what came back, as a row: `createTransaction`, 428 `price_moved`. */
-const call = (what: string, { status, body, headers }: Answer, more = ''): Row => {
-  const reason = body?.reason === undefined ? '' : ` \`${body.reason}\``;
+const call = (what: string, { status, body, headers }: Answer | Asked, more = ''): Row => {
+  // An order that is answered has a reason of its own.
+  const reason = status < 400 || body?.reason === undefined ? '' : ` \`${body.reason}\``;
   const retry = headers.get('retry-after');
   return [`\`${what}\``, `${status}${reason}${retry === null ? '' : ', `Retry-After`'}${more}`];
 };
@@ -184,11 +200,17 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     const once = stage.deliveredOf(order).length;
     const resent = await stage.client.post('/onramp/api/v1/merchant/resendWebhook', { orderId: order.id });
     await stage.wait('the second time', async () => stage.deliveredOf(order).length >= once * 2);
+    const { data } = await stage.v1.does('GET', '/webhook-endpoints');
+    const replayed = await stage.v1.post(`/webhook-endpoints/${data[0].id}/replay`, { orderId: order.id });
+    await stage.wait('the third time', async () => stage.deliveredOf(order).length >= once * 3);
     const ids = stage.deliveredOf(order).map(({ eventId }) => eventId);
-    assert.equal(new Set(ids).size, once, 'the second time has the ids of the first');
+    assert.equal(new Set(ids).size, once, 'each later time has the ids of the first');
     return {
       events,
-      calls: [call('merchant/resendWebhook', resent, `, and the same ${once} messages come again under the same ids`)],
+      calls: [
+        call('POST /v1/webhook-endpoints/{endpoint}/replay', replayed, ', and all of the order come again'),
+        call('merchant/resendWebhook', resent, `, and the same ${once} messages come again under the same ids`),
+      ],
     };
   },
 
@@ -207,7 +229,18 @@ export const PLAYS: Readonly<Record<string, Play>> = {
       sequences.toSorted((a, b) => a - b),
       'late and still in order',
     );
-    return { events };
+    const { data } = await stage.v1.does('GET', '/webhook-endpoints');
+    const told = await stage.v1.get(`/webhook-endpoints/${data[0].id}/deliveries?limit=100`);
+    return {
+      events,
+      calls: [
+        call(
+          'GET /v1/webhook-endpoints/{endpoint}/deliveries',
+          told,
+          ': what was delivered, when, and after how many attempts',
+        ),
+      ],
+    };
   },
 
   async 'out-of-order-webhook'(stage) {
@@ -216,13 +249,15 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     const events = await stage.rows(order, 'order.settled');
     const first = stage.deliveredOf(order)[0];
     assert.ok(first !== undefined);
-    const [endpoint] = (await stage.client.get('/v1/webhooks')).body.data as { id: string; url: string }[];
+    const { data } = await stage.v1.does('GET', '/webhook-endpoints');
     const [event] = (await stage.eventsOf(order)).filter(({ id }) => id.endsWith(`_${first.eventId}`));
-    const replayed = await stage.client.post(`/v1/webhooks/${endpoint?.id}/replay`, { eventId: event?.id });
+    const replayed = await stage.v1.post(`/webhook-endpoints/${data[0].id}/replay`, { eventId: event?.id });
     await stage.wait('the first again', async () => stage.deliveredOf(order).at(-1)?.eventId === first.eventId);
     return {
       events,
-      calls: [call('POST /v1/webhooks/<id>/replay', replayed, ', and the first message comes after the last')],
+      calls: [
+        call('POST /v1/webhook-endpoints/{endpoint}/replay', replayed, ', and the first message comes after the last'),
+      ],
     };
   },
 
@@ -240,8 +275,20 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     const stale = await stage.client.post('offramp/quote', {}, { timestamp: Date.now() - 600_000 });
     const ahead = await stage.client.post('offramp/quote', {}, { timestamp: Date.now() + 600_000 });
     const get = await stage.client.get('/v1/webhooks');
+    const quotes = async (how: { created?: Date; text?: string } = {}) => {
+      const text = JSON.stringify({ payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' });
+      const plain = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+      const request = { method: 'POST', url: `${stage.baseUrl}/v1/quotes`, headers: plain, text };
+      const headers = await signed(request, stage.keys, how.created === undefined ? {} : { created: how.created });
+      return await stage.v1.post('/quotes', how.text ?? text, { headers });
+    };
+    const changed = await quotes({ text: '{"payAsset":"usdc.matic20","receiveAsset":"inr","payAmount":"900"}' });
+    const late = await quotes({ created: new Date(Date.now() - 600_000) });
     return {
       calls: [
+        call('POST /v1/quotes', await quotes(), ', signed as it should be'),
+        call('POST /v1/quotes', changed, ', another body than was signed'),
+        call('POST /v1/quotes', late, ', signed ten minutes ago'),
         call('offramp/quote, another body than was signed', wrong),
         call('offramp/quote, signed ten minutes ago', stale),
         call('offramp/quote, signed ten minutes from now', ahead),
@@ -254,8 +301,25 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     const order = await stage.sells();
     await stage.control('pay', { transactionId: order.id, how: 'under' });
     await stage.reason(order, 'underpaid');
+    const wallet = await stage.destination(order, WALLET);
+    const early = await stage.v1.post(`/orders/${order.id}/refund`, { destinationId: wallet.body.id });
     await stage.control('pay', { transactionId: order.id, amount: '50' });
-    return { events: await stage.rows(order, 'order.settled') };
+    const events = await stage.rows(order, 'order.settled');
+    const ended = await stage.sells();
+    await stage.control('pay', { transactionId: ended.id, how: 'under' });
+    await stage.reason(ended, 'underpaid');
+    await stage.control('clock', { advance: '2h' });
+    await stage.becomes(ended, 'on_hold');
+    const { body } = await stage.destination(ended, WALLET);
+    const back = await stage.v1.post(`/orders/${ended.id}/refund`, { destinationId: body.id });
+    await stage.becomes(ended, 'refunded');
+    return {
+      events,
+      calls: [
+        call('POST /v1/orders/{order}/refund', early, ', before the deadline'),
+        call('POST /v1/orders/{order}/refund', back, ', of another that its deadline has put on hold'),
+      ],
+    };
   },
 
   async requote(stage) {
@@ -274,10 +338,15 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     });
     await stage.operator(`/orders/${order.id}/requote`, {});
     await stage.wait('other amounts', async () => (await stage.ask(order)).toAmount !== before);
+    const priced = await stage.v1.get(`/orders/${order.id}`);
+    assert.notEqual(priced.body.receive.amount, before);
     await stage.wait('held again', async () => (await stage.ask(order)).status === '3');
     await stage.control('prices', { coin: 'usdc', fiat: 'inr' });
     await stage.operator(`/orders/${order.id}/release`, {});
-    return { events: await stage.rows(order, 'order.settled') };
+    return {
+      events: await stage.rows(order, 'order.settled'),
+      calls: [call('GET /v1/orders/{order}', priced, ', with another `receive` and `rate`')],
+    };
   },
 
   async 'bounced-payout'(stage) {
@@ -288,19 +357,23 @@ export const PLAYS: Readonly<Record<string, Play>> = {
       'a destination is wanted',
       async () => String((await stage.ask(order)).needsDestination) === 'true',
     );
-    const { fiatAccountId } = await stage.told('bank/addFiatAccount', {
-      ...{ customerId: order.customerId, fiatAccount: '000111222444', ifsc: 'HDFC0000001' },
+    const account = await stage.destination(order, {
+      ...{ kind: 'account', asset: 'inr', accountNumber: '000111222444', ifsc: 'HDFC0000001' },
     });
-    const named = await stage.client.put('offramp/refundDestination', {
-      ...{ customerId: order.customerId, transactionId: order.id, fiatAccountId },
+    const named = await stage.v1.post(`/orders/${order.id}/payout-destination`, { destinationId: account.body.id });
+    const paid = await stage.wait('paid again', async () => {
+      const answer = await stage.v1.get(`/orders/${order.id}/refunds`);
+      return answer.body.data.at(-1)?.state === 'settled' && answer;
     });
-    await stage.wait('paid again', async () => {
-      const { refunds } = await stage.told<{ refunds: { status: string }[] }>('offramp/refunds', {
-        ...{ customerId: order.customerId, transactionId: order.id },
-      });
-      return refunds.at(-1)?.status === 'settled';
-    });
-    return { events: await stage.rows(order, 'order.settled'), calls: [call('offramp/refundDestination', named)] };
+    assert.equal(paid.body.data.at(-1).kind, 'payout');
+    return {
+      events: await stage.rows(order, 'order.settled'),
+      calls: [
+        call('POST /v1/customers/{customer}/destinations', account, ', another account'),
+        call('POST /v1/orders/{order}/payout-destination', named),
+        call('GET /v1/orders/{order}/refunds', paid, ', the second payment is `settled`'),
+      ],
+    };
   },
 
   async refund(stage) {
@@ -312,12 +385,19 @@ export const PLAYS: Readonly<Record<string, Play>> = {
       'a destination is wanted',
       async () => String((await stage.ask(order)).needsDestination) === 'true',
     );
-    const named = await stage.client.put('offramp/refundDestination', {
-      ...{ customerId: order.customerId, transactionId: order.id },
-      address: '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
-    });
+    const wallet = await stage.destination(order, WALLET);
+    const named = await stage.v1.post(`/orders/${order.id}/refund`, { destinationId: wallet.body.id });
     await stage.reaches(order, '-2');
-    return { events: await stage.rows(order, 'order.refunded'), calls: [call('offramp/refundDestination', named)] };
+    const told = await stage.v1.get(`/orders/${order.id}/refunds`);
+    assert.equal(told.body.data[0].state, 'settled');
+    return {
+      events: await stage.rows(order, 'order.refunded'),
+      calls: [
+        call('POST /v1/customers/{customer}/destinations', wallet, ', an address of the customer'),
+        call('POST /v1/orders/{order}/refund', named),
+        call('GET /v1/orders/{order}/refunds', told, ', it is `settled`, with its `hash`'),
+      ],
+    };
   },
 
   async 'expired-quote'(stage) {
@@ -325,7 +405,14 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
     const { rate, toAmount } = await stage.told('offramp/quote', pair);
     const body = { ...pair, rate, toAmount, ...customer };
+    const wanted = { payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' };
+    const offer = await stage.v1.does('POST', '/quotes', wanted);
     await stage.control('clock', { advance: '2m' });
+    const takes = (quoteId: string) =>
+      stage.v1.post('/orders', { quoteId, customerId: customer.customerId, destinationId: customer.fiatAccountId });
+    const over = await takes(offer.id);
+    const fresh = await stage.v1.post('/quotes', wanted);
+    const taken = await takes(fresh.body.id);
     const same = await stage.client.post('offramp/createTransaction', body);
     await stage.control('prices', { coin: 'usdc', fiat: 'inr', price: '84' });
     await stage.wait('the new price', async () => (await stage.told('offramp/quote', pair)).rate === '84');
@@ -341,6 +428,9 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     await stage.control('prices', { coin: 'usdc', fiat: 'inr' });
     return {
       calls: [
+        call('POST /v1/orders', over, ', after `expiresAt`'),
+        call('POST /v1/quotes', fresh, ': show it'),
+        call('POST /v1/orders', taken, ', with the new quote'),
         call('offramp/createTransaction', same, ', a minute after the quote ended: the price is the same'),
         call('offramp/createTransaction', moved, ', once the price has moved by more than half a percent'),
         call('offramp/createTransaction', again, ', with a new quote'),
@@ -355,13 +445,21 @@ export const PLAYS: Readonly<Record<string, Play>> = {
       const answer = await stage.client.post('offramp/quote', pair);
       return answer.status === 503 && answer;
     });
+    const wanted = { payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' };
+    const declined = await stage.v1.post('/quotes', wanted);
     await stage.control('prices', { coin: 'usdc', fiat: 'inr' });
     const again = await stage.wait('quotes again', async () => {
       const answer = await stage.client.post('offramp/quote', pair);
       return answer.status === 200 && answer;
     });
+    const quoted = await stage.v1.post('/quotes', wanted);
     return {
-      calls: [call('offramp/quote', halted), call('offramp/quote', again, ', ten seconds after the price is back')],
+      calls: [
+        call('POST /v1/quotes', declined),
+        call('POST /v1/quotes', quoted, ', ten seconds after the price is back'),
+        call('offramp/quote', halted),
+        call('offramp/quote', again, ', ten seconds after the price is back'),
+      ],
     };
   },
 };

@@ -14,6 +14,7 @@ import { parser as goParser } from '@lezer/go';
 import { parser as javaParser } from '@lezer/java';
 import { parser as phpParser } from '@lezer/php';
 import { parser as pythonParser } from '@lezer/python';
+import { Cloverleaf, signWebhook } from '../../../sdk/src/index.ts';
 import { exampleOf, LANGUAGES, written } from '../../src/site/examples.ts';
 import { readInterface } from '../../src/site/openapi.ts';
 import { hmac, openClient } from '../support/client.ts';
@@ -213,8 +214,13 @@ describe('against a sandbox', () => {
       'Whitelabel',
       /^send 100 USDC to 0x[0-9a-f]{40}, to receive [0-9.]+ INR\nstatus 6: paid to the bank account\n$/,
     ],
+    [
+      'buy',
+      'Buy',
+      /^order [0-9]+: transfer 4[0-9]{3}(\.[0-9]+)? INR with the reference CL[0-9A-Z]+\nsettled: 50 USDC are at the address\n$/,
+    ],
   ] as const)
-    test(`${name}: the sale is paid out: ${onThisMachine.join(', ')}`, async () => {
+    test(`${name}: the order is paid out: ${onThisMachine.join(', ')}`, async () => {
       const runs = onThisMachine.map((ending) => ({ ending, ...started(programs(name, inJava)[ending]) }));
       for (const { ending, ended, output } of runs) {
         assert.equal(await ended, 0, `${ending}: ${output()}`);
@@ -222,8 +228,67 @@ describe('against a sandbox', () => {
       }
     });
 
+  test(`refund: what came of an underpaid sale goes back: ${onThisMachine.join(', ')}`, async () => {
+    // One after the other: each brings the deadlines of all orders nearer.
+    for (const ending of onThisMachine) {
+      const { ended, output } = started(programs('refund', 'Refund')[ending]);
+      assert.equal(await ended, 0, `${ending}: ${output()}`);
+      assert.match(
+        output(),
+        /^order [0-9]+: 50 of 100 USDC came; .*\nrefunded: 50 USDC are back by the transfer 0x[0-9a-f]{64}\n$/,
+        ending,
+      );
+    }
+  });
+
   const receivers = onThisMachine.filter((ending) => RECEIVE[ending] !== undefined);
-  test(`the receiver takes what is genuine, once and in order: ${receivers.join(', ')}`, async () => {
+  test(`the receiver of an endpoint of /v1 takes what is genuine, once and in order: ${receivers.join(', ')}`, async () => {
+    const { CLOVERLEAF_URL: baseUrl = '', CLOVERLEAF_KEY: apiKey = '', CLOVERLEAF_SECRET: apiSecret = '' } = env;
+    const client = new Cloverleaf({ baseUrl, apiKey, apiSecret });
+    const hooks = await Promise.all(
+      receivers.map(async (ending) => {
+        const port = String(await freePort());
+        const { id, secret } = await client.webhooks.create({ url: `http://127.0.0.1:${port}/hook` });
+        const program = started(RECEIVE[ending] ?? ['false'], { PORT: port, WEBHOOK_SECRET: secret });
+        const says = (text: string) =>
+          until(`${ending} says ${text}`, async () => program.output().includes(text), { more: program.output });
+        await says('listening');
+        return { ending, id, secret, url: `http://127.0.0.1:${port}/hook`, says, ...program };
+      }),
+    );
+    const { transactionId } = await paidSale(openClient(baseUrl, { apiKey, apiSecret }));
+    for (const { ending, id, secret, url, says, output, child, ended } of hooks) {
+      await says('new order.settled');
+      const states = [...output().matchAll(/new order\.(\w+)/g)].map(([, state]) => state);
+      assert.deepEqual(
+        states.filter((state) => state !== 'deposit_seen'),
+        ['created', 'deposit_confirmed', 'paying_out', 'payout_submitted', 'settled'],
+        ending,
+      );
+      await client.webhooks.replay(id, { orderId: transactionId });
+      await says('duplicate evt_');
+
+      const event = { id: 'evt_9_1', type: 'order.created', subject: `order:${transactionId}`, sequence: 1, data: {} };
+      const send = async ({ headers, body }: { headers: Record<string, string>; body: string }): Promise<number> =>
+        (await fetch(url, { method: 'POST', headers, body })).status;
+      const wrong = `whsec_${Buffer.from('another secret').toString('base64')}`;
+      assert.equal(await send(await signWebhook(event, { secret: wrong })), 401, `${ending}: another secret`);
+      const old = await signWebhook(event, { secret, nowMs: Date.now() - 3_600_000 });
+      assert.equal(await send(old), 401, `${ending}: an hour old`);
+      const right = await signWebhook(event, { secret });
+      assert.equal(await send({ ...right, body: `${right.body} ` }), 401, `${ending}: another body`);
+      const renamed = { ...right.headers, 'webhook-id': 'evt_9_2' };
+      assert.equal(await send({ ...right, headers: renamed }), 401, `${ending}: another id`);
+      const rotated = { ...right.headers, 'webhook-signature': `v1,AAAA ${right.headers['webhook-signature']}` };
+      assert.equal(await send({ ...right, headers: rotated }), 200, `${ending}: two signatures`);
+      await says('older evt_9_1');
+      end(child);
+      await ended;
+      await client.webhooks.remove(id);
+    }
+  });
+
+  test(`the receiver of the format whitelabel does so too: ${receivers.join(', ')}`, async () => {
     const { CLOVERLEAF_URL: url = '', CLOVERLEAF_KEY: apiKey = '', CLOVERLEAF_SECRET: apiSecret = '' } = env;
     const client = openClient(url, { apiKey, apiSecret });
     for (const ending of receivers) {

@@ -4,7 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { addAddress, encryptLink, updateContact, waitsUntil } from '../../../src/customers/index.ts';
+import type { AssetCode } from '../../../src/base/money.ts';
+import {
+  addAddress,
+  addFiatAccount,
+  encryptLink,
+  findCustomer,
+  noteApiAccount,
+  updateContact,
+  waitsUntil,
+} from '../../../src/customers/index.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
 import { newPhone } from '../../support/client.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
@@ -13,6 +22,8 @@ import { openBrowser, type PagesWorld, pagesWorld, wayBack } from './world.ts';
 
 const DAY_MS = 86_400_000;
 const ADDRESS = '0x52908400098527886E0F7030069857D2E4169EE7';
+const ACCOUNT = '000155598765';
+const HOLDER = 'Grace Hopper';
 let world: PagesWorld;
 let acme: TestPartner;
 
@@ -22,27 +33,36 @@ before(async () => {
 });
 after(async () => await world?.stop());
 
-/** A customer with an address that a program has added, and the link to confirm it. */
-async function waiting(over: { address?: string } = {}) {
+/** What a program has added: an address, or an account with this number. */
+type What = { address?: string } | { account: string };
+
+/** A customer with a destination that a program has added, and the link to confirm it. */
+async function waiting(what: What = {}) {
   const { clock, db, vault } = world;
   const { customerId } = await world.invited(acme);
   const { id: partnerId } = acme.partner;
-  const { id } = await db.asPartner(partnerId, (tx) =>
-    addAddress(tx, {
-      ...{ customer: { id: customerId, partnerId }, chain: 'matic20', address: over.address ?? ADDRESS },
-      ...{ coolingOffMs: DAY_MS, now: clock.now() },
-    }),
-  );
+  const now = clock.now();
+  const by = { customer: { id: customerId, partnerId }, coolingOffMs: DAY_MS, now };
+  const { id } = await db.asPartner(partnerId, async (tx) => {
+    if (!('account' in what))
+      return await addAddress(tx, { ...by, chain: 'matic20', address: what.address ?? ADDRESS });
+    const customer = await findCustomer(tx, customerId);
+    const details = { account: what.account, ifsc: 'HDFC0000001', accountHolder: HOLDER };
+    const { id: accountId } = await addFiatAccount(tx, vault, { customer, fiat: 'inr' as AssetCode, details, now });
+    return await noteApiAccount(tx, { ...by, accountId, isNew: true });
+  });
   const url = (of: { customerId: string; destinationId: bigint }) =>
     `${world.baseUrl}/confirm/${encryptLink(vault, 'confirm', {
       ...{ id: 'test', partnerId: String(partnerId), customerId: of.customerId, until: clock.now().getTime() + DAY_MS },
       ...{ redirectUrl: 'https://wallet.example/back', closeAfterLogin: false },
       destinationId: String(of.destinationId),
     })}`;
+  const paid =
+    'account' in what
+      ? { fiatAccountId: id, address: null }
+      : { fiatAccountId: null, address: what.address ?? ADDRESS };
   const waits = async () =>
-    await db.asPartner(partnerId, (tx) =>
-      waitsUntil(tx, { customerId, fiatAccountId: null, address: over.address ?? ADDRESS, now: clock.now() }),
-    );
+    await db.asPartner(partnerId, (tx) => waitsUntil(tx, { customerId, ...paid, now: clock.now() }));
   return { customerId, id, url, link: url({ customerId, destinationId: id }), waits };
 }
 
@@ -67,6 +87,48 @@ test('a customer logs in, sees the whole address, confirms it with a code of its
   assert.equal(wayBack(done)?.href, `https://wallet.example/back?destinationId=${id}`);
   assert.equal((await browser.open(link)).title, 'Confirmed', 'opened again it says so');
   assert.equal((await browser.go('send')).title, 'Confirmed', 'and no code is sent for it');
+});
+
+test('a bank account is shown by its last characters and confirmed alike; the rest of it is on no page', async () => {
+  const { id, link, waits } = await waiting({ account: ACCOUNT });
+  const browser = openBrowser();
+  const pages = [await browser.open(link), await browser.login(link)];
+  assert.ok(!pages[0]?.text.includes('8765'), 'nothing of it is shown before the login');
+  const ask = pages[1];
+  assert.equal(ask?.title, 'Is this yours?');
+  assert.match(ask?.text ?? '', /Account ending in 8765/);
+  assert.match(ask?.text ?? '', /INR/);
+  assert.notEqual(await waits(), undefined, 'to log in confirms nothing');
+  pages.push(await browser.go('send'));
+  const wrong = await browser.go('confirm', { code: '000000' });
+  assert.deepEqual([wrong.status, wrong.title], [400, 'Is this yours?']);
+  assert.notEqual(await waits(), undefined);
+  const done = await browser.go('confirm', { code: '123456' });
+  pages.push(wrong, done);
+  assert.equal(done.title, 'Confirmed');
+  assert.match(done.text, /Account ending in 8765/);
+  assert.equal(await waits(), undefined);
+  assert.equal(wayBack(done)?.href, `https://wallet.example/back?destinationId=${id}`);
+  for (const { text } of pages)
+    for (const hidden of [ACCOUNT, ACCOUNT.slice(0, -4), 'HDFC0000001', HOLDER])
+      assert.ok(!text.includes(hidden), `${hidden} is on a page`);
+});
+
+test('the code for an address confirms no account of the same customer', async () => {
+  const one = await waiting({ account: ACCOUNT });
+  const { id: partnerId } = acme.partner;
+  const address = await world.db.asPartner(partnerId, (tx) =>
+    addAddress(tx, {
+      ...{ customer: { id: one.customerId, partnerId }, chain: 'matic20', address: ADDRESS },
+      ...{ coolingOffMs: DAY_MS, now: world.clock.now() },
+    }),
+  );
+  const browser = openBrowser();
+  await browser.login(one.url({ customerId: one.customerId, destinationId: address.id }));
+  await browser.go('send');
+  await browser.open(one.link);
+  assert.equal((await browser.go('confirm', { code: '123456' })).status, 400);
+  assert.notEqual(await one.waits(), undefined);
 });
 
 test('the code of the login confirms nothing, nor does that of another destination or browser', async () => {
@@ -127,13 +189,14 @@ test('in a real browser: from the link to the confirmation at 320 and 1440 px, l
 }, async () => {
   const browser = await startChromium();
   try {
-    for (const [width, colorScheme] of [
-      [320, 'light'],
-      [390, 'dark'],
-      [1440, 'light'],
-      [1440, 'dark'],
+    for (const [width, colorScheme, what] of [
+      [320, 'light', {}],
+      [320, 'dark', { account: ACCOUNT }],
+      [390, 'dark', {}],
+      [1440, 'light', { account: ACCOUNT }],
+      [1440, 'dark', {}],
     ] as const) {
-      const { link, waits } = await waiting();
+      const { link, waits } = await waiting(what);
       const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl] }, { width, colorScheme });
       await page.goto(link);
       await logIn(page);
