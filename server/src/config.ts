@@ -51,6 +51,10 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => 
     undefined,
   ),
   masterKey: secret('MASTER_KEY', '64 hex digits; all sealing keys derive from it. The sandbox makes one in DATA_DIR'),
+  oldMasterKey: secret(
+    'OLD_MASTER_KEY',
+    'the master key before MASTER_KEY, while npm run rotate-master-key exchanges the two: what it encrypted is still read',
+  ),
   logLevel: oneOf('LOG_LEVEL', 'least severe log line written', ['silent', 'error', 'warn', 'info', 'debug'], 'warn'),
   docs: oneOf('DOCS', '1 serves the docs for partners at /docs; 0 leaves them out', ['0', '1'], '1'),
   logRequests: oneOf('LOG_REQUESTS', '1 writes a line per request (costs a third of the throughput)', ['0', '1'], '0'),

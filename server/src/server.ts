@@ -15,7 +15,7 @@ import { openDatabaseClock } from './base/databaseclock.ts';
 import { type Database, openDatabase } from './base/db.ts';
 import { lockDataDir } from './base/lock.ts';
 import { type Log, openLog } from './base/log.ts';
-import { migrate } from './base/migrate.ts';
+import { migrateFor } from './base/migrate.ts';
 import { joinServers } from './base/servers.ts';
 import { type Endings, endings, type Ground } from './composition/ground.ts';
 import { serve } from './composition/http.ts';
@@ -33,6 +33,7 @@ import { openPartners, type Partners } from './partners/index.ts';
 import { productionProfile } from './production/index.ts';
 import type { Rail } from './rails/rail.ts';
 import * as registry from './registry.ts';
+import { noteRotation } from './rotation/index.ts';
 import { sandboxProfile } from './sandbox/profile.ts';
 import type { SandboxFile } from './sandbox/seed.ts';
 
@@ -138,14 +139,15 @@ async function openGround(
   const { log, ending, onProgress } = o;
   mkdirSync(config.dataDir, { recursive: true });
   ending.add(lockDataDir(config.dataDir));
-  const vault = openVault(profile.masterKey);
+  const vault = openVault(profile.masterKey, profile.oldMasterKey);
 
   onProgress(config.databaseUrl === undefined ? 'starting PostgreSQL' : 'reaching the database');
   const adminUrl = await profile.database();
   onProgress('bringing the tables up to date');
-  const serverUrl = await migrate(adminUrl, vault.derive('database login'));
+  const serverUrl = await migrateFor(adminUrl, vault);
   const db = openDatabase(serverUrl);
   ending.add(() => db.close());
+  await noteRotation(db, vault);
   const place = await joinServers(db, { version: VERSION, onOutdated: o.onOutdated ?? (() => void ending.run()) });
   ending.add(() => place.leave());
   const clock = o.clock ?? (await databaseClock(db, ending));

@@ -62,6 +62,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     '(top)',
   ],
   backup: ['partners', 'operators'],
+  rotation: ['customers', 'compliance', 'operators'],
   production: ['treasury', 'ops', 'compliance', 'partners', 'protocols', 'rails', 'signer', 'verifiers', '(top)'],
   // A program, as those in apps/. It plays a partner, with what partners use.
   demo: ['sandbox', 'sdk', '(top)', '(composition)'],

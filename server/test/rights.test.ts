@@ -187,6 +187,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   idempotency_records: ['insert, delete', 'old replies are forgotten'],
   kyb_requirements: ['insert, update, delete', TERMS],
   login_sends: ['insert, update, delete', 'a change of phone ends the codes on their way'],
+  key_rotations: ['insert (old_key, new_key)', 'a server that starts with two master keys notes it'],
   manual_batches: ['insert; update (withdrawn_at, withdrawn_by, withdrawn_why)', MANUAL],
   manual_imports: ['insert', MANUAL],
   manual_lines: ['insert', MANUAL],

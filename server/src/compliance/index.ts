@@ -28,6 +28,7 @@ export { decisionsOf, record } from './decisions.ts';
 export { CASE_KINDS, type CaseKind, type CaseMeaning, isCaseKind, meaningOf, type NextActor } from './kinds.ts';
 export { askReview, decideReview, openReview, reviewed } from './reviews.ts';
 export {
+  deniedBefore,
   MAGIC_HOLDS,
   magicScreener,
   openScreener,

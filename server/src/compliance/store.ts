@@ -66,6 +66,7 @@ export const sql = {
     select id, $2, $3, $4 from unnest($1::bigint[]) as used (id) on conflict do nothing`,
   putList: `insert into deny_lists (list, version, loaded_at) values ($1, $2, $3)
     on conflict (list) do update set version = excluded.version, loaded_at = excluded.loaded_at`,
+  deniedBefore: `select count(*)::int as count from denied_destinations d join deny_lists l using (list) where l.loaded_at < $1`,
   emptyList: 'delete from denied_destinations where list = $1',
   insertDenied: `insert into denied_destinations (kind, index, list)
     select kind, index, $1 from unnest($2::text[], $3::bytea[]) as given (kind, index) on conflict do nothing`,

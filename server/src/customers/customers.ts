@@ -8,8 +8,8 @@ import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
-import { encryptText, openTextOrNull } from '../base/texts.ts';
-import { encryptEmail, encryptPhone, openEmail, openPhone } from './encryption.ts';
+import { encryptText, openTextOrNull, textsLike } from '../base/texts.ts';
+import { encryptEmail, encryptPhone, openEmail, openPhone, phoneIndexes } from './encryption.ts';
 import { type CustomerRow, customerById, sql } from './store.ts';
 
 export interface Customer {
@@ -56,22 +56,23 @@ export async function enroll(
   const id = `${randomText(10)}_${c.partnerId}`;
   const phone = c.phone === undefined ? undefined : encryptPhone(vault, { id, partnerId: c.partnerId }, c.phone);
   const name = encryptText(vault, c.partnerId, c.clientCustomerId);
-  const existing = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, name]);
+  const names = textsLike(vault, c.partnerId, c.clientCustomerId);
+  const existing = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, names]);
   if (existing !== undefined) throw new Refusal('customer_exists', { customerId: existing.id });
-  if (phone !== undefined) await refuseTaken(tx, { id, partnerId: c.partnerId }, phone.index);
+  if (phone !== undefined) await refuseTaken(tx, { id, partnerId: c.partnerId }, phone.indexes);
   const row = await tx.row<CustomerRow>(sql.insert, [
     id,
     c.partnerId,
     name,
     c.kind,
     phone?.encrypted ?? null,
-    phone?.index ?? null,
+    phone?.indexes[0] ?? null,
     c.email === undefined ? null : encryptEmail(vault, id, c.email),
     c.now,
   ]);
   if (row !== undefined) return customerOf(row);
   // Another request has enrolled the same name since the look-up.
-  const other = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, name]);
+  const other = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, names]);
   throw new Refusal('customer_exists', { customerId: other?.id });
 }
 
@@ -81,9 +82,13 @@ export async function enroll(
  *
  * @throws Refusal 'customer_exists' {customerId}
  */
-async function refuseTaken(tx: Tx, c: { id: string; partnerId: bigint }, phoneIndex: Buffer): Promise<void> {
-  await tx.run('select pg_advisory_xact_lock($1)', [phoneIndex.readBigInt64BE(0)]);
-  const taken = await tx.row<{ id: string }>(sql.namedByPhone, [c.partnerId, phoneIndex, c.id]);
+async function refuseTaken(
+  tx: Tx,
+  c: { id: string; partnerId: bigint },
+  indexes: readonly [Buffer, ...Buffer[]],
+): Promise<void> {
+  await tx.run('select pg_advisory_xact_lock($1)', [indexes[0].readBigInt64BE(0)]);
+  const taken = await tx.row<{ id: string }>(sql.namedByPhone, [c.partnerId, indexes, c.id]);
   if (taken !== undefined) throw new Refusal('customer_exists', { customerId: taken.id });
 }
 
@@ -98,10 +103,7 @@ export async function customerNamed(
   partnerId: bigint,
   clientCustomerId: string,
 ): Promise<Customer | undefined> {
-  const row = await tx.row<{ id: string }>(sql.idOfClient, [
-    partnerId,
-    encryptText(vault, partnerId, clientCustomerId),
-  ]);
+  const row = await tx.row<{ id: string }>(sql.idOfClient, [partnerId, textsLike(vault, partnerId, clientCustomerId)]);
   return row === undefined ? undefined : await findCustomer(tx, row.id);
 }
 
@@ -146,11 +148,12 @@ export async function customerByPhone(
 ): Promise<Customer> {
   const { partnerId } = c;
   const id = `${randomText(10)}_${partnerId}`;
-  const { encrypted, index } = encryptPhone(vault, { id, partnerId }, c.phone);
+  const { encrypted, indexes } = encryptPhone(vault, { id, partnerId }, c.phone);
+  const [index] = indexes;
   // Two concurrent requests with one phone are one customer: the second waits here.
   await tx.run('select pg_advisory_xact_lock($1)', [index.readBigInt64BE(0)]);
   const row =
-    (await tx.row<CustomerRow>(sql.byPhone, [partnerId, index])) ??
+    (await tx.row<CustomerRow>(sql.byPhone, [partnerId, indexes])) ??
     (await tx.row<CustomerRow>(sql.insert, [id, partnerId, null, 'INDIVIDUAL', encrypted, index, null, c.now]));
   assert(row !== undefined, 'a customer without a name is inserted');
   return customerOf(row);
@@ -177,15 +180,16 @@ export async function updateContact(
   const customer = await findCustomer(tx, id);
   const phone = c.phone === undefined ? undefined : encryptPhone(vault, customer, c.phone);
   const email = c.email === undefined ? null : encryptEmail(vault, id, c.email);
-  if (phone !== undefined) await refuseTaken(tx, customer, phone.index);
-  await tx.run(sql.updateContact, [id, phone?.encrypted ?? null, phone?.index ?? null, email, c.now]);
+  if (phone !== undefined) await refuseTaken(tx, customer, phone.indexes);
+  const [index = null] = phone?.indexes ?? [];
+  await tx.run(sql.updateContact, [id, phone?.encrypted ?? null, index, email, c.now, phone?.indexes ?? []]);
   if (phone === undefined) return;
   await tx.run(sql.forgetLoginCode, [id]);
 }
 
 /** Whether this is the customer's current phone. */
 export async function hasPhone(tx: Tx, vault: Vault, customer: Customer, phone: string): Promise<boolean> {
-  const row = await tx.row(sql.hasPhone, [customer.id, encryptPhone(vault, customer, phone).index]);
+  const row = await tx.row(sql.hasPhone, [customer.id, phoneIndexes(vault, customer.partnerId, phone)]);
   return row !== undefined;
 }
 
@@ -254,7 +258,7 @@ export const customersLike = async (
   vault: Vault,
   input: { text: string; partnerIds: readonly bigint[] },
 ): Promise<Customer[]> => {
-  const names = input.partnerIds.map((id) => encryptText(vault, id, input.text));
+  const names = input.partnerIds.flatMap((id) => textsLike(vault, id, input.text));
   return (await tx.rows<CustomerRow>(sql.likeText, [input.text, names])).map(customerOf);
 };
 

@@ -63,6 +63,7 @@ export {
   type PayerMatch,
   saveDetails,
 } from './details.ts';
+export { detailsIndexes, phoneIndexes } from './encryption.ts';
 export {
   accountsSince,
   addFiatAccount,
@@ -103,5 +104,14 @@ export {
   RETURN_FOR_MS,
   type ReturnLink,
 } from './links.ts';
-export { type Asking, CODE_FOR_MS, checkCode, codeUnderWay, type Issued, issueCode, sendingFailed } from './login.ts';
+export {
+  type Asking,
+  CODE_FOR_MS,
+  checkCode,
+  codeUnderWay,
+  forgetOldSends,
+  type Issued,
+  issueCode,
+  sendingFailed,
+} from './login.ts';
 export { forgetLogin, recordFinding, recordLogin, recordVerification, requireTrading } from './verification.ts';

@@ -84,12 +84,12 @@ export const sql = {
   insert: `insert into customers (id, partner_id, client_customer_id, kind, phone, phone_index, email, created_at, updated_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $8)
     on conflict (partner_id, client_customer_id) do nothing returning ${CUSTOMER}`,
-  idOfClient: 'select id from customers where partner_id = $1 and client_customer_id = $2',
+  idOfClient: 'select id from customers where partner_id = $1 and client_customer_id = any($2::text[])',
   byPhone: `select ${CUSTOMER} from customers
-    where partner_id = $1 and phone_index = $2 and client_customer_id is null order by created_at, id limit 1`,
+    where partner_id = $1 and phone_index = any($2::bytea[]) and client_customer_id is null order by created_at, id limit 1`,
   namedByPhone: `select id from customers
-    where partner_id = $1 and phone_index = $2 and client_customer_id is not null and id <> $3 order by created_at, id limit 1`,
-  hasPhone: 'select from customers where id = $1 and phone_index = $2',
+    where partner_id = $1 and phone_index = any($2::bytea[]) and client_customer_id is not null and id <> $3 order by created_at, id limit 1`,
+  hasPhone: 'select from customers where id = $1 and phone_index = any($2::bytea[])',
   detachPhone: `update customers set phone = null, phone_index = null, logged_in_at = null, login_epoch = login_epoch + 1,
       updated_at = $2 where id = $1 and phone_index is not null`,
   byId: `select ${CUSTOMER} from customers where id = $1`,
@@ -101,8 +101,8 @@ export const sql = {
     order by created_at desc, id desc limit $5`,
   updateContact: `update customers set phone = coalesce($2, phone), phone_index = coalesce($3, phone_index),
       email = coalesce($4, email), updated_at = $5,
-      login_epoch = login_epoch + case when $3::bytea is not null and phone_index is distinct from $3 then 1 else 0 end,
-      phone_changed_at = case when $3::bytea is not null and phone_index is distinct from $3 then $5 else phone_changed_at end
+      login_epoch = login_epoch + case when $3::bytea is not null and (phone_index = any($6::bytea[])) is not true then 1 else 0 end,
+      phone_changed_at = case when $3::bytea is not null and (phone_index = any($6::bytea[])) is not true then $5 else phone_changed_at end
     where id = $1`,
   contact: 'select phone, email from customers where id = $1',
   // The previous level is stored only when the level changes, and both are computed from the current row.
@@ -126,13 +126,15 @@ export const sql = {
   insertSender: `insert into fiat_accounts (id, fiat, details, details_index, hint, created_at, sender_of)
     values ($1, $2, $3, $4, $5, $6, $7) on conflict (sender_of) do nothing`,
   accountOfSender: 'select id from fiat_accounts where sender_of = $1',
-  accountByIndex: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 and details_index = $2`,
+  accountByIndex: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 and details_index = any($2::bytea[])`,
   accountsOf: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 order by id`,
   // Ids grow with time.
   accountsSince: 'select id, created_at from fiat_accounts where partner_id = $1 and id >= $2 order by id',
   accountById: `select ${ACCOUNT}, details from fiat_accounts where id = $1`,
 
   forgetLoginSends: 'delete from login_sends where customer_id = $1 and sent_at < $2',
+  forgetSendsBefore: `delete from login_sends where sent_at < $1 and sent_at < clock_timestamp() - interval '1 hour'`,
+  sendsBefore: 'select count(*)::int as sends from login_sends where sent_at < $1',
   // Wrong tries of a code that was finally entered right do not count.
   loginSends: `select count(*) filter (where session = $2) as session_sends,
       max(sent_at) filter (where session = $2) as session_newest, min(sent_at) filter (where session = $2) as session_oldest,

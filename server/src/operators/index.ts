@@ -63,7 +63,7 @@ export {
   setRule,
   type Wanted,
 } from './rules.ts';
-export { type AuditProblem, type AuditSummary, sealAudit, verifyAudit } from './seals.ts';
+export { type AuditProblem, type AuditSummary, auditContent, proofOf, sealAudit, verifyAudit } from './seals.ts';
 export {
   checkEnrolment,
   checkLogin,

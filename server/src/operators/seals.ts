@@ -8,8 +8,13 @@
  * A row gets its number before it commits, so an honest one may be sealed a little after rows with higher numbers: within the
  * 15 s of a transaction. One that is sealed, or still unsealed, long after those is reported as inserted later. Rows appended
  * at the end look like any other, and a chain does not show that its end was cut off: a newest hash kept elsewhere does.
+ *
+ * When the master key is exchanged (src/rotation), the texts of sealed rows are encrypted again, and the seals stay. Such a row has its
+ * new hash in `audit_reencrypted`, with a proof by the master key that it stands for the sealed one: who can only write to the
+ * database cannot make it.
  */
 import { createHash } from 'node:crypto';
+import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 
 const BATCH = 1_000;
@@ -42,8 +47,11 @@ const sql = {
     select id, $1, position, content from unnest($2::bigint[], $3::bytea[]) with ordinality as sealed (id, content, position)`,
 
   seals: `select number, last_id, rows, previous, hash, sealed_at from audit_seals where number > $1 order by number limit 100`,
-  sealedRows: `select s.audit_id, s.content, case when a.id is null then null else ${FIELDS} end as fields
-    from sealed_audit s left join audit a on a.id = s.audit_id where s.seal = $1 order by s.position`,
+  sealedRows: `select s.audit_id, s.content, case when a.id is null then null else ${FIELDS} end as fields, r.content as again, r.proof
+    from sealed_audit s left join audit a on a.id = s.audit_id left join audit_reencrypted r on r.audit_id = s.audit_id
+    where s.seal = $1 order by s.position`,
+  sealedRow: `select s.content as sealed, ${FIELDS} as fields, r.audit_id is not null as is_proved
+    from audit a join sealed_audit s on s.audit_id = a.id left join audit_reencrypted r on r.audit_id = a.id where a.id = $1`,
   unsealed: `select a.id from audit a where a.id > $1 and not exists (select from sealed_audit s where s.audit_id = a.id)
     order by a.id limit ${PAGE_ROWS}`,
 } as const;
@@ -75,6 +83,22 @@ const hashOver = (previous: Buffer, sealedAt: Date, contents: readonly Buffer[])
     .update(Buffer.concat([previous, Buffer.from(String(sealedAt.getTime())), ...contents]))
     .digest();
 
+/** A sealed row as it is now; undefined when it is not sealed yet. */
+export async function auditContent(
+  tx: Tx,
+  id: bigint,
+): Promise<{ sealed: Buffer; content: Buffer; isProved: boolean } | undefined> {
+  const row = await tx.row<{ sealed: Buffer; fields: (string | null)[]; isProved: boolean }>(sql.sealedRow, [id]);
+  return row && { sealed: row.sealed, content: contentOf(row.fields), isProved: row.isProved };
+}
+
+/** That a row with this hash stands for the sealed one. */
+export const proofOf = (vault: Vault, row: { id: bigint; sealed: Buffer; content: Buffer }): Buffer =>
+  proofsOf(vault, row)[0] as Buffer;
+
+const proofsOf = (vault: Vault, row: { id: bigint; sealed: Buffer; content: Buffer }): Buffer[] =>
+  vault.indexes(`${row.id}:${row.sealed.toString('hex')}:${row.content.toString('hex')}`, 'audit_reencrypted');
+
 export interface AuditProblem {
   /** `audit row 17` or `audit seal 3`. */
   subject: string;
@@ -102,12 +126,14 @@ interface SealRow {
  * Verifies the audit against its seals, from the first row on.
  *
  * @param kept a seal's number and hash from a copy kept elsewhere: they must still be there
+ * @param vault checks rows that were encrypted again since; without it they count as changed
  */
 export async function verifyAudit(
   tx: Tx,
   tell: (problem: AuditProblem) => void,
   now: Date,
   kept?: { number: bigint; hash: string },
+  vault?: Vault,
 ): Promise<AuditSummary> {
   const summary: AuditSummary = { rows: 0n, seals: 0n, unsealed: 0n, newest: null };
   /** Up to which row seals had come, and when; oldest first. */
@@ -137,8 +163,16 @@ export async function verifyAudit(
         auditId: bigint;
         content: Buffer;
         fields: (string | null)[] | null;
+        again: Buffer | null;
+        proof: Buffer | null;
       }>(sql.sealedRows, [seal.number]);
-      for (const { auditId: id, content, fields } of rows) {
+      for (const { auditId: id, content: sealed, fields, again, proof } of rows) {
+        const isProved =
+          again !== null &&
+          proof !== null &&
+          vault !== undefined &&
+          proofsOf(vault, { id, sealed, content: again }).some((one) => one.equals(proof));
+        const content = isProved ? again : sealed;
         const row = `audit row ${id}`;
         summary.rows += 1n;
         if (fields === null) tell({ subject: row, why: 'it was sealed and is not there any more' });

@@ -40,11 +40,11 @@ export const named = async (tx: Tx, ids: readonly bigint[]): Promise<Order[]> =>
 const MOST_OF_REFERENCE = 1_000;
 
 /** Orders with this reference of the partner's (as stored), newest first. */
-export const ofReference = async (tx: Tx, reference: string): Promise<Order[]> =>
+export const ofReference = async (tx: Tx, references: readonly string[]): Promise<Order[]> =>
   (
     await tx.rows<OneRow>(
-      `select ${ALL} from orders where merchant_reference = $1 order by id desc limit ${MOST_OF_REFERENCE}`,
-      [reference],
+      `select ${ALL} from orders where merchant_reference = any($1::text[]) order by id desc limit ${MOST_OF_REFERENCE}`,
+      [references],
     )
   ).map(toOrder);
 
