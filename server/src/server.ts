@@ -13,6 +13,7 @@ import type { Clock } from './base/clock.ts';
 import { openVault, type Vault } from './base/crypto.ts';
 import { openDatabaseClock } from './base/databaseclock.ts';
 import { type Database, openDatabase } from './base/db.ts';
+import { openErasureList } from './base/erasurelist.ts';
 import { lockDataDir } from './base/lock.ts';
 import { type Log, openLog } from './base/log.ts';
 import { migrateFor } from './base/migrate.ts';
@@ -26,6 +27,7 @@ import { openVerifier } from './composition/verifier.ts';
 import { startDelivery, startWork } from './composition/workers.ts';
 import type { Config } from './config.ts';
 import type { Environment, Profile } from './environment.ts';
+import { replayErasures } from './erasure/index.ts';
 import { openSender, outsideFor } from './events/index.ts';
 import { declareInstallation, startOperator } from './operators/index.ts';
 import { type OrdersContext, openOrders } from './orders/index.ts';
@@ -151,8 +153,13 @@ async function openGround(
   const place = await joinServers(db, { version: VERSION, onOutdated: o.onOutdated ?? (() => void ending.run()) });
   ending.add(() => place.leave());
   const clock = o.clock ?? (await databaseClock(db, ending));
-  const blobs = openFolder(join(config.dataDir, 'documents'));
-  return { ground: { config, log, db, serverUrl, vault, blobs, clock, ending }, adminUrl };
+  const documents = join(config.dataDir, 'documents');
+  const blobs = openFolder(documents);
+  const erasing = { db, vault, blobs, list: openErasureList(documents), backupsKeptDays: config.backupsKeptDays };
+  // Before anything is served: a restore has brought erased customers back.
+  const erased = await replayErasures(erasing, clock.now());
+  if (erased > 0) log.warn({ customers: erased }, 'erased customers were there again, and were erased again');
+  return { ground: { config, log, db, serverUrl, vault, blobs, erasing, clock, ending }, adminUrl };
 }
 
 async function databaseClock(db: Database, ending: Endings): Promise<Clock> {

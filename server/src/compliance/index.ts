@@ -15,6 +15,7 @@ export {
   casesOfOrder,
   closeCase,
   closeCases,
+  eraseCaseTexts,
   findCase,
   listCases,
   MAX_CASES,

@@ -29,6 +29,8 @@ export interface Customer {
   /** Incremented when its logins become invalid: a new phone, or none. Older sessions are invalid. */
   readonly loginEpoch: number;
   readonly blocked: boolean;
+  /** Since when nothing personal of it is left. */
+  readonly erasedAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -169,7 +171,7 @@ export async function findCustomer(tx: Tx, id: string): Promise<Customer> {
 /**
  * Replaces the given fields and keeps the rest. A login code sent to the previous phone becomes invalid.
  *
- * @throws Refusal 'unknown_customer' | 'customer_exists' {customerId} when the phone is another customer's
+ * @throws Refusal 'unknown_customer' | 'customer_blocked' | 'customer_exists' {customerId} when the phone is another customer's
  */
 export async function updateContact(
   tx: Tx,
@@ -178,6 +180,7 @@ export async function updateContact(
   c: { phone?: string | undefined; email?: string | undefined; now: Date },
 ): Promise<void> {
   const customer = await findCustomer(tx, id);
+  requireNotErased(customer);
   const phone = c.phone === undefined ? undefined : encryptPhone(vault, customer, c.phone);
   const email = c.email === undefined ? null : encryptEmail(vault, id, c.email);
   if (phone !== undefined) await refuseTaken(tx, customer, phone.indexes);
@@ -185,6 +188,11 @@ export async function updateContact(
   await tx.run(sql.updateContact, [id, phone?.encrypted ?? null, index, email, c.now, phone?.indexes ?? []]);
   if (phone === undefined) return;
   await tx.run(sql.forgetLoginCode, [id]);
+}
+
+/** Nothing personal is kept of it again. @throws Refusal 'customer_blocked' */
+export function requireNotErased({ erasedAt }: Pick<Customer, 'erasedAt'>): void {
+  if (erasedAt !== null) throw new Refusal('customer_blocked');
 }
 
 /** Whether this is the customer's current phone. */
@@ -237,6 +245,11 @@ export async function lockCustomer(tx: Tx, customerId: string): Promise<void> {
   await tx.run(sql.lock, [customerId]);
 }
 
+/** Waits for transactions that insert an order of it, because their foreign keys lock the row, too. */
+export async function lockAgainstOrders(tx: Tx, customerId: string): Promise<void> {
+  await tx.run(sql.lockAgainstOrders, [customerId]);
+}
+
 /** The same for a debt: it ends with the debt, unless a person blocks or has blocked the customer, too. */
 export async function blockForDebt(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.block, [customerId, now, 'debt']);
@@ -276,6 +289,7 @@ export function customerOf(row: CustomerRow): Customer {
     loggedInAt: row.loggedInAt,
     loginEpoch: row.loginEpoch,
     blocked: row.blockedAt !== null,
+    erasedAt: row.erasedAt,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   };

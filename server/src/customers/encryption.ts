@@ -34,7 +34,8 @@ export const encryptDetails = (vault: Vault, accountId: bigint, details: Details
   vault.encrypt(JSON.stringify(details), `fiat_accounts.details:${accountId}`);
 
 export const openDetails = (vault: Vault, accountId: bigint, encrypted: Buffer): Record<string, string> =>
-  JSON.parse(vault.decrypt(encrypted, `fiat_accounts.details:${accountId}`));
+  // Erased.
+  encrypted.length === 0 ? {} : JSON.parse(vault.decrypt(encrypted, `fiat_accounts.details:${accountId}`));
 
 /** How an account may stand in `details_index`: the present key's first. @param owner a customer's id, or `sender of <deposit>` */
 export function detailsIndexes(vault: Vault, owner: string, fiat: string, details: Details): [Buffer, ...Buffer[]] {

@@ -7,7 +7,7 @@ import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { firstIdAt, numericId } from '../base/ids.ts';
 import type { AssetCode } from '../base/money.ts';
-import type { Customer } from './customers.ts';
+import { type Customer, requireNotErased } from './customers.ts';
 import { customerName } from './details.ts';
 import { detailsIndexes, encryptDetails, hintOf, openDetails } from './encryption.ts';
 import { accountById, accountsOf, type FiatAccountRow, sql } from './store.ts';
@@ -34,6 +34,7 @@ export async function addFiatAccount(
   vault: Vault,
   a: { customer: Customer; fiat: AssetCode; details: Record<string, string>; now: Date },
 ): Promise<FiatAccount> {
+  requireNotErased(a.customer);
   const id = numericId(a.now);
   const indexes = detailsIndexes(vault, a.customer.id, a.fiat, a.details);
   const [index] = indexes;

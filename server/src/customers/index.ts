@@ -36,6 +36,7 @@ export {
   findCustomer,
   HIGHEST_LEVEL,
   hasPhone,
+  lockAgainstOrders,
   lockCustomer,
   openContact,
   unblockCustomer,
@@ -64,6 +65,7 @@ export {
   saveDetails,
 } from './details.ts';
 export { detailsIndexes, phoneIndexes } from './encryption.ts';
+export { eraseCustomerRows } from './erase.ts';
 export {
   accountsSince,
   addFiatAccount,
@@ -77,7 +79,15 @@ export {
 } from './fiat-accounts.ts';
 export { faultOf } from './identity/answers.ts';
 export { BUSINESS_FORM, PERSON_FORM } from './identity/defaults.ts';
-export { customerKey, filesOf, openFile, type StoredFile, storeFiles, sweepFiles } from './identity/documents.ts';
+export {
+  customerKey,
+  filesOf,
+  KEPT_AFTER_RESTORE_MS,
+  openFile,
+  type StoredFile,
+  storeFiles,
+  sweepFiles,
+} from './identity/documents.ts';
 export { type Form, fieldsOf, type Requirement, slotsOf } from './identity/form.ts';
 export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
 export { type FileType, inspect } from './identity/inspect.ts';
@@ -88,6 +98,7 @@ export {
   driveSubmission,
   findSubmission,
   type Given,
+  openSubmissions,
   type Submission,
   saidReasons,
   submit,

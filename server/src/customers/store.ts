@@ -17,6 +17,7 @@ export interface CustomerRow {
   loggedInAt: Date | null;
   loginEpoch: number;
   blockedAt: Date | null;
+  erasedAt: Date | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -77,7 +78,7 @@ export interface CheckRow {
 
 const LOGIN_SEND = 'id, customer_id, session, code, sent_at, tries, used_at, failed_at';
 const CUSTOMER = `id, partner_id, client_customer_id, kind, level, verification, previous_level, failed_reason, country,
-  logged_in_at, login_epoch, blocked_at, created_at, updated_at`;
+  logged_in_at, login_epoch, blocked_at, erased_at, created_at, updated_at`;
 const ACCOUNT = 'id, customer_id, sender_of, fiat, hint, created_at';
 
 export const sql = {
@@ -114,6 +115,7 @@ export const sql = {
   loggedIn: 'update customers set logged_in_at = $2, updated_at = $2 where id = $1',
   loggedOut: 'update customers set logged_in_at = null, login_epoch = login_epoch + 1, updated_at = $2 where id = $1',
   lock: 'select from customers where id = $1 for no key update',
+  lockAgainstOrders: 'select from customers where id = $1 for update',
   blockOf: 'select blocked_at from customers where id = $1 for share',
   unblock: 'update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1',
   debtEnded: `update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1 and blocked_for = 'debt'`,
@@ -159,6 +161,19 @@ export const sql = {
   failLoginSend: 'update login_sends set failed_at = $2 where id = $1',
   forgetLoginCode: 'update login_sends set code = null where customer_id = $1',
 
+  // Blocked, too: it trades no more, and what is still to leave waits for a person.
+  eraseCustomer: `update customers set client_customer_id = null, phone = null, phone_index = null, email = null, failed_reason = null,
+      logged_in_at = null, login_epoch = login_epoch + 1, blocked_at = coalesce(blocked_at, $2), blocked_for = null,
+      erased_at = coalesce(erased_at, $2), updated_at = $2 where id = $1`,
+  eraseDetails: 'delete from customer_details where customer_id = $1',
+  eraseSubmissions: `update submissions set answers = '', reasons = '{}', updated_at = $2, details_version = null,
+      state = case when state in ('open', 'in_review') then 'failed' else state end where customer_id = $1`,
+  eraseAccounts: `update fiat_accounts set details = '', details_index = uuid_send(gen_random_uuid()), hint = ''
+    where customer_id = $1 or sender_of = any($2::bigint[])`,
+  eraseDestinations: 'delete from customer_destinations where customer_id = $1',
+  eraseLogins: 'delete from login_sends where customer_id = $1',
+  eraseFiles: 'delete from submission_files where customer_id = $1 returning id',
+  eraseKey: 'delete from customer_keys where customer_id = $1',
   firstDetails: `insert into customer_details (customer_id, partner_id, details, given_at) values ($1, $2, $3, $4)
     on conflict (customer_id) do nothing`,
   details: 'select details, version, outcome from customer_details where customer_id = $1',

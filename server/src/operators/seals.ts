@@ -52,6 +52,8 @@ const sql = {
     where s.seal = $1 order by s.position`,
   sealedRow: `select s.content as sealed, ${FIELDS} as fields, r.audit_id is not null as is_proved
     from audit a join sealed_audit s on s.audit_id = a.id left join audit_reencrypted r on r.audit_id = a.id where a.id = $1`,
+  prove: `insert into audit_reencrypted (audit_id, content, proof) values ($1, $2, $3)
+    on conflict (audit_id) do update set content = excluded.content, proof = excluded.proof`,
   unsealed: `select a.id from audit a where a.id > $1 and not exists (select from sealed_audit s where s.audit_id = a.id)
     order by a.id limit ${PAGE_ROWS}`,
 } as const;
@@ -83,18 +85,16 @@ const hashOver = (previous: Buffer, sealedAt: Date, contents: readonly Buffer[])
     .update(Buffer.concat([previous, Buffer.from(String(sealedAt.getTime())), ...contents]))
     .digest();
 
-/** A sealed row as it is now; undefined when it is not sealed yet. */
-export async function auditContent(
-  tx: Tx,
-  id: bigint,
-): Promise<{ sealed: Buffer; content: Buffer; isProved: boolean } | undefined> {
+/**
+ * A sealed row was written again: from now on its new hash stands for the sealed one, and so does that of an earlier time under the
+ * present key. A row that is not sealed yet is sealed as it is.
+ */
+export async function proveAudit(tx: Tx, vault: Vault, id: bigint, isChanged: boolean): Promise<void> {
   const row = await tx.row<{ sealed: Buffer; fields: (string | null)[]; isProved: boolean }>(sql.sealedRow, [id]);
-  return row && { sealed: row.sealed, content: contentOf(row.fields), isProved: row.isProved };
+  if (row === undefined || (!isChanged && !row.isProved)) return;
+  const content = contentOf(row.fields);
+  await tx.run(sql.prove, [id, content, proofsOf(vault, { id, sealed: row.sealed, content })[0]]);
 }
-
-/** That a row with this hash stands for the sealed one. */
-export const proofOf = (vault: Vault, row: { id: bigint; sealed: Buffer; content: Buffer }): Buffer =>
-  proofsOf(vault, row)[0] as Buffer;
 
 const proofsOf = (vault: Vault, row: { id: bigint; sealed: Buffer; content: Buffer }): Buffer[] =>
   vault.indexes(`${row.id}:${row.sealed.toString('hex')}:${row.content.toString('hex')}`, 'audit_reencrypted');

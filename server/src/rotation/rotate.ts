@@ -17,7 +17,7 @@ import { SettingError } from '../base/env.ts';
 import { assert } from '../base/errors.ts';
 import { deniedBefore } from '../compliance/index.ts';
 import { forgetOldSends } from '../customers/index.ts';
-import { auditContent, proofOf } from '../operators/index.ts';
+import { proveAudit } from '../operators/index.ts';
 import { type Keys, PARTS, type Part, type Row } from './parts.ts';
 import { renew, TOKEN_SQL } from './texts.ts';
 
@@ -149,7 +149,8 @@ async function textParts(client: pg.Client): Promise<TextPart[]> {
       reads: owned ? ['partner_id'] : [],
       writes: columns,
       types,
-      where: `concat_ws(' ', ${columns.map((one) => `${quoted(one)}::text`).join(', ')}) ~ '${TOKEN_SQL}'`,
+      where: `concat_ws(' ', ${columns.map((one) => `${quoted(one)}::text`).join(', ')}) ~ '${TOKEN_SQL}'
+        ${table === 'audit' ? 'or id in (select audit_id from audit_reencrypted)' : ''}`,
     }));
 }
 
@@ -251,7 +252,7 @@ async function rewriteBatch(going: Going, part: Part | TextPart): Promise<boolea
       await update(client, part.table, { key, at: row.row_at, values: changed.values });
       rewritten += changed.count;
     }
-    if (isSealed) await proveAgain(going, BigInt(row.row_at[0] ?? ''), changed !== undefined);
+    if (isSealed) await proveAudit(txOn(client), going.keys.to, BigInt(row.row_at[0] ?? ''), changed !== undefined);
   }
   const isDone = rows.length < going.batch;
   await client.query(
@@ -275,17 +276,6 @@ async function update(
   const where = row.key.map(({ column, type }, i) => `${quoted(column)} = ($1::text[])[${i + 1}]::${type}`);
   const values = row.values.map(({ value }) => value);
   await client.query(`update ${quoted(table)} set ${set.join(', ')} where ${where.join(' and ')}`, [row.at, ...values]);
-}
-
-/** A sealed row of the audit that has changed stands for the sealed one; a proof of an earlier exchange is the new key's, too. */
-async function proveAgain({ client, keys }: Going, id: bigint, isChanged: boolean): Promise<void> {
-  const found = await auditContent(txOn(client), id);
-  if (found === undefined || (!isChanged && !found.isProved)) return;
-  await client.query(
-    `insert into audit_reencrypted (audit_id, content, proof) values ($1, $2, $3)
-     on conflict (audit_id) do update set content = excluded.content, proof = excluded.proof`,
-    [id, found.content, proofOf(keys.to, { id, ...found })],
-  );
 }
 
 /** Opens everything once more, with the new key alone. */

@@ -38,6 +38,7 @@ import { CUSTOMER_ACTIONS } from './actions/customers.ts';
 import { DEPOSIT_ACTIONS } from './actions/deposits.ts';
 import { DORMANCY_ACTIONS } from './actions/dormancy.ts';
 import { DUST_ACTIONS } from './actions/dust.ts';
+import { ERASURE_ACTIONS } from './actions/erasure.ts';
 import { HOLD_ACTIONS } from './actions/holds.ts';
 import { KILL_SWITCH_ACTIONS } from './actions/kill-switches.ts';
 import { OPERATOR_ACTIONS } from './actions/operators.ts';
@@ -66,6 +67,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...DEPOSIT_ACTIONS,
   ...HOLD_ACTIONS,
   ...CUSTOMER_ACTIONS,
+  ...ERASURE_ACTIONS,
   ...CASE_ACTIONS,
   ...PAYER_ACTIONS,
   ...REVIEW_ACTIONS,

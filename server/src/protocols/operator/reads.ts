@@ -10,6 +10,7 @@ import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
 import { findCase, listCases } from '../../compliance/index.ts';
 import { type Customer, clientIdOf, customersLike, fiatAccounts, findCustomer } from '../../customers/index.ts';
+import { erasureOf } from '../../erasure/index.ts';
 import { endpoints } from '../../events/index.ts';
 import {
   FINDINGS,
@@ -185,6 +186,7 @@ export const READS: readonly Read[] = [
       return {
         ...shownCustomer(vault, customer),
         accounts: accounts.map(({ id: account, fiat, hint }) => ({ id: account, fiat, hint })),
+        erasure: (await erasureOf(tx, customer.id)) ?? null,
       };
     },
   }),

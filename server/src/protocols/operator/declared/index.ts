@@ -6,6 +6,7 @@ import type { Declared } from '../declare.ts';
 import { BANK } from './bank.ts';
 import { CASES, CUSTOMERS } from './cases.ts';
 import { DEPOSITS, UNCLAIMED } from './deposits.ts';
+import { ERASURES } from './erasure.ts';
 import { BULK, ORDERS } from './orders.ts';
 import { PARTNERS } from './partners.ts';
 import { MOVEMENTS, PAYOUTS } from './payouts.ts';
@@ -35,7 +36,7 @@ export const GROUPS: readonly Group[] = [
   group('Payouts', 'Money that leaves.', PAYOUTS),
   group('Movements and breaks', 'What the books and the outside do not agree on.', MOVEMENTS),
   group('Cases', 'What waits for a person.', CASES),
-  group('Customers', 'Customers and their reviews.', CUSTOMERS),
+  group('Customers', 'Customers, their reviews, and their personal data.', CUSTOMERS, ERASURES),
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
   group('Bank', 'The desk of a bank without an API. Served only where there is such a bank.', BANK),
   group('Partners', 'Partners, their keys and what is held since a leak.', PARTNERS),
