@@ -325,6 +325,35 @@ test('an erasure that was stopped after its order goes on at the next start', as
   assert.deepEqual(missing(await everythingReadable(), words), words);
 });
 
+test('every look at something personal is in the audit, with who looked', async () => {
+  const id = await enrolled('Lookwella');
+  const looks: readonly [action: string, look: () => Promise<{ status: number; body: unknown }>][] = [
+    ['personal.read', () => bea.reads(`/customers/${id}`)],
+    ['personal.read', () => bea.reads(`/lookup?text=${personal('Lookwella').clientCustomerId}`)],
+    ['customer.personal', () => bea.does(`/customers/${id}/personal`)],
+    ['review.open', () => bea.does(`/customers/${id}/review/open`)],
+    ['customer.export', () => bea.does(`/customers/${id}/export`)],
+  ];
+  for (const [action, look] of looks) {
+    const before = await lines(id);
+    const { status, body } = await look();
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.ok(JSON.stringify(body).includes('Lookwella'), action);
+    const [newest, ...older] = await lines(id);
+    assert.deepEqual(newest, { operator: 'bea', action }, 'one line more');
+    assert.deepEqual(older, before);
+  }
+  const held = (await ada.does(`/customers/${id}/export`)).body;
+  const text = JSON.stringify(held);
+  const { document, note: _, ...words } = personal('Lookwella');
+  assert.deepEqual(missing(text, Object.values(words)), [], 'the export has all of it');
+  assert.ok(Buffer.from(held.files[0].content, 'base64').includes(document));
+});
+async function lines(id: string): Promise<{ operator: string; action: string }[]> {
+  const { body } = await ada.reads(`/audit?subject=customer:${id}&limit=100`);
+  return body.audit.map(({ operator: by, action }: { operator: string; action: string }) => ({ operator: by, action }));
+}
+
 test('events and notes of cases change by an erasure only', async () => {
   const refused = /append-only/;
   const { db } = world;

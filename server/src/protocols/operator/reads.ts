@@ -1,5 +1,6 @@
 /**
- * What operators read. Nothing here is personal: reading that is a separate action (`customer.personal`).
+ * What operators read. Contact, names, accounts and files are a separate action (`customer.personal`). What partners and customers type
+ * may name a person, too: an answer with such a text says whose it is (`personal`), and is a line in the audit.
  *
  * Every list is bounded, and returns how to continue.
  */
@@ -114,6 +115,10 @@ export const READS: readonly Read[] = [
       const deposits = found.deposits.map(columnsOf);
       return { ...found, history, deposits, order: opened(vault, found.order) };
     },
+    personal(body) {
+      const { order } = body as { order: { id: bigint; payerReference: string | null } };
+      return order.payerReference === null ? [] : [`order:${order.id}`];
+    },
   }),
   read({
     ...ORDERS.timeline,
@@ -159,6 +164,7 @@ export const READS: readonly Read[] = [
       const customers = (await customersLike(tx, vault, by)).map((one) => shownCustomer(vault, one));
       return { ...found, payouts, customers };
     },
+    personal: (body) => (body as { customers: Shown[] }).customers.flatMap(namedIn),
   }),
   read({
     ...DEPOSITS.one,
@@ -189,6 +195,7 @@ export const READS: readonly Read[] = [
         erasure: (await erasureOf(tx, customer.id)) ?? null,
       };
     },
+    personal: (body) => namedIn(body as Shown),
   }),
   read({
     ...MOVEMENTS.breaks,
@@ -341,6 +348,12 @@ export const READS: readonly Read[] = [
     },
   }),
 ];
+
+interface Shown {
+  readonly id: string;
+  readonly clientCustomerId: string | null;
+}
+const namedIn = ({ id, clientCustomerId }: Shown): string[] => (clientCustomerId === null ? [] : [`customer:${id}`]);
 
 /** With the partner's own name for the customer, decrypted; without the login epoch, which only sessions use. */
 function shownCustomer(vault: Vault, customer: Customer) {

@@ -35,7 +35,7 @@ export const ERASURES = {
     name: 'customer.legal_hold',
     path: '/customers/:customer/legal-hold',
     says: 'Places a legal hold: the customer is not erased while it stands.',
-    right: 'block',
+    right: 'reviews',
     people: 'one',
     fields: { customer: customerId },
     refuses: ['unknown_customer', 'erasure_refused'],
