@@ -52,6 +52,22 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => 
     undefined,
   ),
   masterKey: secret('MASTER_KEY', '64 hex digits; all sealing keys derive from it. The sandbox makes one in DATA_DIR'),
+  oldMasterKey: secret(
+    'OLD_MASTER_KEY',
+    'the master key before MASTER_KEY, while npm run rotate-master-key exchanges the two: what it encrypted is still read',
+  ),
+  eraseAfterDays: integer(
+    'ERASE_AFTER_DAYS',
+    'how many days after its last order a customer may be erased, at the earliest: as long as the law has its records kept',
+    1_827,
+    { min: 0, max: 36_500 },
+  ),
+  backupsKeptDays: integer(
+    'BACKUPS_KEPT_DAYS',
+    'how many days you keep a backup, and the archived log that belongs to it: what was erased is in none after that',
+    90,
+    { min: 0, max: 36_500 },
+  ),
   logLevel: oneOf('LOG_LEVEL', 'least severe log line written', ['silent', 'error', 'warn', 'info', 'debug'], 'warn'),
   docs: oneOf('DOCS', '1 serves the docs for partners at /docs; 0 leaves them out', ['0', '1'], '1'),
   logRequests: oneOf('LOG_REQUESTS', '1 writes a line per request (costs a third of the throughput)', ['0', '1'], '0'),

@@ -24,6 +24,8 @@ import type { SandboxFile } from './sandbox/seed.ts';
 export interface Profile {
   /** All encryption keys are derived from it. */
   masterKey: Buffer;
+  /** The one before, while values are still encrypted with it. */
+  oldMasterKey?: Buffer | undefined;
   operatorToken: string;
   /** The PostgreSQL to use, started if necessary; the URL of a role that may create schemas and roles. */
   database(): Promise<string>;

@@ -13,9 +13,10 @@ import type { Clock } from './base/clock.ts';
 import { openVault, type Vault } from './base/crypto.ts';
 import { openDatabaseClock } from './base/databaseclock.ts';
 import { type Database, openDatabase } from './base/db.ts';
+import { openErasureList } from './base/erasurelist.ts';
 import { lockDataDir } from './base/lock.ts';
 import { type Log, openLog } from './base/log.ts';
-import { migrate } from './base/migrate.ts';
+import { migrateFor } from './base/migrate.ts';
 import { joinServers } from './base/servers.ts';
 import { type Endings, endings, type Ground } from './composition/ground.ts';
 import { serve } from './composition/http.ts';
@@ -26,6 +27,7 @@ import { openVerifier } from './composition/verifier.ts';
 import { startDelivery, startWork } from './composition/workers.ts';
 import type { Config } from './config.ts';
 import type { Environment, Profile } from './environment.ts';
+import { replayErasures } from './erasure/index.ts';
 import { openSender, outsideFor } from './events/index.ts';
 import { declareInstallation, startOperator } from './operators/index.ts';
 import { type OrdersContext, openOrders } from './orders/index.ts';
@@ -33,6 +35,7 @@ import { openPartners, type Partners } from './partners/index.ts';
 import { productionProfile } from './production/index.ts';
 import type { Rail } from './rails/rail.ts';
 import * as registry from './registry.ts';
+import { noteRotation } from './rotation/index.ts';
 import { sandboxProfile } from './sandbox/profile.ts';
 import type { SandboxFile } from './sandbox/seed.ts';
 
@@ -138,19 +141,25 @@ async function openGround(
   const { log, ending, onProgress } = o;
   mkdirSync(config.dataDir, { recursive: true });
   ending.add(lockDataDir(config.dataDir));
-  const vault = openVault(profile.masterKey);
+  const vault = openVault(profile.masterKey, profile.oldMasterKey);
 
   onProgress(config.databaseUrl === undefined ? 'starting PostgreSQL' : 'reaching the database');
   const adminUrl = await profile.database();
   onProgress('bringing the tables up to date');
-  const serverUrl = await migrate(adminUrl, vault.derive('database login'));
+  const serverUrl = await migrateFor(adminUrl, vault);
   const db = openDatabase(serverUrl);
   ending.add(() => db.close());
+  await noteRotation(db, vault);
   const place = await joinServers(db, { version: VERSION, onOutdated: o.onOutdated ?? (() => void ending.run()) });
   ending.add(() => place.leave());
   const clock = o.clock ?? (await databaseClock(db, ending));
-  const blobs = openFolder(join(config.dataDir, 'documents'));
-  return { ground: { config, log, db, serverUrl, vault, blobs, clock, ending }, adminUrl };
+  const documents = join(config.dataDir, 'documents');
+  const blobs = openFolder(documents);
+  const erasing = { db, vault, blobs, list: openErasureList(documents), backupsKeptDays: config.backupsKeptDays };
+  // Before anything is served: a restore has brought erased customers back.
+  const erased = await replayErasures(erasing, clock.now());
+  if (erased > 0) log.warn({ customers: erased }, 'erased customers were there again, and were erased again');
+  return { ground: { config, log, db, serverUrl, vault, blobs, erasing, clock, ending }, adminUrl };
 }
 
 async function databaseClock(db: Database, ending: Endings): Promise<Clock> {

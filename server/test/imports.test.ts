@@ -31,7 +31,18 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   orders: ['quotes', 'customers', 'compliance', 'partners', 'ledger', 'events', 'rails'],
   treasury: ['orders', 'partners', 'ledger', 'rails', 'compliance'],
   reports: ['orders', 'quotes', 'partners', 'ledger'],
-  protocols: ['reports', 'orders', 'quotes', 'customers', 'partners', 'ledger', 'events', 'compliance', 'operators'],
+  protocols: [
+    'reports',
+    'orders',
+    'quotes',
+    'customers',
+    'partners',
+    'ledger',
+    'events',
+    'compliance',
+    'operators',
+    'erasure',
+  ],
   ops: [
     'operators',
     'partners',
@@ -62,6 +73,8 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     '(top)',
   ],
   backup: ['partners', 'operators'],
+  erasure: ['customers', 'orders', 'compliance', 'events', 'ledger', 'partners', 'operators', 'rails'],
+  rotation: ['customers', 'compliance', 'operators'],
   production: ['treasury', 'ops', 'compliance', 'partners', 'protocols', 'rails', 'signer', 'verifiers', '(top)'],
   // A program, as those in apps/. It plays a partner, with what partners use.
   demo: ['sandbox', 'sdk', '(top)', '(composition)'],

@@ -2,19 +2,15 @@
  * `npm run reconcile` and `npm run verify-ledger`: the commands. They read the database of this configuration, whether the
  * server runs or not, and exit with 0 when everything agrees, 1 when something does not, 2 when the check could not be made.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import pg from 'pg';
 import { systemClock } from '../base/clock.ts';
-import { openVault } from '../base/crypto.ts';
 import { openDatabase, txOn } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
-import { lockDataDir } from '../base/lock.ts';
 import { openLog } from '../base/log.ts';
-import { migrate } from '../base/migrate.ts';
-import { runningPostgres, startPostgres } from '../base/postgres.ts';
+import { migrateFor } from '../base/migrate.ts';
+import { configuredVault, onDatabase, vaultIfThere } from '../composition/command.ts';
 import { type Config, readConfig } from '../config.ts';
 import { productionProfile } from '../production/index.ts';
 import { reconcileAll } from '../reconcile/all.ts';
@@ -42,7 +38,7 @@ async function main(): Promise<number> {
   const config = readConfig(process.env);
   if (command === 'verify-ledger') {
     const kept = parsed(args, { seal: { type: 'string' }, 'audit-seal': { type: 'string' } });
-    return await onDatabase(config, async (adminUrl) => await verify(adminUrl, kept));
+    return await onDatabase(config, async (adminUrl) => await verify(config, adminUrl, kept));
   }
   if (command !== 'reconcile') throw new SettingError(HELP);
   parsed(args, {});
@@ -52,8 +48,8 @@ async function main(): Promise<number> {
 async function reconcile(config: Config, adminUrl: string, isRunning: boolean): Promise<number> {
   const [clock, log] = [systemClock, openLog(config.logLevel)];
   const production = config.profile === 'production' ? productionProfile(config) : undefined;
-  const vault = openVault(production?.masterKey ?? masterKey(config));
-  const db = openDatabase(await migrate(adminUrl, vault.derive('database login')));
+  const vault = configuredVault(config);
+  const db = openDatabase(await migrateFor(adminUrl, vault));
   try {
     const deps = { db, adminUrl, vault, clock, log };
     const watched = await (production?.connect(deps) ?? watchOutside({ config, isRunning, ...deps }));
@@ -74,17 +70,7 @@ async function reconcile(config: Config, adminUrl: string, isRunning: boolean): 
   }
 }
 
-function masterKey({ masterKey: given, dataDir }: Config): Buffer {
-  try {
-    return Buffer.from(given ?? readFileSync(join(dataDir, 'master.key'), 'utf8').trim(), 'hex');
-  } catch {
-    throw new SettingError(
-      `DATA_DIR ${dataDir} has no master.key, and MASTER_KEY is not set: no server was ever started here`,
-    );
-  }
-}
-
-async function verify(adminUrl: string, kept: Readonly<Record<string, unknown>>): Promise<number> {
+async function verify(config: Config, adminUrl: string, kept: Readonly<Record<string, unknown>>): Promise<number> {
   const [journal, audit] = ['seal', 'audit-seal'].map((name) =>
     kept[name] === undefined ? undefined : readSeal(name, String(kept[name])),
   );
@@ -93,44 +79,11 @@ async function verify(adminUrl: string, kept: Readonly<Record<string, unknown>>)
   await client.connect();
   try {
     await client.query('begin isolation level repeatable read read only');
-    const verified = await verifyLedger(txOn(client), journal, audit);
+    const verified = await verifyLedger(txOn(client), journal, audit, new Date(), vaultIfThere(config));
     process.stdout.write(verifiedTable(verified));
     return verified.problems.length === 0 ? CLEAN : BROKEN;
   } finally {
     await client.end();
-  }
-}
-
-/**
- * The database of this configuration: the operator's own, that of the running server, or the embedded one, started for this
- * command. If no server runs, the data folder is locked against one that starts meanwhile.
- */
-async function onDatabase(
-  config: Config,
-  body: (adminUrl: string, isRunning: boolean) => Promise<number>,
-): Promise<number> {
-  const release = lockIfFree(config.dataDir);
-  try {
-    const url = config.databaseUrl ?? runningPostgres(config.dataDir);
-    if (url !== undefined) return await body(url, release === undefined);
-    const postgres = await startPostgres({ dataDir: config.dataDir });
-    try {
-      return await body(postgres.adminUrl, release === undefined);
-    } finally {
-      await postgres.stop();
-    }
-  } finally {
-    release?.();
-  }
-}
-
-/** Undefined when a server holds it. */
-function lockIfFree(dataDir: string): (() => void) | undefined {
-  try {
-    return lockDataDir(dataDir);
-  } catch (error) {
-    if (error instanceof Unavailable) return undefined;
-    throw error;
   }
 }
 

@@ -26,6 +26,7 @@ import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { defined } from '../base/defined.ts';
 import { SettingError } from '../base/env.ts';
+import { openErasureList } from '../base/erasurelist.ts';
 import { ASIDE, giveToPostgres, startPostgres } from '../base/postgres.ts';
 import { markRestored } from './post-restore.ts';
 import { DOCUMENTS, describe, type Manifest } from './take.ts';
@@ -109,7 +110,13 @@ export async function restoreBackup(input: {
     const lastCommitAt = await recover(work, log, input.now, manifest);
     // Those that are there already are the same, or newer: rows that the log brings back may name them.
     const documents = join(input.backup, DOCUMENTS);
-    if (existsSync(documents)) cpSync(documents, join(dataDir, DOCUMENTS), { recursive: true, force: false });
+    if (existsSync(documents)) {
+      cpSync(documents, join(dataDir, DOCUMENTS), { recursive: true, force: false });
+      // Whom either list names stays erased; a server erases them again before it serves anybody.
+      const list = openErasureList(join(dataDir, DOCUMENTS));
+      const known = new Set(await list.all());
+      for (const id of await openErasureList(documents).all()) if (!known.has(id)) await list.add(id);
+    }
     copyFileSync(join(input.backup, 'postgres.password'), join(dataDir, 'postgres.password'));
     if (movedTo !== undefined) renameSync(cluster, movedTo);
     renameSync(restored, cluster);

@@ -14,8 +14,8 @@ export interface Blobs {
   write(id: string, bytes: Buffer): Promise<void>;
   /** @returns undefined when there is none */
   read(id: string): Promise<Buffer | undefined>;
-  /** Ids of those written before a time, in pieces. Unfinished ones that old are removed. */
-  olderThan(time: Date): AsyncIterable<string[]>;
+  /** Ids of those written before a time, and not before another, in pieces. Unfinished ones that old are removed. */
+  olderThan(time: Date, notBefore?: Date): AsyncIterable<string[]>;
   remove(id: string): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function openFolder(folder: string): Blobs {
       await syncFolder(root);
     },
     read: async (id) => await unlessGone(readFile(pathOf(id))),
-    async *olderThan(time) {
+    async *olderThan(time, notBefore) {
       for (const part of (await unlessGone(readdir(root))) ?? []) {
         if (!/^[0-9a-f]{2}$/.test(part)) continue;
         const old: string[] = [];
@@ -62,6 +62,7 @@ export function openFolder(folder: string): Blobs {
           const path = join(root, part, name);
           const found = await unlessGone(stat(path));
           if (found === undefined || found.mtime >= time) continue;
+          if (notBefore !== undefined && found.mtime < notBefore) continue;
           if (ID.test(name)) old.push(name);
           else if (UNFINISHED.test(name)) await rm(path, { force: true });
         }

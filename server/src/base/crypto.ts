@@ -8,6 +8,9 @@
  * - `index` is a keyed hash for exact look-up (blind index): equal inputs give equal bytes, and without the key a dump cannot
  *   be searched by guessing.
  *
+ * While the master key is exchanged (src/rotation), a vault also has the old key: it reads what either has encrypted, writes under
+ * the new one only, and looks up by both.
+ *
  * Layout of an encrypted value: version (1 byte) | nonce (12) | tag (16) | ciphertext.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
@@ -26,8 +29,17 @@ export interface Vault {
   decrypt(encrypted: Buffer, context: string): string;
   /** 32 bytes, equal for equal text and purpose. */
   index(text: string, purpose: string): Buffer;
+  /** What equal text may stand as in a column of `encryptSame`: under the present key first, then under an old one. */
+  sames(text: string, context: string): Buffer[];
+  /** The same of `index`. */
+  indexes(text: string, purpose: string): Buffer[];
   /** A separate key or password for one purpose, as hex. */
   derive(purpose: string): string;
+  /** Names the master key, and reveals nothing of it. */
+  readonly keyName: string;
+  /** The old master key alone, and the present one alone; only while there are two. */
+  readonly old?: Vault;
+  readonly current?: Vault;
 }
 
 /** Encrypts bytes with a key of their own, which is stored encrypted. @param key 32 bytes */
@@ -51,8 +63,31 @@ export function decryptBytes(key: Buffer, encrypted: Buffer, context: string): B
   return Buffer.concat([decipher.update(encrypted.subarray(1 + NONCE_BYTES + TAG_BYTES)), decipher.final()]);
 }
 
-/** @param masterKey at least 32 random bytes */
-export function openVault(masterKey: Buffer): Vault {
+/**
+ * @param masterKey at least 32 random bytes
+ * @param oldKey    read and look up by it, too: its values are being encrypted again
+ */
+export function openVault(masterKey: Buffer, oldKey?: Buffer): Vault {
+  const present = vaultOf(masterKey);
+  if (oldKey === undefined) return present;
+  const old = vaultOf(oldKey);
+  return {
+    ...present,
+    decrypt(encrypted, context) {
+      try {
+        return present.decrypt(encrypted, context);
+      } catch {
+        return old.decrypt(encrypted, context);
+      }
+    },
+    sames: (text, context) => [present.encryptSame(text, context), old.encryptSame(text, context)],
+    indexes: (text, purpose) => [present.index(text, purpose), old.index(text, purpose)],
+    old,
+    current: present,
+  };
+}
+
+function vaultOf(masterKey: Buffer): Vault {
   assert(masterKey.length >= 32, 'the master key has at least 32 bytes');
   const key = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, '', `cloverleaf ${purpose}`, 32));
   const sealing = key('seal');
@@ -64,12 +99,15 @@ export function openVault(masterKey: Buffer): Vault {
     const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
     return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), body]);
   }
+  function encryptSame(text: string, context: string): Buffer {
+    const hash = createHmac('sha256', sameness).update(`${context}\0${text}`).digest();
+    return encryptWith(hash.subarray(0, NONCE_BYTES), text, context);
+  }
+  const index = (text: string, purpose: string): Buffer =>
+    createHmac('sha256', indexing).update(`${purpose}\0${text}`).digest();
   return {
     encrypt: (text, context) => encryptWith(randomBytes(NONCE_BYTES), text, context),
-    encryptSame(text, context) {
-      const hash = createHmac('sha256', sameness).update(`${context}\0${text}`).digest();
-      return encryptWith(hash.subarray(0, NONCE_BYTES), text, context);
-    },
+    encryptSame,
     decrypt(encrypted, context) {
       assert(
         encrypted[0] === VERSION && encrypted.length >= 1 + NONCE_BYTES + TAG_BYTES,
@@ -82,7 +120,10 @@ export function openVault(masterKey: Buffer): Vault {
       const body = encrypted.subarray(1 + NONCE_BYTES + TAG_BYTES);
       return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
     },
-    index: (text, purpose) => createHmac('sha256', indexing).update(`${purpose}\0${text}`).digest(),
+    index,
+    sames: (text, context) => [encryptSame(text, context)],
+    indexes: (text, purpose) => [index(text, purpose)],
     derive: (purpose) => key(`derive ${purpose}`).toString('hex'),
+    keyName: key('name').toString('hex').slice(0, 16),
   };
 }

@@ -114,6 +114,7 @@ export type RefusalCode =
   // files of a bank without an API
   | 'file_refused'
   | 'batch_refused'
+  | 'erasure_refused'
   | 'funds_short'
   | 'unknown_refund'
   | 'unknown_deposit'

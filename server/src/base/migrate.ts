@@ -14,11 +14,13 @@
  *
  * The server then works as its own login, with no rights except through the two roles (0001_base.sql). Its password is
  * derived from the master key, so every process of one installation derives the same. A server with another master key could
- * not decrypt anything and would lock the others out, so it does not start.
+ * not decrypt anything and would lock the others out, so it does not start. One that has the old key beside the new one changes the
+ * password, once no server runs that has the old one only.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
+import type { Vault } from './crypto.ts';
 import { SettingError } from './env.ts';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
@@ -36,9 +38,15 @@ const WRONG_PASSWORD = '28P01';
  * @param adminUrl a role that may create schemas, tables and roles in this database
  * @param password of the server's own login
  * @param folder   of migrations, ending in a slash
+ * @param oldPassword that of the old master key, while it is exchanged
  * @returns the URL the server connects with
  */
-export async function migrate(adminUrl: string, password: string, folder: URL = FOLDER): Promise<string> {
+export async function migrate(
+  adminUrl: string,
+  password: string,
+  folder: URL = FOLDER,
+  oldPassword?: string,
+): Promise<string> {
   const client = new pg.Client({ connectionString: adminUrl, connectionTimeoutMillis: 10_000 });
   await client.connect();
   try {
@@ -50,11 +58,15 @@ export async function migrate(adminUrl: string, password: string, folder: URL = 
     );
     await client.query('alter table cloverleaf_meta.migrations add column if not exists breaking text');
     const isNew = await apply(client, folder);
-    return await ensureLogin(client, { adminUrl, password, isNew });
+    return await ensureLogin(client, { adminUrl, password, oldPassword, isNew });
   } finally {
     await client.end();
   }
 }
+
+/** The same for the login that belongs to a vault's master key, or to its old one. */
+export const migrateFor = (adminUrl: string, vault: Vault): Promise<string> =>
+  migrate(adminUrl, vault.derive('database login'), FOLDER, vault.old?.derive('database login'));
 
 /** Names of this version's migrations, in order. */
 export const knownMigrations = async (folder: URL = FOLDER): Promise<string[]> =>
@@ -117,10 +129,27 @@ async function refuseWhileOlderRun(client: pg.Client, name: string, why: string)
   );
 }
 
+/** Servers with the old master key only could neither connect again nor read what is written from now on. */
+async function refuseWhileServersRun(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ count: bigint }>(
+    'select count(*) as count from cloverleaf.servers where seen_at > now() - make_interval(secs => $1)',
+    [GONE_AFTER_S],
+  );
+  if (Number(rows[0]?.count) > 0)
+    throw new SettingError(
+      `MASTER_KEY is new, and ${rows[0]?.count} servers run with the old one: stop them all first. One that was killed counts for ${GONE_AFTER_S} seconds.`,
+    );
+}
+
 /** The login is named after the database, because logins belong to the whole cluster and databases may share a cluster. */
 async function ensureLogin(
   client: pg.Client,
-  { adminUrl, password, isNew }: { adminUrl: string; password: string; isNew: boolean },
+  {
+    adminUrl,
+    password,
+    oldPassword,
+    isNew,
+  }: { adminUrl: string; password: string; oldPassword: string | undefined; isNew: boolean },
 ): Promise<string> {
   const { rows } = await client.query('select current_database() as database');
   const database: string = rows[0].database;
@@ -129,8 +158,10 @@ async function ensureLogin(
   url.username = encodeURIComponent(login);
   url.password = encodeURIComponent(password);
 
-  const tries = async (): Promise<'works' | 'wrong password' | 'fails'> => {
-    const probe = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: 10_000 });
+  const tries = async (tried = password): Promise<'works' | 'wrong password' | 'fails'> => {
+    const at = new URL(url);
+    at.password = encodeURIComponent(tried);
+    const probe = new pg.Client({ connectionString: at.href, connectionTimeoutMillis: 10_000 });
     try {
       await probe.connect();
       return 'works';
@@ -145,7 +176,9 @@ async function ensureLogin(
   ]);
   if (known.rows[0]?.unbound) throw new Error(`The role ${login} bypasses row-level security: it must not.`);
   const before = known.rows.length > 0 ? await tries() : 'fails';
-  if (before === 'wrong password' && !isNew)
+  const isOld = before === 'wrong password' && oldPassword !== undefined && (await tries(oldPassword)) === 'works';
+  if (isOld) await refuseWhileServersRun(client);
+  if (before === 'wrong password' && !isNew && !isOld)
     throw new SettingError(
       'MASTER_KEY: this database was set up with another master key. Start with that key, or with the DATA_DIR that has it as master.key, or on a database of its own.',
     );

@@ -13,6 +13,10 @@ const PREFIX = 'enc:v1:';
 export const encryptText = (vault: Vault, partnerId: bigint, text: string): string =>
   `${PREFIX}${vault.encryptSame(text, contextOf(partnerId)).toString('base64url')}`;
 
+/** How the same text may stand in a column: also under an old master key. For look-ups. */
+export const textsLike = (vault: Vault, partnerId: bigint, text: string): string[] =>
+  vault.sames(text, contextOf(partnerId)).map((one) => `${PREFIX}${one.toString('base64url')}`);
+
 /** The decrypted text. Texts that were not encrypted for this partner are returned as stored. */
 export function openText(vault: Vault, partnerId: bigint, stored: string): string {
   if (!stored.startsWith(PREFIX)) return stored;

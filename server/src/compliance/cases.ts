@@ -153,3 +153,9 @@ const caseOf = ({ orderId, partnerId, openedAt, closedAt, ...row }: CaseRow): Ca
 /** Amounts are bigint and stay exact as text. */
 const json = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
+
+/** Overwrites what operators typed into closed cases about these subjects and orders. */
+export async function eraseCaseTexts(tx: Tx, about: { subjects: readonly string[]; orders: readonly bigint[] }) {
+  await tx.run(sql.eraseNotes, [about.subjects, about.orders]);
+  await tx.run(sql.eraseOutcomes, [about.subjects, about.orders]);
+}

@@ -17,6 +17,7 @@ export {
   casesOfOrder,
   closeCase,
   closeCases,
+  eraseCaseTexts,
   findCase,
   listCases,
   MAX_CASES,
@@ -45,6 +46,7 @@ export { type ListState, listStates } from './sanctions/lists.ts';
 export { RULES_VERSION, USUAL_THRESHOLD } from './sanctions/match.ts';
 export { agedWhy, openSanctions, REFRESH_LIST, type Sanctions, SCREEN_NAMES } from './sanctions/service.ts';
 export {
+  deniedBefore,
   MAGIC_HOLDS,
   magicScreener,
   openScreener,

@@ -106,7 +106,7 @@ export async function screenOwn(
   const named = await names?.read(tx, input);
   const blockedAt = input.customerId === null ? null : await blockOf(tx, input.customerId);
   const { kind, values } = await destinationOf(tx, vault, input);
-  const indexes = values.map((value) => indexOf(vault, kind, value));
+  const indexes = values.flatMap((value) => indexesOf(vault, kind, value));
   const { lists, entries } = await look(tx, kind, indexes);
   const hits: Hit[] = [
     ...(blockedAt === null ? [] : [{ rule: 'customer_blocked' as const, entry: blockedAt.toISOString(), own: true }]),
@@ -198,13 +198,17 @@ export async function replaceDenyList(
   await tx.run(sql.insertDenied, [
     l.list,
     l.destinations.map(({ kind }) => kind),
-    l.destinations.map(({ kind, value }) => indexOf(vault, kind, value)),
+    l.destinations.map(({ kind, value }) => indexesOf(vault, kind, value)[0]),
   ]);
 }
+
+/** Entries of lists that were loaded before a time. */
+export const deniedBefore = async (tx: Tx, time: Date): Promise<number> =>
+  (await tx.row<{ count: number }>(sql.deniedBefore, [time]))?.count ?? 0;
 
 /**
  * Without spaces, hyphens and case. Some chains' addresses do differ by case alone; two such addresses do not occur by
  * chance, and at worst a person checks once more.
  */
-const indexOf = (vault: Vault, kind: DestinationKind, value: string): Buffer =>
-  vault.index(value.replace(/[\s-]/g, '').toLowerCase(), `denied_destinations.${kind}`);
+const indexesOf = (vault: Vault, kind: DestinationKind, value: string): Buffer[] =>
+  vault.indexes(value.replace(/[\s-]/g, '').toLowerCase(), `denied_destinations.${kind}`);

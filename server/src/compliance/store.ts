@@ -66,6 +66,11 @@ export const sql = {
     select id, $2, $3, $4 from unnest($1::bigint[]) as used (id) on conflict do nothing`,
   putList: `insert into deny_lists (list, version, loaded_at) values ($1, $2, $3)
     on conflict (list) do update set version = excluded.version, loaded_at = excluded.loaded_at`,
+  deniedBefore: `select count(*)::int as count from denied_destinations d join deny_lists l using (list) where l.loaded_at < $1`,
+  eraseNotes: `update case_actions set note = without_typed(note) where note ~ 'enc:op1:' and case_id in
+    (select id from cases where closed_at is not null and (subject = any($1::text[]) or order_id = any($2::bigint[])))`,
+  eraseOutcomes: `update cases set outcome = without_typed(outcome) where closed_at is not null and outcome ~ 'enc:op1:'
+    and (subject = any($1::text[]) or order_id = any($2::bigint[]))`,
   emptyList: 'delete from denied_destinations where list = $1',
   insertDenied: `insert into denied_destinations (kind, index, list)
     select kind, index, $1 from unnest($2::text[], $3::bytea[]) as given (kind, index) on conflict do nothing`,

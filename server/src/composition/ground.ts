@@ -7,6 +7,7 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database } from '../base/db.ts';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../config.ts';
+import type { Erasing } from '../erasure/index.ts';
 
 export interface Ground {
   readonly config: Config;
@@ -17,6 +18,8 @@ export interface Ground {
   readonly vault: Vault;
   /** Files of customers, encrypted. */
   readonly blobs: Blobs;
+  /** For the erasure of customers: its list is kept beside their files. */
+  readonly erasing: Erasing;
   readonly clock: Clock;
   readonly ending: Endings;
 }

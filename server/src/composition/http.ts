@@ -122,7 +122,7 @@ async function mountForCustomers(
 
 async function mountForOperators(
   app: FastifyInstance,
-  { config, db, vault, blobs, clock, log }: Ground,
+  { config, db, vault, blobs, erasing, clock, log }: Ground,
   { rails, chains, report, context }: RailParts,
   world: Environment,
   publicUrl: () => string,
@@ -132,7 +132,8 @@ async function mountForOperators(
     ?.openDesk?.({ ...{ db, clock, log, report, vault }, gate: (tx, payout) => askGate(context, tx, payout) });
   await app.register(
     operator({
-      ...{ db, vault, blobs, clock, publicUrl },
+      ...{ db, vault, blobs, erasing, clock, publicUrl },
+      eraseAfterDays: config.eraseAfterDays,
       profile: config.profile,
       orders: context,
       submitAgain: enqueueUnsubmitted,

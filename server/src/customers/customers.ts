@@ -8,9 +8,9 @@ import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
-import { encryptText, openTextOrNull } from '../base/texts.ts';
+import { encryptText, openTextOrNull, textsLike } from '../base/texts.ts';
 import { countryOfPhone, DEFAULT_COUNTRY } from './countries.ts';
-import { encryptEmail, encryptPhone, openEmail, openPhone } from './encryption.ts';
+import { encryptEmail, encryptPhone, openEmail, openPhone, phoneIndexes } from './encryption.ts';
 import { type CustomerRow, customerById, sql } from './store.ts';
 
 export interface Customer {
@@ -32,6 +32,8 @@ export interface Customer {
   /** Incremented when its logins become invalid: a new phone, or none. Older sessions are invalid. */
   readonly loginEpoch: number;
   readonly blocked: boolean;
+  /** Since when nothing personal of it is left. */
+  readonly erasedAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -61,23 +63,24 @@ export async function enroll(
   const id = `${randomText(10)}_${c.partnerId}`;
   const phone = c.phone === undefined ? undefined : encryptPhone(vault, { id, partnerId: c.partnerId }, c.phone);
   const name = encryptText(vault, c.partnerId, c.clientCustomerId);
-  const existing = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, name]);
+  const names = textsLike(vault, c.partnerId, c.clientCustomerId);
+  const existing = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, names]);
   if (existing !== undefined) throw new Refusal('customer_exists', { customerId: existing.id });
-  if (phone !== undefined) await refuseTaken(tx, { id, partnerId: c.partnerId }, phone.index);
+  if (phone !== undefined) await refuseTaken(tx, { id, partnerId: c.partnerId }, phone.indexes);
   const row = await tx.row<CustomerRow>(sql.insert, [
     id,
     c.partnerId,
     name,
     c.kind,
     phone?.encrypted ?? null,
-    phone?.index ?? null,
+    phone?.indexes[0] ?? null,
     c.email === undefined ? null : encryptEmail(vault, id, c.email),
     c.now,
     ...(c.country === undefined ? countryBy(c.phone) : [c.country, 'partner']),
   ]);
   if (row !== undefined) return customerOf(row);
   // Another request has enrolled the same name since the look-up.
-  const other = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, name]);
+  const other = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, names]);
   throw new Refusal('customer_exists', { customerId: other?.id });
 }
 
@@ -93,9 +96,13 @@ function countryBy(phone: string | undefined): readonly [string, 'phone' | null]
  *
  * @throws Refusal 'customer_exists' {customerId}
  */
-async function refuseTaken(tx: Tx, c: { id: string; partnerId: bigint }, phoneIndex: Buffer): Promise<void> {
-  await tx.run('select pg_advisory_xact_lock($1)', [phoneIndex.readBigInt64BE(0)]);
-  const taken = await tx.row<{ id: string }>(sql.namedByPhone, [c.partnerId, phoneIndex, c.id]);
+async function refuseTaken(
+  tx: Tx,
+  c: { id: string; partnerId: bigint },
+  indexes: readonly [Buffer, ...Buffer[]],
+): Promise<void> {
+  await tx.run('select pg_advisory_xact_lock($1)', [indexes[0].readBigInt64BE(0)]);
+  const taken = await tx.row<{ id: string }>(sql.namedByPhone, [c.partnerId, indexes, c.id]);
   if (taken !== undefined) throw new Refusal('customer_exists', { customerId: taken.id });
 }
 
@@ -110,10 +117,7 @@ export async function customerNamed(
   partnerId: bigint,
   clientCustomerId: string,
 ): Promise<Customer | undefined> {
-  const row = await tx.row<{ id: string }>(sql.idOfClient, [
-    partnerId,
-    encryptText(vault, partnerId, clientCustomerId),
-  ]);
+  const row = await tx.row<{ id: string }>(sql.idOfClient, [partnerId, textsLike(vault, partnerId, clientCustomerId)]);
   return row === undefined ? undefined : await findCustomer(tx, row.id);
 }
 
@@ -158,11 +162,12 @@ export async function customerByPhone(
 ): Promise<Customer> {
   const { partnerId } = c;
   const id = `${randomText(10)}_${partnerId}`;
-  const { encrypted, index } = encryptPhone(vault, { id, partnerId }, c.phone);
+  const { encrypted, indexes } = encryptPhone(vault, { id, partnerId }, c.phone);
+  const [index] = indexes;
   // Two concurrent requests with one phone are one customer: the second waits here.
   await tx.run('select pg_advisory_xact_lock($1)', [index.readBigInt64BE(0)]);
   const row =
-    (await tx.row<CustomerRow>(sql.byPhone, [partnerId, index])) ??
+    (await tx.row<CustomerRow>(sql.byPhone, [partnerId, indexes])) ??
     (await tx.row<CustomerRow>(sql.insert, [
       ...[id, partnerId, null, 'INDIVIDUAL', encrypted, index, null, c.now],
       ...countryBy(c.phone),
@@ -181,7 +186,7 @@ export async function findCustomer(tx: Tx, id: string): Promise<Customer> {
 /**
  * Replaces the given fields and keeps the rest. A login code sent to the previous phone becomes invalid.
  *
- * @throws Refusal 'unknown_customer' | 'customer_exists' {customerId} when the phone is another customer's
+ * @throws Refusal 'unknown_customer' | 'customer_blocked' | 'customer_exists' {customerId} when the phone is another customer's
  */
 export async function updateContact(
   tx: Tx,
@@ -190,18 +195,28 @@ export async function updateContact(
   c: { phone?: string | undefined; email?: string | undefined; now: Date },
 ): Promise<void> {
   const customer = await findCustomer(tx, id);
+  requireNotErased(customer);
   const phone = c.phone === undefined ? undefined : encryptPhone(vault, customer, c.phone);
   const email = c.email === undefined ? null : encryptEmail(vault, id, c.email);
-  if (phone !== undefined) await refuseTaken(tx, customer, phone.index);
+  if (phone !== undefined) await refuseTaken(tx, customer, phone.indexes);
+  const [index = null] = phone?.indexes ?? [];
   const country = c.phone === undefined ? null : (countryOfPhone(c.phone) ?? null);
-  await tx.run(sql.updateContact, [id, phone?.encrypted ?? null, phone?.index ?? null, email, c.now, country]);
+  await tx.run(sql.updateContact, [
+    ...[id, phone?.encrypted ?? null, index, email, c.now, country],
+    phone?.indexes ?? [],
+  ]);
   if (phone === undefined) return;
   await tx.run(sql.forgetLoginCode, [id]);
 }
 
+/** Nothing personal is kept of it again. @throws Refusal 'customer_blocked' */
+export function requireNotErased({ erasedAt }: Pick<Customer, 'erasedAt'>): void {
+  if (erasedAt !== null) throw new Refusal('customer_blocked');
+}
+
 /** Whether this is the customer's current phone. */
 export async function hasPhone(tx: Tx, vault: Vault, customer: Customer, phone: string): Promise<boolean> {
-  const row = await tx.row(sql.hasPhone, [customer.id, encryptPhone(vault, customer, phone).index]);
+  const row = await tx.row(sql.hasPhone, [customer.id, phoneIndexes(vault, customer.partnerId, phone)]);
   return row !== undefined;
 }
 
@@ -249,6 +264,11 @@ export async function lockCustomer(tx: Tx, customerId: string): Promise<void> {
   await tx.run(sql.lock, [customerId]);
 }
 
+/** Waits for transactions that insert an order of it, because their foreign keys lock the row, too. */
+export async function lockAgainstOrders(tx: Tx, customerId: string): Promise<void> {
+  await tx.run(sql.lockAgainstOrders, [customerId]);
+}
+
 /** The same for a debt: it ends with the debt, unless a person blocks or has blocked the customer, too. */
 export async function blockForDebt(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.block, [customerId, now, 'debt']);
@@ -270,7 +290,7 @@ export const customersLike = async (
   vault: Vault,
   input: { text: string; partnerIds: readonly bigint[] },
 ): Promise<Customer[]> => {
-  const names = input.partnerIds.map((id) => encryptText(vault, id, input.text));
+  const names = input.partnerIds.flatMap((id) => textsLike(vault, id, input.text));
   return (await tx.rows<CustomerRow>(sql.likeText, [input.text, names])).map(customerOf);
 };
 
@@ -289,6 +309,7 @@ export function customerOf(row: CustomerRow): Customer {
     loggedInAt: row.loggedInAt,
     loginEpoch: row.loginEpoch,
     blocked: row.blockedAt !== null,
+    erasedAt: row.erasedAt,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   };

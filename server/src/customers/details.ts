@@ -12,6 +12,7 @@ import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { followCheck } from './checks.ts';
+import { findCustomer, requireNotErased } from './customers.ts';
 import { type CustomerDetailsRow, sql } from './store.ts';
 
 export interface GivenDetails {
@@ -54,6 +55,7 @@ export async function saveDetails(
   const context = `customer_details.details:${id}`;
   const text = JSON.stringify(d.details);
   const encrypted = vault.encrypt(text, context);
+  requireNotErased(await findCustomer(tx, id));
   if ((await tx.run(sql.firstDetails, [id, partnerId, encrypted, d.now])) === 1) {
     followCheck(tx, id, d.now);
     return { version: 1, outcome: null };

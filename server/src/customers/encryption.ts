@@ -12,9 +12,14 @@ export type Details = Readonly<Record<string, string>>;
 export function encryptPhone(vault: Vault, customer: { id: string; partnerId: bigint }, phone: string) {
   return {
     encrypted: vault.encrypt(phone, `customers.phone:${customer.id}`),
-    index: vault.index(phone.replace(/[^0-9]/g, ''), `customers.phone:${customer.partnerId}`),
+    /** That of the present key first: the one that is stored. */
+    indexes: phoneIndexes(vault, customer.partnerId, phone),
   };
 }
+
+/** How a phone may stand in `phone_index`: also under an old master key. */
+export const phoneIndexes = (vault: Vault, partnerId: bigint, phone: string): [Buffer, ...Buffer[]] =>
+  vault.indexes(phone.replace(/[^0-9]/g, ''), `customers.phone:${partnerId}`) as [Buffer, ...Buffer[]];
 
 export const encryptEmail = (vault: Vault, customerId: string, email: string): Buffer =>
   vault.encrypt(email, `customers.email:${customerId}`);
@@ -29,14 +34,16 @@ export const encryptDetails = (vault: Vault, accountId: bigint, details: Details
   vault.encrypt(JSON.stringify(details), `fiat_accounts.details:${accountId}`);
 
 export const openDetails = (vault: Vault, accountId: bigint, encrypted: Buffer): Record<string, string> =>
-  JSON.parse(vault.decrypt(encrypted, `fiat_accounts.details:${accountId}`));
+  // Erased.
+  encrypted.length === 0 ? {} : JSON.parse(vault.decrypt(encrypted, `fiat_accounts.details:${accountId}`));
 
-export function indexDetails(vault: Vault, customerId: string, fiat: string, details: Details): Buffer {
+/** How an account may stand in `details_index`: the present key's first. @param owner a customer's id, or `sender of <deposit>` */
+export function detailsIndexes(vault: Vault, owner: string, fiat: string, details: Details): [Buffer, ...Buffer[]] {
   const plain = Object.entries(details)
     .map(([field, value]) => [field, value.replace(/[\s-]/g, '').toUpperCase()])
     .filter(([, value]) => value !== '')
     .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
-  return vault.index(JSON.stringify([fiat, plain]), `fiat_accounts.details:${customerId}`);
+  return vault.indexes(JSON.stringify([fiat, plain]), `fiat_accounts.details:${owner}`) as [Buffer, ...Buffer[]];
 }
 
 /** The last characters, for display: at most four, and never more than a third of the number. */

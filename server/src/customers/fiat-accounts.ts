@@ -7,9 +7,9 @@ import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { firstIdAt, numericId } from '../base/ids.ts';
 import type { AssetCode } from '../base/money.ts';
-import type { Customer } from './customers.ts';
+import { type Customer, requireNotErased } from './customers.ts';
 import { customerName } from './details.ts';
-import { encryptDetails, hintOf, indexDetails, openDetails } from './encryption.ts';
+import { detailsIndexes, encryptDetails, hintOf, openDetails } from './encryption.ts';
 import { accountById, accountsOf, type FiatAccountRow, sql } from './store.ts';
 
 export interface FiatAccount {
@@ -34,8 +34,13 @@ export async function addFiatAccount(
   vault: Vault,
   a: { customer: Customer; fiat: AssetCode; details: Record<string, string>; now: Date },
 ): Promise<FiatAccount> {
+  requireNotErased(a.customer);
   const id = numericId(a.now);
-  const index = indexDetails(vault, a.customer.id, a.fiat, a.details);
+  const indexes = detailsIndexes(vault, a.customer.id, a.fiat, a.details);
+  const [index] = indexes;
+  // Under an old master key the constraint would not notice that it is the same.
+  const known = vault.old && (await tx.row<FiatAccountRow>(sql.accountByIndex, [a.customer.id, indexes]));
+  if (known !== undefined) return accountOf(known);
   const row =
     (await tx.row<FiatAccountRow>(sql.insertAccount, [
       id,
@@ -46,7 +51,7 @@ export async function addFiatAccount(
       index,
       hintOf(a.details),
       a.now,
-    ])) ?? (await tx.row<FiatAccountRow>(sql.accountByIndex, [a.customer.id, index]));
+    ])) ?? (await tx.row<FiatAccountRow>(sql.accountByIndex, [a.customer.id, indexes]));
   assert(row !== undefined, 'an account that was not inserted is there');
   return accountOf(row);
 }
@@ -62,7 +67,7 @@ export async function keepSenderAccount(
     id,
     a.fiat,
     encryptDetails(vault, id, a.details),
-    indexDetails(vault, `sender of ${a.depositId}`, a.fiat, a.details),
+    detailsIndexes(vault, `sender of ${a.depositId}`, a.fiat, a.details)[0],
     hintOf(a.details),
     a.now,
     a.depositId,

@@ -37,6 +37,7 @@ export {
   findCustomer,
   HIGHEST_LEVEL,
   hasPhone,
+  lockAgainstOrders,
   lockCustomer,
   openContact,
   unblockCustomer,
@@ -64,6 +65,8 @@ export {
   type PayerMatch,
   saveDetails,
 } from './details.ts';
+export { detailsIndexes, phoneIndexes } from './encryption.ts';
+export { eraseCustomerRows } from './erase.ts';
 export {
   accountsSince,
   addFiatAccount,
@@ -77,7 +80,15 @@ export {
 } from './fiat-accounts.ts';
 export { faultOf, isCountry } from './identity/answers.ts';
 export { BUSINESS_FORM, PERSON_FORM } from './identity/defaults.ts';
-export { customerKey, filesOf, openFile, type StoredFile, storeFiles, sweepFiles } from './identity/documents.ts';
+export {
+  customerKey,
+  filesOf,
+  KEPT_AFTER_RESTORE_MS,
+  openFile,
+  type StoredFile,
+  storeFiles,
+  sweepFiles,
+} from './identity/documents.ts';
 export { type Form, fieldsOf, type Requirement, slotsOf } from './identity/form.ts';
 export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
 export { type FileType, inspect } from './identity/inspect.ts';
@@ -98,6 +109,7 @@ export {
   findSubmission,
   type Given,
   missingOf,
+  openSubmissions,
   type Submission,
   saidReasons,
   submit,
@@ -114,5 +126,14 @@ export {
   RETURN_FOR_MS,
   type ReturnLink,
 } from './links.ts';
-export { type Asking, CODE_FOR_MS, checkCode, codeUnderWay, type Issued, issueCode, sendingFailed } from './login.ts';
+export {
+  type Asking,
+  CODE_FOR_MS,
+  checkCode,
+  codeUnderWay,
+  forgetOldSends,
+  type Issued,
+  issueCode,
+  sendingFailed,
+} from './login.ts';
 export { forgetLogin, recordFinding, recordLogin, recordVerification, requireTrading } from './verification.ts';

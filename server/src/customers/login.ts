@@ -155,6 +155,12 @@ export async function codeUnderWay(
 export const sendingFailed = async (tx: Tx, id: bigint, now: Date): Promise<void> =>
   void (await tx.run(sql.failLoginSend, [id, now]));
 
+/** Forgets codes of before a time whose hour is over. @returns how many of before it are left */
+export async function forgetOldSends(tx: Tx, before: Date): Promise<number> {
+  await tx.run(sql.forgetSendsBefore, [before]);
+  return (await tx.row<{ sends: number }>(sql.sendsBefore, [before]))?.sends ?? 0;
+}
+
 const isLive = (row: LoginSendRow, now: Date): boolean =>
   row.code !== null && row.failedAt === null && later(row.sentAt, CODE_FOR_MS) > now && row.tries < TRIES;
 

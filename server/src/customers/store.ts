@@ -18,6 +18,7 @@ export interface CustomerRow {
   loggedInAt: Date | null;
   loginEpoch: number;
   blockedAt: Date | null;
+  erasedAt: Date | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -78,19 +79,19 @@ export interface CheckRow {
 
 const LOGIN_SEND = 'id, customer_id, session, code, sent_at, tries, used_at, failed_at';
 const CUSTOMER = `id, partner_id, client_customer_id, kind, level, verification, previous_level, failed_reason, country,
-  country_by, logged_in_at, login_epoch, blocked_at, created_at, updated_at`;
+  country_by, logged_in_at, login_epoch, blocked_at, erased_at, created_at, updated_at`;
 const ACCOUNT = 'id, customer_id, sender_of, fiat, hint, created_at';
 
 export const sql = {
   insert: `insert into customers (id, partner_id, client_customer_id, kind, phone, phone_index, email, created_at, updated_at,
       country, country_by) values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10)
     on conflict (partner_id, client_customer_id) do nothing returning ${CUSTOMER}`,
-  idOfClient: 'select id from customers where partner_id = $1 and client_customer_id = $2',
+  idOfClient: 'select id from customers where partner_id = $1 and client_customer_id = any($2::text[])',
   byPhone: `select ${CUSTOMER} from customers
-    where partner_id = $1 and phone_index = $2 and client_customer_id is null order by created_at, id limit 1`,
+    where partner_id = $1 and phone_index = any($2::bytea[]) and client_customer_id is null order by created_at, id limit 1`,
   namedByPhone: `select id from customers
-    where partner_id = $1 and phone_index = $2 and client_customer_id is not null and id <> $3 order by created_at, id limit 1`,
-  hasPhone: 'select from customers where id = $1 and phone_index = $2',
+    where partner_id = $1 and phone_index = any($2::bytea[]) and client_customer_id is not null and id <> $3 order by created_at, id limit 1`,
+  hasPhone: 'select from customers where id = $1 and phone_index = any($2::bytea[])',
   detachPhone: `update customers set phone = null, phone_index = null, logged_in_at = null, login_epoch = login_epoch + 1,
       updated_at = $2 where id = $1 and phone_index is not null`,
   byId: `select ${CUSTOMER} from customers where id = $1`,
@@ -102,8 +103,8 @@ export const sql = {
     order by created_at desc, id desc limit $5`,
   updateContact: `update customers set phone = coalesce($2, phone), phone_index = coalesce($3, phone_index),
       email = coalesce($4, email), updated_at = $5,
-      login_epoch = login_epoch + case when $3::bytea is not null and phone_index is distinct from $3 then 1 else 0 end,
-      phone_changed_at = case when $3::bytea is not null and phone_index is distinct from $3 then $5 else phone_changed_at end,
+      login_epoch = login_epoch + case when $3::bytea is not null and (phone_index = any($7::bytea[])) is not true then 1 else 0 end,
+      phone_changed_at = case when $3::bytea is not null and (phone_index = any($7::bytea[])) is not true then $5 else phone_changed_at end,
       country = case when $6::text is not null and coalesce(country_by, 'phone') = 'phone' then $6 else country end,
       country_by = case when $6::text is not null and country_by is null then 'phone' else country_by end
     where id = $1`,
@@ -119,6 +120,7 @@ export const sql = {
   loggedIn: 'update customers set logged_in_at = $2, updated_at = $2 where id = $1',
   loggedOut: 'update customers set logged_in_at = null, login_epoch = login_epoch + 1, updated_at = $2 where id = $1',
   lock: 'select from customers where id = $1 for no key update',
+  lockAgainstOrders: 'select from customers where id = $1 for update',
   blockOf: 'select blocked_at from customers where id = $1 for share',
   unblock: 'update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1',
   debtEnded: `update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1 and blocked_for = 'debt'`,
@@ -131,13 +133,15 @@ export const sql = {
   insertSender: `insert into fiat_accounts (id, fiat, details, details_index, hint, created_at, sender_of)
     values ($1, $2, $3, $4, $5, $6, $7) on conflict (sender_of) do nothing`,
   accountOfSender: 'select id from fiat_accounts where sender_of = $1',
-  accountByIndex: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 and details_index = $2`,
+  accountByIndex: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 and details_index = any($2::bytea[])`,
   accountsOf: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 order by id`,
   // Ids grow with time.
   accountsSince: 'select id, created_at from fiat_accounts where partner_id = $1 and id >= $2 order by id',
   accountById: `select ${ACCOUNT}, details from fiat_accounts where id = $1`,
 
   forgetLoginSends: 'delete from login_sends where customer_id = $1 and sent_at < $2',
+  forgetSendsBefore: `delete from login_sends where sent_at < $1 and sent_at < clock_timestamp() - interval '1 hour'`,
+  sendsBefore: 'select count(*)::int as sends from login_sends where sent_at < $1',
   // Wrong tries of a code that was finally entered right do not count.
   loginSends: `select count(*) filter (where session = $2) as session_sends,
       max(sent_at) filter (where session = $2) as session_newest, min(sent_at) filter (where session = $2) as session_oldest,
@@ -162,6 +166,19 @@ export const sql = {
   failLoginSend: 'update login_sends set failed_at = $2 where id = $1',
   forgetLoginCode: 'update login_sends set code = null where customer_id = $1',
 
+  // Blocked, too: it trades no more, and what is still to leave waits for a person.
+  eraseCustomer: `update customers set client_customer_id = null, phone = null, phone_index = null, email = null, failed_reason = null,
+      logged_in_at = null, login_epoch = login_epoch + 1, blocked_at = coalesce(blocked_at, $2), blocked_for = null,
+      erased_at = coalesce(erased_at, $2), updated_at = $2 where id = $1`,
+  eraseDetails: 'delete from customer_details where customer_id = $1',
+  eraseSubmissions: `update submissions set answers = '', reasons = '{}', updated_at = $2, details_version = null,
+      state = case when state in ('open', 'in_review') then 'failed' else state end where customer_id = $1`,
+  eraseAccounts: `update fiat_accounts set details = '', details_index = uuid_send(gen_random_uuid()), hint = ''
+    where customer_id = $1 or sender_of = any($2::bigint[])`,
+  eraseDestinations: 'delete from customer_destinations where customer_id = $1',
+  eraseLogins: 'delete from login_sends where customer_id = $1',
+  eraseFiles: 'delete from submission_files where customer_id = $1 returning id',
+  eraseKey: 'delete from customer_keys where customer_id = $1',
   firstDetails: `insert into customer_details (customer_id, partner_id, details, given_at) values ($1, $2, $3, $4)
     on conflict (customer_id) do nothing`,
   details: 'select details, version, outcome from customer_details where customer_id = $1',

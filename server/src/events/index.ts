@@ -57,3 +57,4 @@ export {
 } from './log.ts';
 export { type Outcome, openSender, type Sender } from './sender.ts';
 export { standard } from './standard.ts';
+export { eraseTexts } from './store.ts';

@@ -6,6 +6,7 @@
  * Not here: which actions exist (protocols/operator).
  */
 export { type Doing, MAX_AUDIT, readAudit, recordAction, recordByMachine } from './audit.ts';
+export { eraseAuditTexts } from './erase.ts';
 export {
   admitToken,
   createOperator,
@@ -63,7 +64,15 @@ export {
   setRule,
   type Wanted,
 } from './rules.ts';
-export { type AuditProblem, type AuditSummary, MAX_SEALS, sealAudit, verifyAudit, verifySeals } from './seals.ts';
+export {
+  type AuditProblem,
+  type AuditSummary,
+  MAX_SEALS,
+  proveAudit,
+  sealAudit,
+  verifyAudit,
+  verifySeals,
+} from './seals.ts';
 export {
   checkEnrolment,
   checkLogin,

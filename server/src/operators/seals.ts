@@ -8,8 +8,13 @@
  * A row gets its number before it commits, so an honest one may be sealed a little after rows with higher numbers: within the
  * 15 s of a transaction. One that is sealed, or still unsealed, long after those is reported as inserted later. Rows appended
  * at the end look like any other, and a chain does not show that its end was cut off: a newest hash kept elsewhere does.
+ *
+ * When the master key is exchanged (src/rotation), the texts of sealed rows are encrypted again, and the seals stay. Such a row has its
+ * new hash in `audit_reencrypted`, with a proof by the master key that it stands for the sealed one: who can only write to the
+ * database cannot make it.
  */
 import { createHash } from 'node:crypto';
+import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 
@@ -48,8 +53,13 @@ const sql = {
   hashOf: 'select hash from audit_seals where number = $1',
   reached: `select last_id, sealed_at from audit_seals where number <= $1
       and number >= coalesce((select max(number) from audit_seals where number <= $1 and sealed_at < $2), 1) order by number`,
-  sealedRows: `select s.audit_id, s.content, case when a.id is null then null else ${FIELDS} end as fields
-    from sealed_audit s left join audit a on a.id = s.audit_id where s.seal = $1 order by s.position`,
+  sealedRows: `select s.audit_id, s.content, case when a.id is null then null else ${FIELDS} end as fields, r.content as again, r.proof
+    from sealed_audit s left join audit a on a.id = s.audit_id left join audit_reencrypted r on r.audit_id = s.audit_id
+    where s.seal = $1 order by s.position`,
+  sealedRow: `select s.content as sealed, ${FIELDS} as fields, r.audit_id is not null as is_proved
+    from audit a join sealed_audit s on s.audit_id = a.id left join audit_reencrypted r on r.audit_id = a.id where a.id = $1`,
+  prove: `insert into audit_reencrypted (audit_id, content, proof) values ($1, $2, $3)
+    on conflict (audit_id) do update set content = excluded.content, proof = excluded.proof`,
   unsealed: `select a.id from audit a where a.id > $1 and not exists (select from sealed_audit s where s.audit_id = a.id)
     order by a.id limit ${PAGE_ROWS}`,
 } as const;
@@ -81,6 +91,20 @@ const hashOver = (previous: Buffer, sealedAt: Date, contents: readonly Buffer[])
     .update(Buffer.concat([previous, Buffer.from(String(sealedAt.getTime())), ...contents]))
     .digest();
 
+/**
+ * A sealed row was written again: from now on its new hash stands for the sealed one, and so does that of an earlier time under the
+ * present key. A row that is not sealed yet is sealed as it is.
+ */
+export async function proveAudit(tx: Tx, vault: Vault, id: bigint, isChanged: boolean): Promise<void> {
+  const row = await tx.row<{ sealed: Buffer; fields: (string | null)[]; isProved: boolean }>(sql.sealedRow, [id]);
+  if (row === undefined || (!isChanged && !row.isProved)) return;
+  const content = contentOf(row.fields);
+  await tx.run(sql.prove, [id, content, proofsOf(vault, { id, sealed: row.sealed, content })[0]]);
+}
+
+const proofsOf = (vault: Vault, row: { id: bigint; sealed: Buffer; content: Buffer }): Buffer[] =>
+  vault.indexes(`${row.id}:${row.sealed.toString('hex')}:${row.content.toString('hex')}`, 'audit_reencrypted');
+
 export interface AuditProblem {
   /** `audit row 17` or `audit seal 3`. */
   subject: string;
@@ -104,10 +128,28 @@ interface SealRow {
   sealedAt: Date;
 }
 
+interface SealedContent {
+  auditId: bigint;
+  /** As it was sealed. */
+  content: Buffer;
+  /** As it is now; null where it is not there any more. */
+  fields: (string | null)[] | null;
+  /** Of a row that was encrypted again: its hash since, and the proof of that. */
+  again: Buffer | null;
+  proof: Buffer | null;
+}
+
 /** Up to which row seals had come, and when. */
 interface Reached {
   id: bigint;
   at: number;
+}
+
+/** What a row must hash to: what was sealed, or what has taken its place since, where the master key proves that. */
+function contentNow(vault: Vault | undefined, { auditId, content, again, proof }: SealedContent): Buffer {
+  if (again === null || proof === null || vault === undefined) return content;
+  const proofs = proofsOf(vault, { id: auditId, sealed: content, content: again });
+  return proofs.some((one) => one.equals(proof)) ? again : content;
 }
 
 /** Verifies seals one after the other, each over the one before it. @param begin.reached of earlier seals, oldest first */
@@ -115,6 +157,7 @@ function chainFrom(
   tx: Tx,
   tell: (problem: AuditProblem) => void,
   begin: { last: bigint; previous: Buffer; reached: Reached[] },
+  vault: Vault | undefined,
 ) {
   const summary: AuditSummary = { rows: 0n, seals: 0n, unsealed: 0n, newest: null };
   const { reached } = begin;
@@ -133,16 +176,14 @@ function chainFrom(
     const subject = `audit seal ${seal.number}`;
     if (seal.number !== last + 1n) tell({ subject, why: `seals ${last + 1n} to ${seal.number - 1n} are missing` });
     else if (!seal.previous.equals(previous)) tell({ subject, why: 'it is not made over the seal before it' });
-    const rows = await tx.rows<{
-      auditId: bigint;
-      content: Buffer;
-      fields: (string | null)[] | null;
-    }>(sql.sealedRows, [seal.number]);
-    for (const { auditId: id, content, fields } of rows) {
+    const rows = await tx.rows<SealedContent>(sql.sealedRows, [seal.number]);
+    for (const sealed of rows) {
+      const { auditId: id, fields } = sealed;
       const row = `audit row ${id}`;
       summary.rows += 1n;
       if (fields === null) tell({ subject: row, why: 'it was sealed and is not there any more' });
-      else if (!contentOf(fields).equals(content)) tell({ subject: row, why: 'it is not what was sealed' });
+      else if (!contentOf(fields).equals(contentNow(vault, sealed)))
+        tell({ subject: row, why: 'it is not what was sealed' });
       if (seal.sealedAt.getTime() - (passedAt(id) ?? seal.sealedAt.getTime()) > LATE_MS)
         tell({ subject: row, why: `it was slipped in among older rows before seal ${seal.number}` });
     }
@@ -163,14 +204,16 @@ function chainFrom(
  * Verifies the audit against its seals, from the first row on.
  *
  * @param kept a seal's number and hash from a copy kept elsewhere: they must still be there
+ * @param vault checks rows that were encrypted again since; without it they count as changed
  */
 export async function verifyAudit(
   tx: Tx,
   tell: (problem: AuditProblem) => void,
   now: Date,
   kept?: { number: bigint; hash: string },
+  vault?: Vault,
 ): Promise<AuditSummary> {
-  const { summary, passedAt, verify } = chainFrom(tx, tell, { last: 0n, previous: FIRST, reached: [] });
+  const { summary, passedAt, verify } = chainFrom(tx, tell, { last: 0n, previous: FIRST, reached: [] }, vault);
   let keptIsThere = kept === undefined;
   for (let last = 0n; ; ) {
     const page = await tx.rows<SealRow>(sql.seals, [last]);
@@ -192,13 +235,14 @@ export async function verifyAudit(
  * are looked at with the last of them.
  *
  * @param part.after the seal after which to begin; its own hash is taken as it is stored
+ * @param part.vault as with `verifyAudit`
  * @throws Refusal 'malformed_field' when there is no such seal
  */
 export async function verifySeals(
   tx: Tx,
   tell: (problem: AuditProblem) => void,
   now: Date,
-  part: { after: bigint; limit: number },
+  part: { after: bigint; limit: number; vault?: Vault },
 ): Promise<AuditSummary & { next: bigint | null }> {
   const found = await tx.rows<SealRow>(sql.seals, [part.after]);
   const page = found.slice(0, Math.min(part.limit, MAX_SEALS));
@@ -208,7 +252,12 @@ export async function verifySeals(
   const early = new Date((page[0]?.sealedAt ?? now).getTime() - LATE_MS);
   const seals = await tx.rows<{ lastId: bigint; sealedAt: Date }>(sql.reached, [part.after, early]);
   const reached = seals.map(({ lastId: id, sealedAt }) => ({ id, at: sealedAt.getTime() }));
-  const { summary, passedAt, verify } = chainFrom(tx, tell, { last: part.after, previous: before, reached });
+  const { summary, passedAt, verify } = chainFrom(
+    tx,
+    tell,
+    { last: part.after, previous: before, reached },
+    part.vault,
+  );
   for (const seal of page) await verify(seal);
   const isEnd = page.length === found.length && found.length < MAX_SEALS;
   if (isEnd) await verifyUnsealed(tx, tell, summary, (id) => now.getTime() - (passedAt(id) ?? now.getTime()) > LATE_MS);

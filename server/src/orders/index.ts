@@ -181,7 +181,7 @@ export { requestRefund } from './refunds/request.ts';
 export { retryRefund } from './refunds/retry.ts';
 export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds/store.ts';
 export { goesToSender, senderOfOrder } from './refunds/to-sender.ts';
-export { type Direction, type ListedOrder, type Order } from './store.ts';
+export { type Direction, eraseOrderTexts, type ListedOrder, type Order } from './store.ts';
 
 /**
  * Moves every due time of a partner's orders earlier: deadlines, locked rates, waits, clearing times. It decides nothing; the

@@ -40,11 +40,11 @@ export const named = async (tx: Tx, ids: readonly bigint[]): Promise<Order[]> =>
 const MOST_OF_REFERENCE = 1_000;
 
 /** Orders with this reference of the partner's (as stored), newest first. */
-export const ofReference = async (tx: Tx, reference: string): Promise<Order[]> =>
+export const ofReference = async (tx: Tx, references: readonly string[]): Promise<Order[]> =>
   (
     await tx.rows<OneRow>(
-      `select ${ALL} from orders where merchant_reference = $1 order by id desc limit ${MOST_OF_REFERENCE}`,
-      [reference],
+      `select ${ALL} from orders where merchant_reference = any($1::text[]) order by id desc limit ${MOST_OF_REFERENCE}`,
+      [references],
     )
   ).map(toOrder);
 
@@ -393,3 +393,15 @@ export const open = (tx: Tx) =>
     `select state, count(*) as count, min(updated_at) as oldest from orders
       where state not in ('settled', 'refunded', 'expired', 'cancelled', 'frozen') group by state`,
   );
+
+/** What the customer typed as its reference at its bank, of all its orders, and what operators typed about them. */
+export async function eraseOrderTexts(tx: Tx, customerId: string): Promise<void> {
+  await tx.run('update orders set payer_reference = null where customer_id = $1 and payer_reference is not null', [
+    customerId,
+  ]);
+  await tx.run(
+    `update order_history set facts = without_typed(facts::text)::jsonb
+      where facts::text like '%enc:op1:%' and order_id in (select id from orders where customer_id = $1)`,
+    [customerId],
+  );
+}

@@ -28,6 +28,7 @@ export function productionProfile(config: Config): Profile {
   const settled = settle(config);
   return {
     masterKey: settled.masterKey,
+    oldMasterKey: settled.oldMasterKey,
     operatorToken: settled.operatorToken,
     database: async () => settled.databaseUrl,
     connect: (deps) => connect(settled, deps),

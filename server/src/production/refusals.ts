@@ -16,6 +16,7 @@ import { type ProductionChain, readChains } from './chains.ts';
 /** The validated configuration of a production installation. */
 export interface Settled {
   masterKey: Buffer;
+  oldMasterKey?: Buffer;
   databaseUrl: string;
   operatorToken: string;
   chains: readonly ProductionChain[];
@@ -59,9 +60,14 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   const masterKey = must('MASTER_KEY', config.masterKey, '64 hex digits, kept apart from the database');
   if (masterKey !== undefined && !/^[0-9a-fA-F]{64}$/.test(masterKey)) wrong.push('MASTER_KEY must be 64 hex digits');
   else if (masterKey !== undefined && isNoChance(masterKey)) wrong.push(TOO_REGULAR('MASTER_KEY'));
-  const keyFile = env.MASTER_KEY_FILE;
-  if (keyFile && resolve(keyFile).startsWith(`${config.dataDir}${sep}`))
-    wrong.push('MASTER_KEY_FILE lies in DATA_DIR: a copy of the folder would be a copy of the key');
+  const { oldMasterKey } = config;
+  if (oldMasterKey !== undefined && !/^[0-9a-fA-F]{64}$/.test(oldMasterKey))
+    wrong.push('OLD_MASTER_KEY must be 64 hex digits');
+  for (const name of ['MASTER_KEY_FILE', 'OLD_MASTER_KEY_FILE']) {
+    const keyFile = env[name];
+    if (keyFile && resolve(keyFile).startsWith(`${config.dataDir}${sep}`))
+      wrong.push(`${name} lies in DATA_DIR: a copy of the folder would be a copy of the key`);
+  }
   for (const name of SANDBOX_FILES) {
     if (existsSync(join(config.dataDir, name)))
       wrong.push(`DATA_DIR holds ${name} of a sandbox; production starts in a folder of its own`);
@@ -75,6 +81,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   /** All shared secrets, and the master key: each must be unique. */
   const secrets: [string, string | undefined][] = [
     ['MASTER_KEY', masterKey],
+    ...(oldMasterKey === undefined ? [] : [['OLD_MASTER_KEY', oldMasterKey] as [string, string]]),
     ['OPERATOR_TOKEN', operatorToken],
   ];
 
@@ -125,6 +132,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
     throw new SettingError(wrong.join('\n'));
   return {
     masterKey: Buffer.from(masterKey, 'hex'),
+    ...(oldMasterKey === undefined ? {} : { oldMasterKey: Buffer.from(oldMasterKey, 'hex') }),
     databaseUrl,
     operatorToken,
     chains,

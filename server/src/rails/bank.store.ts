@@ -243,3 +243,14 @@ export const readDetails = async (tx: Tx, rail: string, externalId: string): Pro
       externalId,
     ])
   )?.details ?? undefined;
+
+/** Who paid or was paid by these deposits and payouts, as the bank's statement has it. What the line moved stays. */
+export const eraseDetails = async (
+  tx: Tx,
+  input: { deposits: readonly bigint[]; payouts: readonly string[] },
+): Promise<number> =>
+  await tx.run(
+    `update bank_lines l set details = null where details is not null and (l.key = any($2::text[])
+       or exists (select from deposits d where d.id = any($1::bigint[]) and d.rail = l.rail and d.external_id = l.external_id))`,
+    [input.deposits, input.payouts],
+  );

@@ -7,6 +7,7 @@
  * Not here: the computations on the journal (ledger/verify.ts), on orders (orders/read/check.ts) and on the audit
  * (operators/seals.ts).
  */
+import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { type JournalSummary, type Problem, verifyJournal } from '../ledger/index.ts';
 import { type AuditSummary, verifyAudit } from '../operators/index.ts';
@@ -33,8 +34,15 @@ const MAX_PROBLEMS = 1_000;
  * @param tx   with one snapshot (`repeatable read`)
  * @param kept      number and hash of a seal of the journal, as kept elsewhere
  * @param keptAudit the same for the audit
+ * @param vault     knows rows of the audit whose texts were encrypted again
  */
-export async function verifyLedger(tx: Tx, kept?: Kept, keptAudit?: Kept, now = new Date()): Promise<Verified> {
+export async function verifyLedger(
+  tx: Tx,
+  kept?: Kept,
+  keptAudit?: Kept,
+  now = new Date(),
+  vault?: Vault,
+): Promise<Verified> {
   const from = performance.now();
   const problems: Verified['problems'] = [];
   let more = 0;
@@ -45,7 +53,7 @@ export async function verifyLedger(tx: Tx, kept?: Kept, keptAudit?: Kept, now = 
   const summary = await verifyJournal(tx, tell, kept);
   const orders = await checkOrders(tx, (id, why) => tell({ rule: 'order', subject: `order ${id}`, why }));
   await checkDormant(tx, (subject, why) => tell({ rule: 'dormant', subject, why }));
-  const audit = await verifyAudit(tx, (problem) => tell({ rule: 'audit', ...problem }), now, keptAudit);
+  const audit = await verifyAudit(tx, (problem) => tell({ rule: 'audit', ...problem }), now, keptAudit, vault);
   return { ...summary, orders, audit, problems, more, tookMs: performance.now() - from };
 }
 

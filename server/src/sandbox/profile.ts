@@ -53,6 +53,12 @@ export function sandboxProfile(config: Config, { log, fast, settings, ending }: 
       if (!/^[0-9a-fA-F]{64}$/.test(text)) throw new SettingError('MASTER_KEY must be 64 hex digits');
       return Buffer.from(text, 'hex');
     },
+    get oldMasterKey() {
+      const text = config.oldMasterKey;
+      if (text === undefined) return undefined;
+      if (!/^[0-9a-fA-F]{64}$/.test(text)) throw new SettingError('OLD_MASTER_KEY must be 64 hex digits');
+      return Buffer.from(text, 'hex');
+    },
     get operatorToken() {
       return config.operatorToken ?? keptSecret(join(config.dataDir, 'operator.token'));
     },

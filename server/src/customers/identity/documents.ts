@@ -13,6 +13,7 @@ import { later } from '../../base/clock.ts';
 import { decryptBytes, encryptBytes, type Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
+import { findCustomer, requireNotErased } from '../customers.ts';
 import type { FileType } from './inspect.ts';
 import { sql } from './store.ts';
 
@@ -46,6 +47,7 @@ export async function customerKey(
 ): Promise<Buffer> {
   const known = await keyOf(tx, vault, c.id);
   if (known !== undefined) return known;
+  requireNotErased(await findCustomer(tx, c.id));
   const wrapped = vault.encrypt(randomBytes(32).toString('hex'), keyContext(c.id));
   await tx.run(sql.insertKey, [c.id, c.partnerId, wrapped, now]);
   // Of two at once the first has made it.
@@ -93,11 +95,21 @@ export const filesOf = (tx: Tx, submissionId: bigint): Promise<DocumentRow[]> =>
 
 /** How long a request may take from its files to their rows, many times over. */
 const SWEPT_AFTER_MS = 3_600_000;
+/** For so long after a restore, another one may bring rows back: an archive that was found, a disk that could be read after all. */
+export const KEPT_AFTER_RESTORE_MS = 30 * 24 * 3_600_000;
 
-/** Removes files without a row, of requests that failed. @returns how many */
+/**
+ * Removes files without a row, of requests that failed. After a restore, the rows of files that came since the backup are missing,
+ * too; so files of before it are kept for a time.
+ *
+ * @returns how many
+ */
 export async function sweepFiles(db: Database, blobs: Blobs, now: Date): Promise<number> {
   let swept = 0;
-  for await (const ids of blobs.olderThan(later(now, -SWEPT_AFTER_MS))) {
+  const restore = await db.asSystem((tx) => tx.row<{ at: Date | null }>(sql.newestRestore));
+  const restoredAt = restore?.at ?? null;
+  const isRecent = restoredAt !== null && now < later(restoredAt, KEPT_AFTER_RESTORE_MS);
+  for await (const ids of blobs.olderThan(later(now, -SWEPT_AFTER_MS), isRecent ? restoredAt : undefined)) {
     const known = await db.asSystem((tx) => tx.rows<{ id: string }>(sql.knownFiles, [ids]));
     const named = new Set(known.map(({ id }) => id));
     for (const id of ids.filter((one) => !named.has(one))) {
@@ -118,6 +130,7 @@ export async function openFile(
     row: await tx.row<DocumentRow>(sql.fileById, [f.id, f.customerId]),
     key: await keyOf(tx, vault, f.customerId),
   }));
+  // Without its key it was erased.
   if (found.row === undefined || found.key === undefined) return undefined;
   const encrypted = await blobs.read(f.id);
   return encrypted && { type: found.row.type, content: decryptBytes(found.key, encrypted, contextOf(f.id)) };

@@ -40,6 +40,7 @@ export const sql = {
     returning id, version`,
   submissionById: `select ${SUBMISSION} from submissions where id = $1 and customer_id = $2`,
   newest: `select ${SUBMISSION} from submissions where customer_id = $1 order by id desc limit 1`,
+  ofCustomer: `select ${SUBMISSION} from submissions where customer_id = $1 order by id limit 1000`,
   underWay: `select ${SUBMISSION} from submissions where customer_id = $1 and state in ('open', 'in_review')`,
   insert: `insert into submissions (id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version,
       created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) returning ${SUBMISSION}`,
@@ -61,8 +62,11 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
   filesOf: `select id, submission_id, slot, type, bytes, created_at from submission_files
     where submission_id = $1 and replaced_at is null order by slot`,
+  allFilesOf: `select id, submission_id, slot, type, bytes, created_at from submission_files
+    where submission_id = $1 order by created_at, id`,
   fileById:
     'select id, submission_id, slot, type, bytes, created_at from submission_files where id = $1 and customer_id = $2',
+  newestRestore: 'select max(restored_at) as at from restores',
   knownFiles: 'select id from submission_files where id = any($1::text[])',
   drive: `update submissions set state = $2, reasons = $3, updated_at = $4,
       details_version = case when $2 = 'in_review' then coalesce(details_version, 1) else details_version end where id = $1`,

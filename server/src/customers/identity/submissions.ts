@@ -17,7 +17,7 @@ import { saveDetails } from '../details.ts';
 import { sql as customers } from '../store.ts';
 import { announceReview } from '../verification.ts';
 import { type Answers, checkAnswers, exampleOf } from './answers.ts';
-import { filesOf, recordFiles, type StoredFile } from './documents.ts';
+import { type DocumentRow, filesOf, recordFiles, type StoredFile } from './documents.ts';
 import { fieldsOf, missingSlots, slotsOf } from './form.ts';
 import type { ChosenForm } from './forms.ts';
 import { FIELD_REASONS, type FieldReason, type FieldReasons, stateAfter } from './outcome.ts';
@@ -196,7 +196,24 @@ async function toVerifier(
 }
 
 const openAnswers = (vault: Vault, row: Pick<SubmissionRow, 'id' | 'answers'>): Record<string, string> =>
-  JSON.parse(vault.decrypt(row.answers, contextOf(row.id))) as Record<string, string>;
+  // Erased.
+  row.answers.length === 0 ? {} : (JSON.parse(vault.decrypt(row.answers, contextOf(row.id))) as Record<string, string>);
+
+/** All that the customer's programs and people have answered, decrypted. */
+export async function openSubmissions(
+  tx: Tx,
+  vault: Vault,
+  customerId: string,
+): Promise<{ id: bigint; state: string; answers: Record<string, string>; files: DocumentRow[]; createdAt: Date }[]> {
+  const rows = await tx.rows<SubmissionRow>(sql.ofCustomer, [customerId]);
+  const opened = [];
+  for (const row of rows)
+    opened.push({
+      ...{ id: row.id, state: row.state, createdAt: row.createdAt },
+      ...{ answers: openAnswers(vault, row), files: await tx.rows<DocumentRow>(sql.allFilesOf, [row.id]) },
+    });
+  return opened;
+}
 
 /**
  * What a form still asks of a customer: fields and files that its open submission lacks, or that must be given again. Without an

@@ -57,14 +57,14 @@ export const ordersLike = (
 export const depositOfId = (tx: Tx, id: bigint): Promise<FoundDeposit | undefined> =>
   tx.row<FoundDeposit>(`select ${DEPOSIT} from deposits where id = $1`, [id]);
 
-/** @param input.typed the text as searchable operator texts are stored */
-export const depositsLike = (tx: Tx, input: { text: string; number: bigint | null; typed: string }) =>
+/** @param input.typed the text as searchable operator texts may be stored */
+export const depositsLike = (tx: Tx, input: { text: string; number: bigint | null; typed: readonly string[] }) =>
   tx.rows<FoundDeposit>(
     `select ${DEPOSIT} from (
        select * from deposits where id = $2
        union all select * from deposits where reference = $1 and reference <> ''
        union all select * from deposits where reference = lower($1) and reference <> '' and lower($1) <> $1
-       union all select * from deposits where reference = $3 and reference <> ''
+       union all select * from deposits where reference = any($3::text[]) and reference <> ''
        union all select * from deposits where target in ($1, lower($1)) and target <> '') as found
       order by id desc limit ${MOST_FOUND}`,
     [input.text, input.number, input.typed],

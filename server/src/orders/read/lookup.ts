@@ -4,8 +4,8 @@
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
-import { encryptText } from '../../base/texts.ts';
-import { encryptTypedSame } from '../../base/typed.ts';
+import { textsLike } from '../../base/texts.ts';
+import { typedLike } from '../../base/typed.ts';
 import { findPayouts, type Payout } from '../../rails/payouts.ts';
 import { depositOfId, depositsLike, type FoundDeposit, type FoundOrder, ordersLike } from './lookup.store.ts';
 
@@ -25,11 +25,11 @@ export async function lookUp(
   input: { text: string; rails: readonly string[]; vault: Vault; partnerIds: readonly bigint[] },
 ): Promise<{ orders: FoundOrder[]; deposits: FoundDeposit[]; payouts: FoundPayout[] }> {
   const { text, rails } = input;
-  const references = input.partnerIds.map((id) => encryptText(input.vault, id, text));
+  const references = input.partnerIds.flatMap((id) => textsLike(input.vault, id, text));
   const number = /^[0-9]{1,18}$/.test(text) ? BigInt(text) : null;
   return {
     orders: await ordersLike(tx, { text, references, number, rails }),
-    deposits: await depositsLike(tx, { text, number, typed: encryptTypedSame(input.vault, text) }),
+    deposits: await depositsLike(tx, { text, number, typed: typedLike(input.vault, text) }),
     payouts: (await findPayouts(tx, text)).map(shown),
   };
 }

@@ -2,7 +2,7 @@
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { scan } from '../../base/scan.ts';
-import { encryptText } from '../../base/texts.ts';
+import { textsLike } from '../../base/texts.ts';
 import { type OrderPage, type Orders } from '../index.ts';
 import * as store from '../store.ts';
 import { ordersBelow } from './lists.store.ts';
@@ -13,7 +13,7 @@ import { toldState } from './told.ts';
 /** @see Orders.page */
 export async function page(vault: Vault, tx: Tx, { reference, ...input }: OrderPage): ReturnType<Orders['page']> {
   if (reference !== undefined) {
-    const named = await store.ofReference(tx, encryptText(vault, input.partnerId, reference));
+    const named = await store.ofReference(tx, textsLike(vault, input.partnerId, reference));
     const fitting = named.filter(
       (order) =>
         (input.customerId === undefined || order.customerId === input.customerId) &&

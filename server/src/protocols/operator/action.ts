@@ -17,6 +17,7 @@ import type { Database, Tx } from '../../base/db.ts';
 import { assert, BugError, Refusal } from '../../base/errors.ts';
 import { encryptTyped, openTyped, openTypedIn } from '../../base/typed.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
+import type { Erasing } from '../../erasure/index.ts';
 import {
   agree,
   type Doing,
@@ -70,6 +71,9 @@ export interface OperatorDeps {
   bank?: BankDesk;
   /** Files of customers. */
   blobs?: Blobs;
+  /** What an erasure needs, and how many days after the last order it may be. */
+  erasing?: Erasing;
+  eraseAfterDays?: number;
 }
 
 /** Differences between books and outside, and the entries that correct them. */

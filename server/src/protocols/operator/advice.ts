@@ -116,6 +116,7 @@ const OWN: Partial<Record<Reason, Advice>> = {
     'The file is no statement that can be taken; the sentence says why.',
     'Get it from the bank again.',
   ),
+  erasure_refused: advice('The customer cannot be erased now; the sentence says why.', 'End what it names first.'),
   batch_refused: advice('The desk cannot do this now; the sentence says why.', 'Do what the sentence says first.'),
   file_needed: advice('It is confirmed by sending its file, and no other way.', 'Send the same file.'),
   proposal_exists: advice('The same is proposed already, and waits.', 'Have another operator confirm it.'),

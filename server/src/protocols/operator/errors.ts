@@ -65,6 +65,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   agreed_already: { status: 409, say: () => 'You have agreed to this: another operator has to.' },
   file_needed: { status: 409, say: (facts) => `This is confirmed by its file: ${facts.how}.` },
   file_refused: { status: 400, say: (facts) => String(facts.why) },
+  erasure_refused: { status: 409, say: (facts) => String(facts.why) },
   batch_refused: { status: 409, say: (facts) => String(facts.why) },
   operator_exists: { status: 409, say: () => 'There is an operator of this name.' },
   partner_exists: { status: 409, say: () => 'There is a partner of this name.' },

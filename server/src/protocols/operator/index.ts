@@ -1,7 +1,7 @@
 /**
  * The operator API: what operators read and do, as JSON under /operator/v1.
  *
- * Whoever comes shows a token of a named operator, or the session of a browser (session.ts), looked up anew at each request. GET reads and never changes anything; what
+ * Whoever comes shows a token of a named operator, or the session of a browser (session.ts), looked up anew at each request. GET reads and changes nothing but the audit; what
  * changes something, or opens what is personal, is an action: a POST with a reason, carried out in one way (action.ts). Which there
  * are is declared in declared/; what they do stands in reads.ts and actions/.
  *
@@ -13,7 +13,8 @@ import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
 import { formatUnits } from '../../base/money.ts';
-import { openTyped } from '../../base/typed.ts';
+import { encryptTyped, openTyped } from '../../base/typed.ts';
+import { recordAction } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
 import { givenBy, readFields } from '../declaration/fields.ts';
 import { nearestPath } from '../nearest.ts';
@@ -28,6 +29,7 @@ import {
   perform,
   requireFresh,
   requireRight,
+  viaOf,
 } from './action.ts';
 import { bankActions } from './actions/bank.ts';
 import { BULK_ACTIONS } from './actions/bulk.ts';
@@ -38,6 +40,7 @@ import { CUSTOMER_ACTIONS } from './actions/customers.ts';
 import { DEPOSIT_ACTIONS } from './actions/deposits.ts';
 import { DORMANCY_ACTIONS } from './actions/dormancy.ts';
 import { DUST_ACTIONS } from './actions/dust.ts';
+import { ERASURE_ACTIONS } from './actions/erasure.ts';
 import { HOLD_ACTIONS } from './actions/holds.ts';
 import { INFORMATION_ACTIONS } from './actions/information.ts';
 import { KILL_SWITCH_ACTIONS } from './actions/kill-switches.ts';
@@ -69,6 +72,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...DEPOSIT_ACTIONS,
   ...HOLD_ACTIONS,
   ...CUSTOMER_ACTIONS,
+  ...ERASURE_ACTIONS,
   ...CASE_ACTIONS,
   ...PAYER_ACTIONS,
   ...REVIEW_ACTIONS,
@@ -126,7 +130,7 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
         return reply.code(status).send(body);
       });
 
-      for (const { path, fields, table, answer } of READS) {
+      for (const { path, fields, table, answer, personal } of READS) {
         inside.route({
           method: 'GET',
           url: path,
@@ -134,7 +138,11 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
             const caller = callerOf(request);
             requireRight(caller.operator, 'read');
             const input = readFields(fields, givenBy(request.query, request.params));
-            const body = await readable(deps, (tx) => answer(deps, tx, input, caller));
+            const body = await readable(deps, async (tx) => {
+              const found = await answer(deps, tx, input, caller);
+              for (const subject of personal?.(found) ?? []) await recordLook(deps, tx, caller, subject);
+              return found;
+            });
             if (table === undefined || input.format !== 'csv') return body;
             const { next } = body as { next?: string | null };
             if (typeof next === 'string') reply.header(NEXT_HEADER, next);
@@ -177,6 +185,14 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
     { prefix: PREFIX },
   );
 };
+
+/** A look at a personal text, in the audit. Reads take no reason. */
+async function recordLook({ vault, clock }: OperatorDeps, tx: Tx, caller: Caller, subject: string): Promise<void> {
+  const { operator, address } = caller;
+  const reason = encryptTyped(vault, 'a read');
+  const doing = { operator, address, reason, people: [operator.name], now: clock.now(), via: viaOf(caller) };
+  await recordAction(tx, doing, { action: 'personal.read', subject, outcome: 'done' });
+}
 
 /** Only operators get so far, and they have the list of all paths: so the nearest one is named in production, too. */
 function nothingAt(url: string): ActReply {

@@ -13,6 +13,8 @@ import type { DeclaredRead } from './declare.ts';
 
 export interface Read<F extends Fields = Fields> extends DeclaredRead<F> {
   answer(deps: OperatorDeps, tx: Tx, input: Values<F>, caller: Caller): Promise<unknown>;
+  /** Whose personal texts an answer shows: each gets a line in the audit, in the transaction that read them. */
+  personal?(body: unknown): readonly string[];
 }
 
 /** Keeps the types of its fields while it is written down. */

@@ -1,5 +1,6 @@
 /**
- * What operators read. Nothing here is personal: reading that is a separate action (`customer.personal`).
+ * What operators read. Contact, names, accounts and files are a separate action (`customer.personal`). What partners and customers type
+ * may name a person, too: an answer with such a text says whose it is (`personal`), and is a line in the audit.
  *
  * Every list is bounded, and returns how to continue.
  */
@@ -10,6 +11,7 @@ import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
 import { findCase, listCases, listHits, listStates } from '../../compliance/index.ts';
 import { type Customer, clientIdOf, customersLike, fiatAccounts, findCustomer } from '../../customers/index.ts';
+import { erasureOf } from '../../erasure/index.ts';
 import { endpoints } from '../../events/index.ts';
 import {
   type AuditProblem,
@@ -121,6 +123,10 @@ export const READS: readonly Read[] = [
       const deposits = found.deposits.map(columnsOf);
       return { ...found, history, deposits, order: opened(vault, found.order) };
     },
+    personal(body) {
+      const { order } = body as { order: { id: bigint; payerReference: string | null } };
+      return order.payerReference === null ? [] : [`order:${order.id}`];
+    },
   }),
   read({
     ...ORDERS.timeline,
@@ -166,6 +172,7 @@ export const READS: readonly Read[] = [
       const customers = (await customersLike(tx, vault, by)).map((one) => shownCustomer(vault, one));
       return { ...found, payouts, customers };
     },
+    personal: (body) => (body as { customers: Shown[] }).customers.flatMap(namedIn),
   }),
   read({
     ...DEPOSITS.one,
@@ -193,8 +200,10 @@ export const READS: readonly Read[] = [
       return {
         ...shownCustomer(vault, customer),
         accounts: accounts.map(({ id: account, fiat, hint }) => ({ id: account, fiat, hint })),
+        erasure: (await erasureOf(tx, customer.id)) ?? null,
       };
     },
+    personal: (body) => namedIn(body as Shown),
   }),
   read({
     ...MOVEMENTS.breaks,
@@ -375,18 +384,24 @@ export const READS: readonly Read[] = [
   }),
   read({
     ...AUDITED.verification,
-    async answer({ clock }, tx, { after = 0n, limit: most = 50 }) {
+    async answer({ clock, vault }, tx, { after = 0n, limit: most = 50 }) {
       const problems: AuditProblem[] = [];
       const tell = (problem: AuditProblem): void => {
         if (problems.length < MOST_PROBLEMS) problems.push(problem);
       };
-      const { next, ...found } = await verifySeals(tx, tell, clock.now(), { after, limit: most });
+      const { next, ...found } = await verifySeals(tx, tell, clock.now(), { after, limit: most, vault });
       return { ...found, problems, next };
     },
   }),
 ];
 
 const MOST_PROBLEMS = 100;
+
+interface Shown {
+  readonly id: string;
+  readonly clientCustomerId: string | null;
+}
+const namedIn = ({ id, clientCustomerId }: Shown): string[] => (clientCustomerId === null ? [] : [`customer:${id}`]);
 
 /** With the partner's own name for the customer, decrypted; without the login epoch, which only sessions use. */
 function shownCustomer(vault: Vault, customer: Customer) {

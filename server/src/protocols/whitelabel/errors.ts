@@ -190,6 +190,7 @@ const WORDS: Record<RefusalCode, Word> = {
   // Operators only: no request of a partner ends in these.
   payout_submitted: { code: 409, say: () => 'The payout has been submitted.' },
   file_refused: { code: 400, say: () => 'The file was not taken.' },
+  erasure_refused: { code: 409, say: () => 'The customer cannot be erased now.' },
   batch_refused: { code: 409, say: () => 'The file of payouts does not allow this.' },
   sandbox_only: { code: 404, say: () => 'There is nothing at this path.' },
   ...NOT_OF_THIS_WIRE,

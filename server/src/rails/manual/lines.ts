@@ -74,9 +74,10 @@ export async function storeLines(
     waiting = [];
   };
   for (const { line, id } of inOrder) {
-    const relation = relationOf(context, account.asset, line);
+    const relations = relationsOf(context, account.asset, line);
     if (undoes({ line })) await flush();
-    const recallOf = undoes({ line }) && relation !== null ? await undone(tx, rail, account.asset, relation, line) : {};
+    const recallOf =
+      undoes({ line }) && relations.length > 0 ? await undone(tx, rail, account.asset, relations, line) : {};
     const content: LineContent = { ...meaningOf(line, account, id), ...recallOf };
     waiting.push({
       externalId: id,
@@ -85,7 +86,7 @@ export async function storeLines(
       chargeUnits: line.chargeUnits,
       bookedOn: line.bookedOn,
       statementId,
-      relation,
+      relation: relations[0] ?? null,
       content: context.vault.encrypt(JSON.stringify(content), contentPlace(rail, id)),
     });
     if (waiting.length >= LINES_AT_ONCE) await flush();
@@ -98,19 +99,19 @@ async function undone(
   tx: Tx,
   rail: string,
   asset: string,
-  relation: Buffer,
+  relations: readonly Buffer[],
   line: ReadLine,
 ): Promise<Partial<LineContent>> {
-  const credits = await store.creditsRelated(tx, rail, asset, relation, line.units);
+  const credits = await store.creditsRelated(tx, rail, asset, relations, line.units);
   const [credit] = credits;
   if (credits.length !== 1 || credit === undefined) return {};
   return { recallOf: { externalId: credit, why: returnReason(line.returned ?? '') } };
 }
 
-/** What a payment keeps when it is returned or reversed: the payer's reference, or the bank's. */
-function relationOf(context: BankContext, asset: string, line: ReadLine): Buffer | null {
+/** What a payment keeps when it is returned or reversed: the payer's reference, or the bank's. None without one; else the present key's first. */
+function relationsOf(context: BankContext, asset: string, line: ReadLine): Buffer[] {
   const reference = line.endToEnd || line.paymentId || line.bankRef;
-  return reference === '' ? null : context.vault.index(`${asset} ${reference}`, 'manual_lines.relation');
+  return reference === '' ? [] : context.vault.indexes(`${asset} ${reference}`, 'manual_lines.relation');
 }
 
 function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineContent {

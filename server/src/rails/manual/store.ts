@@ -274,14 +274,14 @@ export const creditsRelated = async (
   tx: Tx,
   rail: string,
   asset: AssetCode,
-  relation: Buffer,
+  relations: readonly Buffer[],
   units: bigint,
 ): Promise<string[]> =>
   (
     await tx.rows<{ id: string }>(
       `select external_id as id from manual_lines
-        where rail = $1 and relation = $2 and asset = $3 and direction = 'credit' and units = $4 order by seq limit 2`,
-      [rail, relation, asset, units],
+        where rail = $1 and relation = any($2::bytea[]) and asset = $3 and direction = 'credit' and units = $4 order by seq limit 2`,
+      [rail, relations, asset, units],
     )
   ).map(({ id }) => id);
 

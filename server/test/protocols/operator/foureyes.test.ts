@@ -249,7 +249,7 @@ describe('an action that takes three', () => {
     assert.equal((await confirms(bea, proposal)).status, 200);
     assert.equal(await isBlocked(), false);
     assert.deepEqual(await outcomes(proposal), ['finn proposed', 'ada agreed', 'bea confirmed', 'bea done']);
-    const [row] = (await ada.reads(`/audit?subject=customer:${customer}&limit=1`)).body.audit;
+    const [row] = (await ada.reads(`/audit?subject=customer:${customer}&action=customer.unblock&limit=1`)).body.audit;
     assert.match(row.reason, /proposed by finn, agreed by ada; a test/);
   });
 

@@ -153,6 +153,13 @@ export const CUSTOMERS = {
         loggedInAt: maybeTime('When the customer last logged in'),
         clientCustomerId: maybe(Type.String({ description: 'The partner’s own id of the customer' })),
         accounts: Type.Array(Type.Unknown(), { description: 'Accounts: number, fiat, last characters' }),
+        erasedAt: maybeTime('Since when nothing personal of the customer is left'),
+        erasure: maybe(
+          Type.Object(
+            {},
+            { description: 'Its erasure: ordered, done, and when the last backup ends', additionalProperties: true },
+          ),
+        ),
       },
     ]),
     command: { words: 'customer' },

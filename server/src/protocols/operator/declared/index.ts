@@ -6,6 +6,7 @@ import type { Declared } from '../declare.ts';
 import { BANK } from './bank.ts';
 import { CASES, CUSTOMERS } from './cases.ts';
 import { DEPOSITS, UNCLAIMED } from './deposits.ts';
+import { ERASURES } from './erasure.ts';
 import { INFORMATION } from './information.ts';
 import { CUSTOMER_LIMITS } from './limits.ts';
 import { BULK, ORDERS } from './orders.ts';
@@ -40,7 +41,7 @@ export const GROUPS: readonly Group[] = [
   group('Movements and breaks', 'What the books and the outside do not agree on.', MOVEMENTS),
   group('Treasury', 'Our own wallets, what markets owe, and sweeps.', TREASURY),
   group('Cases', 'What waits for a person.', CASES),
-  group('Customers', 'Customers and their reviews.', CUSTOMERS, INFORMATION),
+  group('Customers', 'Customers, their reviews, and their personal data.', CUSTOMERS, INFORMATION, ERASURES),
   group('Sanctions screening', 'Lists, hits in them, and what people decide about hits.', SANCTIONS),
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
   group('Bank', 'The desk of a bank without an API. Served only where there is such a bank.', BANK),

@@ -1,0 +1,28 @@
+/**
+ * Erasing a customer's rows: what is personal is overwritten or deleted, and the key of its files goes. Ids, levels and times stay,
+ * because orders and the books name them.
+ *
+ * An empty value of bytes stands for one that was erased: readers give nothing for it. Blind indexes become random.
+ */
+import type { Tx } from '../base/db.ts';
+import { sql } from './store.ts';
+
+/**
+ * @param e.deposits of the customer's orders: the accounts they came from are erased, too
+ * @returns ids of files in the store, to be removed once `tx` has ended
+ */
+export async function eraseCustomerRows(
+  tx: Tx,
+  e: { customerId: string; deposits: readonly bigint[]; now: Date },
+): Promise<string[]> {
+  const { customerId: id } = e;
+  await tx.run(sql.eraseCustomer, [id, e.now]);
+  await tx.run(sql.eraseDetails, [id]);
+  await tx.run(sql.eraseSubmissions, [id, e.now]);
+  await tx.run(sql.eraseAccounts, [id, e.deposits]);
+  await tx.run(sql.eraseDestinations, [id]);
+  await tx.run(sql.eraseLogins, [id]);
+  const files = await tx.rows<{ id: string }>(sql.eraseFiles, [id]);
+  await tx.run(sql.eraseKey, [id]);
+  return files.map(({ id: file }) => file);
+}

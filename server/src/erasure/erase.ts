@@ -1,0 +1,164 @@
+/**
+ * Erasing, in steps that may each be the last before a crash:
+ *
+ * 1. `orderErasure`: a row says that the customer is to be erased, and blocks it. Refusals were checked in the same transaction.
+ * 2. Its id is appended to the list outside the database, and on disk.
+ * 3. Everything personal is overwritten or deleted, in one transaction that also writes when.
+ * 4. Its files are removed from the store. Without the customer's key, which step 3 deletes, they can be read no more anyway.
+ *
+ * `replayErasures` goes on where a process has stopped, and repeats 3 and 4 for every customer of the list that a restore has brought
+ * back. It runs before a server serves anybody.
+ */
+import type { Blobs } from '../base/blobs.ts';
+import { later } from '../base/clock.ts';
+import type { Vault } from '../base/crypto.ts';
+import type { Database, Tx } from '../base/db.ts';
+import type { ErasureList } from '../base/erasurelist.ts';
+import { Refusal } from '../base/errors.ts';
+import { eraseCaseTexts } from '../compliance/index.ts';
+import { blockCustomer, eraseCustomerRows, lockAgainstOrders, lockCustomer } from '../customers/index.ts';
+import { eraseTexts } from '../events/index.ts';
+import { eraseAuditTexts, recordByMachine } from '../operators/index.ts';
+import { eraseOrderTexts } from '../orders/index.ts';
+import { eraseDetails } from '../rails/bank.ts';
+import { requireErasable } from './why.ts';
+
+export interface Erasing {
+  readonly db: Pick<Database, 'asSystem'>;
+  readonly vault: Vault;
+  readonly blobs: Blobs;
+  readonly list: ErasureList;
+  /** How long backups are kept. */
+  readonly backupsKeptDays: number;
+}
+
+export interface Erased {
+  readonly orderedAt: Date;
+  readonly orderedBy: string;
+  readonly erasedAt: Date | null;
+  /** When the last backup that holds the customer's data and key is deleted. */
+  readonly backupsEndAt: Date | null;
+}
+
+const DAY_MS = 86_400_000;
+const AT_ONCE = 500;
+const BY = 'the machine';
+
+export const erasureOf = (tx: Tx, customerId: string): Promise<Erased | undefined> =>
+  tx.row<Erased>('select ordered_at, ordered_by, erased_at, backups_end_at from erasures where customer_id = $1', [
+    customerId,
+  ]);
+
+/** Step 1. The caller has checked that nothing stands in the way, in this transaction. */
+export async function orderErasure(tx: Tx, e: { customerId: string; by: string; now: Date }): Promise<void> {
+  await tx.run(
+    'insert into erasures (customer_id, ordered_at, ordered_by) values ($1, $2, $3) on conflict (customer_id) do nothing',
+    [e.customerId, e.now, e.by],
+  );
+  await blockCustomer(tx, e.customerId, e.now);
+}
+
+/**
+ * Steps 2 to 4, for a customer whose erasure was ordered. Again is the same.
+ *
+ * @throws Refusal 'erasure_refused' when an order has begun before the block was seen; nothing is erased then
+ */
+export async function erase(deps: Erasing, customerId: string, now: Date): Promise<void> {
+  await deps.db.asSystem(async (tx) => {
+    await lockAgainstOrders(tx, customerId);
+    await requireErasable(tx, { customerId, afterDays: 0, now });
+  });
+  await deps.list.add(customerId);
+  await eraseNow(deps, customerId, now);
+}
+
+async function eraseNow({ db, vault, blobs, backupsKeptDays }: Erasing, customerId: string, now: Date): Promise<void> {
+  const files = await db.asSystem(async (tx) => {
+    await lockCustomer(tx, customerId);
+    const orders = await idsOf<bigint>(tx, 'select id from orders where customer_id = $1', customerId);
+    const deposits = await idsOf<bigint>(
+      tx,
+      'select d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1',
+      customerId,
+    );
+    const payouts = await idsOf<string>(
+      tx,
+      'select p.id from payouts p join orders o on o.id = p.order_id where o.customer_id = $1',
+      customerId,
+    );
+    const subjects = [
+      `customer:${customerId}`,
+      ...orders.map((id) => `order:${id}`),
+      ...deposits.map((id) => `deposit:${id}`),
+    ];
+    const removed = await eraseCustomerRows(tx, { customerId, deposits, now });
+    await eraseOrderTexts(tx, customerId);
+    await eraseTexts(tx, subjects);
+    await eraseCaseTexts(tx, { subjects, orders });
+    const cases = await tx.rows<{ id: bigint }>(
+      'select id from cases where subject = any($1::text[]) or order_id = any($2::bigint[])',
+      [subjects, orders],
+    );
+    await eraseAuditTexts(tx, vault, [
+      ...subjects,
+      ...payouts.map((id) => `payout:${id}`),
+      ...cases.map(({ id }) => `case:${id}`),
+    ]);
+    await eraseDetails(tx, { deposits, payouts });
+    await tx.run(
+      `update erasures set erased_at = coalesce(erased_at, $2), backups_end_at = coalesce(backups_end_at, $3)
+        where customer_id = $1`,
+      [customerId, now, later(now, backupsKeptDays * DAY_MS)],
+    );
+    return removed;
+  });
+  for (const file of files) await blobs.remove(file);
+}
+
+const idsOf = async <T>(tx: Tx, text: string, customerId: string): Promise<T[]> =>
+  (await tx.rows<{ id: T }>(text, [customerId])).map(({ id }) => id);
+
+/** @returns how many customers were erased, again or at last */
+export async function replayErasures(deps: Erasing, now: Date): Promise<number> {
+  const { db, list } = deps;
+  const unfinished = await db.asSystem((tx) =>
+    tx.rows<{ id: string }>('select customer_id as id from erasures where erased_at is null'),
+  );
+  const ids = await list.all();
+  const listed = new Set(ids);
+  let count = 0;
+  // What is in the list was begun, and has to end.
+  for (const { id } of unfinished)
+    if (listed.has(id) || (await unlessRefused(erase(deps, id, now)))) {
+      if (listed.has(id)) await eraseNow(deps, id, now);
+      count += 1;
+    }
+  for (let at = 0; at < ids.length; at += AT_ONCE) {
+    const back = await db.asSystem((tx) =>
+      tx.rows<{ id: string }>('select id from customers where id = any($1::text[]) and erased_at is null order by id', [
+        ids.slice(at, at + AT_ONCE),
+      ]),
+    );
+    for (const { id } of back) {
+      await db.asSystem(async (tx) => {
+        await orderErasure(tx, { customerId: id, by: BY, now });
+        const reason = 'erased before, and brought back by a restore';
+        await recordByMachine(tx, { action: 'customer.erase', subject: `customer:${id}`, reason, now });
+      });
+      await eraseNow(deps, id, now);
+      count += 1;
+    }
+  }
+  return count;
+}
+
+/** @returns false when something stands in its way by now: an operator orders it again */
+async function unlessRefused(erased: Promise<void>): Promise<boolean> {
+  try {
+    await erased;
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'erasure_refused') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Everything that is held about a person, for the person: decrypted, as data, under the names of this program. Content of files is read
+ * outside the transaction, by whoever asks (`openFile`).
+ */
+import type { Vault } from '../base/crypto.ts';
+import type { Tx } from '../base/db.ts';
+import { openTextOrNull } from '../base/texts.ts';
+import {
+  clientIdOf,
+  fiatAccounts,
+  findCustomer,
+  openContact,
+  openFiatAccount,
+  openGivenDetails,
+  openSubmissions,
+} from '../customers/index.ts';
+import { erasureOf } from './erase.ts';
+
+/** Rows of a kind: a person has fewer. If there are more, `more` says so. */
+const MOST = 5_000;
+
+/** What there is beside what is encrypted, by name. Each statement takes the customer's id. */
+const ROWS: Readonly<Record<string, string>> = {
+  verifications: 'select verifier, outcome, level, at from verifications where customer_id = $1 order by id',
+  destinations: `select id, fiat_account_id, chain, address, created_at, usable_at, confirmed_at from customer_destinations
+    where customer_id = $1 order by id`,
+  orders: `select id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, fiat_account_id, payout_address,
+      refund_address, refund_account_id, merchant_reference, payer_reference, deposit_reference, payout_reference, created_at, updated_at
+    from orders where customer_id = $1 order by id`,
+  deposits: `select d.id, d.order_id, d.rail, d.asset, d.units, d.state, d.target, d.reference, d.seen_at, d.confirmed_at
+    from deposits d join orders o on o.id = d.order_id where o.customer_id = $1 order by d.id`,
+  payouts: `select p.id, p.order_id, p.purpose, p.rail, p.asset, p.units, p.state, p.fiat_account_id, p.address, p.reference, p.created_at
+    from payouts p join orders o on o.id = p.order_id where o.customer_id = $1 order by p.created_at, p.id`,
+  cases: `select c.id, c.kind, c.subject, c.opened_at, c.closed_at from cases c where c.subject = 'customer:' || $1
+      or c.order_id in (select id from orders where customer_id = $1) order by c.id`,
+  events: `select id, type, subject, body, at from events where subject = 'customer:' || $1 order by id`,
+  logins: 'select sent_at, used_at from login_sends where customer_id = $1 order by id',
+  screenings: `select s.subject, s.outcome, s.at from screenings s where s.order_id in (select id from orders where customer_id = $1)
+    order by s.at, s.subject`,
+};
+
+/** @throws Refusal 'unknown_customer' */
+export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): Promise<Record<string, unknown>> {
+  const customer = await findCustomer(tx, customerId);
+  const { storedClientId: _, loginEpoch: __, failedReason, ...shown } = customer;
+  const open = (value: unknown) => opened(vault, customer.partnerId, value);
+  const accounts = [];
+  for (const { id } of await fiatAccounts(tx, customerId)) accounts.push(await openFiatAccount(tx, vault, id));
+  const tables: Record<string, unknown> = {};
+  const more: string[] = [];
+  for (const [name, text] of Object.entries(ROWS)) {
+    const rows = await tx.rows<object>(`${text} limit ${MOST + 1}`, [customerId]);
+    if (rows.length > MOST) more.push(name);
+    tables[name] = rows.slice(0, MOST).map(open);
+  }
+  return {
+    customer: {
+      ...shown,
+      clientCustomerId: clientIdOf(vault, customer),
+      failedReason: openTextOrNull(vault, customer.partnerId, failedReason),
+    },
+    contact: await openContact(tx, vault, customerId),
+    details: (await openGivenDetails(tx, vault, customerId)) ?? {},
+    submissions: await openSubmissions(tx, vault, customerId),
+    accounts,
+    ...tables,
+    erasure: (await erasureOf(tx, customerId)) ?? null,
+    more,
+  };
+}
+
+/** With every text of the partner's in clear, at any depth. */
+function opened(vault: Vault, partnerId: bigint, value: unknown): unknown {
+  if (typeof value === 'string') return openTextOrNull(vault, partnerId, value);
+  if (Array.isArray(value)) return value.map((one) => opened(vault, partnerId, one));
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, opened(vault, partnerId, part)]));
+}

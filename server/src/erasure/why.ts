@@ -1,0 +1,113 @@
+/**
+ * Why a customer cannot be erased now, and legal holds.
+ *
+ * Money must never become unexplained: whom it came from and whom it goes to has to be known until it is at its end. So an open order,
+ * money that is unplaced, on its way or owed, and an open case each refuse the erasure.
+ */
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { findCustomer } from '../customers/index.ts';
+import { balance, chart } from '../ledger/index.ts';
+import { STATES } from '../orders/index.ts';
+import { assets } from '../partners/index.ts';
+
+export interface Hold {
+  readonly placedAt: Date;
+  readonly placedBy: string;
+  /** As the operator API encrypted it. */
+  readonly reason: string;
+}
+
+const DAY_MS = 86_400_000;
+/** Named in a refusal; the rest is counted by asking again. */
+const NAMED = 5;
+const OVER = Object.entries(STATES)
+  .filter(([state, { final }]) => final && state !== 'frozen')
+  .map(([state]) => state);
+
+/** Each answers with the ids of what stands in the way. */
+const OBSTACLES: readonly [what: string, text: string][] = [
+  // A frozen order's money is held for the law.
+  ['orders are open', `select id::text from orders where customer_id = $1 and not state = any($2::text[])`],
+  [
+    'deposits are in suspense or not confirmed',
+    `select d.id::text from deposits d join orders o on o.id = d.order_id where o.customer_id = $1
+       and (d.state in ('seen', 'suspense') or d.dormant_units > 0 or d.dust
+         or (d.state in ('confirmed', 'applied', 'refunded') and d.taken_units + d.refund_units < d.units))`,
+  ],
+  [
+    'refunds are under way',
+    `select r.id::text from refunds r join deposits d on d.id = r.deposit_id join orders o on o.id = d.order_id
+      where o.customer_id = $1 and r.state not in ('settled', 'cancelled')`,
+  ],
+  [
+    'payouts are under way',
+    `select p.id from payouts p join orders o on o.id = p.order_id where o.customer_id = $1 and p.ended_at is null`,
+  ],
+  [
+    'cases are open',
+    `select c.id::text from cases c where c.closed_at is null
+       and (c.subject = 'customer:' || $1 or c.subject = $1 or c.order_id in (select id from orders where customer_id = $1)
+         or c.subject in (select 'deposit:' || d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1))`,
+  ],
+  ['a verification is in review', `select id::text from submissions where customer_id = $1 and state = 'in_review'`],
+];
+
+/**
+ * Sentences that say why not, each with what it is about; none if it can be erased.
+ *
+ * @param afterDays after the customer's last order
+ */
+async function whyNot(tx: Tx, c: { customerId: string; afterDays: number; now: Date }): Promise<string[]> {
+  const { customerId: id } = c;
+  const customer = await findCustomer(tx, id);
+  const reasons: string[] = [];
+  if ((await holdOf(tx, id)) !== undefined) reasons.push('a legal hold is placed');
+  for (const [what, text] of OBSTACLES) {
+    const values = text.includes('$2') ? [id, OVER] : [id];
+    const found = await tx.rows<{ id: string }>(`${text} order by 1 limit ${NAMED}`, values);
+    if (found.length > 0) reasons.push(`${what}: ${found.map((one) => one.id).join(', ')}`);
+  }
+  for (const asset of (await assets(tx)).keys()) {
+    const { units } = await balance(tx, chart.receivable(id, customer.partnerId, asset));
+    if (units > 0n) reasons.push(`it owes money in ${asset}`);
+  }
+  const last = await tx.row<{ at: Date | null }>('select max(updated_at) as at from orders where customer_id = $1', [
+    id,
+  ]);
+  const from = last?.at == null ? undefined : new Date(last.at.getTime() + c.afterDays * DAY_MS);
+  if (from !== undefined && c.now < from) reasons.push(`its last order has to be kept until ${from.toISOString()}`);
+  return reasons;
+}
+
+/** @throws Refusal 'unknown_customer' | 'erasure_refused' with every reason */
+export async function requireErasable(tx: Tx, c: { customerId: string; afterDays: number; now: Date }): Promise<void> {
+  const reasons = await whyNot(tx, c);
+  if (reasons.length > 0)
+    throw new Refusal('erasure_refused', { why: `The customer cannot be erased: ${reasons.join('; ')}.` });
+}
+
+/** The legal hold that is placed now. */
+export const holdOf = (tx: Tx, customerId: string): Promise<Hold | undefined> =>
+  tx.row<Hold>('select placed_at, placed_by, reason from legal_holds where customer_id = $1 and lifted_at is null', [
+    customerId,
+  ]);
+
+/** Places a legal hold; one that is placed stays. */
+export async function placeHold(
+  tx: Tx,
+  h: { customerId: string; by: string; reason: string; now: Date },
+): Promise<void> {
+  await tx.run(
+    `insert into legal_holds (customer_id, placed_at, placed_by, reason) values ($1, $2, $3, $4)
+     on conflict (customer_id) where lifted_at is null do nothing`,
+    [h.customerId, h.now, h.by, h.reason],
+  );
+}
+
+export async function liftHold(tx: Tx, h: { customerId: string; by: string; why: string; now: Date }): Promise<void> {
+  await tx.run(
+    `update legal_holds set lifted_at = $2, lifted_by = $3, lifted_why = $4 where customer_id = $1 and lifted_at is null`,
+    [h.customerId, h.now, h.by, h.why],
+  );
+}

@@ -1,0 +1,102 @@
+/** Actions on personal data: export, legal holds, erasure. */
+import type { Tx } from '../../../base/db.ts';
+import { assert, Refusal } from '../../../base/errors.ts';
+import { findCustomer, lockCustomer, openFile } from '../../../customers/index.ts';
+import {
+  erase,
+  erasureOf,
+  exportCustomer,
+  holdOf,
+  liftHold,
+  orderErasure,
+  placeHold,
+  requireErasable,
+} from '../../../erasure/index.ts';
+import { type Action, action, type OperatorDeps } from '../action.ts';
+import { ERASURES } from '../declared/erasure.ts';
+
+const subject = (input: { customer: string }): string => `customer:${input.customer}`;
+
+/** Locked: of an order and an erasure at once, one sees the other. */
+async function look(_deps: OperatorDeps, tx: Tx, { customer }: { customer: string }): Promise<unknown> {
+  await findCustomer(tx, customer);
+  await lockCustomer(tx, customer);
+  const erasure = await erasureOf(tx, customer);
+  return {
+    orderedAt: erasure?.orderedAt ?? null,
+    erasedAt: erasure?.erasedAt ?? null,
+    backupsEndAt: erasure?.backupsEndAt ?? null,
+    heldAt: (await holdOf(tx, customer))?.placedAt ?? null,
+  };
+}
+
+/** All files of an answer together; a person's are fewer. */
+const MOST_FILE_BYTES = 64 * 1024 * 1024;
+
+const requireNow = (deps: OperatorDeps, tx: Tx, customerId: string): Promise<void> =>
+  requireErasable(tx, { customerId, afterDays: deps.eraseAfterDays ?? 0, now: deps.clock.now() });
+
+export const ERASURE_ACTIONS: readonly Action[] = [
+  action({
+    ...ERASURES.export,
+    subject,
+    look,
+    async perform({ vault }, tx, { customer }) {
+      return { export: await exportCustomer(tx, vault, customer) };
+    },
+    // After the line in the audit is committed.
+    async shows({ db, vault, blobs }, { customer: customerId }) {
+      const listed = await db.asSystem((tx) => exportCustomer(tx, vault, customerId));
+      const known = (listed.submissions as { files: { id: string; slot: string; bytes: number }[] }[]).flatMap(
+        (one) => one.files,
+      );
+      const files = [];
+      let bytes = 0;
+      for (const { id, slot, bytes: size } of known) {
+        bytes += size;
+        const found =
+          bytes > MOST_FILE_BYTES ? undefined : blobs && (await openFile({ db, vault, blobs }, { customerId, id }));
+        files.push({ id, slot, type: found?.type ?? null, content: found?.content.toString('base64') ?? null });
+      }
+      return { files };
+    },
+  }),
+  action({
+    ...ERASURES.hold,
+    subject,
+    look,
+    async perform(_deps, tx, { customer }, { operator, reason, now }) {
+      if ((await erasureOf(tx, customer)) !== undefined)
+        throw new Refusal('erasure_refused', { why: 'The customer is erased already.' });
+      await placeHold(tx, { customerId: customer, by: operator.name, reason, now });
+    },
+  }),
+  action({
+    ...ERASURES.lift,
+    subject,
+    look,
+    needs: async () => 'always' as const,
+    async perform(_deps, tx, { customer }, { operator, reason, now }) {
+      await liftHold(tx, { customerId: customer, by: operator.name, why: reason, now });
+    },
+  }),
+  action({
+    ...ERASURES.erase,
+    subject,
+    look,
+    async needs(deps, tx, { customer }) {
+      await requireNow(deps, tx, customer);
+      return 'always' as const;
+    },
+    async outside(deps, { customer }, { operator, now }) {
+      const { db, erasing } = deps;
+      assert(erasing !== undefined, 'this installation keeps a list of erasures');
+      await db.asSystem(async (tx) => {
+        await lockCustomer(tx, customer);
+        await requireNow(deps, tx, customer);
+        await orderErasure(tx, { customerId: customer, by: operator.name, now });
+      });
+      await erase(erasing, customer, now);
+    },
+  }),
+];

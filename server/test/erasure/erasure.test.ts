@@ -1,0 +1,376 @@
+/**
+ * Erasing a customer: refused while money or the law stands in the way; then nothing of it can be read in database, files or logs,
+ * whatever key one has, and everything else is as it was. A restore does not bring it back.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openFolder } from '../../src/base/blobs.ts';
+import type { Vault } from '../../src/base/crypto.ts';
+import { openErasureList } from '../../src/base/erasurelist.ts';
+import { textsLike } from '../../src/base/texts.ts';
+import { openTyped } from '../../src/base/typed.ts';
+import { closeCases, openCase } from '../../src/compliance/index.ts';
+import * as customers from '../../src/customers/index.ts';
+import { type Erasing, replayErasures } from '../../src/erasure/index.ts';
+import type { OrdersContext } from '../../src/orders/context.ts';
+import { operator } from '../../src/protocols/operator/index.ts';
+import { PARTS } from '../../src/rotation/parts.ts';
+import { openMovements } from '../../src/treasury/index.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { noCorrections, noTreasury } from '../support/corrections.ts';
+import { jpeg } from '../support/pictures.ts';
+
+const DAY_MS = 86_400_000;
+const KEPT_DAYS = 30;
+
+let world: World;
+let shop: TestPartner;
+let ada: Person;
+let bea: Person;
+let erasing: Erasing;
+let other: Record<string, unknown>;
+const logged: string[] = [];
+
+const personal = (name: string) => ({
+  clientCustomerId: `${name}-at-the-shop`,
+  phone: `+91 70000 ${name.length}${name.charCodeAt(0)}77`,
+  email: `${name}@fjordmail.example`,
+  firstName: name,
+  document: `Passport of ${name}`,
+  account: `5010028374${name.charCodeAt(0)}51`,
+  note: `${name} called about it`,
+});
+
+before(async () => {
+  const log = Object.fromEntries(
+    ['error', 'warn', 'info', 'debug'].map((level) => [
+      level,
+      (...said: unknown[]) => logged.push(JSON.stringify(said)),
+    ]),
+  );
+  world = await wireWorld({
+    beside: ({ db, vault, clock, blobFolder }) => {
+      const blobs = openFolder(blobFolder);
+      erasing = { db, vault, blobs, list: openErasureList(blobFolder), backupsKeptDays: 90 };
+      return operator({
+        ...{ db, vault, clock, blobs, erasing },
+        eraseAfterDays: KEPT_DAYS,
+        orders: { db, clock, log, rails: new Map([['bank.simulated', {}]]) } as unknown as OrdersContext,
+        submitAgain: async () => {},
+        publicUrl: () => 'https://example.test',
+        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
+        movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
+        corrections: noCorrections(clock),
+        treasury: noTreasury,
+      });
+    },
+  });
+  ada = await operatorNamed(world, 'ada', 'admin');
+  bea = await operatorNamed(world, 'bea', 'admin');
+  shop = await world.partner('Shop');
+});
+after(async () => await world?.stop());
+
+/** A customer with everything that may be held about one. */
+async function enrolled(name: string): Promise<string> {
+  const given = personal(name);
+  const { db, vault, clock } = world;
+  const now = clock.now();
+  const partnerId = shop.partner.id;
+  const id = await db.asPartner(partnerId, async (tx) => {
+    const { clientCustomerId, phone, email } = given;
+    const made = await customers.enroll(tx, vault, {
+      partnerId,
+      clientCustomerId,
+      phone,
+      email,
+      kind: 'BUSINESS',
+      now,
+    });
+    await customers.addFiatAccount(tx, vault, {
+      customer: made,
+      fiat: 'inr',
+      details: { account: given.account },
+      now,
+    });
+    await customers.saveDetails(tx, vault, { customer: made, details: { firstName: given.firstName }, now });
+    await customers.recordLogin(tx, made.id, now);
+    const key = await customers.customerKey(tx, vault, made, now);
+    const content = jpeg({ more: [[0xfe, Buffer.from(given.document)]] });
+    const file = { slot: 'selfie.jpg', type: 'image/jpeg', content } as const;
+    const files = await customers.storeFiles(openFolder(world.blobFolder), vault, {
+      ...{ customerId: made.id, key, files: [file] },
+    });
+    const form = await customers.formFor(tx, { kind: 'BUSINESS' }, now);
+    const submitted = { answers: { firstName: given.firstName }, files };
+    await customers.submit(tx, vault, { customerId: made.id, form, given: submitted, inParts: true, now });
+    return made.id;
+  });
+  await db.asSystem((tx) =>
+    openCase(tx, { kind: 'on_hold', subject: `customer:${id}`, reason: 'a test', facts: {}, now }),
+  );
+  const { body } = await ada.reads('/cases?open=true');
+  const opened = body.cases.find((one: { subject: string }) => one.subject === `customer:${id}`);
+  assert.equal((await ada.does(`/cases/${opened.id}/note`, { reason: given.note })).status, 200);
+  await db.asSystem((tx) => closeCases(tx, { kind: 'on_hold', subject: `customer:${id}`, outcome: 'over', now }));
+  return id;
+}
+
+/** Everything that who has the master key and every customer's key can read: all rows with all values decrypted, and all files. */
+async function everythingReadable(): Promise<string> {
+  const { vault } = world;
+  const { id: partnerId } = shop.partner;
+  const tables = await world.query(
+    `select relname from pg_class where relnamespace = 'cloverleaf'::regnamespace and relkind = 'r' order by 1`,
+  );
+  const said: string[] = [];
+  for (const { relname } of tables)
+    for (const row of await world.query(`select * from ${relname}`)) {
+      said.push(
+        cleared(
+          vault,
+          partnerId,
+          JSON.stringify(row, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
+        ),
+      );
+      // What an exchange of the key would read again, it gives to this vault in clear.
+      for (const part of PARTS.filter(({ table }) => table === relname))
+        part.rewrite({ from: vault, to: listener(said) }, row);
+    }
+  const keys = await world.query('select customer_id from customer_keys');
+  for (const { customer_id: customerId } of keys)
+    for (const { id } of await world.query('select id from submission_files where customer_id = $1', [customerId])) {
+      const found = await customers.openFile({ ...world, blobs: erasing.blobs }, { customerId, id });
+      if (found !== undefined) said.push(found.content.toString('latin1'));
+    }
+  for (const name of readdirSync(world.blobFolder, { recursive: true, encoding: 'utf8' }))
+    said.push(
+      name,
+      ...(/\.list$|^..\/[0-9a-f]{32}$/.test(name) ? [readFileSync(join(world.blobFolder, name), 'latin1')] : []),
+    );
+  return said.join('\n');
+}
+
+/** Opens nothing, and writes down what it is given to encrypt. */
+const listener = (said: string[]): Vault => ({
+  ...world.vault,
+  decrypt: () => {
+    throw new Error('not this key’s');
+  },
+  encrypt: (text) => Buffer.from((said.push(text), text)),
+});
+
+const cleared = (vault: Vault, partnerId: bigint, text: string): string =>
+  openTyped(vault, text).replace(/enc:v1:([A-Za-z0-9_-]{38,})/g, (token, bytes: string) => {
+    try {
+      return vault.decrypt(Buffer.from(bytes, 'base64url'), `partner_text:${partnerId}`);
+    } catch {
+      return token;
+    }
+  });
+
+const wordsOf = (name: string): string[] => Object.values(personal(name));
+const missing = (text: string, words: readonly string[]) => words.filter((word) => !text.includes(word));
+
+async function agreed(path: string): Promise<{ status: number; body: Record<string, unknown> }> {
+  const proposed = await ada.does(path);
+  if (proposed.status !== 202) return proposed;
+  return await bea.does(`/proposals/${proposed.body.proposal}/confirm`);
+}
+const why = async (id: string): Promise<string> => {
+  const { status, body } = await ada.does(`/customers/${id}/erase`);
+  assert.equal(status, 409, JSON.stringify(body));
+  assert.equal(body.reason, 'erasure_refused');
+  return body.error;
+};
+
+test('an open case, a legal hold and an open order each refuse the erasure, and say so', async () => {
+  const { db, clock } = world;
+  const id = shop.customerId;
+  assert.equal((await ada.does(`/customers/${id}/legal-hold`)).status, 200);
+  assert.match(await why(id), /a legal hold is placed/);
+  assert.equal((await agreed(`/customers/${id}/lift-legal-hold`)).status, 200);
+
+  const about = { kind: 'on_hold', subject: `customer:${id}`, now: clock.now() } as const;
+  await db.asSystem((tx) => openCase(tx, { ...about, reason: 'a test', facts: {} }));
+  assert.match(await why(id), /cases are open: \d+/);
+  await db.asSystem((tx) => closeCases(tx, { ...about, outcome: 'over' }));
+
+  const order = await orderOf(id);
+  assert.match(await why(id), new RegExp(`orders are open: ${order}`));
+  await world.query(`update orders set state = 'cancelled' where id = $1`, [order]);
+  assert.match(await why(id), /has to be kept until/);
+  await world.query(
+    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at)
+     values ('evm.matic20', 'of a test', 'usdc.matic20', 5, '', $1, $2, 'suspense', '', now())`,
+    [order, shop.partner.id],
+  );
+  assert.match(await why(id), /deposits are in suspense or not confirmed: \d+/);
+  await world.query(`update deposits set state = 'lost' where order_id = $1`, [order]);
+  await world.query(`update orders set updated_at = updated_at - interval '40 days' where id = $1`, [order]);
+  const before = await world.query('select * from entries');
+  const { status, body } = await agreed(`/customers/${id}/erase`);
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(await world.query('select * from entries'), before, 'the books are as they were');
+  assert.equal((await world.query('select id from orders where id = $1', [order])).length, 1, 'the order stays');
+});
+
+/** An order that the partner's program makes of its verified customer. */
+async function orderOf(customerId: string): Promise<bigint> {
+  const pair = { fromCurrency: 'usdc', toCurrency: 'inr', chain: 'matic20', fromAmount: '100' };
+  const made = await shop.post('offramp/createTransaction', { ...pair, customerId, fiatAccountId: shop.fiatAccountId });
+  assert.equal(made.status, 200, made.text);
+  const [row] = await world.query('select id from orders where customer_id = $1', [customerId]);
+  return row.id;
+}
+
+test('after it, nothing of the customer can be read anywhere with any key, and others are untouched', async () => {
+  const [gone, stays] = [await enrolled('Zebulona'), await enrolled('Xanthippe')];
+  const full = await everythingReadable();
+  assert.deepEqual(missing(full, [...wordsOf('Zebulona'), ...wordsOf('Xanthippe')]), [], 'all of it was there');
+  const exported = async (id: string) => (await ada.does(`/customers/${id}/export`)).body;
+  other = await exported(stays);
+
+  const { status, body } = await agreed(`/customers/${gone}/erase`);
+  assert.equal(status, 200, JSON.stringify(body));
+  const { erasedAt, backupsEndAt } = body.after as Record<string, string>;
+  assert.equal(Date.parse(backupsEndAt ?? '') - Date.parse(erasedAt ?? ''), 90 * DAY_MS, 'the last backup ends then');
+
+  const left = await everythingReadable();
+  assert.deepEqual(missing(left, wordsOf('Zebulona')), wordsOf('Zebulona'), 'and nothing is now');
+  assert.deepEqual(missing(left, wordsOf('Xanthippe')), []);
+  assert.deepEqual(missing(logged.join('\n'), wordsOf('Zebulona')), wordsOf('Zebulona'));
+  assert.deepEqual({ ...(await exported(stays)), after: null }, { ...other, after: null });
+  const { vault } = world;
+  const [row] = await world.query('select phone_index, client_customer_id from customers where id = $1', [gone]);
+  assert.deepEqual(row, { phone_index: null, client_customer_id: null });
+  assert.ok(!left.includes(textsLike(vault, shop.partner.id, personal('Zebulona').clientCustomerId)[0] ?? ''));
+});
+
+test('later reads say that it is erased, and what would store something of it is refused', async () => {
+  const id = await enrolled('Laterina');
+  assert.equal((await agreed(`/customers/${id}/erase`)).status, 200);
+  const shown = (await ada.reads(`/customers/${id}`)).body;
+  assert.ok(shown.erasedAt && shown.erasure.backupsEndAt);
+  assert.deepEqual(
+    [shown.clientCustomerId, shown.accounts.map(({ hint }: { hint: string }) => hint), shown.blocked],
+    [null, [''], true],
+  );
+  const personalNow = await ada.does(`/customers/${id}/personal`);
+  assert.equal(personalNow.status, 200);
+  assert.equal(personalNow.body.personal.name, null);
+  assert.equal((await ada.does(`/customers/${id}/review/open`)).status, 200);
+  const exported = await ada.does(`/customers/${id}/export`);
+  assert.deepEqual([exported.status, exported.body.export.contact, exported.body.files], [200, {}, []]);
+  for (const path of ['kyc/status', 'bank/getFiatAccounts', 'kyb/status'])
+    assert.ok((await shop.post(path, { customerId: id })).status < 500, path);
+
+  const { db, vault, clock } = world;
+  const now = clock.now();
+  await db.asPartner(shop.partner.id, async (tx) => {
+    const customer = await customers.findCustomer(tx, id);
+    const refused = { code: 'customer_blocked' };
+    await assert.rejects(customers.updateContact(tx, vault, id, { phone: '+91 70000 11111', now }), refused);
+    await assert.rejects(customers.saveDetails(tx, vault, { customer, details: { firstName: 'x' }, now }), refused);
+    const account = { customer, fiat: 'inr', details: { account: '1' }, now };
+    await assert.rejects(customers.addFiatAccount(tx, vault, account), refused);
+    await assert.rejects(customers.customerKey(tx, vault, customer, now), refused);
+  });
+  assert.match(await whyErased(id), /erased already/);
+});
+const whyErased = async (id: string): Promise<string> => (await ada.does(`/customers/${id}/legal-hold`)).body.error;
+
+test('whom a restore brings back is erased again, from the list outside the database', async () => {
+  const id = await enrolled('Backula');
+  const tables = ['customers', 'customer_details', 'customer_keys', 'fiat_accounts', 'submissions', 'submission_files'];
+  for (const table of tables) await world.query(`create table public.kept_${table} as select * from ${table}`);
+  assert.equal((await agreed(`/customers/${id}/erase`)).status, 200);
+  assert.deepEqual((await erasing.list.all()).includes(id), true);
+
+  // The database of before, as a restore has it.
+  await world.query(`delete from erasures where customer_id = $1`, [id]);
+  const column = { customers: 'id' } as Record<string, string>;
+  await world.query(`set session_replication_role = 'replica'`);
+  for (const table of tables) {
+    const where = `${column[table] ?? 'customer_id'} = '${id}'`;
+    await world.query(`delete from ${table} where ${where}`);
+    await world.query(`insert into ${table} select * from public.kept_${table} where ${where}`);
+  }
+  await world.query(`set session_replication_role = 'origin'`);
+  const back = await world.db.asSystem((tx) => customers.openContact(tx, world.vault, id));
+  assert.equal(back.email, personal('Backula').email, 'it is back');
+
+  assert.equal(await replayErasures(erasing, world.clock.now()), 1);
+  for (const table of tables) await world.query(`drop table public.kept_${table}`);
+  const left = await everythingReadable();
+  const words = wordsOf('Backula');
+  assert.deepEqual(missing(left, words), words);
+  assert.equal(await replayErasures(erasing, world.clock.now()), 0, 'once');
+  const { body } = await ada.reads(`/audit?subject=customer:${id}`);
+  assert.ok(
+    body.audit.some(
+      (row: { operator: string; action: string }) => row.operator === 'the machine' && row.action === 'customer.erase',
+    ),
+  );
+});
+
+test('an erasure that was stopped after its order goes on at the next start', async () => {
+  const id = await enrolled('Stoppina');
+  await world.query(`insert into erasures (customer_id, ordered_at, ordered_by) values ($1, now(), 'ada')`, [id]);
+  assert.equal(await replayErasures(erasing, world.clock.now()), 1);
+  assert.ok((await erasing.list.all()).includes(id));
+  const words = wordsOf('Stoppina');
+  assert.deepEqual(missing(await everythingReadable(), words), words);
+});
+
+test('every look at something personal is in the audit, with who looked', async () => {
+  const id = await enrolled('Lookwella');
+  const looks: readonly [action: string, look: () => Promise<{ status: number; body: unknown }>][] = [
+    ['personal.read', () => bea.reads(`/customers/${id}`)],
+    ['personal.read', () => bea.reads(`/lookup?text=${personal('Lookwella').clientCustomerId}`)],
+    ['customer.personal', () => bea.does(`/customers/${id}/personal`)],
+    ['review.open', () => bea.does(`/customers/${id}/review/open`)],
+    ['customer.export', () => bea.does(`/customers/${id}/export`)],
+  ];
+  for (const [action, look] of looks) {
+    const before = await lines(id);
+    const { status, body } = await look();
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.ok(JSON.stringify(body).includes('Lookwella'), action);
+    const [newest, ...older] = await lines(id);
+    assert.deepEqual(newest, { operator: 'bea', action }, 'one line more');
+    assert.deepEqual(older, before);
+  }
+  const held = (await ada.does(`/customers/${id}/export`)).body;
+  const text = JSON.stringify(held);
+  const { document, note: _, ...words } = personal('Lookwella');
+  assert.deepEqual(missing(text, Object.values(words)), [], 'the export has all of it');
+  assert.ok(Buffer.from(held.files[0].content, 'base64').includes(document));
+});
+async function lines(id: string): Promise<{ operator: string; action: string }[]> {
+  const { body } = await ada.reads(`/audit?subject=customer:${id}&limit=100`);
+  return body.audit.map(({ operator: by, action }: { operator: string; action: string }) => ({ operator: by, action }));
+}
+
+test('events and notes of cases change by an erasure only', async () => {
+  const refused = /append-only/;
+  const { db } = world;
+  for (const text of [
+    `update events set body = '{}'`,
+    `update events set at = now(), body = without_personal(body)`,
+    `update case_actions set note = 'other'`,
+    `update audit set reason = 'erased'`,
+    `update audit set operator = 'eve'`,
+    `update order_history set facts = '{"a":1}'`,
+    `update case_actions set by = 'eve', note = 'erased'`,
+    'delete from events',
+  ])
+    await assert.rejects(
+      db.asSystem((tx) => tx.run(text)),
+      (error: Error) => refused.test(error.message) || /permission denied/.test(error.message),
+      text,
+    );
+});

@@ -1,0 +1,246 @@
+/**
+ * Exchange of the master key: killed at any point it loses nothing, servers read and look up meanwhile, and at its end the new key
+ * alone reads everything.
+ */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { openVault, type Vault } from '../../src/base/crypto.ts';
+import { type Database, openDatabase, txOn } from '../../src/base/db.ts';
+import { migrateFor } from '../../src/base/migrate.ts';
+import { joinServers } from '../../src/base/servers.ts';
+import { encryptTyped, openTyped } from '../../src/base/typed.ts';
+import { replaceDenyList } from '../../src/compliance/index.ts';
+import * as customers from '../../src/customers/index.ts';
+import { recordByMachine, sealAudit, verifyAudit } from '../../src/operators/index.ts';
+import { createKey, createPartner, openPartners, upsertAsset } from '../../src/partners/index.ts';
+import { noteRotation, rotate } from '../../src/rotation/index.ts';
+import { OTHER_BYTES, PARTS } from '../../src/rotation/parts.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
+import { freshFolder } from '../support/folder.ts';
+import { fiat } from '../support/terms.ts';
+import { until } from '../support/until.ts';
+
+const OLD = createHash('sha256').update('a master key for tests').digest();
+const NEW = createHash('sha256').update('the next master key for tests').digest();
+const PROGRAM = fileURLToPath(new URL('../../src/apps/rotate.ts', import.meta.url));
+const MANY = 40;
+const SAID = 'Mrs Zenobia Quagmire called';
+
+let fixture: Fixture;
+let owner: Client;
+let partnerId = 0n;
+let apiKey = '';
+let apiSecret = '';
+let first = '';
+let auditSeal: { number: bigint; hash: string };
+const both = openVault(NEW, OLD);
+const alone = openVault(NEW);
+
+const phoneOf = (n: number): string => `+91 98765 ${String(43_210 + n)}`;
+const details = { account: '50100283746519', ifsc: 'HDFC0ZQ4711', holder: 'Zebulon Quagmire' };
+
+before(async () => {
+  fixture = await freshFixture();
+  const { db, vault } = fixture;
+  const now = fixture.clock.now();
+  owner = new Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
+  await owner.connect();
+  await db.asSystem(async (tx) => {
+    await upsertAsset(tx, fiat('inr'));
+    partnerId = (await createPartner(tx, { name: 'Rotated', now })).id;
+    ({ apiKey, apiSecret } = await createKey(tx, vault, { partnerId, label: 'one', scopes: ['read'], now }));
+    for (let n = 0; n < MANY; n += 1)
+      await recordByMachine(tx, { action: 'a.test', subject: `s:${n}`, reason: encryptTyped(vault, SAID), now });
+    const destinations = [{ kind: 'account' as const, value: 'GB33BUKB20201555555555' }];
+    await replaceDenyList(tx, vault, { list: 'test', version: '1', destinations, now: new Date(0) });
+  });
+  await db.asPartner(partnerId, async (tx) => {
+    for (let n = 0; n < MANY; n += 1) {
+      const contact = { phone: phoneOf(n), email: `quagmire${n}@fjordmail.example`, kind: 'INDIVIDUAL', now } as const;
+      const customer = await customers.enroll(tx, vault, { partnerId, clientCustomerId: `name ${n}`, ...contact });
+      first ||= customer.id;
+      await customers.addFiatAccount(tx, vault, { customer, fiat: 'inr', details, now: new Date(now.getTime() + n) });
+      await customers.saveDetails(tx, vault, { customer, details: { firstName: `Zebulon ${n}` }, now });
+      await customers.customerKey(tx, vault, customer, now);
+      await customers.recordLogin(tx, customer.id, now);
+    }
+  });
+  await until('the audit is sealed', async () => {
+    await db.asSystem((tx) => sealAudit(tx, now));
+    return (await owner.query('select from sealed_audit')).rowCount === MANY;
+  });
+  const { newest } = await db.asSystem((tx) => verifyAudit(tx, () => assert.fail('not as sealed'), now));
+  assert.ok(newest);
+  auditSeal = newest;
+});
+
+after(async () => {
+  await owner?.end();
+  await fixture?.stop();
+});
+
+const runs = (): ChildProcess =>
+  spawn(process.execPath, [PROGRAM, '--batch', '3'], {
+    env: {
+      ...process.env,
+      ...{ PROFILE: 'sandbox', DATABASE_URL: fixture.adminUrl, DATA_DIR: freshFolder('rotation') },
+      ...{ MASTER_KEY: NEW.toString('hex'), OLD_MASTER_KEY: OLD.toString('hex') },
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+const rewritten = async (): Promise<number> =>
+  Number((await owner.query('select coalesce(sum(rewritten), 0) as n from key_rotation_parts')).rows[0].n);
+
+/** What everything is to a server with this vault. */
+async function readsAll(db: Database, vault: Vault): Promise<void> {
+  await db.asPartner(partnerId, async (tx) => {
+    for (let n = 0; n < MANY; n += 1) {
+      const found = await customers.customerNamed(tx, vault, partnerId, `name ${n}`);
+      assert.ok(found, `name ${n} is found`);
+      assert.equal(customers.clientIdOf(vault, found), `name ${n}`);
+      const email = `quagmire${n}@fjordmail.example`;
+      assert.deepEqual(await customers.openContact(tx, vault, found.id), { phone: phoneOf(n), email });
+      assert.equal(await customers.hasPhone(tx, vault, found, phoneOf(n)), true);
+      assert.equal(await customers.customerName(tx, vault, found.id), `Zebulon ${n}`);
+      const [account] = await customers.fiatAccounts(tx, found.id);
+      assert.deepEqual((await customers.openFiatAccount(tx, vault, account?.id ?? 0n)).details, details);
+      const same = await customers.addFiatAccount(tx, vault, {
+        customer: found,
+        fiat: 'inr',
+        details,
+        now: new Date(),
+      });
+      assert.equal(same.id, account?.id, 'the same details are the same account');
+      await customers.customerKey(tx, vault, found, new Date());
+    }
+    const enrolled = customers.enroll(tx, vault, {
+      ...{ partnerId, clientCustomerId: 'name 3', kind: 'INDIVIDUAL', now: new Date() },
+    });
+    await assert.rejects(enrolled, { code: 'customer_exists' });
+    const named = { partnerId, clientCustomerId: 'another', phone: phoneOf(5), kind: 'INDIVIDUAL' } as const;
+    await assert.rejects(customers.enroll(tx, vault, { ...named, now: new Date() }), { code: 'customer_exists' });
+  });
+  const { clock } = fixture;
+  assert.deepEqual((await openPartners({ db, vault, clock }).credential(apiKey))?.secrets, [apiSecret]);
+  const { rows } = await owner.query<{ reason: string }>('select reason from audit');
+  for (const { reason } of rows) assert.equal(openTyped(vault, reason), SAID);
+}
+
+async function auditProblems(vault?: Vault): Promise<string[]> {
+  const told: string[] = [];
+  const tell = ({ subject, why }: { subject: string; why: string }) => void told.push(`${subject}: ${why}`);
+  await verifyAudit(txOn(owner), tell, fixture.clock.now(), auditSeal, vault);
+  return told;
+}
+
+test('every column of bytes is re-encrypted, or is known to hold nothing of the master key', async () => {
+  const { rows } = await owner.query<{ name: string }>(
+    `select c.relname || '.' || a.attname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
+      where c.relnamespace = 'cloverleaf'::regnamespace and c.relkind = 'r' and a.atttypid in ('bytea'::regtype, 'bytea[]'::regtype)
+        and not a.attisdropped order by 1`,
+  );
+  const known = new Set([
+    ...PARTS.flatMap(({ table, writes }) => writes.map((column) => `${table}.${column}`)),
+    ...Object.keys(OTHER_BYTES),
+  ]);
+  assert.deepEqual(
+    rows.map(({ name }) => name).filter((name) => !known.has(name)),
+    [],
+  );
+});
+
+test('a server with the new key waits until those with the old one are stopped', async () => {
+  const place = await joinServers(fixture.db, { version: 'a test', onOutdated: () => {} });
+  await assert.rejects(migrateFor(fixture.adminUrl, both), /stop them all first/);
+  await place.leave();
+});
+
+test('killed again and again it goes on, servers read and look up meanwhile, and nothing is lost', async () => {
+  const db = openDatabase(await migrateFor(fixture.adminUrl, both));
+  try {
+    await noteRotation(db, both);
+    await assert.rejects(noteRotation(db, alone), { name: 'SettingError', message: /OLD_MASTER_KEY is missing/ });
+    for (let kills = 0; kills < 3; kills += 1) {
+      const from = await rewritten();
+      const child = runs();
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      await until('it has got further', async () => (await rewritten()) > from + 5 || child.exitCode !== null);
+      assert.equal(child.exitCode, null, 'it was not done yet');
+      child.kill('SIGKILL');
+      await ended;
+      await until('its session has ended', async () => {
+        const sql = `select from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())
+          and pid <> pg_backend_pid() and objid = (hashtext('exchange of the master key')::bigint & 4294967295)`;
+        return (await owner.query(sql)).rowCount === 0;
+      });
+      await readsAll(db, both);
+    }
+    const report = await rotate(fixture.adminUrl, both, { batch: 7 });
+    assert.deepEqual(
+      report.left.map(({ part, values, how }) => [part, values, how]),
+      [['denied_destinations.index', 1, 'load the deny lists again']],
+    );
+    const counted = new Map(report.rewritten.map(({ part, values }) => [part, Number(values)]));
+    for (const part of [
+      'customers.phone',
+      'customers.email',
+      'customer_details.details',
+      'fiat_accounts.details',
+      'customer_keys.wrapped',
+      'texts of audit',
+    ])
+      assert.equal(counted.get(part), MANY, `${part}: each once, however often it was killed`);
+    await assert.rejects(noteRotation(db, alone), { name: 'SettingError' });
+
+    const destinations = [{ kind: 'account' as const, value: 'GB33BUKB20201555555555' }];
+    await db.asSystem((tx) => replaceDenyList(tx, both, { list: 'test', version: '2', destinations, now: new Date() }));
+    assert.deepEqual((await rotate(fixture.adminUrl, both)).left, []);
+  } finally {
+    await db.close();
+  }
+});
+
+test('afterwards the new key alone reads and finds everything, and the old one nothing', async () => {
+  const db = openDatabase(await migrateFor(fixture.adminUrl, alone));
+  try {
+    await noteRotation(db, alone);
+    await readsAll(db, alone);
+    const old = openVault(OLD);
+    const { rows } = await owner.query<{ reason: string; phone: Buffer }>(
+      `select (select reason from audit limit 1) as reason, phone from customers where id = $1`,
+      [first],
+    );
+    const [row] = rows;
+    assert.ok(row);
+    assert.notEqual(openTyped(old, row.reason), SAID);
+    assert.throws(() => old.decrypt(row.phone, `customers.phone:${first}`));
+  } finally {
+    await db.close();
+  }
+});
+
+test('the audit is as it was sealed, for who has the key; an edited row is still found', async () => {
+  assert.deepEqual(await auditProblems(alone), []);
+  assert.equal((await auditProblems()).length, MANY, 'without the key the proofs count for nothing');
+  await owner.query('begin');
+  await owner.query(`set local session_replication_role = 'replica'`);
+  await owner.query(`update audit set reason = 'in clear' where subject = 's:1'`);
+  await owner.query(
+    `update audit_reencrypted set content = (select content from audit_reencrypted where audit_id = 3) where audit_id = 4`,
+  );
+  assert.equal((await auditProblems(alone)).length, 2);
+  await owner.query('rollback');
+});
+
+test('nobody but the owner rewrites an append-only row, and only where it says so', async () => {
+  await assert.rejects(owner.query(`update audit set reason = 'x' where subject = 's:1'`), /append-only/);
+  const tried = fixture.db.asSystem(async (tx) => {
+    await tx.rows(`select set_config('cloverleaf.reencrypting', 'on', true)`);
+    await tx.run(`update audit set reason = 'x'`);
+  });
+  await assert.rejects(tried);
+});
