@@ -110,3 +110,44 @@ test('a refund does not go to a destination that its partner names after people 
   );
   assert.deepEqual((await world.traceOf(order)).refunds, []);
 });
+
+const refundStates = async (order: Sale) => (await world.traceOf(order)).refunds.map(({ state }) => state);
+async function paysMore(order: Sale, amount: string, nth: number): Promise<void> {
+  await world.pays(order, amount);
+  await world.mines(2);
+  await world.until('its refund is there', async () => (await refundStates(order)).length === nth);
+}
+const arrives = (order: Sale, nth: number) =>
+  world.until('it has arrived', async () => {
+    await world.mines(1);
+    return (await refundStates(order))[nth] === 'settled';
+  });
+
+test('deposits beside one order add up for who names where they go, and none goes where another was sent', async () => {
+  for (const action of ['order.destination', 'destination.new'])
+    await world.read((tx) =>
+      setRule(tx, { action, right: '*', asset: 'usdc.matic20', aboveUnits: 50_000_000n, people: 2 }),
+    );
+  await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
+  const order = await world.sells('10', 'usdc');
+  await world.pays(order, '10');
+  await world.mines(2);
+  await inState(order, 'settled');
+  const address = world.newAddress();
+  await paysMore(order, '30', 1);
+  assert.deepEqual(await refundStates(order), ['needs_destination']);
+  const asked = await finn.does(`/orders/${order.id}/destination`, { address });
+  assert.equal(asked.status, 200, JSON.stringify(asked.body));
+  await arrives(order, 0);
+  await paysMore(order, '25', 2);
+  assert.deepEqual(
+    await refundStates(order),
+    ['settled', 'needs_destination'],
+    'one person had named it, for other money',
+  );
+  const again = await finn.does(`/orders/${order.id}/destination`, { address });
+  assert.equal(again.status, 202, '55 in pieces');
+  assert.equal((await ada.does(`/proposals/${again.body.proposal}/confirm`)).status, 200);
+  await arrives(order, 1);
+  assert.equal(await world.tokensOf(address, 'usdc'), '55');
+});

@@ -320,12 +320,21 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
     async needs(deps, tx, input) {
       const needs = await needsBack(deps, tx, input);
-      const sums = new Map<string, bigint>();
-      for (const { asset, grossUnits } of await waitingFor(tx, input.order))
-        sums.set(asset, (sums.get(asset) ?? 0n) + grossUnits);
-      // Everything that this releases counts together: the order's own money too, if it is in the same asset.
-      const { asset: own, units } = await amountOf(tx, input.order);
-      return [...needs, ...[...sums].map(([asset, sum]) => ({ asset, units: asset === own ? sum + units : sum }))];
+      // Everything that this releases counts together, and each deposit by itself in a person's day, as `deposit.refund` counts it:
+      // its money leaves once, and another deposit of the order is other money.
+      const waiting = await waitingFor(tx, input.order);
+      const deposits = [...new Set(waiting.map(({ depositId }) => depositId))];
+      const all = (await refundsOf(tx, input.order)).filter(
+        ({ source, state }) => source === 'suspense' && state !== 'cancelled',
+      );
+      return [
+        ...needs,
+        ...deposits.map((id): Need => {
+          const refunds = all.filter(({ depositId }) => depositId === id);
+          const units = refunds.reduce((sum, { grossUnits }) => sum + grossUnits, 0n);
+          return { asset: refunds[0]?.asset ?? '', units, counts: `deposit:${id}` };
+        }),
+      ];
     },
     async perform({ orders }, tx, input, { now, people, reason }) {
       const to = { address: input.address, fiatAccountId: input.fiatAccountId };
