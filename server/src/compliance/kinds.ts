@@ -212,7 +212,7 @@ export const CASE_KINDS = {
 
   // Refunds.
   refund_destination: {
-    means: 'Money is to go back, and nobody has said where to.',
+    means: 'Money is to go back, and nobody has said where to; or only an operator has, for other money of the order.',
     remedy: 'The customer names an address or account, through the partner; or you do. It goes there once screened.',
     who: 'customer',
     page: PAGE,

@@ -100,13 +100,22 @@ export function peopleBy(deciding: readonly Rule[], sum: bigint | undefined): nu
 async function asked(
   tx: Tx,
   rules: readonly Rule[],
-  question: Question & { operator?: bigint | undefined; subject?: string | undefined; now: Date },
+  question: Question & {
+    operator?: bigint | undefined;
+    subject?: string | undefined;
+    /** What the same action sends besides, by what it counts under. */
+    besides?: ReadonlyMap<string, bigint>;
+    now: Date;
+  },
 ): Promise<number> {
-  const { asset, units, operator, subject, now } = question;
+  const { asset, units, operator, subject, besides = new Map<string, bigint>(), now } = question;
   const deciding = decidingRules(rules, question);
   const [first] = deciding;
   if (first === undefined || first.asset === '*' || asset === undefined || operator === undefined)
-    return peopleBy(deciding, units);
+    return peopleBy(
+      deciding,
+      [...besides.values()].reduce((sum, one) => sum + one, units ?? 0n),
+    );
   const alone = await store.alone(tx, operator, asset, now);
   const together = new Map<string, bigint>();
   for (const row of alone) {
@@ -115,6 +124,7 @@ async function asked(
     if (other !== undefined && sameRules(first, other) && row.units > (together.get(row.subject) ?? 0n))
       together.set(row.subject, row.units);
   }
+  for (const [other, more] of besides) if (more > (together.get(other) ?? 0n)) together.set(other, more);
   const before = (subject === undefined ? undefined : together.get(subject)) ?? 0n;
   if (subject !== undefined) together.delete(subject);
   const here = units ?? 0n;
@@ -173,11 +183,26 @@ export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
       most = Math.max(most, await asked(tx, rules, { ...about, ...need, action: need.finding, isNamed: true }));
     else {
       const { asset, units, asks, counts: subject = about.subject } = need;
-      const people = await asked(tx, rules, { ...about, asset, units, subject, isNamed: asks !== undefined });
+      const besides = besidesOf(needs, { asset, subject, of: about.subject });
+      const people = await asked(tx, rules, { ...about, asset, units, subject, besides, isNamed: asks !== undefined });
       most = Math.max(most, asks === 'always' ? DEFAULT_PEOPLE : 1, people);
     }
   }
   return most;
+}
+
+/** The other amounts that an action sends in this asset. Of several that count under one subject the largest counts. */
+function besidesOf(
+  needs: readonly Need[],
+  { asset, subject, of }: { asset: string; subject: string; of: string },
+): Map<string, bigint> {
+  const besides = new Map<string, bigint>();
+  for (const need of needs) {
+    if (typeof need === 'string' || !('units' in need) || 'finding' in need || need.asset !== asset) continue;
+    const { units = 0n, counts = of } = need;
+    if (counts !== subject && units > (besides.get(counts) ?? 0n)) besides.set(counts, units);
+  }
+  return besides;
 }
 
 /** Records what one person did alone, to be added to later actions. */

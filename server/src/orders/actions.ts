@@ -38,8 +38,8 @@ import * as store from './store.ts';
 export type Context = { rails: ReadonlyMap<string, Rail> };
 
 /** The people whose approval an action carries, for hits it lets pass. */
-const approval = ({ by, people, why, now, pastHits }: Action) => ({
-  ...{ people: people ?? [by], reason: why, pastHits, now },
+const approval = ({ by, people, why, now, pastHits, seen }: Action) => ({
+  ...{ people: people ?? [by], reason: why, pastHits, seen, now },
 });
 
 /** Cancels an order before any money was seen. @throws Refusal 'unknown_order' | 'order_over' */

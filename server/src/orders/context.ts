@@ -6,7 +6,7 @@ import type { Log } from '../base/log.ts';
 import type { Screener } from '../compliance/index.ts';
 import type { PayerMatch } from '../customers/index.ts';
 import type { Rail, RailFact } from '../rails/rail.ts';
-import type { GateRules } from './payouts/gate.ts';
+import type { GateRules, SeenFinding } from './payouts/gate.ts';
 
 export interface OrdersContext {
   db: Database;
@@ -53,6 +53,8 @@ export interface Action {
   people?: readonly string[];
   /** For refunds: go ahead despite the screening hits and blocks that stand against the destination now. */
   pastHits?: boolean | undefined;
+  /** What these people were shown, when they confirmed in an earlier transaction. */
+  seen?: readonly SeenFinding[] | undefined;
   why: string;
   now: Date;
 }

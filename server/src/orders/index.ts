@@ -121,7 +121,15 @@ export { lockOrder } from './lock.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
 export { paidBefore, settleBy } from './payouts/actions.ts';
 export { readPayTo, retryTo } from './payouts/elsewhere.ts';
-export { askBeforeSigning, askGate, type Finding, type GateRules, uncoveredFindings } from './payouts/gate.ts';
+export {
+  askBeforeSigning,
+  askGate,
+  type Finding,
+  type GateRules,
+  type SeenFinding,
+  seenFindings,
+  uncoveredFindings,
+} from './payouts/gate.ts';
 export { isNewDestination, type Leaving, payoutOf, refundOf, suspenseRefundOf, weightOf } from './payouts/leaving.ts';
 export { declareNeverPaid, requireUnpaid } from './payouts/never-paid.ts';
 export { type NotReady, notReady } from './payouts/ready.ts';

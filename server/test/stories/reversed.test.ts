@@ -97,6 +97,14 @@ describe('a payout that was refused and is then shown as paid', () => {
     assert.equal((await finn.does(`/orders/${order.id}/retry`)).body.reason, 'order_over');
   }
 
+  /** The customer, who was paid 20 coins' worth for nothing, owes them and is blocked. */
+  async function owes(order: Sale, books: Awaited<ReturnType<Story['balances']>>, state: OrderState): Promise<void> {
+    assert.equal(await world.stateOf(order), state);
+    assert.equal((await world.read((tx) => findCustomer(tx, order.customerId))).blocked, true);
+    const changes = await world.changesSince(books);
+    assert.equal(changes[`receivable:${order.customerId}:usdc.matic20`], 20_000_000n);
+  }
+
   test('has paid its order: nothing is lost, and nobody can send it again', async () => {
     const books = await world.balances();
     const order = await refused();
@@ -123,6 +131,49 @@ describe('a payout that was refused and is then shown as paid', () => {
       const changes = await world.changesSince(books);
       assert.equal(changes[`receivable:${order.customerId}:usdc.matic20`], 20_000_000n);
       assert.equal(changes['loss:usdc.matic20'], undefined);
+    });
+  });
+
+  test('by people, after its deposit was reversed under its refund, makes a debt as well', async () => {
+    await world.blocksWait(async () => {
+      const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
+      const paid = await world.pays(order, '20');
+      await world.mines(2);
+      await inState(order, 'payout_held');
+      await whileStopped(async () => {
+        await does(`/orders/${order.id}/refund`, { failure: 'other', address: world.newAddress() });
+        await inState(order, 'refunding');
+        await world.reorgsAway(paid);
+        await world.mines(2);
+        await inState(order, 'refund_held');
+      });
+      const books = await world.balances();
+      await paysAfterAll(order);
+      const asked = await finn.does(`/orders/${order.id}/settle-by`, { payout: `pay_${order.id}_1` });
+      assert.equal(asked.status, 202, JSON.stringify(asked.body));
+      const agreed = await ada.does(`/proposals/${asked.body.proposal}/confirm`, {});
+      assert.equal(agreed.status, 200, JSON.stringify(agreed.body));
+      await owes(order, books, 'settled');
+      assert.deepEqual(await openCases(order), ['customer_owes']);
+    });
+  });
+
+  test('after its order gave the reversed deposit up and ended makes a debt as well', async () => {
+    await world.blocksWait(async () => {
+      const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
+      const paid = await world.pays(order, '20');
+      await world.mines(2);
+      await inState(order, 'payout_held');
+      await world.reorgsAway(paid);
+      await world.mines(2);
+      await world.opensCase(order, 'deposit_lost');
+      await does(`/orders/${order.id}/refund`, { failure: 'other', address: world.newAddress() });
+      await inState(order, 'cancelled');
+      const books = await world.balances();
+      await paysAfterAll(order);
+      await owes(order, books, 'cancelled');
+      assert.deepEqual((await openCases(order)).toSorted(), ['customer_owes', 'payout_contradiction']);
+      assert.equal((await world.changesSince(books))['loss:inr'], undefined);
     });
   });
 

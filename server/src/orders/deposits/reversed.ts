@@ -6,7 +6,7 @@ import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import { blockForDebt, findCustomer, findFiatAccount, lockCustomer } from '../../customers/index.ts';
-import { chart, lockAccounts, move, post } from '../../ledger/index.ts';
+import { type Account, chart, type Line, lockAccounts, move, post } from '../../ledger/index.ts';
 import {
   cancelUnlessSubmitted,
   type Payout,
@@ -16,10 +16,10 @@ import {
   recordRejected,
 } from '../../rails/payouts.ts';
 import type { RailFact } from '../../rails/rail.ts';
-import { advance, change } from '../advance.ts';
+import { advance, change, custodyOf, fromPosition } from '../advance.ts';
 import type { Context } from '../context.ts';
 import { bookGone } from '../custody/facts.ts';
-import { payoutId } from '../entries.ts';
+import { linesFor, payoutId } from '../entries.ts';
 import { cancelPayingAgain } from '../refunds/cancel.ts';
 import { cancelCompensations, cancelRefunds, cancelReleased, stopReleased } from '../refunds/rejected.ts';
 import { releasedRefunds } from '../refunds/released.ts';
@@ -128,33 +128,76 @@ async function bookedDepositReversed(
  */
 export async function owesAfterAll(tx: Tx, order: Order, now: Date): Promise<void> {
   for (const row of await depositStore.depositsOf(tx, order.id)) {
-    const { id, asset, lostUnits: units, stateBeforeLoss: before, reference } = row;
+    const { asset, lostUnits: units, stateBeforeLoss: before } = row;
     const loss = chart.loss(asset);
     if (row.state !== 'lost' || before !== 'applied' || units === 0n || row.lostTo !== loss.code) continue;
     await lockCustomer(tx, order.customerId);
     const to = chart.receivable(order.customerId, order.partnerId, asset);
-    const posted = await post(tx, {
-      id: `dep_${id}:owed`,
-      kind: 'deposit_lost',
-      orderId: order.id,
-      at: now,
-      facts: { deposit: String(id), reference },
-      lines: move(to, loss, units),
-    });
-    assert(posted.outcome === 'posted', `deposit ${id} is not booked as a loss`);
-    await depositStore.markLost(tx, id, { why: row.why ?? REASONS.lost, before, units, to: to.code });
-    await blockForDebt(tx, order.customerId, now);
-    const about = { subject: `deposit:${id}`, now };
-    await closeCases(tx, { ...about, kind: 'deposit_lost', outcome: 'its order was paid after all' });
-    await openCase(tx, {
-      ...about,
-      kind: 'customer_owes',
-      orderId: order.id,
-      partnerId: order.partnerId,
-      reason: 'reversed, and its order was paid after all: the customer owes it, and is blocked',
-      facts: { units: String(units), asset, reference },
-    });
+    await owe(tx, { order, row, to, lines: move(to, loss, units), now });
   }
+}
+
+/**
+ * The same after its order has given up the reversed deposit and was cancelled: what left was booked as a loss, and the exchange that
+ * it was is booked in its place, against the customer's debt. An amount other than the order's is left to people, who have the
+ * contradiction's case: its customer is blocked.
+ *
+ * @param paidUnits what left, booked as a loss of the payout's asset
+ */
+export async function owesAfterCancelling(
+  context: Context,
+  tx: Tx,
+  { order, paidUnits, now }: { order: Order; paidUnits: bigint; now: Date },
+): Promise<void> {
+  if (order.state !== 'cancelled') return;
+  const givenUp = (await depositStore.depositsOf(tx, order.id)).filter(
+    ({ state, stateBeforeLoss, lostUnits }) => state === 'lost' && stateBeforeLoss === 'reversed' && lostUnits > 0n,
+  );
+  if (givenUp.length === 0) return;
+  await lockCustomer(tx, order.customerId);
+  const receivedUnits = order.receivedUnits ?? order.depositUnits;
+  const lostUnits = givenUp.reduce((sum, row) => sum + row.lostUnits, 0n);
+  if (paidUnits !== order.payoutUnits || lostUnits !== receivedUnits)
+    return await blockForDebt(tx, order.customerId, now);
+  const to = chart.receivable(order.customerId, order.partnerId, order.depositAsset);
+  const account = chart.order(order.id, order.partnerId, order.depositAsset);
+  const exchange = linesFor('convert_and_payout_found', { ...order, receivedUnits }, custodyOf(context.rails, order));
+  for (const [at, row] of givenUp.entries()) {
+    const owed = move(to, account, row.lostUnits);
+    await owe(tx, { order, row, to, lines: at + 1 < givenUp.length ? owed : [...owed, ...exchange], now });
+  }
+}
+
+/** A reversed deposit of an order that was paid becomes its customer's debt, with a case and a block. The customer is locked. */
+async function owe(
+  tx: Tx,
+  { order, row, to, lines, now }: { order: Order; row: DepositRow; to: Account; lines: readonly Line[]; now: Date },
+): Promise<void> {
+  const { id, asset, lostUnits: units, reference } = row;
+  const entry = {
+    id: `dep_${id}:owed`,
+    kind: 'deposit_lost',
+    orderId: order.id,
+    at: now,
+    facts: { deposit: String(id), reference },
+  };
+  let posted = await post(tx, { ...entry, lines: [...lines] });
+  // It has left whatever the treasury has now: the position carries it.
+  if (posted.outcome === 'short')
+    posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.payoutAsset)) });
+  assert(posted.outcome === 'posted', `deposit ${id} is not booked as a loss`);
+  await depositStore.markLost(tx, id, { why: row.why ?? REASONS.lost, before: 'applied', units, to: to.code });
+  await blockForDebt(tx, order.customerId, now);
+  const about = { subject: `deposit:${id}`, now };
+  await closeCases(tx, { ...about, kind: 'deposit_lost', outcome: 'its order was paid after all' });
+  await openCase(tx, {
+    ...about,
+    kind: 'customer_owes',
+    orderId: order.id,
+    partnerId: order.partnerId,
+    reason: 'reversed, and its order was paid after all: the customer owes it, and is blocked',
+    facts: { units: String(units), asset, reference },
+  });
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Context } from '../actions.ts';
 import { advance } from '../advance.ts';
 import type { Action } from '../context.ts';
 import { PAID_OTHER_AMOUNT, paidOtherwise } from '../decide.ts';
+import { owesAfterAll } from '../deposits/reversed.ts';
 import * as depositStore from '../deposits/store.ts';
 import { lockOrder } from '../lock.ts';
 import { next } from '../machine.ts';
@@ -51,6 +52,7 @@ export async function settleBy(
     outcome: `it has paid order ${order.id}`,
     now,
   });
+  await owesAfterAll(tx, settled, now);
   if (!isOwed) return settled;
   // Treated like a returned payout: it belongs to the order, and a new attempt pays it.
   const row = await depositStore.insertDeposit(tx, {

@@ -66,7 +66,7 @@ export async function retryTo(
   named: RefundTo,
   requireMay: (tx: Tx, order: Order) => Promise<void> = async () => {},
 ): Promise<Order> {
-  const { orderId, by, people = [by], why, pastHits, now } = action;
+  const { orderId, by, people = [by], why, pastHits, seen, now } = action;
   const { to, asked, version } = await context.db.asSystem(async (tx) => {
     const order = await lockRetryable(tx, orderId);
     await requireMay(tx, order);
@@ -81,7 +81,7 @@ export async function retryTo(
     // It was sent again meanwhile, and held or rejected once more: people decide about that.
     if (order.version !== version) throw new Refusal('order_over', { state: order.state });
     const leaving = await payoutOf(tx, order, destinationColumns(to));
-    await approveRefund(context, tx, leaving, { people, reason: why, pastHits, now });
+    await approveRefund(context, tx, leaving, { people, reason: why, pastHits, seen, now });
     keepVerdict(tx, leaving, verdict, now);
     const left = await uncoveredFindings(context, tx, leaving, now);
     const never = left.find((finding) => finding.action === null);

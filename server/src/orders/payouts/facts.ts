@@ -21,7 +21,7 @@ import { advance, change, emitSubmitted } from '../advance.ts';
 import type { Context, Of } from '../context.ts';
 import { bookCost, bookGone, bookOutOfNowhere, undoDebit } from '../custody/facts.ts';
 import { mayRetryByItself, PAID_BEFORE, PAID_OTHER_AMOUNT, paidOtherwise } from '../decide.ts';
-import { cancelPayout, owesAfterAll } from '../deposits/reversed.ts';
+import { cancelPayout, owesAfterAll, owesAfterCancelling } from '../deposits/reversed.ts';
 import * as depositStore from '../deposits/store.ts';
 import { lockOrderOf } from '../lock.ts';
 import { cancelRefunding } from '../refunds/cancel.ts';
@@ -146,6 +146,7 @@ async function unsend(context: Context, tx: Tx, order: Order | undefined, paid: 
   await cancelPayout(context, tx, order, now, PAID_BEFORE);
   await cancelRefunding(context, tx, order.id, now);
   await paidAfterAll(context, tx, order.id, now);
+  await owesAfterCancelling(context, tx, { order, paidUnits: unitsPaid(paid), now });
 }
 
 /**

@@ -350,6 +350,41 @@ const boundOf = (leaving: Leaving): Bound => ({
   units: leaving.units,
 });
 
+/** What people were shown: a finding, with the destination and amount that it stood against. */
+export interface SeenFinding extends Pick<Leaving, 'asset' | 'units' | 'address' | 'fiatAccountId'> {
+  rule: string;
+  entry: string;
+}
+
+/** The findings against money that would leave, as people are shown them and then approve them. */
+export async function seenFindings(
+  context: GateContext,
+  tx: Tx,
+  leaving: Leaving,
+  now: Date,
+): Promise<readonly SeenFinding[]> {
+  const { asset, units, address, fiatAccountId } = leaving;
+  return (await uncoveredFindings(context, tx, leaving, now)).map(({ rule, entry }) => ({
+    ...{ rule, entry, asset, units, address, fiatAccountId },
+  }));
+}
+
+const isSeen = (
+  { rule, entry }: Finding,
+  { asset, units, address, fiatAccountId }: Leaving,
+  seen: readonly SeenFinding[] | undefined,
+): boolean =>
+  seen === undefined ||
+  seen.some(
+    (one) =>
+      one.rule === rule &&
+      one.entry === entry &&
+      one.asset === asset &&
+      one.units === units &&
+      one.address === address &&
+      one.fiatAccountId === fiatAccountId,
+  );
+
 /**
  * These people approve the current findings, for this destination and amount. Later findings are new and need another
  * approval.
@@ -360,11 +395,12 @@ export async function approveStanding(
   context: GateContext,
   tx: Tx,
   leaving: Leaving,
-  by: ApprovedBy & { now: Date },
+  { seen, ...by }: ApprovedBy & { now: Date },
 ): Promise<void> {
-  for (const { rule, entry, action } of await uncoveredFindings(context, tx, leaving, by.now)) {
+  for (const finding of await uncoveredFindings(context, tx, leaving, by.now)) {
+    const { rule, entry, action } = finding;
     if (action === null) throw new Refusal('order_over', { state: leaving.order?.state, why: rule });
-    await approve(tx, { ...boundOf(leaving), rule, entry, ...by });
+    if (isSeen(finding, leaving, seen)) await approve(tx, { ...boundOf(leaving), rule, entry, ...by });
   }
 }
 
@@ -376,17 +412,21 @@ export async function approveRefund(
   context: GateContext,
   tx: Tx,
   leaving: Leaving,
-  { pastHits = false, ...by }: ApprovedBy & { pastHits?: boolean | undefined; now: Date },
+  { pastHits = false, seen, ...by }: ApprovedBy & { pastHits?: boolean | undefined; now: Date },
 ): Promise<void> {
-  for (const { rule, entry, action } of await uncoveredFindings(context, tx, leaving, by.now))
-    if (action !== null && (pastHits || action === 'destination.new'))
+  for (const finding of await uncoveredFindings(context, tx, leaving, by.now)) {
+    const { rule, entry, action } = finding;
+    if (action !== null && (pastHits || action === 'destination.new') && isSeen(finding, leaving, seen))
       await approve(tx, { ...boundOf(leaving), rule, entry, ...by });
+  }
 }
 
 export interface ApprovedBy {
   /** Names of everyone who approved. */
   people: readonly string[];
   reason: string;
+  /** What they were shown, when they confirmed in an earlier transaction: nothing else is approved. Default: what stands now. */
+  seen?: readonly SeenFinding[] | undefined;
 }
 
 /**

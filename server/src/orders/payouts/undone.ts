@@ -49,8 +49,9 @@ export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): P
   const isReleased = order?.state === 'frozen' && back.origin === 'released' && back.asset === order.payoutAsset;
   if (order === undefined || back.orderId !== order.id || (back.origin !== 'returned' && !isReleased))
     throw unfit('the deposit that is named is not what came back of the payout of this order');
-  if (lost.state !== 'lost' || (order.state !== 'settled' && !isReleased))
-    throw unfit('the order does not stand as paid');
+  // Cancelled, and paid after all: the debt stands for the exchange.
+  const isPaid = order.state === 'settled' || (order.state === 'cancelled' && lost.stateBeforeLoss === 'applied');
+  if (lost.state !== 'lost' || (!isPaid && !isReleased)) throw unfit('the order does not stand as paid');
   if (lost.lostUnits !== (order.receivedUnits ?? order.depositUnits))
     throw unfit('a part of what the order took is there: assign or refund what came, and end the rest as a debt');
   if (back.state !== 'suspense' || back.takenUnits > 0n) throw unfit('what came back does not lie in suspense');

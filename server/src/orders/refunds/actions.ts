@@ -75,7 +75,9 @@ export async function nameDestination(
   const fitting: Refund[] = [];
   for (const refund of waiting) if (await fits(refund)) fitting.push(refund);
   if (!takesDeposit && fitting.length === 0) throw new Refusal('unknown_account', {});
-  if (takesDeposit) await store.noteRefundTo(tx, order.id, { ...named, by }, now);
+  // The customer's own address stays the customer's when an operator names it as well.
+  const isNoted = by === 'operator' && named.address !== undefined && named.address === order.refundAddress;
+  if (takesDeposit && !isNoted) await store.noteRefundTo(tx, order.id, { ...named, by }, now);
   for (const refund of fitting) {
     const sent = await sendRefundTo(context, tx, { refund, order }, named, now);
     if (input.approvedBy !== undefined)

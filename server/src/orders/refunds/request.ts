@@ -113,7 +113,8 @@ export const destinationColumns = (to: RefundTo | undefined) => ({
 /**
  * The destination that this customer named for refunds of this order. Money that came on another chain is refunded there to
  * the same address, if that chain parses it to the same; money in another currency than the account's, or by another kind of
- * rail, has no destination yet.
+ * rail, has no destination yet. Nor has money that comes after only an operator has named an address: that was for what was there then,
+ * and somebody names it again.
  */
 async function knownDestination(
   context: Rails,
@@ -122,6 +123,7 @@ async function knownDestination(
   deposit: Pick<DepositRow, 'rail' | 'asset' | 'origin'>,
 ): Promise<RefundTo | undefined> {
   if (deposit.origin === 'returned') return undefined;
+  if (order.refundToBy === 'operator' && order.refundAddress !== null) return undefined;
   const to = destinationOf(context.rails, order);
   return to !== undefined && (await fitsRefund(context, tx, outgoing(deposit, order), to)) ? to : undefined;
 }

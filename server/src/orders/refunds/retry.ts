@@ -8,7 +8,7 @@ import { advance } from '../advance.ts';
 import type { OrdersContext, Rails, RefundTo } from '../context.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
 import * as depositStore from '../deposits/store.ts';
-import { approveRefund } from '../payouts/gate.ts';
+import { approveRefund, type SeenFinding } from '../payouts/gate.ts';
 import { refundOf } from '../payouts/leaving.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
@@ -61,6 +61,7 @@ export async function retryRefund(
     by: string;
     people?: readonly string[];
     pastHits?: boolean | undefined;
+    seen?: readonly SeenFinding[] | undefined;
     why: string;
     to?: RefundTo | undefined;
     now: Date;
@@ -85,7 +86,7 @@ export async function retryRefund(
     if (order?.state !== 'refund_held') throw new Refusal('order_over', { state: order?.state });
     if (input.people !== undefined)
       await approveRefund(context, tx, await refundOf(tx, order, to), {
-        ...{ people: input.people, reason: why, pastHits: input.pastHits, now },
+        ...{ people: input.people, reason: why, pastHits: input.pastHits, seen: input.seen, now },
       });
     if (await isKept(context, tx, order, { to, verdict, now })) return undefined;
     if (await isPaidOut(tx, orderId))

@@ -148,8 +148,8 @@ export interface Action<F extends Fields = Fields> extends DeclaredAction<F> {
   shows?(deps: OperatorDeps, input: Values<F>): Promise<Readonly<Record<string, unknown>>>;
   /** Runs after a Refusal, in a transaction after the rolled-back one: its subject waits for this. */
   refused?(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<void>;
-  /** Instead of `perform`, for an action that calls outside. */
-  outside?(deps: OperatorDeps, input: Values<F>, doing: Doing): Promise<void>;
+  /** Instead of `perform`, for an action that calls outside. `seen` is what `look` showed in the transaction that people confirmed in. */
+  outside?(deps: OperatorDeps, input: Values<F>, doing: Doing, seen: unknown): Promise<void>;
   /** Confirmed only by uploading the same file again: how to do that. */
   byFile?: string;
 }
@@ -450,14 +450,14 @@ interface Going {
   proposal?: bigint;
 }
 
-type Begun = { after: unknown; shown: Readonly<Record<string, unknown>> } | { isOutside: true };
+type Begun = { after: unknown; shown: Readonly<Record<string, unknown>> } | { isOutside: true; seen: unknown };
 
 async function carryOut(deps: OperatorDeps, tx: Tx, going: Going & { before: unknown }): Promise<Begun> {
   const { action, input, doing, before, proposal } = going;
   const about = { action: action.name, subject: action.subject(input), proposal };
   if (action.outside !== undefined) {
     await recordAction(tx, doing, { ...about, outcome: 'begun', before, after: input });
-    return { isOutside: true };
+    return { isOutside: true, seen: before };
   }
   assert(action.perform !== undefined, `${action.name} does something`);
   const shown = (await action.perform(deps, tx, input, doing)) ?? {};
@@ -476,7 +476,7 @@ async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActR
   if (!('isOutside' in begun)) return reply(begun.after, { ...begun.shown, ...(await action.shows?.(deps, input)) });
   assert(action.outside !== undefined, `${action.name} asks outside`);
   try {
-    await action.outside(deps, input, doing);
+    await action.outside(deps, input, doing, begun.seen);
   } catch (error) {
     // After any other error the outcome is unknown, so it stays begun: the subject's own state shows it.
     if (error instanceof Refusal) {

@@ -1,15 +1,23 @@
 /** What stands against money that would leave by an action: shown with it, and how many people it takes. */
 import type { Tx } from '../../../base/db.ts';
 import type { Need } from '../../../operators/index.ts';
-import { isNewDestination, type Leaving, uncoveredFindings, weightOf } from '../../../orders/index.ts';
+import {
+  isNewDestination,
+  type Leaving,
+  type SeenFinding,
+  seenFindings,
+  uncoveredFindings,
+  weightOf,
+} from '../../../orders/index.ts';
 import type { OperatorDeps } from '../action.ts';
 
 /** What stands against money that would leave: the hit, the list's entry, destination and amount. */
-export async function approves({ orders, clock }: OperatorDeps, tx: Tx, leaving: Leaving): Promise<unknown> {
-  const { asset, units, address, fiatAccountId } = leaving;
-  return (await uncoveredFindings(orders, tx, leaving, clock.now())).map(({ rule, entry }) => ({
-    ...{ rule, entry, asset, units, address, fiatAccountId },
-  }));
+export async function approves(
+  { orders, clock }: OperatorDeps,
+  tx: Tx,
+  leaving: Leaving,
+): Promise<readonly SeenFinding[]> {
+  return await seenFindings(orders, tx, leaving, clock.now());
 }
 
 /** One finding for each such thing, and one for an address that no customer and no partner named. */

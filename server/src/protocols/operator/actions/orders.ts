@@ -30,6 +30,7 @@ import {
   retry,
   retryRefund,
   retryTo,
+  type SeenFinding,
   senderOfOrder,
   settleBy,
   trace,
@@ -165,6 +166,12 @@ const said = (input: { order: bigint }, doing: Doing): OrderAction => ({
   now: doing.now,
 });
 
+/** The hits that these people let pass: those that they were shown, in an earlier transaction than the one that acts. */
+const shown = ({ pastHits }: { pastHits?: boolean | undefined }, seen: unknown) => ({
+  pastHits,
+  seen: (seen as { approves: readonly SeenFinding[] }).approves,
+});
+
 export const ORDER_ACTIONS: readonly Action[] = [
   action({
     ...ORDERS.release,
@@ -228,13 +235,15 @@ export const ORDER_ACTIONS: readonly Action[] = [
       if (!isNamed(to)) requireRefundable(await lockOrder(tx, input.order));
       return await needsBack(deps, tx, { ...input, ...to });
     },
-    async outside({ db, orders }, input, doing) {
+    async outside({ db, orders }, input, doing, seen) {
       const { failure } = input;
-      const acting = { ...said(input, doing), pastHits: input.pastHits };
+      const acting = { ...said(input, doing), ...shown(input, seen) };
       if (input.toSender === true) return void (await refundOrder(orders, acting, { failure, toSender: true }));
-      const { address: to, fiatAccountId } = await db.asSystem((tx) => refusedTo(tx, input));
+      // Where it went when people confirmed: its partner may have named another destination since.
+      const { address: to, fiatAccountId } = (seen as { goesTo: Partial<To> }).goesTo;
       if (to === undefined && fiatAccountId === undefined)
         return await db.asSystem(async (tx) => {
+          if (isNamed(await refusedTo(tx, input))) throw new Refusal('order_over', { why: 'destination_named_since' });
           await requestOrderRefund(orders, tx, said(input, doing), { failure });
         });
       await refundOrder(orders, acting, {
@@ -264,9 +273,10 @@ export const ORDER_ACTIONS: readonly Action[] = [
         ...(await needsOf(deps, tx, await paidTo(deps, tx, input), { pastHits })),
       ];
     },
-    async outside({ db, orders }, input, doing) {
-      if (isNamed(input)) await retryTo(orders, { ...said(input, doing), pastHits: input.pastHits }, toOf(input));
-      else await db.asSystem((tx) => retry(orders, tx, said(input, doing)));
+    async outside({ db, orders }, input, doing, seen) {
+      const acting = { ...said(input, doing), ...shown(input, seen) };
+      if (isNamed(input)) await retryTo(orders, acting, toOf(input));
+      else await db.asSystem((tx) => retry(orders, tx, acting));
     },
   }),
   action({
@@ -283,14 +293,14 @@ export const ORDER_ACTIONS: readonly Action[] = [
       // Again to the account that only the bank names: two people, whatever a rule says.
       return isNamed(input) || !(await goesToSender(tx, input.order)) ? needs : [...needs, 'always'];
     },
-    async outside({ db, orders }, input, doing) {
+    async outside({ db, orders }, input, doing, seen) {
       const to = await db.asSystem(async (tx): Promise<RefundTo | undefined> => {
         const order = await lockOrder(tx, input.order);
         if (input.toSender !== true) return await destinationOf(orders, tx, order.depositRail, input);
         const { fiatAccountId } = await senderOfOrder(orders, tx, order, doing.now);
         return { fiatAccountId };
       });
-      await retryRefund(orders, { ...said(input, doing), pastHits: input.pastHits, to });
+      await retryRefund(orders, { ...said(input, doing), ...shown(input, seen), to });
     },
   }),
   action({
@@ -310,12 +320,21 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
     async needs(deps, tx, input) {
       const needs = await needsBack(deps, tx, input);
-      const sums = new Map<string, bigint>();
-      for (const { asset, grossUnits } of await waitingFor(tx, input.order))
-        sums.set(asset, (sums.get(asset) ?? 0n) + grossUnits);
-      // Everything that this releases counts together: the order's own money too, if it is in the same asset.
-      const { asset: own, units } = await amountOf(tx, input.order);
-      return [...needs, ...[...sums].map(([asset, sum]) => ({ asset, units: asset === own ? sum + units : sum }))];
+      // Everything that this releases counts together, and each deposit by itself in a person's day, as `deposit.refund` counts it:
+      // its money leaves once, and another deposit of the order is other money.
+      const waiting = await waitingFor(tx, input.order);
+      const deposits = [...new Set(waiting.map(({ depositId }) => depositId))];
+      const all = (await refundsOf(tx, input.order)).filter(
+        ({ source, state }) => source === 'suspense' && state !== 'cancelled',
+      );
+      return [
+        ...needs,
+        ...deposits.map((id): Need => {
+          const refunds = all.filter(({ depositId }) => depositId === id);
+          const units = refunds.reduce((sum, { grossUnits }) => sum + grossUnits, 0n);
+          return { asset: refunds[0]?.asset ?? '', units, counts: `deposit:${id}` };
+        }),
+      ];
     },
     async perform({ orders }, tx, input, { now, people, reason }) {
       const to = { address: input.address, fiatAccountId: input.fiatAccountId };

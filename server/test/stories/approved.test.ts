@@ -1,0 +1,153 @@
+/**
+ * What people approve is what they were shown: the hit, the entry, the destination and the amount. What comes between their
+ * confirmation and the transaction that acts on it is new, and is approved by nobody.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setRule } from '../../src/operators/index.ts';
+import { ACTIONS } from '../../src/protocols/operator/action.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { openStory, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let finn: Person;
+
+before(async () => {
+  world = await openStory({ operators: 'two' });
+  const { db, baseUrl } = world.server;
+  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+});
+after(async () => await world?.close());
+
+/** Something is committed after two people have confirmed an action and before it acts. */
+async function meanwhile<T>(name: string, happens: () => Promise<unknown>, body: () => Promise<T>): Promise<T> {
+  const action = ACTIONS.get(name);
+  const outside = action?.outside;
+  assert(action !== undefined && outside !== undefined);
+  action.outside = async (...asked) => {
+    await happens();
+    await outside(...asked);
+  };
+  try {
+    return await body();
+  } finally {
+    action.outside = outside;
+  }
+}
+
+async function bothDo(path: string, body: Record<string, unknown> = {}) {
+  const asked = await finn.does(path, body);
+  if (asked.status !== 202) return [asked.status, asked.body.reason];
+  const { status, body: said } = await ada.does(`/proposals/${asked.body.proposal}/confirm`);
+  return [status, said.reason];
+}
+const blocks = async ({ id }: StoryCustomer) => assert.equal((await ada.does(`/customers/${id}/block`)).status, 200);
+const inState = (order: Sale, state: string) =>
+  world.until(`the order is ${state}`, async () => (await world.stateOf(order)) === state);
+
+async function onHold(how: { customer: StoryCustomer; refundAddress?: string }): Promise<Sale> {
+  const order = await world.sells('10', 'usdc', { ...how, reference: 'screen:hold' });
+  await world.pays(order, '10');
+  await world.mines(2);
+  await inState(order, 'on_hold');
+  return order;
+}
+
+test('a customer who is blocked after two people confirmed a retry is not paid by it', async () => {
+  const rule = { action: 'order.retry', right: '*', asset: '*', aboveUnits: 0n, people: 2 };
+  await world.read((tx) => setRule(tx, rule));
+  const customer = await world.verifiedCustomer({ ending: '9001' });
+  const order = await world.sells('10', 'usdc', { customer });
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.opensCase(order, 'payout_held');
+  assert.deepEqual(
+    await meanwhile(
+      'order.retry',
+      () => blocks(customer),
+      () => bothDo(`/orders/${order.id}/retry`),
+    ),
+    [200, undefined],
+  );
+  await world.until('the gate has held it', async () =>
+    (await world.traceOf(order)).payouts.some(({ why }) => why?.includes('customer_blocked') === true),
+  );
+  assert.equal(await world.stateOf(order), 'payout_held');
+});
+
+test('a refund past hits goes past those that two people were shown, and past none that comes after', async () => {
+  const customer = await world.verifiedCustomer();
+  const order = await onHold({ customer });
+  const refund = { failure: 'other', address: world.newAddress(), pastHits: true };
+  assert.deepEqual(
+    await meanwhile(
+      'order.refund',
+      () => blocks(customer),
+      () => bothDo(`/orders/${order.id}/refund`, refund),
+    ),
+    [409, 'destination_held'],
+  );
+  assert.equal(await world.stateOf(order), 'on_hold');
+  // Shown to them now.
+  assert.deepEqual(await bothDo(`/orders/${order.id}/refund`, refund), [200, undefined]);
+  await world.refundArrives(order, -2);
+});
+
+test('a refund does not go to a destination that its partner names after people confirmed another', async () => {
+  const [shown, other] = [world.newAddress(), world.newAddress()];
+  const customer = await world.verifiedCustomer();
+  const order = await onHold({ customer, refundAddress: shown });
+  const renames = async () => {
+    const to = { customerId: customer.id, transactionId: String(order.id), address: other };
+    const said = await world.partner.put('offramp/refundDestination', to);
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+  };
+  assert.deepEqual(
+    await meanwhile('order.refund', renames, () => bothDo(`/orders/${order.id}/refund`, { failure: 'other' })),
+    [409, 'destination_held'],
+  );
+  assert.deepEqual((await world.traceOf(order)).refunds, []);
+});
+
+const refundStates = async (order: Sale) => (await world.traceOf(order)).refunds.map(({ state }) => state);
+async function paysMore(order: Sale, amount: string, nth: number): Promise<void> {
+  await world.pays(order, amount);
+  await world.mines(2);
+  await world.until('its refund is there', async () => (await refundStates(order)).length === nth);
+}
+const arrives = (order: Sale, nth: number) =>
+  world.until('it has arrived', async () => {
+    await world.mines(1);
+    return (await refundStates(order))[nth] === 'settled';
+  });
+
+test('deposits beside one order add up for who names where they go, and none goes where another was sent', async () => {
+  for (const action of ['order.destination', 'destination.new'])
+    await world.read((tx) =>
+      setRule(tx, { action, right: '*', asset: 'usdc.matic20', aboveUnits: 50_000_000n, people: 2 }),
+    );
+  await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
+  const order = await world.sells('10', 'usdc');
+  await world.pays(order, '10');
+  await world.mines(2);
+  await inState(order, 'settled');
+  const address = world.newAddress();
+  await paysMore(order, '30', 1);
+  assert.deepEqual(await refundStates(order), ['needs_destination']);
+  const asked = await finn.does(`/orders/${order.id}/destination`, { address });
+  assert.equal(asked.status, 200, JSON.stringify(asked.body));
+  await arrives(order, 0);
+  await paysMore(order, '25', 2);
+  assert.deepEqual(
+    await refundStates(order),
+    ['settled', 'needs_destination'],
+    'one person had named it, for other money',
+  );
+  const again = await finn.does(`/orders/${order.id}/destination`, { address });
+  assert.equal(again.status, 202, '55 in pieces');
+  assert.equal((await ada.does(`/proposals/${again.body.proposal}/confirm`)).status, 200);
+  await arrives(order, 1);
+  assert.equal(await world.tokensOf(address, 'usdc'), '55');
+});
