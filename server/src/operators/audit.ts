@@ -51,6 +51,16 @@ export async function recordAction(
   });
 }
 
+/** A page that asks anew every few seconds is one look at what it shows, for this long. */
+const ONE_LOOK_MS = 15 * 60_000;
+
+/** Records that an operator was shown personal texts: one line for all looks at a subject within a quarter of an hour. */
+export async function recordLook(tx: Tx, doing: Doing, subject: string): Promise<void> {
+  const look = { action: 'personal.read', subject, operator: doing.operator.name };
+  if (await store.hasDone(tx, look, new Date(doing.now.getTime() - ONE_LOOK_MS))) return;
+  await recordAction(tx, doing, { ...look, outcome: 'done' });
+}
+
 /** An action without a signed-in operator: at a server's start, by a restore. */
 export async function recordByMachine(
   tx: Tx,

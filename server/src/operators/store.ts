@@ -171,6 +171,7 @@ const sql = {
 
   insertAudit: `insert into audit (at, operator, role, address, action, subject, reason, outcome, proposal, before, after, via)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11::jsonb, $12)`,
+  hasDone: 'select from audit where subject = $1 and operator = $2 and action = $3 and at > $4 limit 1',
   audit: `select ${AUDIT} from audit where ($1::text is null or operator = $1) and ($2::text is null or subject = $2)
       and ($3::bigint is null or id < $3) and ($5::text is null or action = $5)
       and ($6::timestamptz is null or at >= $6) and ($7::timestamptz is null or at < $7) order by id desc limit $4`,
@@ -283,6 +284,9 @@ export const store = {
     tx.run(sql.approve, [a.id, a.by, a.now, a.reason]),
   approvers: async (tx: Tx, id: bigint) =>
     (await tx.rows<{ operatorId: bigint }>(sql.approvers, [id])).map((row) => row.operatorId),
+
+  hasDone: async (tx: Tx, a: Pick<AuditRow, 'subject' | 'operator' | 'action'>, since: Date): Promise<boolean> =>
+    (await tx.row(sql.hasDone, [a.subject, a.operator, a.action, since])) !== undefined,
 
   insertAudit: (tx: Tx, a: Omit<AuditRow, 'id' | 'before' | 'after'> & { before: string; after: string }) =>
     tx.run(sql.insertAudit, [

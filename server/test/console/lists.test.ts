@@ -342,6 +342,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
     await page.getByText('The server says: done.').waitFor();
     const { audit } = (await ada.person.reads(`/audit?subject=customer:${business}`)).body;
     assert.deepEqual(audit.map(({ action }: { action: string }) => action).toSorted(), [
+      'personal.read',
       'review.decide',
       'review.open',
     ]);

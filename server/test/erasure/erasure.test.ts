@@ -343,6 +343,8 @@ test('every look at something personal is in the audit, with who looked', async 
     const [newest, ...older] = await lines(id);
     assert.deepEqual(newest, { operator: 'bea', action }, 'one line more');
     assert.deepEqual(older, before);
+    // Later, so that the next look is one of its own.
+    world.clock.advance(15 * 60_000);
   }
   const held = (await ada.does(`/customers/${id}/export`)).body;
   const text = JSON.stringify(held);
@@ -350,6 +352,18 @@ test('every look at something personal is in the audit, with who looked', async 
   assert.deepEqual(missing(text, Object.values(words)), [], 'the export has all of it');
   assert.ok(Buffer.from(held.files[0].content, 'base64').includes(document));
 });
+
+test('a page that asks anew is one look for a quarter of an hour, of each who looks', async () => {
+  const id = await enrolled('Repeata');
+  for (const person of [bea, bea, ada, bea]) assert.equal((await person.reads(`/customers/${id}`)).status, 200);
+  const looks = async () =>
+    (await lines(id)).filter(({ action }) => action === 'personal.read').map((one) => one.operator);
+  assert.deepEqual(await looks(), ['ada', 'bea']);
+  world.clock.advance(15 * 60_000);
+  await bea.reads(`/customers/${id}`);
+  assert.deepEqual(await looks(), ['bea', 'ada', 'bea']);
+});
+
 async function lines(id: string): Promise<{ operator: string; action: string }[]> {
   const { body } = await ada.reads(`/audit?subject=customer:${id}&limit=100`);
   return body.audit.map(({ operator: by, action }: { operator: string; action: string }) => ({ operator: by, action }));

@@ -14,7 +14,7 @@ import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
 import { formatUnits } from '../../base/money.ts';
 import { encryptTyped, openTyped } from '../../base/typed.ts';
-import { recordAction } from '../../operators/index.ts';
+import { type Doing, recordLook } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
 import { givenBy, readFields } from '../declaration/fields.ts';
 import { nearestPath } from '../nearest.ts';
@@ -140,7 +140,7 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
             const input = readFields(fields, givenBy(request.query, request.params));
             const body = await readable(deps, async (tx) => {
               const found = await answer(deps, tx, input, caller);
-              for (const subject of personal?.(found) ?? []) await recordLook(deps, tx, caller, subject);
+              for (const subject of personal?.(found) ?? []) await recordLook(tx, lookOf(deps, caller), subject);
               return found;
             });
             if (table === undefined || input.format !== 'csv') return body;
@@ -186,13 +186,11 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
   );
 };
 
-/** A look at a personal text, in the audit. Reads take no reason. */
-async function recordLook({ vault, clock }: OperatorDeps, tx: Tx, caller: Caller, subject: string): Promise<void> {
-  const { operator, address } = caller;
-  const reason = encryptTyped(vault, 'a read');
-  const doing = { operator, address, reason, people: [operator.name], now: clock.now(), via: viaOf(caller) };
-  await recordAction(tx, doing, { action: 'personal.read', subject, outcome: 'done' });
-}
+/** A look at a personal text, for the audit. Reads take no reason. */
+const lookOf = ({ vault, clock }: OperatorDeps, caller: Caller): Doing => ({
+  ...{ operator: caller.operator, address: caller.address, people: [caller.operator.name] },
+  ...{ reason: encryptTyped(vault, 'a read'), now: clock.now(), via: viaOf(caller) },
+});
 
 /** Only operators get so far, and they have the list of all paths: so the nearest one is named in production, too. */
 function nothingAt(url: string): ActReply {
