@@ -48,9 +48,11 @@ create unique index sanctions_entries_current on sanctions_entries (list, entry)
 create table name_screenings (
   id            bigint      generated always as identity primary key,
   subject       text        not null check (subject ~ '^(customer|account|payer):.+$'),
+  -- Whose hits they are: as in sanctions_hits.
+  owner         text        not null check (owner ~ '^(customer|deposit):.+$'),
   partner_id    bigint      references partners (id),
   customer_id   text        references customers (id),
-  -- Encrypted; null once erased.
+  -- Encrypted; null once erased, and the digest is random then.
   inputs        bytea,
   inputs_digest bytea       not null,
   -- Version of the details that it was read from; 0 for what never changes.
@@ -66,6 +68,7 @@ create table name_screenings (
   ended_at      timestamptz
 );
 create unique index name_screenings_current on name_screenings (subject) where ended_at is null;
+create index name_screenings_owner on name_screenings (owner);
 create index name_screenings_due on name_screenings (screened_to, id) where ended_at is null;
 
 -- One for each owner, entry as it stood, and input: what was decided is asked again only when one of them is new. The owner is
@@ -81,6 +84,7 @@ create table sanctions_hits (
   -- Of the name alone: the same name of a payer is the same question.
   name_digest   bytea       not null,
   score         integer     not null check (score between 0 and 10000),
+  -- Encrypted: how they are alike, and what was compared. Empty once erased, and both digests are random then.
   explanation   bytea       not null,
   -- `gone`: found no longer, and undecided.
   state         text        not null check (state in ('open', 'true_hit', 'false_positive', 'gone')),

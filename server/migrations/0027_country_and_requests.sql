@@ -9,7 +9,7 @@ alter table customers add column country_by text check (country_by in ('phone', 
 
 grant insert (country, country_by), update (country, country_by) on customers to cloverleaf_partner;
 
--- Question and answer are encrypted. The partner answers through its API; the system's role writes the answer, which also tells the
+-- Question and answer are encrypted, and empty once erased. The partner answers through its API; the system's role writes the answer, which also tells the
 -- operators by a case.
 create table information_requests (
   id            bigint      primary key,
@@ -31,4 +31,4 @@ create index information_requests_customer on information_requests (customer_id,
 call protect('information_requests');
 
 grant select on information_requests to cloverleaf_partner;
-grant select, insert, update (state, answer, ended_at) on information_requests to cloverleaf_system;
+grant select, insert, update (state, question, answer, ended_at) on information_requests to cloverleaf_system;

@@ -197,8 +197,8 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   holds: ['insert, update', 'a hold is settled or voided'],
   installation: ['insert, update', 'a server declares how many operators there are'],
   information_requests: [
-    'insert; update (state, answer, ended_at)',
-    'operators ask about a customer; the answer of its partner is written with the case about it',
+    'insert; update (state, question, answer, ended_at)',
+    'operators ask about a customer; the answer of its partner is written with the case about it; an erasure empties both',
   ],
   idempotency_records: ['insert, delete', 'old replies are forgotten'],
   kyb_requirements: ['insert, update, delete', TERMS],

@@ -29,7 +29,7 @@ const sql = {
  * @throws SettingError when this code is already outdated
  */
 export async function joinServers(
-  db: Database,
+  db: Pick<Database, 'asSystem'>,
   server: { version: string; onOutdated: (why: Error) => void; everyMs?: number },
 ): Promise<{ leave(): Promise<void> }> {
   const id = randomUUID();
@@ -46,16 +46,21 @@ export async function joinServers(
 
   const outdated = await say(true);
   if (outdated !== undefined) throw outdated;
-  let saying: Promise<void> = Promise.resolve();
+  // One at a time: `leave` waits for it, and an earlier one that is late would report a server that has left.
+  let saying: Promise<void> | undefined;
   const timer = setInterval(() => {
-    saying = say().then(
-      (why) => {
-        if (why === undefined) return;
-        clearInterval(timer);
-        server.onOutdated(why);
-      },
-      () => {}, // the database is unreachable: all other work waits for it, too
-    );
+    saying ??= say()
+      .then(
+        (why) => {
+          if (why === undefined) return;
+          clearInterval(timer);
+          server.onOutdated(why);
+        },
+        () => {}, // the database is unreachable: all other work waits for it, too
+      )
+      .finally(() => {
+        saying = undefined;
+      });
   }, server.everyMs ?? EVERY_MS);
   timer.unref();
   return {

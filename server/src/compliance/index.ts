@@ -41,9 +41,11 @@ export {
   openHit,
   replayScreening,
 } from './sanctions/decisions.ts';
+export { comparedOf, eraseScreenings } from './sanctions/erase.ts';
 export { listSources } from './sanctions/fetch.ts';
-export { type ListState, listStates } from './sanctions/lists.ts';
+export { type ListState, listStates, reloadAddresses } from './sanctions/lists.ts';
 export { RULES_VERSION, USUAL_THRESHOLD } from './sanctions/match.ts';
+export { renewedHit, renewedResult } from './sanctions/results.ts';
 export { agedWhy, openSanctions, REFRESH_LIST, type Sanctions, SCREEN_NAMES } from './sanctions/service.ts';
 export {
   deniedBefore,

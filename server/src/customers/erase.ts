@@ -9,12 +9,12 @@ import { sql } from './store.ts';
 
 /**
  * @param e.deposits of the customer's orders: the accounts they came from are erased, too
- * @returns ids of files in the store, to be removed once `tx` has ended
+ * @returns ids of files in the store, to be removed once `tx` has ended, and of its requests for information
  */
 export async function eraseCustomerRows(
   tx: Tx,
   e: { customerId: string; deposits: readonly bigint[]; now: Date },
-): Promise<string[]> {
+): Promise<{ files: string[]; requests: bigint[] }> {
   const { customerId: id } = e;
   await tx.run(sql.eraseCustomer, [id, e.now]);
   await tx.run(sql.eraseDetails, [id]);
@@ -22,7 +22,8 @@ export async function eraseCustomerRows(
   await tx.run(sql.eraseAccounts, [id, e.deposits]);
   await tx.run(sql.eraseDestinations, [id]);
   await tx.run(sql.eraseLogins, [id]);
+  const requests = await tx.rows<{ id: bigint }>(sql.eraseInformation, [id, e.now]);
   const files = await tx.rows<{ id: string }>(sql.eraseFiles, [id]);
   await tx.run(sql.eraseKey, [id]);
-  return files.map(({ id: file }) => file);
+  return { files: files.map(({ id: file }) => file), requests: requests.map(({ id: request }) => request) };
 }

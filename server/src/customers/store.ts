@@ -175,6 +175,9 @@ export const sql = {
       state = case when state in ('open', 'in_review') then 'failed' else state end where customer_id = $1`,
   eraseAccounts: `update fiat_accounts set details = '', details_index = uuid_send(gen_random_uuid()), hint = ''
     where customer_id = $1 or sender_of = any($2::bigint[])`,
+  eraseInformation: `update information_requests set question = '', answer = case when answer is null then null else ''::bytea end,
+      state = case when state = 'open' then 'withdrawn' else state end,
+      ended_at = coalesce(ended_at, $2) where customer_id = $1 returning id`,
   eraseDestinations: 'delete from customer_destinations where customer_id = $1',
   eraseLogins: 'delete from login_sends where customer_id = $1',
   eraseFiles: 'delete from submission_files where customer_id = $1 returning id',

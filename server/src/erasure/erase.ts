@@ -15,7 +15,7 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import type { ErasureList } from '../base/erasurelist.ts';
 import { Refusal } from '../base/errors.ts';
-import { eraseCaseTexts } from '../compliance/index.ts';
+import { closeCases, eraseCaseTexts, eraseScreenings } from '../compliance/index.ts';
 import { blockCustomer, eraseCustomerRows, lockAgainstOrders, lockCustomer } from '../customers/index.ts';
 import { eraseTexts } from '../events/index.ts';
 import { eraseAuditTexts, recordByMachine } from '../operators/index.ts';
@@ -86,12 +86,13 @@ async function eraseNow({ db, vault, blobs, backupsKeptDays }: Erasing, customer
       'select p.id from payouts p join orders o on o.id = p.order_id where o.customer_id = $1',
       customerId,
     );
-    const subjects = [
-      `customer:${customerId}`,
-      ...orders.map((id) => `order:${id}`),
-      ...deposits.map((id) => `deposit:${id}`),
-    ];
+    const owners = [`customer:${customerId}`, ...deposits.map((id) => `deposit:${id}`)];
     const removed = await eraseCustomerRows(tx, { customerId, deposits, now });
+    const requests = removed.requests.map((id) => `information:${id}`);
+    // Only a customer that a restore has brought back has one that is open.
+    for (const subject of requests) await closeCases(tx, { subject, outcome: 'erased', now });
+    const screenings = await eraseScreenings(tx, { owners, now });
+    const subjects = [...owners, ...orders.map((id) => `order:${id}`), ...requests, ...screenings];
     await eraseOrderTexts(tx, customerId);
     await eraseTexts(tx, subjects);
     await eraseCaseTexts(tx, { subjects, orders });
@@ -110,7 +111,7 @@ async function eraseNow({ db, vault, blobs, backupsKeptDays }: Erasing, customer
         where customer_id = $1`,
       [customerId, now, later(now, backupsKeptDays * DAY_MS)],
     );
-    return removed;
+    return removed.files;
   });
   for (const file of files) await blobs.remove(file);
 }

@@ -5,10 +5,12 @@
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { openTextOrNull } from '../base/texts.ts';
+import { comparedOf } from '../compliance/index.ts';
 import {
   clientIdOf,
   fiatAccounts,
   findCustomer,
+  informationOf,
   openContact,
   openFiatAccount,
   openGivenDetails,
@@ -53,6 +55,9 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
     if (rows.length > MOST) more.push(name);
     tables[name] = rows.slice(0, MOST).map(open);
   }
+  const information = await informationOf(tx, vault, { customerId, limit: MOST + 1 });
+  if (information.length > MOST) more.push('information');
+  const compared = await comparedOf(tx, vault, { customerId, limit: MOST });
   return {
     customer: {
       ...shown,
@@ -63,6 +68,9 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
     details: (await openGivenDetails(tx, vault, customerId)) ?? {},
     submissions: await openSubmissions(tx, vault, customerId),
     accounts,
+    information: information.slice(0, MOST),
+    // Without what was found: a hit is never disclosed (decision 73).
+    compared,
     ...tables,
     erasure: (await erasureOf(tx, customerId)) ?? null,
     more,

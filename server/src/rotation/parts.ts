@@ -8,6 +8,7 @@
  * be visited twice.
  */
 import type { Vault } from '../base/crypto.ts';
+import { renewedHit, renewedResult } from '../compliance/index.ts';
 import { detailsIndexes, phoneIndexes } from '../customers/index.ts';
 
 export interface Keys {
@@ -121,6 +122,30 @@ export const PARTS: readonly Part[] = [
     ['rail', 'external_id'],
     (row) => `manual_lines.content:${row.rail}:${row.external_id}`,
   ),
+  encrypted('information_requests', 'question', ['id'], ({ id }) => `information_requests.question:${id}`),
+  encrypted('information_requests', 'answer', ['id'], ({ id }) => `information_requests.answer:${id}`),
+  {
+    name: 'name_screenings.inputs',
+    table: 'name_screenings',
+    reads: ['subject', 'owner', 'inputs', 'inputs_digest'],
+    writes: ['inputs', 'inputs_digest'],
+    rewrite: (keys, row) =>
+      renewedResult(keys, {
+        ...{ subject: String(row.subject), owner: String(row.owner) },
+        ...{ inputs: row.inputs as Buffer | null, inputsDigest: row.inputs_digest as Buffer },
+      }),
+  },
+  {
+    name: 'sanctions_hits.explanation',
+    table: 'sanctions_hits',
+    reads: ['owner', 'explanation', 'inputs_digest', 'name_digest'],
+    writes: ['explanation', 'inputs_digest', 'name_digest'],
+    rewrite: (keys, row) =>
+      renewedHit(keys, {
+        ...{ owner: String(row.owner), explanation: row.explanation as Buffer },
+        ...{ inputsDigest: row.inputs_digest as Buffer, nameDigest: row.name_digest as Buffer },
+      }),
+  },
   {
     name: 'submission_files.digest',
     table: 'submission_files',
@@ -156,7 +181,7 @@ export const PARTS: readonly Part[] = [
 
 /** Columns of bytes that the master key has no part in, or that `rotate.ts` treats in its own way. A test knows all others. */
 export const OTHER_BYTES: Readonly<Record<string, string>> = {
-  'denied_destinations.index': 'the values are in no column: a list is loaded again',
+  'denied_destinations.index': 'the values are in no column: a list is loaded again, a sanctions list by itself',
   'login_sends.session': 'forgotten after an hour, at the exchange',
   'login_sends.link': 'forgotten after an hour, at the exchange',
   'login_sends.network': 'forgotten after an hour, at the exchange',
@@ -181,6 +206,8 @@ export const OTHER_BYTES: Readonly<Record<string, string>> = {
   'operator_passkeys.public_key': 'public',
   'operator_sessions.hash': 'a hash without a key',
   'operator_tokens.hash': 'a hash without a key',
+  'sanctions_entries.digest': 'a hash without a key',
+  'sanctions_versions.sha256': 'a hash without a key',
   'sealed_audit.content': 'a hash without a key',
   'seals.hash': 'a hash without a key',
   'seals.previous': 'a hash without a key',

@@ -15,7 +15,7 @@ import type { Vault } from '../base/crypto.ts';
 import { type Database, txOn } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
 import { assert } from '../base/errors.ts';
-import { deniedBefore } from '../compliance/index.ts';
+import { deniedBefore, reloadAddresses } from '../compliance/index.ts';
 import { forgetOldSends } from '../customers/index.ts';
 import { proveAudit } from '../operators/index.ts';
 import { type Keys, PARTS, type Part, type Row } from './parts.ts';
@@ -109,6 +109,7 @@ async function run(
   const going: Going = { client, keys, rotation, partnerIds, batch, onBatch };
   const parts = [...PARTS, ...(await textParts(client))];
   for (const part of parts) await rewriteAll(going, part);
+  await reloadLists(going);
   const sends = await forgetOldSends(txOn(client), rotation.startedAt);
   const left = [...(await leftOf(going, parts)), ...(await leftBlind(client, rotation.startedAt, sends))];
   if (left.length === 0)
@@ -121,6 +122,19 @@ async function run(
     [rotation.id],
   );
   return { rewritten: done.rows.map(({ part, rewritten }) => ({ part, values: rewritten as bigint })), left };
+}
+
+/** Addresses of sanctions lists are stored, so those are indexed again without asking anybody. */
+async function reloadLists({ client, keys, rotation }: Going): Promise<void> {
+  await client.query('begin');
+  try {
+    const now = new Date(Math.max(Date.now(), rotation.startedAt.getTime()));
+    await reloadAddresses(txOn(client), keys.to, { before: rotation.startedAt, now });
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
 }
 
 /** A part whose columns hold texts with marks. */

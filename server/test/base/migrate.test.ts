@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, mock, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { openDatabase } from '../../src/base/db.ts';
+import { type Database, openDatabase } from '../../src/base/db.ts';
 import { knownMigrations, migrate } from '../../src/base/migrate.ts';
 import { startPostgres } from '../../src/base/postgres.ts';
 import { joinServers } from '../../src/base/servers.ts';
@@ -113,17 +113,9 @@ async function withServer(
 ): Promise<void> {
   const db = openDatabase(await migrate(adminUrl, 'of the first key'));
   try {
-    let leave = async () => {};
-    const outdated = new Promise<Error>((tell, fail) => {
-      joinServers(db, { version: '1.0.0', onOutdated: tell, everyMs: 20 }).then((place) => {
-        leave = place.leave;
-      }, fail);
-    });
-    outdated.catch(() => {});
-    await db.asSystem(async (tx) => {
-      while ((await tx.row('select from servers')) === undefined) await new Promise((wake) => setImmediate(wake));
-    });
-    await body({ outdated, leave: () => leave() });
+    const { promise: outdated, resolve: onOutdated } = Promise.withResolvers<Error>();
+    const { leave } = await joinServers(db, { version: '1.0.0', onOutdated, everyMs: 20 });
+    await body({ outdated, leave });
     await leave();
   } finally {
     await db.close();
@@ -162,6 +154,35 @@ test('a breaking migration waits until no server runs that does not know it; the
       message: /newer version.*9002_less\.sql: work is elsewhere/,
     });
   } finally {
+    await own.drop();
+  }
+});
+
+test('a server that has left is not reported again by a report that was late', async () => {
+  const own = await freshDatabase();
+  const db = openDatabase(await migrate(own.adminUrl, 'of the first key'));
+  const late: (() => void)[] = [];
+  let isSlow = false;
+  const slow: Pick<Database, 'asSystem'> = {
+    asSystem: async (body) => {
+      if (isSlow) await new Promise<void>((go) => late.push(go));
+      return await db.asSystem(body);
+    },
+  };
+  mock.timers.enable({ apis: ['setInterval'] });
+  try {
+    const place = await joinServers(slow, { version: '1.0.0', onOutdated: () => {}, everyMs: 20 });
+    isSlow = true;
+    for (let at = 0; at < 3; at += 1) mock.timers.tick(20);
+    isSlow = false;
+    assert.equal(late.length, 1, 'one report at a time');
+    const left = place.leave();
+    late[0]?.();
+    await left;
+    assert.deepEqual(await db.asSystem((tx) => tx.rows('select id from servers')), []);
+  } finally {
+    mock.timers.reset();
+    await db.close();
     await own.drop();
   }
 });

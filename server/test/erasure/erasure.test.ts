@@ -10,8 +10,25 @@ import { openFolder } from '../../src/base/blobs.ts';
 import type { Vault } from '../../src/base/crypto.ts';
 import { openErasureList } from '../../src/base/erasurelist.ts';
 import { textsLike } from '../../src/base/texts.ts';
-import { openTyped } from '../../src/base/typed.ts';
-import { closeCases, openCase } from '../../src/compliance/index.ts';
+import { encryptTyped, openTyped } from '../../src/base/typed.ts';
+import {
+  closeCases,
+  decideHit,
+  listHits,
+  openCase,
+  openSanctions,
+  RULES_VERSION,
+  replayScreening,
+  type Sanctions,
+  type Screening,
+  screenOwn,
+  USUAL_THRESHOLD,
+} from '../../src/compliance/index.ts';
+import type { ListEntry } from '../../src/compliance/sanctions/entry.ts';
+import { newestVersion, takeList } from '../../src/compliance/sanctions/lists.ts';
+import { rulesText } from '../../src/compliance/sanctions/match.ts';
+import { keepResult } from '../../src/compliance/sanctions/results.ts';
+import { knownOf } from '../../src/compliance/sanctions/subjects.ts';
 import * as customers from '../../src/customers/index.ts';
 import { type Erasing, replayErasures } from '../../src/erasure/index.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
@@ -31,6 +48,8 @@ let shop: TestPartner;
 let ada: Person;
 let bea: Person;
 let erasing: Erasing;
+let sanctions: Sanctions;
+const RULES = { version: RULES_VERSION, threshold: USUAL_THRESHOLD };
 let other: Record<string, unknown>;
 const logged: string[] = [];
 
@@ -42,6 +61,8 @@ const personal = (name: string) => ({
   document: `Passport of ${name}`,
   account: `5010028374${name.charCodeAt(0)}51`,
   note: `${name} called about it`,
+  question: `Where does ${name} work?`,
+  answer: `${name} works at the harbour`,
 });
 
 before(async () => {
@@ -71,7 +92,36 @@ before(async () => {
   ada = await operatorNamed(world, 'ada', 'admin');
   bea = await operatorNamed(world, 'bea', 'admin');
   shop = await world.partner('Shop');
+  await listed('ZEBULONA QUAGMIRE', 'BACKULA QUAGMIRE', 'HITTINA QUAGMIRE');
+  const { db, vault, clock } = world;
+  sanctions = openSanctions({
+    ...{ db, vault, clock, ask: async () => assert.fail('nothing is read'), maxAgeMs: 10 * DAY_MS },
+    ...{ sources: [{ list: 'uk', from: 'nowhere' }], rules: RULES, payerOf: async () => undefined },
+  });
 });
+
+/** A sanctions list of these. In capitals, so that they are not taken for what a customer gave. */
+async function listed(...names: readonly string[]): Promise<void> {
+  const about = { births: [], countries: [], identifiers: [], addresses: [] };
+  const entries = new Map<string, ListEntry>();
+  for (const [at, text] of names.entries()) {
+    const id = `XXX000${at}`;
+    entries.set(id, { id, kind: 'person', names: [{ text, quality: 'strong', isPrimary: true }], ...about });
+  }
+  const now = world.clock.now();
+  const read = { list: 'uk', entries, sha256: Buffer.alloc(32), published: 'a test', asOf: now, now } as const;
+  await world.db.asSystem((tx) => takeList(tx, world.vault, read));
+}
+const moneyOf = (customerId: string): Screening => ({
+  ...{ id: 1n, partnerId: shop.partner.id, customerId, merchantReference: null, fiatAccountId: null },
+  payoutAddress: '0x0000000000000000000000000000000000000001',
+});
+const openHits = async (customerId: string) =>
+  (await world.db.asSystem((tx) => listHits(tx, { state: 'open', after: 0n, limit: 100 }))).filter(
+    (hit) => hit.customerId === customerId,
+  );
+const openCaseSubjects = async (kind: string): Promise<string[]> =>
+  (await ada.reads(`/cases?open=true&kind=${kind}`)).body.cases.map(({ subject }: { subject: string }) => subject);
 after(async () => await world?.stop());
 
 /** A customer with everything that may be held about one. */
@@ -96,7 +146,8 @@ async function enrolled(name: string): Promise<string> {
       details: { account: given.account },
       now,
     });
-    await customers.saveDetails(tx, vault, { customer: made, details: { firstName: given.firstName }, now });
+    const details = { firstName: given.firstName, lastName: 'Quagmire' };
+    await customers.saveDetails(tx, vault, { customer: made, details, now });
     await customers.recordLogin(tx, made.id, now);
     const key = await customers.customerKey(tx, vault, made, now);
     const content = jpeg({ more: [[0xfe, Buffer.from(given.document)]] });
@@ -116,6 +167,18 @@ async function enrolled(name: string): Promise<string> {
   const opened = body.cases.find((one: { subject: string }) => one.subject === `customer:${id}`);
   assert.equal((await ada.does(`/cases/${opened.id}/note`, { reason: given.note })).status, 200);
   await db.asSystem((tx) => closeCases(tx, { kind: 'on_hold', subject: `customer:${id}`, outcome: 'over', now }));
+  await db.asSystem(async (tx) => {
+    const { question, answer } = given;
+    const asked = { customerId: id, question, dueAt: new Date(now.getTime() + DAY_MS), by: 'ada', now };
+    const request = await customers.askInformation(tx, vault, asked);
+    await customers.endInformation(tx, vault, { customerId: id, id: request.id, answer, now });
+  });
+  await sanctions.ensure(moneyOf(id));
+  const reason = encryptTyped(vault, `${name} has another passport`);
+  for (const hit of await openHits(id))
+    await db.asSystem((tx) =>
+      decideHit(tx, { id: hit.id, outcome: 'false_positive', people: ['ada', 'bea'], reason, now }),
+    );
   return id;
 }
 
@@ -199,6 +262,12 @@ test('an open case, a legal hold and an open order each refuse the erasure, and 
   assert.match(await why(id), /cases are open: \d+/);
   await db.asSystem((tx) => closeCases(tx, { ...about, outcome: 'over' }));
 
+  const question = { question: 'Where from?', days: 3 };
+  const asked = await ada.does(`/customers/${id}/questions`, question);
+  assert.equal(asked.status, 200, JSON.stringify(asked.body));
+  assert.match(await why(id), new RegExp(`requests for information are open: ${asked.body.request}`));
+  assert.equal((await ada.does(`/customers/${id}/questions/${asked.body.request}/withdraw`)).status, 200);
+
   const order = await orderOf(id);
   assert.match(await why(id), new RegExp(`orders are open: ${order}`));
   await world.query(`update orders set state = 'cancelled' where id = $1`, [order]);
@@ -250,6 +319,65 @@ test('after it, nothing of the customer can be read anywhere with any key, and o
   assert.ok(!left.includes(textsLike(vault, shop.partner.id, personal('Zebulona').clientCustomerId)[0] ?? ''));
 });
 
+test('an undecided hit in a sanctions list refuses the erasure, and an export tells of no hit', async () => {
+  const { db, clock } = world;
+  const id = await enrolled('Hittina');
+  await world.query(`update sanctions_hits set state = 'open', people = null, reason = null, decided_at = null
+    where customer_id = '${id}'`);
+  const [hit] = await openHits(id);
+  assert.match(await why(id), new RegExp(`hits in sanctions lists are undecided: ${hit?.id}`));
+  const shown = JSON.stringify((await ada.does(`/customers/${id}/export`)).body.export);
+  assert.match(shown, /"compared":\[{"names":\["Hittina Quagmire"\]/);
+  assert.doesNotMatch(shown, /sanction|XXX000|HITTINA|score/);
+  const decided = { outcome: 'false_positive', people: ['ada'], reason: 'another person', now: clock.now() } as const;
+  await db.asSystem((tx) => decideHit(tx, { id: hit?.id ?? 0n, ...decided }));
+  assert.equal((await agreed(`/customers/${id}/erase`)).status, 200);
+});
+
+test('after it names are compared no more, the result says that they were erased, and its money is never cleared', async () => {
+  const { db, vault, clock } = world;
+  const id = await enrolled('Screenella');
+  const results = () => world.query('select id, inputs from name_screenings where customer_id = $1 order by id', [id]);
+  const known = await db.asSystem((tx) => knownOf(tx, vault, async () => undefined, `customer:${id}`));
+  assert.deepEqual(known.subjects[0]?.names, ['Screenella Quagmire']);
+  const [before] = await results();
+  assert.equal((await replayScreening(db, vault, before.id)).outcome, 'same');
+  assert.equal((await agreed(`/customers/${id}/erase`)).status, 200);
+  assert.deepEqual(await replayScreening(db, vault, before.id), { outcome: 'inputs_erased' });
+
+  // A comparison that had read the names before.
+  const version = await db.asSystem(newestVersion);
+  const late = { key: `customer:${id}`, known, knownNow: async () => known, found: [], version, now: clock.now() };
+  await db.asSystem((tx) => keepResult(tx, vault, { ...late, rules: rulesText(RULES, ['uk']) }));
+  await sanctions.ensure(moneyOf(id));
+  await sanctions.handlers.screen_names?.('all');
+  const rows = await results();
+  assert.deepEqual(
+    rows.map(({ inputs }: { inputs: Buffer | null }) => inputs),
+    rows.map(() => null),
+  );
+  assert.equal(rows.filter(({ id: result }) => result > before.id).length, 0, 'and none is new');
+
+  const held = async () => (await db.asSystem((tx) => screenOwn(tx, vault, moneyOf(id), sanctions))).hits;
+  assert.equal(await db.asSystem((tx) => sanctions.wait(tx, moneyOf(id))), undefined, 'nothing is waited for');
+  assert.deepEqual(
+    (await held()).map(({ rule }) => rule),
+    ['customer_blocked', 'sanctions_nameless'],
+  );
+  await db.asSystem((tx) => customers.unblockCustomer(tx, id, clock.now()));
+  assert.deepEqual(
+    (await held()).map(({ rule }) => rule),
+    ['sanctions_nameless'],
+  );
+  const asked = { customerId: id, question: 'And now?', dueAt: clock.now(), by: 'ada', now: clock.now() };
+  await assert.rejects(
+    db.asSystem((tx) => customers.askInformation(tx, vault, asked)),
+    { code: 'customer_blocked' },
+  );
+  const { questions } = (await ada.does(`/customers/${id}/questions/open`)).body;
+  assert.deepEqual([questions[0].question, questions[0].answer], ['', '']);
+});
+
 test('later reads say that it is erased, and what would store something of it is refused', async () => {
   const id = await enrolled('Laterina');
   assert.equal((await agreed(`/customers/${id}/erase`)).status, 200);
@@ -285,7 +413,10 @@ const whyErased = async (id: string): Promise<string> => (await ada.does(`/custo
 
 test('whom a restore brings back is erased again, from the list outside the database', async () => {
   const id = await enrolled('Backula');
-  const tables = ['customers', 'customer_details', 'customer_keys', 'fiat_accounts', 'submissions', 'submission_files'];
+  const tables = [
+    ...['customers', 'customer_details', 'customer_keys', 'fiat_accounts', 'submissions', 'submission_files'],
+    ...['information_requests', 'name_screenings', 'sanctions_hits'],
+  ];
   for (const table of tables) await world.query(`create table public.kept_${table} as select * from ${table}`);
   assert.equal((await agreed(`/customers/${id}/erase`)).status, 200);
   assert.deepEqual((await erasing.list.all()).includes(id), true);
@@ -297,13 +428,21 @@ test('whom a restore brings back is erased again, from the list outside the data
   for (const table of tables) {
     const where = `${column[table] ?? 'customer_id'} = '${id}'`;
     await world.query(`delete from ${table} where ${where}`);
-    await world.query(`insert into ${table} select * from public.kept_${table} where ${where}`);
+    await world.query(`insert into ${table} overriding system value select * from public.kept_${table} where ${where}`);
   }
   await world.query(`set session_replication_role = 'origin'`);
   const back = await world.db.asSystem((tx) => customers.openContact(tx, world.vault, id));
   assert.equal(back.email, personal('Backula').email, 'it is back');
 
+  await world.query(`update sanctions_hits set state = 'open', people = null, reason = null, decided_at = null
+    where customer_id = '${id}'`);
+  const subject = `sanctions:customer:${id}`;
+  const about = { kind: 'sanctions_hit', subject, reason: 'a test', facts: {}, now: world.clock.now() } as const;
+  await world.db.asSystem((tx) => openCase(tx, about));
+
   assert.equal(await replayErasures(erasing, world.clock.now()), 1);
+  assert.deepEqual(await openHits(id), []);
+  assert.ok(!(await openCaseSubjects('sanctions_hit')).includes(subject), 'nobody can decide it any more');
   for (const table of tables) await world.query(`drop table public.kept_${table}`);
   const left = await everythingReadable();
   const words = wordsOf('Backula');

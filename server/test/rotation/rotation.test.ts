@@ -13,7 +13,19 @@ import { type Database, openDatabase, txOn } from '../../src/base/db.ts';
 import { migrateFor } from '../../src/base/migrate.ts';
 import { joinServers } from '../../src/base/servers.ts';
 import { encryptTyped, openTyped } from '../../src/base/typed.ts';
-import { replaceDenyList } from '../../src/compliance/index.ts';
+import {
+  decideHit,
+  listHits,
+  openHit,
+  openSanctions,
+  RULES_VERSION,
+  replaceDenyList,
+  replayScreening,
+  type Screening,
+  screenOwn,
+} from '../../src/compliance/index.ts';
+import type { ListCode, ListEntry } from '../../src/compliance/sanctions/entry.ts';
+import { takeList } from '../../src/compliance/sanctions/lists.ts';
 import * as customers from '../../src/customers/index.ts';
 import { recordByMachine, sealAudit, verifyAudit } from '../../src/operators/index.ts';
 import { createKey, createPartner, openPartners, upsertAsset } from '../../src/partners/index.ts';
@@ -69,6 +81,19 @@ before(async () => {
       await customers.recordLogin(tx, customer.id, now);
     }
   });
+  await db.asSystem(async (tx) => {
+    const dueAt = new Date(now.getTime() + 1_000);
+    const asked = { customerId: first, question: QUESTION, dueAt, by: 'ada', now };
+    const { id } = await customers.askInformation(tx, vault, asked);
+    await customers.endInformation(tx, vault, { customerId: first, id, answer: ANSWER, now });
+  });
+  await takes(db, vault, 'uk', 'XXX0001', 'Taras ORLENKOV');
+  await compares(db, vault);
+  await db.asSystem(async (tx) => {
+    const [hit] = await listHits(tx, { state: 'open', after: 0n, limit: 5 });
+    const decided = { outcome: 'false_positive', people: ['ada', 'bea'], reason: 'another person', now } as const;
+    await decideHit(tx, { id: hit?.id ?? 0n, ...decided });
+  });
   await until('the audit is sealed', async () => {
     await db.asSystem((tx) => sealAudit(tx, now));
     return (await owner.query('select from sealed_audit')).rowCount === MANY;
@@ -94,6 +119,58 @@ const runs = (): ChildProcess =>
   });
 const rewritten = async (): Promise<number> =>
   Number((await owner.query('select coalesce(sum(rewritten), 0) as n from key_rotation_parts')).rows[0].n);
+
+const PAYER = 'Taras Orlenkov';
+const LISTED = '0x00000000000000000000000000000000000d1ced';
+const DEPOSIT = 900n;
+const QUESTION = 'Where does Zebulon work?';
+const ANSWER = 'Quagmire and Sons';
+const paid: Screening = {
+  ...{ id: 1n, partnerId: null, customerId: null, merchantReference: null, fiatAccountId: null },
+  ...{ payoutAddress: LISTED, depositIds: [DEPOSIT] },
+};
+
+async function takes(db: Database, vault: Vault, list: ListCode, id: string, name: string): Promise<void> {
+  const names = [{ text: name, quality: 'strong', isPrimary: true } as const];
+  const addresses = list === 'uk' ? [{ asset: 'ETH', address: LISTED }] : [];
+  const about = { births: [], countries: [], identifiers: [], addresses };
+  const entries = new Map<string, ListEntry>([[id, { id, kind: 'person', names, ...about }]]);
+  const now = new Date(0);
+  const read = { list, entries, sha256: createHash('sha256').update(id).digest(), published: id, asOf: now, now };
+  await db.asSystem((tx) => takeList(tx, vault, read));
+}
+
+/** Compares again by other rules each time, so that a result is stored anew. */
+let threshold = 8_000;
+async function compares(db: Database, vault: Vault): Promise<void> {
+  threshold += 1;
+  const sanctions = openSanctions({
+    ...{ db, vault, clock: fixture.clock, ask: async () => assert.fail('nothing is read'), maxAgeMs: 1 },
+    sources: [{ list: 'uk', from: 'nowhere' }],
+    rules: { version: RULES_VERSION, threshold },
+    payerOf: async () => ({ name: PAYER }),
+  });
+  await sanctions.ensure(paid);
+}
+
+async function dismissed(db: Database, vault: Vault): Promise<void> {
+  const results = async (): Promise<number> => (await owner.query('select from name_screenings')).rowCount ?? 0;
+  const before = await results();
+  await compares(db, vault);
+  assert.equal(await results(), before + 1, 'it was compared again');
+  const { rows } = await owner.query('select id, state, screening_id from sanctions_hits');
+  assert.deepEqual(
+    rows.map(({ state }) => state),
+    ['false_positive'],
+    'the same question is not asked again',
+  );
+  const { id, screening_id: screening } = rows[0];
+  const { alert } = await db.asSystem((tx) => openHit(tx, vault, id));
+  assert.deepEqual([alert.given?.names, alert.explanation?.givenName], [[PAYER], PAYER]);
+  assert.equal((await replayScreening(db, vault, screening)).outcome, 'same');
+  const isSame = 'select from name_screenings where ended_at is null';
+  assert.equal((await owner.query(isSame)).rowCount, 1);
+}
 
 /** What everything is to a server with this vault. */
 async function readsAll(db: Database, vault: Vault): Promise<void> {
@@ -128,6 +205,12 @@ async function readsAll(db: Database, vault: Vault): Promise<void> {
   assert.deepEqual((await openPartners({ db, vault, clock }).credential(apiKey))?.secrets, [apiSecret]);
   const { rows } = await owner.query<{ reason: string }>('select reason from audit');
   for (const { reason } of rows) assert.equal(openTyped(vault, reason), SAID);
+  const asked = await db.asSystem((tx) => customers.informationOf(tx, vault, { customerId: first, limit: 5 }));
+  assert.deepEqual(
+    asked.map(({ question, answer }) => [question, answer]),
+    [[QUESTION, ANSWER]],
+  );
+  await dismissed(db, vault);
 }
 
 async function auditProblems(vault?: Vault): Promise<string[]> {
@@ -194,6 +277,9 @@ test('killed again and again it goes on, servers read and look up meanwhile, and
       'texts of audit',
     ])
       assert.equal(counted.get(part), MANY, `${part}: each once, however often it was killed`);
+    for (const part of ['information_requests.question', 'information_requests.answer', 'sanctions_hits.explanation'])
+      assert.equal(counted.get(part), 1, part);
+    assert.ok(Number(counted.get('name_screenings.inputs')) > 0);
     await assert.rejects(noteRotation(db, alone), { name: 'SettingError' });
 
     const destinations = [{ kind: 'account' as const, value: 'GB33BUKB20201555555555' }];
@@ -209,6 +295,12 @@ test('afterwards the new key alone reads and finds everything, and the old one n
   try {
     await noteRotation(db, alone);
     await readsAll(db, alone);
+    const { hits } = await db.asSystem((tx) => screenOwn(tx, alone, paid));
+    assert.deepEqual(
+      hits.map(({ rule }) => rule),
+      ['destination_denied'],
+      'the list did not change, and its address is found',
+    );
     const old = openVault(OLD);
     const { rows } = await owner.query<{ reason: string; phone: Buffer }>(
       `select (select reason from audit limit 1) as reason, phone from customers where id = $1`,

@@ -12,9 +12,9 @@ import { blockCustomer } from '../../customers/index.ts';
 import { record } from '../decisions.ts';
 import type { ListEntry } from './entry.ts';
 import { entriesAt } from './lists.ts';
-import { type Explanation, matchEntry, prepare, RULES_VERSION, readRules, type Subject } from './match.ts';
+import { matchEntry, prepare, RULES_VERSION, readRules, type Subject } from './match.ts';
 import { nameOf } from './names.ts';
-import { explanationContext, openInputs, tellOwner } from './results.ts';
+import { openInputs, openSealed, tellOwner } from './results.ts';
 import { type FoundEntry, type HitRow, type ResultRow, sql } from './store.ts';
 
 export const HIT_STATES = ['open', 'true_hit', 'false_positive', 'gone'] as const;
@@ -51,6 +51,8 @@ export const listHits = async (tx: Tx, l: { state: HitRow['state']; after: bigin
 
 /** A hit, locked. @throws Refusal 'unknown_hit' */
 async function hitOf(tx: Tx, id: bigint): Promise<Whole> {
+  // In the order in which results are kept: the customer first.
+  await tx.rows(sql.lockCustomerOf, [id]);
   const row = await tx.row<Whole>(sql.hitById, [id]);
   if (row === undefined) throw new Refusal('unknown_hit');
   return row;
@@ -62,15 +64,11 @@ export const findHit = async (tx: Tx, id: bigint) => shown(await hitOf(tx, id));
 /** Alert and entry side by side: personal, for whoever decides. @throws Refusal 'unknown_hit' */
 export async function openHit(tx: Tx, vault: Vault, id: bigint) {
   const hit = await hitOf(tx, id);
-  const explanation = JSON.parse(vault.decrypt(hit.explanation, explanationContext(hit.owner))) as Explanation;
-  const result = await tx.row<ResultRow>(sql.resultById, [hit.screeningId]);
-  const { givenName } = explanation;
-  const given =
-    result &&
-    openInputs(vault, result)?.find(({ names, address }) => names.includes(givenName) || address === givenName);
+  // Once erased, only the entry is left.
+  const { explanation = null, subject = null } = hit.explanation.length === 0 ? {} : openSealed(vault, hit);
   const { list, content, addedIn, removedIn } = hit;
   return {
-    alert: { given: given ?? null, explanation },
+    alert: { given: subject, explanation },
     listEntry: { list, ...content, sinceVersion: addedIn, untilVersion: removedIn },
   };
 }

@@ -71,12 +71,32 @@ export async function takeList(
   await replaceDenyList(tx, vault, {
     list: `sanctions.${list}`,
     version: String(version),
-    destinations: [...entries.values()].flatMap(({ addresses }) =>
-      addresses.map(({ address }) => ({ kind: 'address' as const, value: address })),
-    ),
+    destinations: addressesOf(entries.values()),
     now,
   });
   return { version, delta };
+}
+
+const addressesOf = (entries: Iterable<ListEntry>): { kind: 'address'; value: string }[] =>
+  [...entries].flatMap(({ addresses }) =>
+    addresses.map(({ address }) => ({ kind: 'address' as const, value: address })),
+  );
+
+/**
+ * Indexes the addresses of lists under a new master key: a list that does not change is not taken again.
+ *
+ * @param r.before only what was loaded before this time
+ */
+export async function reloadAddresses(tx: Tx, vault: Vault, r: { before: Date; now: Date }): Promise<void> {
+  await tx.run(sql.lockLists);
+  const old = await tx.rows<{ list: string; version: string; code: string }>(sql.deniedLists, [r.before]);
+  for (const { list, version, code } of old) {
+    const rows = await tx.rows<{ content: ListEntry }>(sql.listedAddresses, [code]);
+    await replaceDenyList(tx, vault, {
+      ...{ list, version, now: r.now },
+      destinations: addressesOf(rows.map(({ content }) => content)),
+    });
+  }
 }
 
 function* parts<T>(all: readonly T[]): Generator<T[]> {

@@ -23,7 +23,73 @@ export interface FoundHit extends FoundEntry {
 }
 
 const inputsContext = (key: string): string => `name_screenings.inputs:${key}`;
-export const explanationContext = (owner: string): string => `sanctions_hits.explanation:${owner}`;
+const explanationContext = (owner: string): string => `sanctions_hits.explanation:${owner}`;
+
+/** What a hit keeps encrypted. Both of its digests can be computed from it. */
+interface Sealed {
+  explanation: Explanation;
+  subject: Subject;
+}
+
+export const openSealed = (vault: Vault, { owner, explanation }: { owner: string; explanation: Buffer }): Sealed =>
+  JSON.parse(vault.decrypt(explanation, explanationContext(owner))) as Sealed;
+
+const textOf = ({ subjects }: { subjects: readonly Subject[] }): string => JSON.stringify(subjects.map(subjectText));
+/** Text and purpose of each digest, for the vault to index. */
+const inputsKey = (owner: string, subjects: readonly Subject[]): [text: string, purpose: string] => [
+  textOf({ subjects }),
+  `name_screenings.inputs:${owner}`,
+];
+const inputKey = (owner: string, subject: Subject): [text: string, purpose: string] => [
+  subjectText(subject),
+  `sanctions_hits.input:${owner}`,
+];
+function nameKey(owner: string, { givenName }: Explanation): [text: string, purpose: string] {
+  const words = nameOf(givenName).words.map(({ text }) => text);
+  return [words.toSorted().join(' '), `sanctions_hits.name:${owner}`];
+}
+
+/** A value, and whether it is the new key's (src/rotation). @throws when neither key opens it */
+function openedBy({ from, to }: RotationKeys, value: Buffer, context: string): { text: string; isNew: boolean } {
+  try {
+    return { text: to.decrypt(value, context), isNew: true };
+  } catch {
+    return { text: from.decrypt(value, context), isNew: false };
+  }
+}
+
+interface RotationKeys {
+  readonly from: Vault;
+  readonly to: Vault;
+}
+
+/** A result under the new master key; undefined when it is already, or was erased. */
+export function renewedResult(
+  keys: RotationKeys,
+  row: { subject: string; owner: string; inputs: Buffer | null; inputsDigest: Buffer },
+): [inputs: Buffer, digest: Buffer] | undefined {
+  if (row.inputs === null) return undefined;
+  const context = inputsContext(row.subject);
+  const { text, isNew } = openedBy(keys, row.inputs, context);
+  const digest = keys.to.index(...inputsKey(row.owner, JSON.parse(text) as Subject[]));
+  if (isNew && digest.equals(row.inputsDigest)) return undefined;
+  return [isNew ? row.inputs : keys.to.encrypt(text, context), digest];
+}
+
+/** The same of a hit: it stays the same question, so what was decided about it stays decided. */
+export function renewedHit(
+  keys: RotationKeys,
+  row: { owner: string; explanation: Buffer; inputsDigest: Buffer; nameDigest: Buffer },
+): [explanation: Buffer, inputsDigest: Buffer, nameDigest: Buffer] | undefined {
+  if (row.explanation.length === 0) return undefined;
+  const context = explanationContext(row.owner);
+  const { text, isNew } = openedBy(keys, row.explanation, context);
+  const { explanation, subject } = JSON.parse(text) as Sealed;
+  const input = keys.to.index(...inputKey(row.owner, subject));
+  const name = keys.to.index(...nameKey(row.owner, explanation));
+  if (isNew && input.equals(row.inputsDigest) && name.equals(row.nameDigest)) return undefined;
+  return [isNew ? row.explanation : keys.to.encrypt(text, context), input, name];
+}
 
 export const openInputs = (
   vault: Vault,
@@ -38,18 +104,32 @@ const CASE = 'sanctions_hit';
 export async function keepResult(
   tx: Tx,
   vault: Vault,
-  r: { key: string; known: Known; found: readonly FoundHit[]; rules: string; version: bigint; now: Date },
+  r: {
+    key: string;
+    known: Known;
+    /** Reads it again. */
+    knownNow: (tx: Tx) => Promise<Known>;
+    found: readonly FoundHit[];
+    rules: string;
+    version: bigint;
+    now: Date;
+  },
 ): Promise<void> {
   const { key, known, found, rules, version, now } = r;
   const { owner, customerId, partnerId, revision, subjects } = known;
-  const digest = vault.index(JSON.stringify(subjects.map(subjectText)), `name_screenings.inputs:${owner}`);
+  if (customerId !== null && (await tx.row<Erased>(sql.isErasedLocked, [customerId]))?.erased) {
+    // An erasure may have come between reading the names and now: what it took out is not kept again. Who paid since is.
+    if (!key.startsWith('payer:')) return;
+    if (textOf(await r.knownNow(tx)) !== textOf(known)) return;
+  }
+  const digests = vault.indexes(...inputsKey(owner, subjects));
   const kept: FoundEntry[] = found.map(({ entryId, score }) => ({ entryId, score }));
   const before = await tx.row<ResultRow>(sql.current, [key]);
   // Compared meanwhile with a newer version, by another process.
   if (before !== undefined && before.screenedTo > version) return;
   const isSame =
     before !== undefined &&
-    before.inputsDigest.equals(digest) &&
+    digests.some((one) => before.inputsDigest.equals(one)) &&
     before.rules === rules &&
     before.inputs !== null &&
     JSON.stringify(before.found.map(({ entryId, score }) => [entryId, score])) ===
@@ -59,15 +139,30 @@ export async function keepResult(
   const inputs = vault.encrypt(JSON.stringify(subjects), inputsContext(key));
   const names = subjects.length;
   const row = await tx.row<{ id: bigint }>(sql.insertResult, [
-    ...[key, partnerId, customerId, inputs, digest, revision, names, rules, version, JSON.stringify(kept), now],
+    ...[
+      key,
+      owner,
+      partnerId,
+      customerId,
+      inputs,
+      digests[0],
+      revision,
+      names,
+      rules,
+      version,
+      JSON.stringify(kept),
+      now,
+    ],
   ]);
   assert(row !== undefined, 'an inserted result has an id');
   for (const { entryId, score, subject, explanation } of found) {
-    const words = nameOf(explanation.givenName).words.map(({ text }) => text);
-    const nameDigest = vault.index(words.toSorted().join(' '), `sanctions_hits.name:${owner}`);
-    const sealed = vault.encrypt(JSON.stringify(explanation), explanationContext(owner));
-    const input = vault.index(subjectText(subject), `sanctions_hits.input:${owner}`);
-    await tx.run(sql.insertHit, [owner, key, row.id, customerId, entryId, input, nameDigest, score, sealed, now]);
+    const [name, ...oldNames] = vault.indexes(...nameKey(owner, explanation));
+    const sealed: Sealed = { explanation, subject };
+    const bytes = vault.encrypt(JSON.stringify(sealed), explanationContext(owner));
+    const [input, ...oldInputs] = vault.indexes(...inputKey(owner, subject));
+    if (oldInputs.length > 0) await tx.run(sql.renewHit, [owner, entryId, input, oldInputs]);
+    const hit = [owner, key, row.id, customerId, entryId, input, name, score, bytes, now];
+    await tx.run(sql.insertHit, [...hit, [name, ...oldNames]]);
   }
   await endUnfound(tx, vault, { key, owner, found });
   await tellOwner(tx, { owner, now });
@@ -79,17 +174,10 @@ async function endUnfound(
   vault: Vault,
   { key, owner, found }: { key: string; owner: string; found: readonly FoundHit[] },
 ): Promise<void> {
-  const byInput = new Map<string, { input: Buffer; ids: string[] }>();
-  for (const { subject, entryId } of found) {
-    const text = subjectText(subject);
-    const there = byInput.get(text) ?? { input: vault.index(text, `sanctions_hits.input:${owner}`), ids: [] };
-    byInput.set(text, { ...there, ids: [...there.ids, entryId] });
-  }
-  await tx.run(sql.goneHits, [
-    key,
-    [...byInput.values()].flatMap(({ ids }) => ids),
-    [...byInput.values()].map(({ input }) => input),
-  ]);
+  const inputs = new Map(
+    found.map(({ subject }) => [subjectText(subject), vault.indexes(...inputKey(owner, subject))]),
+  );
+  await tx.run(sql.goneHits, [key, found.map(({ entryId }) => entryId), [...inputs.values()].flat()]);
 }
 
 /** One case for each owner with open hits; it ends with the last of them. */
@@ -103,6 +191,10 @@ export async function tellOwner(tx: Tx, { owner, now }: { owner: string; now: Da
     facts: { owner, open: count },
     now,
   });
+}
+
+interface Erased {
+  erased: boolean;
 }
 
 export interface Standing {
@@ -120,14 +212,18 @@ export async function standingOf(
   s: { keys: readonly string[]; customerId: string | null; rules: string },
 ): Promise<Standing> {
   const owner = s.customerId === null ? '' : `customer:${s.customerId}`;
-  const [rows, hits] = await awaitAll(
+  const [rows, hits, customer] = await awaitAll(
     tx.rows<{ subject: string; names: number; isOfNow: boolean }>(sql.standing, [s.keys, s.customerId, s.rules]),
     tx.rows<Standing['hits'][number]>(sql.standingHits, [owner, s.keys]),
+    s.customerId === null ? undefined : tx.row<Erased>(sql.isErased, [s.customerId]),
   );
   const good = new Map(rows.filter(({ isOfNow }) => isOfNow).map(({ subject, names }) => [subject, names]));
+  // Nothing of an erased customer is left to compare, so nothing is waited for, and it never counts as compared. Who has paid
+  // since is compared as before.
+  const isGone = (key: string): boolean => customer?.erased === true && !key.startsWith('payer:');
   return {
-    unscreened: s.keys.filter((key) => !good.has(key)),
-    nameless: s.keys.filter((key) => good.get(key) === 0),
+    unscreened: s.keys.filter((key) => !isGone(key) && !good.has(key)),
+    nameless: s.keys.filter((key) => isGone(key) || good.get(key) === 0),
     hits,
   };
 }

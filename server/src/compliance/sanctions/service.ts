@@ -94,13 +94,14 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
 
   async function screenOne(key: string): Promise<void> {
     const { version, index } = await indexNow();
-    const known = await db.asSystem((tx) => knownOf(tx, vault, deps.payerOf, key));
+    const knownNow = (tx: Tx) => knownOf(tx, vault, deps.payerOf, key);
+    const known = await db.asSystem(knownNow);
     const found: FoundHit[] = known.subjects.flatMap((subject) =>
       index
         .find(subject, deps.rules)
         .map(({ score, explanation, of }) => ({ entryId: String(of.id), score, explanation, subject })),
     );
-    await db.asSystem((tx) => keepResult(tx, vault, { key, known, found, rules, version, now: clock.now() }));
+    await db.asSystem((tx) => keepResult(tx, vault, { key, known, knownNow, found, rules, version, now: clock.now() }));
   }
 
   const stands = (tx: Tx, input: Screening): Promise<Standing> =>

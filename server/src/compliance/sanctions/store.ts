@@ -68,8 +68,11 @@ export const sql = {
   resultById: `select ${RESULT} from name_screenings where id = $1`,
   moveOn: 'update name_screenings set screened_to = $2, revision = $3, at = $4 where id = $1',
   endResult: 'update name_screenings set ended_at = $2 where id = $1',
-  insertResult: `insert into name_screenings (subject, partner_id, customer_id, inputs, inputs_digest, revision, names, rules,
-      screened_to, found, first_at, at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11, $11) returning id`,
+  insertResult: `insert into name_screenings (subject, owner, partner_id, customer_id, inputs, inputs_digest, revision, names, rules,
+      screened_to, found, first_at, at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::jsonb, $12, $12) returning id`,
+  isErased: 'select erased_at is not null as erased from customers where id = $1',
+  // An erasure locks the row for update: it waits for this result, or is seen.
+  isErasedLocked: 'select erased_at is not null as erased from customers where id = $1 for share',
   // Payers are compared again when their money is about to leave.
   due: `select subject from name_screenings
     where ended_at is null and subject not like 'payer:%' and (screened_to < $1 or rules <> $2) order by screened_to, id limit $3`,
@@ -78,7 +81,8 @@ export const sql = {
         where s.subject = 'customer:' || d.customer_id and s.ended_at is null and s.revision = d.version)
     union all
     select 'account:' || a.id from fiat_accounts a
-      where a.customer_id is not null and not exists (select from name_screenings s
+      join customers c on c.id = a.customer_id and c.erased_at is null
+      where not exists (select from name_screenings s
         where s.subject = 'account:' || a.id and s.ended_at is null)
     limit $1`,
   accountOwner: 'select customer_id, partner_id, sender_of from fiat_accounts where id = $1',
@@ -90,11 +94,14 @@ export const sql = {
     select $1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce(before.state, 'open'), before.people, before.reason, $10, before.decided_at
       from (select) as one left join lateral (
         select state, people, reason, decided_at from sanctions_hits
-         where owner = $1 and entry_id = $5 and name_digest = $7 and state = 'false_positive' and $2 not like 'customer:%'
+         where owner = $1 and entry_id = $5 and name_digest = any($11) and state = 'false_positive' and $2 not like 'customer:%'
          order by id desc limit 1) as before on true
     on conflict (owner, entry_id, inputs_digest) do update
       set state = case when sanctions_hits.state = 'gone' then 'open' else sanctions_hits.state end,
           screening_id = excluded.screening_id`,
+  // While the master key is exchanged a hit may still have its digest under the old one.
+  renewHit: `update sanctions_hits set inputs_digest = $3 where owner = $1 and entry_id = $2 and inputs_digest = any($4)
+      and not exists (select from sanctions_hits s where s.owner = $1 and s.entry_id = $2 and s.inputs_digest = $3)`,
   goneHits: `update sanctions_hits set state = 'gone'
     where subject = $1 and state = 'open' and not (entry_id = any($2::bigint[]) and inputs_digest = any($3::bytea[]))`,
   standingHits: `select h.id, h.subject, h.state, e.list, e.entry from sanctions_hits h join sanctions_entries e on e.id = h.entry_id
@@ -102,7 +109,25 @@ export const sql = {
   openOf: `select count(*) as count from sanctions_hits where owner = $1 and state = 'open'`,
   hits: `select ${HIT}, e.list, e.entry from sanctions_hits h join sanctions_entries e on e.id = h.entry_id
     where h.state = $1 and h.id > $2 order by h.id limit $3`,
+  lockCustomerOf: `select from customers where id = (select customer_id from sanctions_hits where id = $1) for no key update`,
   hitById: `select ${HIT}, e.list, e.entry, e.content, e.added_in, e.removed_in
     from sanctions_hits h join sanctions_entries e on e.id = h.entry_id where h.id = $1 for update of h`,
+
+  // Erasure. Which entry, score and decision stay: they explain what was done.
+  eraseResults: `update name_screenings set inputs = null, inputs_digest = uuid_send(gen_random_uuid()), ended_at = coalesce(ended_at, $2)
+    where owner = any($1::text[])`,
+  eraseHits: `update sanctions_hits set explanation = '', inputs_digest = uuid_send(gen_random_uuid()),
+      name_digest = uuid_send(gen_random_uuid()), reason = without_typed(reason),
+      state = case when state = 'open' then 'gone' else state end
+    where owner = any($1::text[]) returning id`,
+  screeningsOf: 'select id from name_screenings where owner = any($1::text[])',
+  comparedOf: `select id, subject, inputs, first_at from name_screenings
+    where customer_id = $1 and subject not like 'payer:%' and inputs is not null order by id limit $2`,
+  listedAddresses: `select e.content from sanctions_entries e where e.list = $1 and e.removed_in is null
+      and json_array_length(e.content -> 'addresses') > 0`,
+  deniedLists: `select d.list, d.version, s.list as code from deny_lists d join sanctions_lists s on d.list = 'sanctions.' || s.list
+    where d.loaded_at < $1 order by d.list`,
+
+  // Decisions.
   decide: `update sanctions_hits set state = $2, people = $3, reason = $4, decided_at = $5 where id = $1`,
 } as const;

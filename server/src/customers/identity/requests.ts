@@ -13,7 +13,7 @@ import { assert, Refusal } from '../../base/errors.ts';
 import { numericId } from '../../base/ids.ts';
 import { enqueueAt } from '../../base/jobs.ts';
 import { emit } from '../../events/index.ts';
-import { findCustomer, lockCustomer } from '../customers.ts';
+import { findCustomer, lockCustomer, requireNotErased } from '../customers.ts';
 import { newestSubmission } from './store.ts';
 
 /** The job, due when the answer is; its subject is the request. */
@@ -54,16 +54,19 @@ const SQL = {
 } as const;
 
 const contextOf = (id: bigint, part: 'question' | 'answer'): string => `information_requests.${part}:${id}`;
+/** Empty once erased. */
+const textIn = (vault: Vault, value: Buffer, context: string): string =>
+  value.length === 0 ? '' : vault.decrypt(value, context);
 const opened = (vault: Vault, row: Row): InformationRequest => ({
   ...row,
-  question: vault.decrypt(row.question, contextOf(row.id, 'question')),
-  answer: row.answer === null ? null : vault.decrypt(row.answer, contextOf(row.id, 'answer')),
+  question: textIn(vault, row.question, contextOf(row.id, 'question')),
+  answer: row.answer === null ? null : textIn(vault, row.answer, contextOf(row.id, 'answer')),
 });
 
 /**
  * Asks the partner of a customer.
  *
- * @throws Refusal 'unknown_customer'; 'malformed_field' when too many requests about the customer are open
+ * @throws Refusal 'unknown_customer'; 'customer_blocked' when it was erased; 'malformed_field' when too many requests about the customer are open
  */
 export async function askInformation(
   tx: Tx,
@@ -72,7 +75,9 @@ export async function askInformation(
 ): Promise<InformationRequest> {
   // Counted under the customer's lock: two at once do not pass the bound together.
   await lockCustomer(tx, r.customerId);
-  const { id: customerId, partnerId } = await findCustomer(tx, r.customerId);
+  const customer = await findCustomer(tx, r.customerId);
+  requireNotErased(customer);
+  const { id: customerId, partnerId } = customer;
   const open = await tx.row<{ count: number }>(SQL.open, [customerId]);
   if ((open?.count ?? 0) >= MOST_OPEN)
     throw new Refusal('malformed_field', { fields: { customer: `has ${MOST_OPEN} open questions, and no more fit` } });

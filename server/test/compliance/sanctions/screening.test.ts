@@ -170,7 +170,7 @@ test('a customer with a listed name has an open hit with a case; people see aler
   assert.deepEqual([hit.list, hit.listEntry, hit.score], ['uk', 'XXX0001', '0.9900']);
   const { alert, listEntry } = await inTx((tx) => openHit(tx, fixture.vault, hit.id));
   assert.deepEqual(alert.given, { names: ['Taras Orlenkov'], kind: 'person', born: '1971-05-05' });
-  assert.deepEqual([alert.explanation.born, alert.explanation.unmatched.listed], ['agrees', ['ilyich']]);
+  assert.deepEqual([alert.explanation?.born, alert.explanation?.unmatched.listed], ['agrees', ['ilyich']]);
   assert.equal(listEntry.id, 'XXX0001');
 
   await decides(hit.id, 'false_positive');

@@ -1,0 +1,44 @@
+/**
+ * Erasing what was compared of a customer, and showing it to the person. Which entry was found, its score and what was decided stay:
+ * they explain what was done with the money.
+ */
+import type { Vault } from '../../base/crypto.ts';
+import type { Tx } from '../../base/db.ts';
+import { closeCases } from '../cases.ts';
+import type { Subject } from './match.ts';
+import { caseSubject, openInputs } from './results.ts';
+import { type ResultRow, sql } from './store.ts';
+
+/**
+ * @param e.owners `customer:<id>` and `deposit:<id>` of its orders
+ * @returns subjects of the audit and of cases about what was erased
+ */
+export async function eraseScreenings(tx: Tx, e: { owners: readonly string[]; now: Date }): Promise<string[]> {
+  await tx.run(sql.eraseResults, [e.owners, e.now]);
+  const hits = await tx.rows<{ id: bigint }>(sql.eraseHits, [e.owners]);
+  const results = await tx.rows<{ id: bigint }>(sql.screeningsOf, [e.owners]);
+  const cases = e.owners.map(caseSubject);
+  // Only a customer that a restore has brought back has one that is open.
+  for (const subject of cases) await closeCases(tx, { subject, outcome: 'erased', now: e.now });
+  return [...cases, ...hits.map(({ id }) => `sanctions_hit:${id}`), ...results.map(({ id }) => `screening:${id}`)];
+}
+
+/**
+ * What was compared of a customer and its accounts, once each, with the time of the first comparison; the oldest first. Nothing of
+ * what was found: whoever is told of a hit may move the money.
+ */
+export async function comparedOf(
+  tx: Tx,
+  vault: Vault,
+  of: { customerId: string; limit: number },
+): Promise<{ subject: string; compared: Subject[]; firstAt: Date }[]> {
+  const rows = await tx.rows<ResultRow & { firstAt: Date }>(sql.comparedOf, [of.customerId, of.limit]);
+  const once = new Map<string, { subject: string; compared: Subject[]; firstAt: Date }>();
+  for (const row of rows) {
+    const compared = openInputs(vault, row) ?? [];
+    const text = JSON.stringify([row.subject, compared]);
+    // A second row for the same names would tell that something else was found.
+    if (!once.has(text)) once.set(text, { subject: row.subject, compared, firstAt: row.firstAt });
+  }
+  return [...once.values()];
+}
