@@ -54,7 +54,7 @@ const OBSTACLES: readonly [what: string, text: string][] = [
   ],
   [
     'hits in sanctions lists are undecided',
-    `select h.id::text from sanctions_hits h where h.state = 'open' and (h.customer_id = $1 or h.owner = 'customer:' || $1
+    `select h.id::text from sanctions_hits h where h.state = 'open' and (h.owner = 'customer:' || $1
        or h.owner in (select 'deposit:' || d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1))`,
   ],
   [

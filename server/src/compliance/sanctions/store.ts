@@ -122,7 +122,7 @@ export const sql = {
     where owner = any($1::text[]) returning id`,
   screeningsOf: 'select id from name_screenings where owner = any($1::text[])',
   comparedOf: `select id, subject, inputs, first_at from name_screenings
-    where customer_id = $1 and subject not like 'payer:%' and inputs is not null order by id limit $2`,
+    where owner = 'customer:' || $1 and subject not like 'payer:%' and inputs is not null order by id limit $2`,
   listedAddresses: `select e.content from sanctions_entries e where e.list = $1 and e.removed_in is null
       and json_array_length(e.content -> 'addresses') > 0`,
   deniedLists: `select d.list, d.version, s.list as code from deny_lists d join sanctions_lists s on d.list = 'sanctions.' || s.list

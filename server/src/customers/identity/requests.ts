@@ -13,7 +13,7 @@ import { assert, Refusal } from '../../base/errors.ts';
 import { numericId } from '../../base/ids.ts';
 import { enqueueAt } from '../../base/jobs.ts';
 import { emit } from '../../events/index.ts';
-import { findCustomer, lockCustomer, requireNotErased } from '../customers.ts';
+import { findCustomer, lockCustomer } from '../customers.ts';
 import { newestSubmission } from './store.ts';
 
 /** The job, due when the answer is; its subject is the request. */
@@ -66,7 +66,7 @@ const opened = (vault: Vault, row: Row): InformationRequest => ({
 /**
  * Asks the partner of a customer.
  *
- * @throws Refusal 'unknown_customer'; 'customer_blocked' when it was erased; 'malformed_field' when too many requests about the customer are open
+ * @throws Refusal 'unknown_customer'; 'malformed_field' when it was erased, or too many requests about the customer are open
  */
 export async function askInformation(
   tx: Tx,
@@ -76,7 +76,7 @@ export async function askInformation(
   // Counted under the customer's lock: two at once do not pass the bound together.
   await lockCustomer(tx, r.customerId);
   const customer = await findCustomer(tx, r.customerId);
-  requireNotErased(customer);
+  if (customer.erasedAt !== null) throw new Refusal('malformed_field', { fields: { customer: 'was erased' } });
   const { id: customerId, partnerId } = customer;
   const open = await tx.row<{ count: number }>(SQL.open, [customerId]);
   if ((open?.count ?? 0) >= MOST_OPEN)

@@ -18,14 +18,14 @@ export const ERASURES = {
   export: act({
     name: 'customer.export',
     path: '/customers/:customer/export',
-    says: 'Shows everything that is held about a customer, decrypted, with the content of its files.',
+    says: 'Shows what is held about a customer, decrypted, with the content of its files; hits in sanctions lists are left out.',
     right: 'personal',
     people: 'one',
     fields: { customer: customerId },
     refuses: ['unknown_customer'],
     gives: done(STATE, [
       {
-        export: Type.Object({}, { description: 'Everything that is held: personal', additionalProperties: true }),
+        export: Type.Object({}, { description: 'What is held: personal', additionalProperties: true }),
       },
       { files: Type.Array(Type.Unknown(), { description: 'Files: id, type, and content in base64: personal' }) },
     ]),
