@@ -41,7 +41,7 @@ const TO_SENDER: FormField = {
   isFlag: true,
 };
 const HELD = ['on_hold', 'payout_held', 'refund_held'];
-/** States in which an order goes on by itself and can be taken back. */
+/** States in which the server continues an order without a person, and an operator can still stop it. */
 const GOES_ON = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'refunding'];
 
 export const ORDER_ACTIONS: readonly FormAction[] = [

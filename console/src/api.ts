@@ -252,7 +252,7 @@ async function request(
     : save(name, await reply.blob(), reply.headers.get('x-content-sha256'));
 }
 
-/** An action may answer a file: the browser keeps it, and the page is told which it was. */
+/** Saves the file that an action answered with. @returns its name and SHA-256, for the page to show */
 function save(file: string, content: Blob, sha256: string | null): Outcome {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);

@@ -11,12 +11,13 @@ import { collect, run } from './support/process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-const WAITS = 'await new Promise((wake) => setTimeout(wake, 50));';
+/** By then what was begun before it has been thrown or rejected. */
+const WAITS = 'await new Promise((wake) => setImmediate(wake));';
 
 test('what is thrown beside a test, and a promise that nobody awaits, fail the file and say where they were', async () => {
   const folder = freshFolder('runner');
   const bodies = {
-    thrown: `setTimeout(() => { throw new Error('thrown beside it'); }, 1); ${WAITS}`,
+    thrown: `setImmediate(() => { throw new Error('thrown beside it'); }); ${WAITS}`,
     rejected: `void Promise.reject(new Error('awaited by nobody')); ${WAITS}`,
     fine: WAITS,
   };

@@ -47,7 +47,7 @@ export const Audit = () => (
     filters={FILTERS}
     columns={COLUMNS}
     keyOf={({ id }) => id}
-    empty="Nobody did anything like this."
+    empty="No act matches these filters."
     above={() => <Chain />}
     detail={(row) => (
       <>

@@ -60,7 +60,7 @@ export const Deposits = () => (
     filters={[{ name: 'state', label: 'State', choices: DEPOSIT_STATES }, ...WHOSE, ...within('Seen')]}
     columns={DEPOSITS}
     keyOf={({ id }) => id}
-    empty="No deposit is like this."
+    empty="No deposit matches these filters."
   />
 );
 
@@ -80,7 +80,7 @@ interface SuspenseRow {
   readonly dust: boolean;
 }
 
-/** A day is news, a week is a question, more is a letter to somebody. */
+/** Money that waits for a day is marked, and for a week more strongly. */
 const ageTone = (days: number) => (days >= 7 ? 'bad' : days >= 1 ? 'warn' : 'plain');
 
 const SUSPENSE: readonly Column<SuspenseRow>[] = [
@@ -124,14 +124,14 @@ function Ageing({ rows }: { rows: readonly SuspenseRow[] | undefined }) {
 export const Suspense = () => (
   <List<SuspenseRow>
     title="Suspense"
-    says="Money that belongs to no order as it stands, the oldest first: for how long it lies there, and whom it waits for."
+    says="Money that no order has taken, the oldest first, with its age and who has to act."
     path="/suspense"
     list="suspense"
     cursor="after"
     filters={[{ name: 'state', label: 'State', choices: SUSPENSE_STATES }, ...WHOSE, ...within('Seen')]}
     columns={SUSPENSE}
     keyOf={({ deposit }) => deposit}
-    empty="Nothing lies in suspense like this."
+    empty="No deposit in suspense matches these filters."
     above={(answer) => <Ageing rows={answer?.suspense as readonly SuspenseRow[] | undefined} />}
   />
 );

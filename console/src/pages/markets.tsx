@@ -141,7 +141,7 @@ export function Markets() {
         columns={columnsFor(values.partner)}
         rows={error === null ? rows : []}
         keyOf={({ market }) => market.id}
-        empty="No market is like this."
+        empty="No market matches these filters."
       />
     </>
   );

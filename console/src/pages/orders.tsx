@@ -51,6 +51,6 @@ export const Orders = () => (
     filters={FILTERS}
     columns={COLUMNS}
     keyOf={({ id }) => id}
-    empty="No order is like this."
+    empty="No order matches these filters."
   />
 );

@@ -79,6 +79,6 @@ export const Payouts = () => (
     filters={[{ name: 'state', label: 'State', choices: PAYOUT_STATES }, ...WHOSE, ...within('Created')]}
     columns={COLUMNS}
     keyOf={({ id }) => id}
-    empty="No payout is like this."
+    empty="No payout matches these filters."
   />
 );

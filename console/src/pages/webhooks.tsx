@@ -79,7 +79,7 @@ export const Webhooks = () => (
     ]}
     columns={ENDPOINTS}
     keyOf={({ id }) => id}
-    empty="No endpoint is like this."
+    empty="No endpoint matches these filters."
   />
 );
 
@@ -122,7 +122,7 @@ export function WebhookPage() {
       filters={[{ name: 'state', label: 'State', choices: DELIVERY_STATES }]}
       columns={DELIVERIES}
       keyOf={({ position }) => position}
-      empty="Nothing was delivered like this."
+      empty="No delivery matches these filters."
       above={(answer) =>
         answer && (
           <p>
