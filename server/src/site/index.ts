@@ -35,7 +35,8 @@ const asset = (name: string, type: string) => {
 };
 const CSS = asset('site.css', 'text/css; charset=utf-8');
 const JS = asset('site.js', 'text/javascript; charset=utf-8');
-const ICON = asset('icon.svg', 'image/svg+xml');
+const SVG = 'image/svg+xml';
+const ICON = asset('icon.svg', SVG);
 const ASSETS: Assets = { css: CSS.url, js: JS.url, icon: ICON.url };
 
 const POLICY = [
@@ -101,7 +102,10 @@ export const site =
       const file = files[path];
       if (file !== undefined) return send(request, reply, file[0], file[1](library));
       const stored = library.files.get(path);
-      if (stored !== undefined) return send(request, reply, JSON_TYPE, readFileSync(stored, 'utf8'));
+      if (stored !== undefined) {
+        const type = path.endsWith('.svg') ? SVG : JSON_TYPE;
+        return send(request, reply, type, readFileSync(stored, 'utf8'));
+      }
       const found = library.pages.get(path);
       if (found !== undefined) return send(request, reply, HTML, documentOf({ assets: ASSETS, library }, found));
       const source = path === 'index.md' ? '' : /^(.+)\.md$/.exec(path)?.[1];

@@ -6,7 +6,7 @@
  * Links between Markdown files are those that work where the files lie; here they lead to the page of that file. A file that
  * is no page of this site (the source, the operator's handbook) is named and not linked.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { LANGUAGES } from './examples.ts';
 import { escape } from './html.ts';
@@ -206,6 +206,7 @@ export function openLibrary(docs: string): Library {
       markdown: reasonPage(reason),
     });
 
+  const pictures = globSync('site/pictures/*.svg', { cwd: docs });
   const byFile = new Map([...pages.values()].flatMap(({ file, path }) => (file === undefined ? [] : [[file, path]])));
   const named = namedIn(interfaces);
   const rendered = new Map<string, Rendered>();
@@ -215,7 +216,12 @@ export function openLibrary(docs: string): Library {
     sections,
     pages,
     interfaces,
-    files: new Map(interfaces.map(({ file }) => [file, join(docs, file)])),
+    files: new Map(
+      [...interfaces.map(({ file }) => file), ...pictures].map((file) => [
+        file.replace(/^site\//, ''),
+        join(docs, file),
+      ]),
+    ),
     render(page) {
       const known = rendered.get(page.path);
       if (known !== undefined) return known;
@@ -288,6 +294,7 @@ function resolveLink(href: string, page: Page, byFile: ReadonlyMap<string, strin
   const below = relative(docs, file);
   const reference = REFERENCES[below];
   if (reference !== undefined) return `${ROOT}/${reference}`;
+  if (/^site\/pictures\/[a-z-]+\.svg$/.test(below)) return `${ROOT}/${below.slice('site/'.length)}`;
   return /^openapi[a-z0-9-]*\.json$/.test(below) ? `${ROOT}/${below}` : undefined;
 }
 

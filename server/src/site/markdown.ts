@@ -24,7 +24,7 @@ export interface Rendered {
   readonly headings: readonly Heading[];
 }
 
-/** Where a link leads, or undefined where the file is not part of the site: its text is shown without a link. */
+/** Where a link leads or a picture lies, or undefined where the file is not part of the site: its text is shown alone. */
 export type Resolve = (href: string) => string | undefined;
 
 /** The anchor of a heading, as GitHub makes it, so that links work in both places. */
@@ -83,7 +83,11 @@ export function renderMarkdown(
         const linked = isInLink ? undefined : code?.(text);
         return linked ?? `<code>${escape(text)}</code>`;
       },
-      image: ({ text }) => escape(text),
+      image({ href, text }) {
+        const from = resolve(href);
+        if (from === undefined) return escape(text);
+        return `<span class="picture" role="group" tabindex="0" aria-label="Picture"><img src="${escape(from)}" alt="${escape(text)}" loading="lazy"></span>`;
+      },
       code: (token) => block(token.text, token.lang ?? ''),
       table(token) {
         const cell = (tag: 'th' | 'td', one: Tokens.TableCell, at: number): string => {

@@ -1,5 +1,5 @@
 /**
- * The tables of docs/site/ say what the code does, and each of them stands on a page.
+ * The tables and pictures of docs/site/ say what the code does, and each of them stands on a page.
  *
  * `UPDATE_DOCS=1 npm test -- server/test/site/tables.test.ts` writes them anew.
  */
@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { picture } from './pictures.ts';
 import { TABLES, withTables } from './tables.ts';
 
 const docs = join(import.meta.dirname, '../../../docs/site');
@@ -25,3 +26,23 @@ test('every table stands on a page', () => {
   const all = files.map((file) => readFileSync(join(docs, file), 'utf8')).join('\n');
   for (const name of Object.keys(TABLES)) assert.ok(all.includes(`<!-- table: ${name} -->`), `${name} is on no page`);
 });
+
+for (const [name, direction] of [
+  ['selling', 'offramp'],
+  ['buying', 'onramp'],
+] as const)
+  test(`the picture of ${name} has the states and ways of the machine`, () => {
+    const path = join(docs, `pictures/${name}.svg`);
+    const made = picture(direction);
+    if (process.env.UPDATE_DOCS === '1') writeFileSync(path, made);
+    else
+      assert.equal(
+        readFileSync(path, 'utf8'),
+        made,
+        `stale: UPDATE_DOCS=1 npm test -- server/test/site/tables.test.ts`,
+      );
+    assert.match(
+      readFileSync(join(docs, `${name}.md`), 'utf8'),
+      new RegExp(`!\\[[^\\]]{20,}\\]\\(pictures/${name}\\.svg\\)`),
+    );
+  });

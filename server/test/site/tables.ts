@@ -58,7 +58,7 @@ function ordersIn(direction: Direction, state: OrderState): Shown[] {
     ),
   );
 }
-const numbersOf = (direction: Direction, state: OrderState): number[] =>
+export const numbersOf = (direction: Direction, state: OrderState): number[] =>
   [...new Set(ordersIn(direction, state).map(statusNumber))].toSorted((a, b) => a - b);
 const statesOf = (direction: Direction, number: number): OrderState[] =>
   STATE_NAMES.filter((state) => numbersOf(direction, state).includes(number));
@@ -150,7 +150,7 @@ function statuses(direction: Direction): string {
   );
 }
 
-const either = (numbers: readonly number[]): string =>
+export const either = (numbers: readonly number[]): string =>
   numbers.length < 2 ? numbers.join('') : `${numbers.slice(0, -1).join(', ')} or ${numbers.at(-1)}`;
 
 function states(): string {
