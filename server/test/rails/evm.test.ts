@@ -1087,6 +1087,86 @@ describe('an EVM rail on a real node', () => {
       );
     });
 
+    describe('what was signed by a process that was killed before it broadcast', () => {
+      /** What the gate says of each key; and a payout whose bytes are stored, and reached nobody. */
+      async function signed(t: TestContext, says: Map<string, SendAnswer>) {
+        const node = await tampering(t);
+        const made = await world({
+          rpcUrl: node.url,
+          mayLeave: async (_, { key }) => says.get(key) ?? { outcome: 'pay' },
+        });
+        const payout = sending(8n, fresh());
+        node.drop('eth_sendRawTransaction');
+        assert.equal((await made.rail.send(payout)).outcome, 'unknown');
+        node.honest();
+        const [stored] = await made.rowsOf(payout.key);
+        assert.equal(stored?.state, 'signed');
+        // The next process; an hour later, when what holds up others is signed anew with a higher fee.
+        await rows.query(`update chain_sends set reserved_at = now() - interval '1 hour' where key = $1`, [payout.key]);
+        return { ...made, node, payout, stored, rail: made.open() };
+      }
+
+      for (const answer of [
+        { outcome: 'wait', why: 'a kill switch is on' },
+        { outcome: 'hold', why: 'held: customer_blocked' },
+      ] as const)
+        test(`is broadcast, once, when it may leave again (${answer.outcome})`, async (t) => {
+          const says = new Map<string, SendAnswer>();
+          const { rail, payout, stored, rowsOf, said } = await signed(t, says);
+          says.set(payout.key, answer);
+          const why = `it was signed with nonce ${stored?.nonce} and is not broadcast: ${answer.why}`;
+          assert.deepEqual(await rail.status(payout.key), { outcome: 'unknown', why });
+          assert.deepEqual(await rail.send(payout), { outcome: 'unknown', why });
+          const other = sending(9n, fresh());
+          assert.equal((await rail.send(other)).outcome, 'submitted');
+          await follow(rail);
+          await anvil.mine(2);
+          await follow(rail);
+          assert.equal(await received(payout.destination.address), 0n);
+          assert.deepEqual(
+            (await rowsOf(payout.key)).map(({ state, hash }) => [state, hash]),
+            [['signed', stored?.hash]],
+          );
+          assert.deepEqual([...new Set(said())], answer.outcome === 'hold' ? ['payout_unknown'] : []);
+          says.clear();
+          await follow(rail);
+          await anvil.mine(2);
+          await follow(rail);
+          await anvil.mine(2);
+          await follow(rail);
+          assert.equal(await received(payout.destination.address), 8n);
+          assert.equal(await received(other.destination.address), 9n);
+          assert.deepEqual(said(), ['payout_settled', 'payout_settled']);
+          assert.ok((await rowsOf(payout.key)).every(({ nonce }) => nonce === stored?.nonce));
+        });
+
+      test('is broadcast again, unasked, after a reorg: a block had it, though the answer of its node was lost', async (t) => {
+        const says = new Map<string, SendAnswer>();
+        const node = await tampering(t);
+        const { rail, said } = await world({
+          rpcUrl: node.url,
+          mayLeave: async (_, { key }) => says.get(key) ?? { outcome: 'pay' },
+        });
+        const payout = sending(8n, fresh());
+        node.dropAnswer('eth_sendRawTransaction');
+        assert.equal((await rail.send(payout)).outcome, 'unknown');
+        node.honest();
+        says.set(payout.key, { outcome: 'hold', why: 'its payout is settled' });
+        await anvil.mine(3);
+        await follow(rail);
+        assert.deepEqual(said(), ['payout_settled']);
+        await anvil.rpc('anvil_reorg', [3, []]);
+        await anvil.rpc('anvil_dropAllTransactions');
+        assert.equal(await received(payout.destination.address), 0n);
+        await follow(rail);
+        await anvil.mine(3);
+        await follow(rail);
+        assert.equal(await received(payout.destination.address), 8n);
+        // In another block at another price.
+        assert.deepEqual(said(), ['cost_changed']);
+      });
+    });
+
     describe('what was reserved and is not signed, and may not leave any more', () => {
       /** What the gate says of it; and a payout whose nonce is reserved by a process that ended before it was signed. */
       async function reserved(asked: { says: SendAnswer; keys: string[] }) {
