@@ -267,7 +267,7 @@ export const CASE_KINDS = {
   payout_unknown: {
     means: 'A payout was submitted and nobody can say what became of it.',
     remedy:
-      'Ask the bank or look at the chain. Do not pay again by hand: it settles or is refused when they answer. Where the bank may have forgotten its key, have it look into its archive; if it never paid and cannot any more, two people say so (payout never-paid).',
+      'Ask the bank or look at the chain. Do not pay again by hand: it settles or is refused when they answer. Where it was signed and is not broadcast, lift what stands against it, or cancel the movement that the case names (movement cancel, by two people): the payouts behind it wait for that. Where the bank may have forgotten its key, have it look into its archive; if it never paid and cannot any more, two people say so (payout never-paid).',
     who: 'operator',
     page: PAGE,
   },

@@ -6,6 +6,7 @@ import { timeOfId } from '../base/ids.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import * as found from './chain.adopt.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
+import * as sendStore from './chain.sends.store.ts';
 
 /** A transfer between our own wallets may be matched by the next rows of the treasury; after this a person is told. */
 const OWN_TOLD_AFTER_MS = 10 * 60_000;
@@ -28,6 +29,10 @@ export async function matchFound(engine: Engine, tx: Tx): Promise<found.FoundMov
     if (own !== undefined) {
       if (under.some(({ hash }) => hash === row.hash)) await settleAs(engine, tx, row, { ...own, known: true });
       else if (isSameCall(own, row)) await settleAs(engine, tx, row, { ...own, version: own.version + 1 });
+      else if (row.cancelAt !== null && isCancel(engine, row)) {
+        await endCancelled(engine, tx, row);
+        await endKept(engine, tx, row, own.key);
+      }
       continue;
     }
     if (row.signed && isCancel(engine, row)) {
@@ -99,6 +104,12 @@ async function endCancelled(engine: Engine, tx: Tx, row: found.FoundMovement): P
     key: 'an empty transfer that cancels it',
     left: await found.countTold(tx, rail),
   });
+}
+
+/** It was signed and waited, because it was not to leave. Its key is absent now: the gate is asked, or it ends unpaid. */
+async function endKept({ rail }: Engine, tx: Tx, row: found.FoundMovement, key: string): Promise<void> {
+  const ids = (await sendStore.versionsOf(tx, rail, key)).map(({ id }) => id);
+  await sendStore.markAbsent(tx, rail, key, ids, `nonce ${row.nonce} was cancelled by ${row.hash}`);
 }
 
 /** Reports each once. For those not between our own wallets, the receiver halts the rail's payouts. */

@@ -82,17 +82,26 @@ export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: b
   return rows.map(({ nonce }) => nonce).toSorted((a, b) => (a < b ? -1 : 1))[0];
 }
 
+/**
+ * Signed bytes of a send of ours that wait because they may not leave (chain.sends.ts). Until two people cancel them they hinder
+ * nothing, and nothing is read of them.
+ */
+const isKept = (f: string) => `(${f}.signed and ${f}.cancel_at is null and exists (
+  select from chain_sends k where k.rail = ${f}.rail and k.wallet = ${f}.wallet and k.nonce = ${f}.nonce and k.state = 'signed'))`;
+
 /** Not yet matched or declared foreign, oldest first. */
 export const waitingFound = (tx: Tx, rail: string, limit: number): Promise<FoundMovement[]> =>
   tx.rows<FoundMovement>(
-    `select ${FOUND} from found_movements where rail = $1 and state in ('unread', 'open') order by wallet, nonce, id limit $2`,
+    `select ${FOUND} from found_movements f where rail = $1 and state in ('unread', 'open') and not ${isKept('f')}
+      order by wallet, nonce, id limit $2`,
     [rail, limit],
   );
 
 /** The same, locked: no other process decides about them before `tx` ends. */
 export const lockWaiting = (tx: Tx, rail: string, limit: number): Promise<FoundMovement[]> =>
   tx.rows<FoundMovement>(
-    `select ${FOUND} from found_movements where rail = $1 and state in ('unread', 'open') order by id limit $2 for update`,
+    `select ${FOUND} from found_movements f where rail = $1 and state in ('unread', 'open') and not ${isKept('f')}
+      order by id limit $2 for update`,
     [rail, limit],
   );
 
@@ -282,7 +291,7 @@ export async function mayHavePaid(
   const row = await tx.row<{ unread: boolean; open: boolean }>(
     `select exists (select from restores r where not exists (
                       select from chain_nonces n where n.rail = $1 and n.wallet = $2 and n.looked_at > r.restored_at))
-            or exists (select from found_movements where rail = $1 and wallet = $2 and state = 'unread') as unread,
+            or exists (select from found_movements f where rail = $1 and wallet = $2 and state = 'unread' and not ${isKept('f')}) as unread,
             exists (select from found_movements
                      where rail = $1 and wallet = $2 and state = 'open' and recipient = $3 and asset = $4) as open`,
     [rail, wallet, to.recipient, to.asset],
@@ -311,6 +320,33 @@ export const noteSigned = (
        where found_movements.state = 'unread'`,
     [of.rail, of.wallet, of.nonce, what.recipient, what.asset ?? null, what.asset === undefined ? null : what.units],
   );
+
+/** Notes signed bytes of a payout that may not leave. */
+export const noteKept = (
+  tx: Tx,
+  rail: string,
+  { wallet, nonce, key, asset, units }: { wallet: string; nonce: bigint; key: string; asset: AssetCode; units: bigint },
+): Promise<number> =>
+  tx.run(
+    `insert into found_movements (rail, wallet, nonce, signed, recipient, asset, units)
+     values ($1, $2, $3, true, (select address from payouts where id = $4), $5, $6) on conflict do nothing`,
+    [rail, wallet, nonce, key, asset, units],
+  );
+
+/** What is noted of signed bytes that wait, locked: people may be cancelling them. */
+export const lockKept = (
+  tx: Tx,
+  { rail, wallet, nonce }: { rail: string; wallet: string; nonce: bigint },
+): Promise<Pick<FoundMovement, 'id' | 'cancelAt'> | undefined> =>
+  tx.row(
+    `select id, cancel_at from found_movements
+      where rail = $1 and wallet = $2 and nonce = $3 and signed and state in ('unread', 'open') for update`,
+    [rail, wallet, nonce],
+  );
+
+/** Bytes that leave after all: nobody cancels them any more. */
+export const dropKept = (tx: Tx, id: bigint): Promise<number> =>
+  tx.run(`delete from found_movements where id = $1 and state = 'unread' and cancel_at is null`, [id]);
 
 /** @returns false when it has been read by now, or was not found through the signer's journal */
 export const noteCancel = async (tx: Tx, id: bigint): Promise<boolean> =>
@@ -344,8 +380,9 @@ export const hindrance = (
   to: { recipient: string; asset: AssetCode },
 ): Promise<Pick<FoundMovement, 'id' | 'state' | 'signed' | 'nonce'> | undefined> =>
   tx.row(
-    `select id, state, signed, nonce from found_movements
-      where rail = $1 and wallet = $2 and (state = 'unread' or (state = 'open' and recipient = $3 and asset = $4))
+    `select id, state, signed, nonce from found_movements f
+      where rail = $1 and wallet = $2 and not ${isKept('f')}
+        and (state = 'unread' or (state = 'open' and recipient = $3 and asset = $4))
       order by id limit 1`,
     [rail, wallet, to.recipient, to.asset],
   );

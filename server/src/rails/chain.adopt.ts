@@ -14,6 +14,9 @@
  * from the wallet to itself is signed under the same nonce and sent until either it, or what it cancels, is mined. The block
  * shows which one it was, and only then does anything else leave the wallet. So nothing is paid twice, whichever is mined.
  *
+ * Signed bytes of a payout that may not leave, and that are not known to be broadcast, are such a row as well. It hinders nothing
+ * until it is cancelled, and is gone where the payout may leave again (chain.sends.ts).
+ *
  * While one is unread nothing leaves its wallet. While one is open nothing leaves for the same recipient in the same asset,
  * and the rail is halted until a person lifts that or all are matched. They are found by the wallet's used nonces, and those
  * of deposit addresses by what arrives at the paying wallet (chain.follow.ts).

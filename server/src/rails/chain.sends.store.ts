@@ -285,10 +285,14 @@ export async function markMined(tx: Tx, id: bigint, block: bigint): Promise<void
   ]);
 }
 
-/** Its block was reorged out. Versions that were not signed because this one was mined wait to be signed again. */
+/**
+ * Its block was reorged out. What a block had was broadcast, though its node's answer was lost. Versions that were not signed
+ * because this one was mined wait to be signed again.
+ */
 export async function markUnmined(tx: Tx, id: bigint): Promise<void> {
   await tx.run(
-    `update chain_sends set state = case when raw is null then 'reserved' else 'signed' end, block = null
+    `update chain_sends set state = case when raw is null then 'reserved' else 'signed' end, block = null,
+            broadcast_at = case when state = 'mined' then coalesce(broadcast_at, clock_timestamp()) else broadcast_at end
       where id = $1 and (state = 'mined' or (state = 'replaced' and raw is null))`,
     [id],
   );

@@ -13,7 +13,9 @@
  * bytes that arrive much later are discarded. A send that may not leave releases its reservation, provided no signer was
  * asked about it: the next send takes the nonce, and if later sends wait for it, the treasury sends the smallest transfer
  * under it (treasury/sweeps.ts). Once a signer was asked, the reservation stays, because signed bytes may exist; the check
- * before signing is repeated each time all the same.
+ * before signing is repeated each time all the same. It is repeated as well before signed bytes are broadcast for the first
+ * time, unless the same call has just signed them: a process may have been killed in between. Bytes that may not leave wait,
+ * expire, or are cancelled by two people (chain.adopt.ts); the send may then be made again under another slot or deadline.
  *
  * Not here: what becomes of a send once it is broadcast (chain.watch.ts), and how nonces are taken (chain.nonces.ts).
  */
@@ -23,7 +25,7 @@ import type { AssetCode } from '../base/money.ts';
 import { type Call, NotSigned, type SendAsked } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { signedOtherwise } from './chain.adopt.signed.ts';
-import { hindrance, isUnlooked } from './chain.adopt.store.ts';
+import { dropKept, hindrance, isUnlooked, lockKept, noteKept } from './chain.adopt.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
 import { isOwn, SANDBOX_KEY, SWEEP_KEY } from './chain.keys.ts';
 import { lockWallet, suspectForeign, takeNonce, whyUnknown } from './chain.nonces.ts';
@@ -82,8 +84,8 @@ async function reserve(
     }
     const nonce = used === undefined ? null : await takeNonce(engine, tx, { wallet, key, next, used });
     if (typeof nonce === 'string') return nonce;
-    // Only a send with no nonce is ever followed by another version of which none before may take effect.
-    const version = nonce === null ? await sendStore.nextVersion(tx, rail, key) : 1;
+    // Versions before it are proved absent: they expired, or their nonce was cancelled.
+    const version = await sendStore.nextVersion(tx, rail, key);
     const send = { wallet, nonce, key, version, ...call, asset, units, ...prepared };
     await sendStore.reserveSend(tx, rail, send, new Date());
     return await sendStore.versionsOf(tx, rail, key);
@@ -105,7 +107,7 @@ async function whyLost(
   const found = await hindrance(tx, rail, wallet, to);
   if (found === undefined) return undefined;
   if (found.state === 'unread' && found.signed)
-    return `nonce ${found.nonce} was signed in the time that a restore has lost, and no final block holds it: movement ${found.id} ends first`;
+    return `nonce ${found.nonce} was signed, and no final block holds it: movement ${found.id} ends first`;
   return found.state === 'unread'
     ? 'a transaction that is not in the books is read first'
     : `movement ${found.id} paid the same recipient and is not in the books: it is matched first`;
@@ -121,8 +123,13 @@ export const askedOf = (versions: readonly SendVersion[]): SendAsked => ({
   versions: versions.flatMap(({ hash, slots, deadline }) => (hash === null ? [] : [{ hash, slots, deadline }])),
 });
 
-/** Continues from the send's current state. @throws Unavailable */
-export async function carryOn(engine: Engine, versions: SendVersion[]): Promise<Sent> {
+/**
+ * Continues from the send's current state.
+ *
+ * @param has.isAsked whether the gate was asked just now; else it is asked about bytes that are not known to be broadcast
+ * @throws Unavailable
+ */
+export async function carryOn(engine: Engine, versions: SendVersion[], has = { isAsked: false }): Promise<Sent> {
   const { adapter, rail, db, log, mayLeave } = engine;
   const ended = endOf(versions);
   if (ended !== undefined) return ended;
@@ -142,8 +149,10 @@ export async function carryOn(engine: Engine, versions: SendVersion[]): Promise<
     if (stored.at(-1)?.raw == null)
       return { outcome: 'unknown', why: 'signing took too long, and is asked about again' };
     // The stored bytes are broadcast; another process may have stored, and mined, its own already.
-    return await carryOn(engine, stored);
+    return await carryOn(engine, stored, { isAsked });
   }
+  const kept = has.isAsked ? undefined : await whyKept(engine, versions);
+  if (kept !== undefined) return { outcome: 'unknown', why: kept };
   const answer = await adapter.broadcast(raw);
   await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
   if (answer.taken) return { outcome: 'submitted', reference: hash };
@@ -153,6 +162,48 @@ export async function carryOn(engine: Engine, versions: SendVersion[]): Promise<
   if (answer.slotUsed && newest.nonce !== null) await suspectForeign(engine, newest, newest.nonce);
   log.warn({ rail, key, version: newest.version, why: answer.why }, 'broadcast not taken');
   return { outcome: 'unknown', why: `not taken by the node: ${answer.why}` };
+}
+
+/**
+ * Why bytes that were signed wait before they are broadcast for the first time: they may not leave, and perhaps nobody outside has
+ * them. They keep their slots, and a person is told where somebody has to decide, because what has the next nonces waits behind
+ * them. A later version is not asked about: an earlier one was broadcast.
+ */
+async function whyKept(engine: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {
+  const { rail, db, log, mayLeave, report } = engine;
+  const newest = newestOf(versions);
+  const { key, wallet, nonce, broadcastAt } = newest;
+  if (mayLeave === undefined || broadcastAt !== null || versions.length > 1 || key.startsWith(SANDBOX_KEY))
+    return undefined;
+  return await db.asSystem(async (tx) => {
+    const answer = await mayLeave(tx, { rail, key });
+    const movement = nonce === null ? undefined : await lockKept(tx, { rail, wallet, nonce });
+    if (movement?.cancelAt != null)
+      return `it was signed with nonce ${nonce} and is not broadcast: movement ${movement.id} cancels it`;
+    if (answer.outcome === 'pay') {
+      if (movement !== undefined) await dropKept(tx, movement.id);
+      return undefined;
+    }
+    const why = `it was signed${nonce === null ? '' : ` with nonce ${nonce}`} and is not broadcast: ${answer.why}`;
+    if (answer.outcome === 'hold' && !isOwn(key)) {
+      const id = movement?.id ?? (await movementOf(engine, tx, newest));
+      const how = id === undefined ? '' : `; if it must never leave, cancel movement ${id}`;
+      await report(tx, { type: 'payout_unknown', rail, key, why: `${why}${how}` });
+    }
+    log.warn({ rail, key, nonce, why: answer.why }, 'not broadcast, because it may not leave');
+    return why;
+  });
+}
+
+/**
+ * Signed bytes never expire where a nonce makes them happen once: if they must never leave, two people cancel this movement, and
+ * an empty transfer uses their nonce up (chain.adopt.ts).
+ */
+async function movementOf({ adapter, rail }: Engine, tx: Tx, version: SendVersion): Promise<bigint | undefined> {
+  const { wallet, nonce } = version;
+  if (nonce === null || adapter.account?.cancelCall === undefined) return undefined;
+  await noteKept(tx, rail, { ...version, nonce });
+  return (await lockKept(tx, { rail, wallet, nonce }))?.id;
 }
 
 /**
@@ -168,8 +219,8 @@ async function askAgain(engine: Engine, version: SendVersion): Promise<string | 
     const answer = (await mayLeave?.(tx, { rail, key })) ?? { outcome: 'pay' };
     const there = await sendStore.lockSend(tx, id);
     if (there === undefined) return 'its reservation was given up';
-    // Another process has signed it, or is finding out.
-    if (there.state !== 'reserved' || there.raw !== null) return undefined;
+    // Another process has signed it: what it stored is broadcast, where it may leave.
+    if (there.state !== 'reserved' || there.raw !== null) return answer.outcome === 'pay' ? undefined : answer.why;
     if (answer.outcome === 'pay') {
       await sendStore.markSigning(tx, id, true);
       return undefined;
@@ -219,8 +270,10 @@ export async function statusOf(engine: Engine, key: string): Promise<PayoutStatu
   if (ended?.outcome === 'rejected') return ended;
   const newest = newestOf(versions);
   if (ended === undefined && newest.broadcastAt === null) {
+    const why = await whyKept(engine, versions);
+    if (why !== undefined) return { outcome: 'unknown', why };
     try {
-      await carryOn(engine, versions);
+      await carryOn(engine, versions, { isAsked: true });
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
     }

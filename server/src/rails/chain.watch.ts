@@ -184,6 +184,8 @@ async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boole
   if (
     canSign &&
     !wasMined &&
+    // Bytes that nobody has need no higher fee: they are asked about first (carryOn).
+    newest.broadcastAt !== null &&
     holdsUpOthers &&
     now - newest.reservedAt.getTime() >= pace.stuckMs &&
     versions.length < MAX_VERSIONS

@@ -7,7 +7,7 @@ import { keccak256 } from 'viem/utils';
 import { BugError, Unavailable } from '../../src/base/errors.ts';
 import { randomHex } from '../../src/base/ids.ts';
 import type { ChainPace, RailContext, SendAnswer } from '../../src/rails/chain.adapter.ts';
-import { type ChainRail, clearHalt, NotSigned, watchAddress } from '../../src/rails/chain.ts';
+import { type ChainRail, clearHalt, NotSigned, noteCancel, watchAddress } from '../../src/rails/chain.ts';
 import { addressesOf, addressOfPublicKey, checksummed, readAddress } from '../../src/rails/evm/addresses.ts';
 import { type EvmOptions, evmRail, localSigner, type Signer } from '../../src/rails/evm/index.ts';
 import { decodeTransfer, decodeTransferCall, encodeTransfer, TRANSFER_TOPIC } from '../../src/rails/evm/transfers.ts';
@@ -30,6 +30,7 @@ async function follow(rail: ChainRail): Promise<void> {
   while ((await rail.observe()).againInMs === 0);
 }
 
+const hexOf = (bytes: Buffer): string => `0x${bytes.toString('hex')}`;
 const fresh = (): string => `0x${randomHex(20)}`;
 
 const shown = (fact: RailFact) =>
@@ -1085,6 +1086,158 @@ describe('an EVM rail on a real node', () => {
         facts.flatMap((fact) => (fact.type === 'send_found' ? [fact.reference] : [])),
         [hash],
       );
+    });
+
+    describe('what was signed by a process that was killed before it broadcast', () => {
+      /** What the gate says of each key; and a payout whose bytes are stored, and reached nobody. */
+      async function signed(t: TestContext, says: Map<string, SendAnswer>) {
+        const node = await tampering(t);
+        const made = await world({
+          rpcUrl: node.url,
+          mayLeave: async (_, { key }) => says.get(key) ?? { outcome: 'pay' },
+        });
+        const payout = sending(8n, fresh());
+        node.drop('eth_sendRawTransaction');
+        assert.equal((await made.rail.send(payout)).outcome, 'unknown');
+        node.honest();
+        const [stored] = await made.rowsOf(payout.key);
+        assert.equal(stored?.state, 'signed');
+        // The next process; an hour later, when what holds up others is signed anew with a higher fee.
+        await rows.query(`update chain_sends set reserved_at = now() - interval '1 hour' where key = $1`, [payout.key]);
+        return { ...made, node, payout, stored, rail: made.open() };
+      }
+
+      for (const answer of [
+        { outcome: 'wait', why: 'a kill switch is on' },
+        { outcome: 'hold', why: 'held: customer_blocked' },
+      ] as const)
+        test(`is broadcast, once, when it may leave again (${answer.outcome})`, async (t) => {
+          const says = new Map<string, SendAnswer>();
+          const { rail, payout, stored, rowsOf, said } = await signed(t, says);
+          says.set(payout.key, answer);
+          const why = `it was signed with nonce ${stored?.nonce} and is not broadcast: ${answer.why}`;
+          assert.deepEqual(await rail.status(payout.key), { outcome: 'unknown', why });
+          assert.deepEqual(await rail.send(payout), { outcome: 'unknown', why });
+          const other = sending(9n, fresh());
+          assert.equal((await rail.send(other)).outcome, 'submitted');
+          await follow(rail);
+          await anvil.mine(2);
+          await follow(rail);
+          assert.equal(await received(payout.destination.address), 0n);
+          assert.deepEqual(
+            (await rowsOf(payout.key)).map(({ state, hash }) => [state, hash]),
+            [['signed', stored?.hash]],
+          );
+          assert.deepEqual([...new Set(said())], answer.outcome === 'hold' ? ['payout_unknown'] : []);
+          says.clear();
+          await follow(rail);
+          await anvil.mine(2);
+          await follow(rail);
+          await anvil.mine(2);
+          await follow(rail);
+          assert.equal(await received(payout.destination.address), 8n);
+          assert.equal(await received(other.destination.address), 9n);
+          assert.deepEqual(said(), ['payout_settled', 'payout_settled']);
+          assert.ok((await rowsOf(payout.key)).every(({ nonce }) => nonce === stored?.nonce));
+        });
+
+      test('never leaves once its movement is cancelled: an empty transfer uses its nonce, and then it is absent', async (t) => {
+        const says = new Map<string, SendAnswer>();
+        const { rail, open, payout, stored, rowsOf, said, facts } = await signed(t, says);
+        says.set(payout.key, { outcome: 'hold', why: 'held: customer_blocked' });
+        await follow(rail);
+        const movements = () =>
+          rows.query<{ id: bigint; state: string; units: bigint }>(
+            'select id, state, units from found_movements where rail = $1 and nonce = $2',
+            [rail.code, stored?.nonce],
+          );
+        const [movement] = await movements();
+        assert.deepEqual([movement?.state, movement?.units], ['unread', 8n]);
+        const [told] = facts.splice(0);
+        assert.match(told?.type === 'payout_unknown' ? told.why : '', new RegExp(`cancel movement ${movement?.id}$`));
+        // Until it is cancelled it hinders nothing.
+        const behind = sending(9n, fresh());
+        assert.equal((await rail.send(behind)).outcome, 'submitted');
+        assert.equal(await fixture.db.asSystem((tx) => noteCancel(tx, movement?.id ?? 0n)), true);
+        const meanwhile = sending(10n, fresh());
+        const waits = await rail.send(meanwhile);
+        assert.match(waits.outcome === 'unknown' ? waits.why : '', /movement [0-9]+ ends first/);
+        // It may leave again, and is cancelled all the same: nobody broadcasts what people have ended.
+        says.clear();
+        const status = await rail.status(payout.key);
+        assert.match(status.outcome === 'unknown' ? status.why : '', /movement [0-9]+ cancels it$/);
+        await follow(rail);
+        await anvil.mine(FINALITY + 3);
+        await follow(rail);
+        await follow(rail);
+        assert.equal((await movements())[0]?.state, 'cancelled');
+        assert.equal(await received(payout.destination.address), 0n);
+        assert.equal(await received(behind.destination.address), 9n);
+        assert.deepEqual(
+          (await rowsOf(payout.key)).map(({ state }) => state),
+          ['absent'],
+        );
+        assert.deepEqual(await rail.status(payout.key), { outcome: 'absent' });
+        // What the empty transfer cost is a debit to book.
+        assert.deepEqual(said().toSorted(), ['payout_settled', 'send_matched', 'unexplained_debit']);
+        // The stored bytes are worth nothing now, whoever has them.
+        await assert.rejects(anvil.rpc('eth_sendRawTransaction', [hexOf(stored?.raw as Buffer)]), /nonce/);
+        // Where it is to be paid after all it goes under a nonce of its own, once, from any process.
+        const next = open();
+        assert.equal((await next.send(payout)).outcome, 'submitted');
+        assert.equal((await next.send(meanwhile)).outcome, 'submitted');
+        await anvil.mine(2);
+        await follow(next);
+        assert.equal(await received(payout.destination.address), 8n);
+        assert.equal(await received(meanwhile.destination.address), 10n);
+        assert.deepEqual(said(), ['payout_settled', 'payout_settled']);
+      });
+
+      test('is matched with its own send where it had left, and a block has it', async (t) => {
+        const says = new Map<string, SendAnswer>();
+        const { rail, payout, stored, said } = await signed(t, says);
+        says.set(payout.key, { outcome: 'hold', why: 'held: customer_blocked' });
+        await follow(rail);
+        await anvil.rpc('eth_sendRawTransaction', [hexOf(stored?.raw as Buffer)]);
+        await anvil.mine(FINALITY + 3);
+        await follow(rail);
+        await follow(rail);
+        assert.deepEqual([...new Set(said())], ['payout_unknown', 'payout_settled', 'send_matched']);
+        assert.equal(await received(payout.destination.address), 8n);
+        assert.deepEqual(
+          await rows.query(`select 1 from found_movements where rail = $1 and state = 'unread'`, [rail.code]),
+          [],
+        );
+      });
+
+      test('is broadcast again, unasked, after a reorg: a block had it, though the answer of its node was lost', async (t) => {
+        const says = new Map<string, SendAnswer>();
+        const node = await tampering(t);
+        const { rail, said } = await world({
+          rpcUrl: node.url,
+          mayLeave: async (_, { key }) => says.get(key) ?? { outcome: 'pay' },
+        });
+        const payout = sending(8n, fresh());
+        node.dropAnswer('eth_sendRawTransaction');
+        assert.equal((await rail.send(payout)).outcome, 'unknown');
+        node.honest();
+        says.set(payout.key, { outcome: 'hold', why: 'its payout is settled' });
+        await anvil.mine(3);
+        await follow(rail);
+        assert.deepEqual(said(), ['payout_settled']);
+        await anvil.rpc('anvil_reorg', [3, []]);
+        await anvil.rpc('anvil_dropAllTransactions');
+        assert.equal(await received(payout.destination.address), 0n);
+        await follow(rail);
+        await anvil.mine(3);
+        await follow(rail);
+        assert.equal(await received(payout.destination.address), 8n);
+        // In another block, perhaps at another price.
+        assert.deepEqual(
+          said().filter((type) => type !== 'cost_changed'),
+          [],
+        );
+      });
     });
 
     describe('what was reserved and is not signed, and may not leave any more', () => {

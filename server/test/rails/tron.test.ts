@@ -524,6 +524,42 @@ describe('payouts on Tron', () => {
     assert.equal((await rail.status('pay_1_1')).outcome, 'absent');
   });
 
+  test('bytes of a process that was killed before it broadcast wait for the gate, and are proved absent where it keeps them', async () => {
+    let leaves = true;
+    const { rail, open, pay, look, versions, typesOf } = await world({
+      mayLeave: async () => (leaves ? { outcome: 'pay' } : { outcome: 'hold', why: 'blocked since' }),
+    });
+    const to = addressOf(`0x${'7'.repeat(40)}`);
+    chain.node.loseNext('bytes');
+    await pay('pay_1_1', 30n, rail, to);
+    // As the killed process has left it: signed, and not noted as broadcast.
+    await rows.query(`update chain_sends set broadcast_at = null where key = 'pay_1_1' and state = 'signed'`);
+    leaves = false;
+    const next = open();
+    const kept = { outcome: 'unknown', why: 'it was signed and is not broadcast: blocked since' };
+    assert.deepEqual(await pay('pay_1_1', 30n, next, to), kept);
+    assert.deepEqual(await next.status('pay_1_1'), kept);
+    await look(next);
+    await chain.mine(SOLID + 1);
+    await look(next);
+    assert.equal(await chain.held(to), 0n);
+    assert.deepEqual([...new Set(typesOf())], ['payout_unknown']);
+    await expires();
+    await look(next);
+    await look(next);
+    assert.deepEqual(
+      (await versions('pay_1_1')).map(({ state }) => state),
+      ['absent'],
+    );
+    assert.deepEqual(await next.status('pay_1_1'), { outcome: 'absent' });
+    leaves = true;
+    assert.equal((await pay('pay_1_1', 30n, next, to)).outcome, 'submitted');
+    await chain.mine(SOLID + 1);
+    await look(next);
+    assert.equal(await chain.held(to), 30n);
+    assert.deepEqual(typesOf(), ['payout_settled']);
+  });
+
   /** Where the test token keeps a balance. */
   async function balanceSlot(of: string): Promise<[string, string]> {
     const account = accountOf(of);
