@@ -62,14 +62,14 @@ after(async () => {
   if (dir !== undefined) rmSync(dir, { recursive: true });
 });
 
-const open = (more: { maxAgeMs?: number; source?: { list: 'ofac'; from: string } } = {}) =>
+const open = (more: { maxAgeMs?: number; threshold?: number; source?: { list: 'ofac'; from: string } } = {}) =>
   openSanctions({
     db: fixture.db,
     vault: fixture.vault,
     clock: fixture.clock,
     ask: async () => assert.fail('these lists are files'),
     sources: [more.source ?? { list: 'uk', from: join(dir, 'uk.xml') }],
-    rules: { version: RULES_VERSION, threshold: USUAL_THRESHOLD },
+    rules: { version: RULES_VERSION, threshold: more.threshold ?? USUAL_THRESHOLD },
     maxAgeMs: more.maxAgeMs ?? 86_400_000,
     payerOf: async (_tx, id) => payers.get(id),
   });
@@ -216,6 +216,22 @@ test('what is new is asked again: a changed entry, another name, a list that nam
   await lists(sanctions, [TARAS]);
   await sanctions.handlers.screen_names?.('all');
   assert.deepEqual(await rulesOf(sanctions, clear), []);
+});
+
+test('a hit that nobody has decided stands when the customer gives another name, or less is found', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS]);
+  const id = await customerNamed('Orlenkov', 'Taras Ilyich');
+  await sanctions.ensure(input(id));
+  const hit = only(await openHits(id));
+  await gives(id, { firstName: 'Asha', lastName: 'Rao' });
+  await sanctions.ensure(input(id));
+  assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_undecided']);
+  const strict = open({ threshold: 10_000 });
+  await strict.ensure(input(id));
+  assert.deepEqual(await rulesOf(strict, id), ['sanctions_undecided']);
+  await decides(hit.id, 'false_positive');
+  assert.deepEqual(await rulesOf(sanctions, id), []);
 });
 
 test('a true hit blocks the customer, whoever was hit of theirs, and screening of our own says so', async () => {
