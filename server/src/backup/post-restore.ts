@@ -13,7 +13,7 @@ import pg from 'pg';
 import { txOn } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
 import { recordByMachine } from '../operators/index.ts';
-import { killSwitches, liftKillSwitch, setKillSwitch } from '../partners/index.ts';
+import { killSwitches, layersOf, liftKillSwitch, MACHINE, setKillSwitch } from '../partners/index.ts';
 
 /** More than any installation gives out between two backups; there are addresses for two thousand such jumps. */
 const JUMP = 1_000_000;
@@ -58,12 +58,15 @@ export async function markRestored(
     const lastCommitAt = row?.at ?? null;
     const from = about.takenAt === undefined ? '' : ` from the backup of ${about.takenAt.toISOString()}`;
     const until = lastCommitAt === null ? 'no entry' : `the newest entry is of ${lastCommitAt.toISOString()}`;
-    // There is only one kill switch for all payouts, so the reason of an earlier one by a person is kept inside this one's.
+    // There is only one kill switch for all payouts, so the reason of an earlier one by a person is kept inside this one's. Whoever
+    // set it is still one of those who have: lifting it takes as many.
     const before = (await killSwitches(tx)).find(({ kind }) => kind === 'payouts');
+    const layers = (await layersOf(tx, 'payouts', 'all')).filter(({ by }) => by !== MACHINE);
     if (before !== undefined) await liftKillSwitch(tx, 'payouts', before.subject);
     const also = before === undefined ? '' : `; stopped before by ${before.by}: ${before.reason}`;
     const reason = `restored${from}, ${until}: what was paid since is not in the books${also}`;
     await setKillSwitch(tx, { kind: 'payouts', subject: 'all', by: BY, reason, at: now });
+    for (const layer of layers) await setKillSwitch(tx, { kind: 'payouts', subject: 'all', ...layer });
     await recordByMachine(tx, {
       action: 'kill-switch.set',
       subject: 'payouts:all',

@@ -16,7 +16,6 @@ export {
   issueToken,
   lockOperator,
   may,
-  mayConfirm,
   type Operator,
   operatorOf,
   operators,

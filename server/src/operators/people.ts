@@ -53,9 +53,6 @@ export interface Operator {
 export const may = (operator: { role: Role }, right: Right): boolean =>
   (RIGHTS[right] as readonly Role[]).includes(operator.role);
 
-/** Whether a role's confirmation counts for a proposal. */
-export const mayConfirm = (role: Role): boolean => RIGHTS.money.some((one) => one === role);
-
 const TOKEN_CHARS = 43;
 const NOTE_USE_EVERY_MS = 60_000;
 

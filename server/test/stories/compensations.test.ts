@@ -345,6 +345,9 @@ describe('refused at once', () => {
     await world.read((tx) => takes(tx, 2, { action: 'order.compensate', asset: 'inr', above: 400n }));
     const order = await sold();
     assert.equal((await asks(order, { amount: '1.90' })).status, 200);
+    const other = await asks(order, { fee: 'partner', amount: '1.50' });
+    assert.equal(other.status, 202, JSON.stringify(other.body));
+    assert.equal((await ada.does(`/proposals/${other.body.proposal}/decline`)).status, 200);
     assert.equal((await asks(order, { nth: 2, amount: '1' })).status, 202);
     await settled(order);
   });

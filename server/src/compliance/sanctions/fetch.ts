@@ -48,14 +48,20 @@ export function listSources(text: string): Source[] | string {
  * @returns the list, and the time that it is of
  * @throws Unavailable when the source does not answer; Refusal 'file_refused' when it is not the list
  */
-export async function fetchList(ask: Http, source: Source, now: Date): Promise<SanctionsList & { asOf: Date }> {
+export async function fetchList(ask: Http, source: Source, now: Date): Promise<Fetched> {
   const { list, from } = source;
   if (!isAddress(from)) return await fromFile(source, now);
   const { body } = await answerOf(ask, source);
-  return { ...(await readList(list, pieces(body))), asOf: now };
+  return { ...(await readList(list, pieces(body))), asOf: now, isWhole: false };
 }
 
-async function fromFile({ list, from }: Source, now: Date): Promise<SanctionsList & { asOf: Date }> {
+interface Fetched extends SanctionsList {
+  asOf: Date;
+  /** Compared with a checksum. */
+  isWhole: boolean;
+}
+
+async function fromFile({ list, from }: Source, now: Date): Promise<Fetched> {
   const failed = (error: unknown): never => {
     const { code } = error as NodeJS.ErrnoException;
     if (error instanceof Refusal || code === undefined) throw error;
@@ -64,7 +70,7 @@ async function fromFile({ list, from }: Source, now: Date): Promise<SanctionsLis
   const { mtime } = await stat(from).catch(failed);
   const sha256 = await checksumBeside(from).catch(failed);
   const found = await readList(list, createReadStream(from), sha256).catch(failed);
-  return { ...found, asOf: mtime < now ? mtime : now };
+  return { ...found, asOf: mtime < now ? mtime : now, isWhole: sha256 !== undefined };
 }
 
 async function checksumBeside(file: string): Promise<Buffer | undefined> {

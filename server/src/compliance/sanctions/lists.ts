@@ -13,9 +13,16 @@ import { replaceDenyList } from '../screening.ts';
 import { digestOf, type ListCode, type ListEntry } from './entry.ts';
 import { type Delta, deltaOf, type SanctionsList } from './read.ts';
 import { sql } from './store.ts';
+import { refuseList } from './xml.ts';
 
 /** Rows of one statement. */
 const AT_ONCE = 1_000;
+
+/**
+ * A version that lacks more than this part of the one before, and more than so many entries, is half a list rather than a new one:
+ * whom it no longer names would be cleared at once. The largest removals that publishers have made are below a twentieth.
+ */
+const MOST_REMOVED = { part: 10, entries: 20 };
 
 export interface ListState {
   list: ListCode;
@@ -42,17 +49,32 @@ export async function newestVersion(tx: Tx): Promise<bigint> {
 /**
  * Stores what was read. Two servers that read at once take it one after the other, and the second finds no change.
  *
+ * @param l.isWhole its checksum says that it is all of the list, however short
  * @returns the new version, or undefined when nothing has changed
+ * @throws Refusal 'file_refused' when too much of the version before is missing
  */
 export async function takeList(
   tx: Tx,
   vault: Vault,
-  { list, entries, sha256, published, asOf, now }: SanctionsList & { asOf: Date; now: Date },
+  {
+    list,
+    entries,
+    sha256,
+    published,
+    asOf,
+    isWhole = false,
+    now,
+  }: SanctionsList & { asOf: Date; isWhole?: boolean; now: Date },
 ): Promise<{ version: bigint; delta: Delta } | undefined> {
   await tx.run(sql.lockLists);
   const before = await tx.rows<{ entry: string; digest: Buffer }>(sql.digests, [list]);
   const delta = deltaOf(new Map(before.map(({ entry, digest }) => [entry, digest])), entries);
   const { added, removed, changed } = delta;
+  const isCut = removed.length > MOST_REMOVED.entries && removed.length * MOST_REMOVED.part > before.length;
+  if (isCut && !isWhole)
+    throw refuseList(
+      `The list lacks ${removed.length} of the ${before.length} entries of the version before: see that it is whole.`,
+    );
   if (added.length + removed.length + changed.length === 0) {
     await tx.run(sql.stillList, [list, asOf, now]);
     return undefined;

@@ -5,7 +5,8 @@
  * on. So a register that is compared every day grows by what has changed.
  *
  * A hit is one owner, one entry as it stood in the list, and one input. What a person decided about it is asked again only
- * when one of them is new. A name of an account or a payer that was decided to be no hit of its customer is not asked again.
+ * when one of them is new. Undecided, it ends by itself only with its entry: who gives another name, or a setting that finds less,
+ * decides nothing. A name of an account or a payer that was decided to be no hit of its customer is not asked again.
  */
 import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Tx } from '../../base/db.ts';
@@ -164,20 +165,8 @@ export async function keepResult(
     const hit = [owner, key, row.id, customerId, entryId, input, name, score, bytes, now];
     await tx.run(sql.insertHit, [...hit, [name, ...oldNames]]);
   }
-  await endUnfound(tx, vault, { key, owner, found });
+  await tx.run(sql.goneHits, [key, version]);
   await tellOwner(tx, { owner, now });
-}
-
-/** Open hits of this subject that are found no longer: their entry was removed or changed, or the name is another one. */
-async function endUnfound(
-  tx: Tx,
-  vault: Vault,
-  { key, owner, found }: { key: string; owner: string; found: readonly FoundHit[] },
-): Promise<void> {
-  const inputs = new Map(
-    found.map(({ subject }) => [subjectText(subject), vault.indexes(...inputKey(owner, subject))]),
-  );
-  await tx.run(sql.goneHits, [key, found.map(({ entryId }) => entryId), [...inputs.values()].flat()]);
 }
 
 /** One case for each owner with open hits; it ends with the last of them. */

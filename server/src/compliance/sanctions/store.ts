@@ -102,8 +102,8 @@ export const sql = {
   // While the master key is exchanged a hit may still have its digest under the old one.
   renewHit: `update sanctions_hits set inputs_digest = $3 where owner = $1 and entry_id = $2 and inputs_digest = any($4)
       and not exists (select from sanctions_hits s where s.owner = $1 and s.entry_id = $2 and s.inputs_digest = $3)`,
-  goneHits: `update sanctions_hits set state = 'gone'
-    where subject = $1 and state = 'open' and not (entry_id = any($2::bigint[]) and inputs_digest = any($3::bytea[]))`,
+  goneHits: `update sanctions_hits h set state = 'gone' from sanctions_entries e
+    where h.subject = $1 and h.state = 'open' and e.id = h.entry_id and e.removed_in <= $2`,
   standingHits: `select h.id, h.subject, h.state, e.list, e.entry from sanctions_hits h join sanctions_entries e on e.id = h.entry_id
     where (h.owner = $1 or h.subject = any($2::text[])) and h.state in ('open', 'true_hit') order by h.id limit 100`,
   openOf: `select count(*) as count from sanctions_hits where owner = $1 and state = 'open'`,

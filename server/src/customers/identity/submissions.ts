@@ -13,7 +13,7 @@ import { assert, Refusal } from '../../base/errors.ts';
 import { numericId } from '../../base/ids.ts';
 import { setCountry } from '../countries.ts';
 import { type Customer, findCustomer, lockCustomer } from '../customers.ts';
-import { saveDetails } from '../details.ts';
+import { lockGivenDetails, saveDetails } from '../details.ts';
 import { sql as customers } from '../store.ts';
 import { announceReview } from '../verification.ts';
 import { type Answers, checkAnswers, exampleOf } from './answers.ts';
@@ -190,7 +190,9 @@ async function toVerifier(
   vault: Vault,
   { customer, answers, now }: { customer: Customer; answers: Answers; now: Date },
 ): Promise<number> {
-  const { version } = await saveDetails(tx, vault, { customer, details: answers, now });
+  // What was given before is replaced, whatever was found about it: locked, so that no result comes in between.
+  const over = await lockGivenDetails(tx, customer.id);
+  const { version } = await saveDetails(tx, vault, { customer, details: answers, over, now });
   await announceReview(tx, customer, now);
   return version;
 }

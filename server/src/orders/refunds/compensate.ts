@@ -66,6 +66,8 @@ export interface Compensable {
   chargedUnits: bigint;
   /** Earlier compensations of this fee, the first one first. */
   before: readonly DepositRow[];
+  /** What all compensations of the order came to, of whatever fee. */
+  compensatedUnits: bigint;
   /** Destination: an account, the deposit whose sender is paid, or none known. */
   goesTo: { fiatAccountId: bigint } | { senderOf: bigint } | undefined;
 }
@@ -81,9 +83,9 @@ const fiatRail = (order: Order): string => (isSale(order) ? order.payoutRail : o
 const nameOf = ({ orderId, fee, nth }: Pick<Compensation, 'orderId' | 'fee' | 'nth'>): string =>
   `compensation:${orderId}:${fee}:${nth}`;
 
-/** The compensations among an order's deposits, for one fee or for all. */
-const compensations = (deposits: readonly DepositRow[], fee: PricedFee): DepositRow[] =>
-  deposits.filter(({ origin, facts }) => origin === 'compensation' && facts.fee === fee);
+/** The compensations among an order's deposits. */
+const compensations = (deposits: readonly DepositRow[]): DepositRow[] =>
+  deposits.filter(({ origin }) => origin === 'compensation');
 
 /** @throws Refusal 'unknown_order' */
 export async function lookCompensation(
@@ -97,7 +99,8 @@ export async function lookCompensation(
   return {
     order,
     chargedUnits: await chargedUnits(tx, order, input.fee),
-    before: compensations(deposits, input.fee),
+    before: compensations(deposits).filter(({ facts }) => facts.fee === input.fee),
+    compensatedUnits: compensations(deposits).reduce((sum, { units }) => sum + units, 0n),
     goesTo: await destinationFor(context, tx, order, { ...input, deposits }),
   };
 }

@@ -1,5 +1,6 @@
 /** Sanctions screening on a real database: lists with versions, results, hits and decisions, as the gate reads them. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,14 +62,14 @@ after(async () => {
   if (dir !== undefined) rmSync(dir, { recursive: true });
 });
 
-const open = (more: { maxAgeMs?: number; source?: { list: 'ofac'; from: string } } = {}) =>
+const open = (more: { maxAgeMs?: number; threshold?: number; source?: { list: 'ofac'; from: string } } = {}) =>
   openSanctions({
     db: fixture.db,
     vault: fixture.vault,
     clock: fixture.clock,
     ask: async () => assert.fail('these lists are files'),
     sources: [more.source ?? { list: 'uk', from: join(dir, 'uk.xml') }],
-    rules: { version: RULES_VERSION, threshold: USUAL_THRESHOLD },
+    rules: { version: RULES_VERSION, threshold: more.threshold ?? USUAL_THRESHOLD },
     maxAgeMs: more.maxAgeMs ?? 86_400_000,
     payerOf: async (_tx, id) => payers.get(id),
   });
@@ -79,13 +80,14 @@ interface Listed {
   born?: string;
 }
 
-/** Writes the list, and has it read. */
-async function lists(sanctions: ReturnType<typeof open>, entries: readonly Listed[]): Promise<void> {
-  const of = ({ id, name, born = '' }: Listed) =>
-    `<Designation><UniqueID>${id}</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
+const designation = ({ id, name, born = '' }: Listed): string =>
+  `<Designation><UniqueID>${id}</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
       <Names><Name><Name6>${name}</Name6><NameType>Primary Name</NameType></Name></Names>
       <IndividualDetails><Individual><DOBs><DOB>${born}</DOB></DOBs></Individual></IndividualDetails></Designation>`;
-  writeFileSync(join(dir, 'uk.xml'), `<Designations>${entries.map(of).join('')}</Designations>`);
+
+/** Writes the list, and has it read. */
+async function lists(sanctions: ReturnType<typeof open>, entries: readonly Listed[]): Promise<void> {
+  writeFileSync(join(dir, 'uk.xml'), `<Designations>${entries.map(designation).join('')}</Designations>`);
   utimesSync(join(dir, 'uk.xml'), now(), now());
   await sanctions.handlers.refresh_sanctions?.('uk');
 }
@@ -216,6 +218,22 @@ test('what is new is asked again: a changed entry, another name, a list that nam
   assert.deepEqual(await rulesOf(sanctions, clear), []);
 });
 
+test('a hit that nobody has decided stands when the customer gives another name, or less is found', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS]);
+  const id = await customerNamed('Orlenkov', 'Taras Ilyich');
+  await sanctions.ensure(input(id));
+  const hit = only(await openHits(id));
+  await gives(id, { firstName: 'Asha', lastName: 'Rao' });
+  await sanctions.ensure(input(id));
+  assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_undecided']);
+  const strict = open({ threshold: 10_000 });
+  await strict.ensure(input(id));
+  assert.deepEqual(await rulesOf(strict, id), ['sanctions_undecided']);
+  await decides(hit.id, 'false_positive');
+  assert.deepEqual(await rulesOf(sanctions, id), []);
+});
+
 test('a true hit blocks the customer, whoever was hit of theirs, and screening of our own says so', async () => {
   const sanctions = open();
   await lists(sanctions, [TARAS, OTHER]);
@@ -335,6 +353,29 @@ test('a list that is older than allowed makes money wait, with one case, until i
   await lists(sanctions, [TARAS]);
   assert.deepEqual(await cases('sanctions_list'), []);
   assert.equal(await inTx((tx) => sanctions.wait(tx, input(id))), undefined);
+});
+
+test('a list of which much is missing is not taken, with a case; with a checksum it is', async () => {
+  const sanctions = open();
+  const id = await customerNamed('Yevdokim', 'Zhiltsov');
+  const many = Array.from({ length: 60 }, (_, at) => ({ id: `MANY${at}`, name: `Somebody NUMBER${at}` }));
+  const listed = { id: 'MANY', name: 'Yevdokim ZHILTSOV' };
+  await lists(sanctions, [...many, listed]);
+  await sanctions.ensure(input(id));
+  assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_undecided']);
+  await lists(sanctions, many.slice(0, 3));
+  await sanctions.ensure(input(id));
+  assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_undecided'], 'whom it no longer names is not cleared');
+  assert.deepEqual(await cases('sanctions_list'), ['sanctions list uk']);
+  // As little of it missing as publishers do remove.
+  await lists(sanctions, [...many.slice(2), listed]);
+  assert.deepEqual(await cases('sanctions_list'), []);
+  const sum = createHash('sha256').update(`<Designations>${many.slice(0, 1).map(designation).join('')}</Designations>`);
+  writeFileSync(join(dir, 'uk.xml.sha256'), sum.digest('hex'));
+  await lists(sanctions, many.slice(0, 1));
+  rmSync(join(dir, 'uk.xml.sha256'));
+  await sanctions.ensure(input(id));
+  assert.deepEqual(await rulesOf(sanctions, id), []);
 });
 
 test('a result is computed again from its stored names and lists, also after newer ones, or says that they were erased', async () => {

@@ -317,6 +317,21 @@ describe('a rule that would change nothing', () => {
   });
 });
 
+describe('an operator of any role that confirms something', () => {
+  test('takes two: whoever makes one alone could be both people', async () => {
+    const made = (role: string) =>
+      ada.does('/operators', { operator: `new-${role}`, role, tokenSha256: sha256(`new-${role}`) });
+    for (const role of ROLES) {
+      const confirmed = OPERATOR_API_ACTIONS.some(
+        ({ right, people }) => people !== 'one' && RIGHTS[right].some((one) => one === role),
+      );
+      assert.equal((await made(role)).status, confirmed ? 202 : 200, role);
+    }
+    // A hit in a sanctions list is dismissed by the role `support`.
+    assert.deepEqual((await ada.does('/operators/new-viewer/role', { role: 'support' })).status, 202);
+  });
+});
+
 describe('a proposal whose action is refused', () => {
   test('is over with the reason, and may be proposed anew', async () => {
     const make = { operator: 'twice', role: 'finance', tokenSha256: sha256('twice') };

@@ -153,6 +153,12 @@ describe('a business', () => {
     // A result about the first version comes late.
     await world.db.asSystem((tx) => recordFinding(tx, found));
     assert.equal((await acme.post('kyb/status', { customerId })).body.data.status, 'IN_REVIEW');
+    // What was given again is what is verified, and compared with sanctions lists.
+    const given = await world.db.asSystem((tx) => openGivenDetails(tx, world.vault, customerId));
+    assert.equal(given?.dob, '1990-02-01');
+    await verify(customerId);
+    const [row] = await world.query('select state, details_version from submissions where id = $1', [submissionId]);
+    assert.deepEqual(row, { state: 'completed', details_version: 2 });
   });
 
   test('of two submissions at once one wins, and the other is told which', async () => {

@@ -87,11 +87,13 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
     async needs({ orders }, tx, said): Promise<Need> {
       const input = await askOf(tx, said);
       // Reported at once instead of after a proposal.
-      const { before, goesTo } = await requireCompensable(orders, tx, input);
-      // Counts everything the order was compensated with, so splitting does not avoid a limit.
-      const units = before.reduce((sum, one) => sum + one.units, input.units);
+      const { compensatedUnits, goesTo } = await requireCompensable(orders, tx, input);
+      // Counts everything the order was compensated with, of every fee, so splitting does not avoid a limit; in a person's day it
+      // counts beside what the order itself paid or refunded, because it is other money.
+      const units = compensatedUnits + input.units;
+      const counts = `compensation:${input.orderId}`;
       // Two people if no rule names it; if only the bank says whose the account is, two whatever a rule says.
-      return { asset: input.asset, units, asks: 'senderOf' in goesTo ? 'always' : 'named' };
+      return { asset: input.asset, units, counts, asks: 'senderOf' in goesTo ? 'always' : 'named' };
     },
     async perform({ orders }, tx, said, { people, reason, now }) {
       const refund = await compensate(orders, tx, {

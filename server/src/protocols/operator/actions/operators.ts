@@ -24,9 +24,10 @@ import {
   issueToken,
   lockRules,
   MAX_RULES,
-  mayConfirm,
+  may,
   peopleForChange,
   peopleRules,
+  type Role,
   type Rule,
   revokeToken,
   setRole,
@@ -50,6 +51,10 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { operator: string }): P
     tokens: tokens.map(({ id: number, label, expiresAt }) => ({ token: number, label, expiresAt })),
   };
 }
+
+/** Whether such an operator could be the second person of any action. */
+const mayConfirm = (role: Role): boolean =>
+  [...ACTIONS.values()].some(({ right, needs }) => needs !== undefined && may({ role }, right));
 
 /** With one declared operator the delay applies from the start: another name must not avoid it. */
 const twoOnceThereAre = async (tx: Tx) =>
