@@ -14,7 +14,6 @@ import {
   NAMEABLE,
   nameDestination,
   type Action as OrderAction,
-  type OrderState,
   paidBefore,
   payoutOf,
   type RefundTo,
@@ -26,6 +25,7 @@ import {
   releaseBlocked,
   reprice,
   requestOrderRefund,
+  requireNotHeldByOperator,
   requireRefundable,
   retry,
   retryRefund,
@@ -96,14 +96,14 @@ async function paidTo({ orders }: OperatorDeps, tx: Tx, input: { order: bigint }
 }
 
 /** The order continues to its payout, despite whatever stands against it. */
-const needsPaid =
-  (from?: OrderState) =>
-  async (deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<Need[]> => {
-    const order = await lockOrder(tx, input.order);
-    // Reported at once instead of after a proposal.
-    if (from !== undefined && order.state !== from) throw new Refusal('order_over', { state: order.state });
-    return [await amountOf(tx, input.order), ...(await needsOf(deps, tx, await payoutOf(tx, order)))];
-  };
+async function needsPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<Need[]> {
+  const order = await lockOrder(tx, input.order);
+  return [await amountOf(tx, input.order), ...(await needsOf(deps, tx, await payoutOf(tx, order)))];
+}
+
+/** A hold on a rejected payout ends without approving anything: whoever sends it again does. */
+const isRejected = async (tx: Tx, { order }: { order: bigint }): Promise<boolean> =>
+  (await lockOrder(tx, order)).state === 'payout_held';
 
 /** What an order would refund, if the destination is known. */
 async function goesBack(
@@ -176,8 +176,17 @@ export const ORDER_ACTIONS: readonly Action[] = [
   action({
     ...ORDERS.release,
     subject,
-    look: lookPaid,
-    needs: needsPaid('on_hold'),
+    look: async (deps, tx, input) =>
+      (await isRejected(tx, input))
+        ? { ...Object(await look(deps, tx, input)), approves: [] }
+        : await lookPaid(deps, tx, input),
+    async needs(deps, tx, input) {
+      if (await isRejected(tx, input)) return [await amountOf(tx, input.order)];
+      // Reported at once instead of after a proposal.
+      const { state } = await lockOrder(tx, input.order);
+      if (state !== 'on_hold') throw new Refusal('order_over', { state });
+      return await needsPaid(deps, tx, input);
+    },
     async perform({ orders }, tx, input, doing) {
       await release(orders, tx, said(input, doing));
     },
@@ -204,7 +213,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     ...ORDERS.requote,
     subject,
     look,
-    needs: needsPaid(),
+    needs: needsPaid,
     async perform({ orders }, tx, input, doing) {
       await reprice(orders, tx, said(input, doing));
     },
@@ -264,8 +273,10 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
     async needs(deps, tx, input) {
       // Reported at once instead of after a proposal.
-      const { state } = await lockOrder(tx, input.order);
+      const order = await lockOrder(tx, input.order);
+      const { state } = order;
       if (state !== 'payout_held') throw new Refusal('order_over', { state });
+      await requireNotHeldByOperator(tx, order);
       // To where the last attempt went, what is shown passes with it; to another destination, hits pass only when asked for.
       const pastHits = isNamed(input) ? input.pastHits === true : true;
       return [
