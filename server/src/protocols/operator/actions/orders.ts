@@ -9,6 +9,7 @@ import {
   cancel,
   goesToSender,
   holdBack,
+  isFinal,
   type Leaving,
   lockOrder,
   NAMEABLE,
@@ -33,6 +34,7 @@ import {
   type SeenFinding,
   senderOfOrder,
   settleBy,
+  suspenseRefundOf,
   trace,
   weightOf,
 } from '../../../orders/index.ts';
@@ -44,6 +46,7 @@ import {
   refusedTo,
   requireDestination,
   requireFit,
+  requireFitsSome,
   requireNamed,
   requireOne,
   requireOwnAccount,
@@ -128,6 +131,31 @@ async function needsBack(
     await amountOf(tx, input.order),
     ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits })),
   ];
+}
+
+/**
+ * The same for a destination that is named: of the deposit where it can arrive there, otherwise of what waits on the other leg's rail,
+ * such as coins of a purchase that the law has released.
+ */
+async function needsNamed(
+  deps: OperatorDeps,
+  tx: Tx,
+  input: { order: bigint; pastHits: boolean | undefined } & To,
+): Promise<Need[]> {
+  const { orders } = deps;
+  const order = await lockOrder(tx, input.order);
+  const isChain = (rail: string) => orders.rails.get(rail)?.kind === 'chain';
+  const isAddress = input.address !== undefined;
+  if (isChain(order.depositRail) === isAddress) return await needsBack(deps, tx, input);
+  const needs: Need[] = [await amountOf(tx, input.order)];
+  for (const refund of await waitingFor(tx, input.order)) {
+    if (isChain(refund.rail) !== isAddress) continue;
+    const to = await destinationOf(orders, tx, refund.rail, input);
+    const { address = null, fiatAccountId = null } = to ?? {};
+    const leaving = await suspenseRefundOf(tx, { ...refund, address, fiatAccountId }, order);
+    needs.push(...(await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true })));
+  }
+  return needs;
 }
 
 /** The account that the order's only deposit came from, and what would leave to it. */
@@ -321,7 +349,11 @@ export const ORDER_ACTIONS: readonly Action[] = [
       requireDestination(input);
       requireOne(input);
       await requireOwnAccount(tx, input);
-      const waiting = (await waitingFor(tx, input.order)).map(({ id: refund, state, asset, grossUnits }) => ({
+      const refunds = await waitingFor(tx, input.order);
+      const { state, depositRail, depositAsset } = await lockOrder(tx, input.order);
+      const own = isFinal(state) ? [] : [{ rail: depositRail, asset: depositAsset }];
+      if (refunds.length > 0) await requireFitsSome(deps, tx, [...refunds, ...own], input);
+      const waiting = refunds.map(({ id: refund, state, asset, grossUnits }) => ({
         refund,
         state,
         asset,
@@ -330,7 +362,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       return { ...(Object(await look(deps, tx, input)) as object), waiting };
     },
     async needs(deps, tx, input) {
-      const needs = await needsBack(deps, tx, input);
+      const needs = await needsNamed(deps, tx, input);
       // Everything that this releases counts together, and each deposit by itself in a person's day, as `deposit.refund` counts it:
       // its money leaves once, and another deposit of the order is other money.
       const waiting = await waitingFor(tx, input.order);
