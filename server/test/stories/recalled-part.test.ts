@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { findCustomer } from '../../src/customers/index.ts';
-import { chart, move, post } from '../../src/ledger/index.ts';
+import { chart } from '../../src/ledger/index.ts';
 import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
