@@ -47,13 +47,13 @@ const GOES_ON = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'refun
 export const ORDER_ACTIONS: readonly FormAction[] = [
   {
     ...{ name: 'order.release', label: 'Release', path: '/orders/:order/release', right: 'money' },
-    says: 'Lets a held order go on to its payout.',
-    states: ['on_hold'],
+    says: 'Lets a held order go on to its payout. Of a rejected payout it ends the hold of an operator.',
+    states: ['on_hold', 'payout_held'],
   },
   {
     ...{ name: 'order.hold', label: 'Hold', path: '/orders/:order/hold', right: 'block' },
     says: 'Takes the order back before its payout or refund is submitted.',
-    states: GOES_ON,
+    states: [...GOES_ON, 'payout_held'],
   },
   {
     ...{ name: 'order.retry', label: 'Retry payout', path: '/orders/:order/retry', right: 'money' },

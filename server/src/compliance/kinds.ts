@@ -281,7 +281,7 @@ export const CASE_KINDS = {
   unexplained_debit: {
     means: 'Money left a wallet or account of ours, and no payout of ours explains it.',
     remedy:
-      'Stop the rail at once if it may be theft. Then find out who moved it. A charge of the bank is booked as one (case correct as fee). After a restore it may have paid a payout that waits: settle that by it (payout settle-by), or say that it paid none of ours (debit foreign). Where it paid an order that is lost, it is booked with what was given for it (case correct as lost_order).',
+      'Stop the rail at once if it may be theft. Then find out who moved it. A charge of the bank is booked as one (case correct as fee). Where the bank recalled a part of a credit, name its deposit: the customer owes that part (case correct as recall). After a restore it may have paid a payout that waits: settle that by it (payout settle-by), or say that it paid none of ours (debit foreign). Where it paid an order that is lost, it is booked with what was given for it (case correct as lost_order).',
     who: 'operator',
     page: PAGE,
   },

@@ -16,13 +16,13 @@ import type { Rail } from '../rails/rail.ts';
 import { type AdvanceFacts, advance, change } from './advance.ts';
 import type { Action, OrdersContext } from './context.ts';
 import { type GateContext, type RefundTo } from './context.ts';
-import { holdBeforePayout, lastHold } from './decide.ts';
+import { holdBeforePayout, isHeldByOperator, lastHold } from './decide.ts';
 import * as depositStore from './deposits/store.ts';
 import { payoutId } from './entries.ts';
 import { history } from './history.store.ts';
 import { lockOrder } from './lock.ts';
 import { isFinal, next, type OrderEvent } from './machine.ts';
-import { lockRetryable } from './payouts/elsewhere.ts';
+import { lockRetryable, requireNotHeldByOperator } from './payouts/elsewhere.ts';
 import { approveRefund, approveStanding } from './payouts/gate.ts';
 import { payoutOf, refundOf } from './payouts/leaving.ts';
 import { refundAddressOn } from './refunds/actions.ts';
@@ -48,19 +48,31 @@ export const cancel = (context: Context, tx: Tx, action: Action): Promise<Order>
 
 /**
  * Releases a held order. These people approve everything that screening and limits have found by now. An order that was
- * underpaid, or whose deposit was reversed, cannot be released: it would pay out money that is not there.
+ * underpaid, or whose deposit was reversed, cannot be released: it would pay out money that is not there. Of a rejected payout it ends an
+ * operator's hold and approves nothing: the order waits as it did before the hold.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
 export async function release(context: GateContext, tx: Tx, action: Action): Promise<Order> {
   const order = await store.lock(tx, action.orderId);
   if (order === undefined) throw new Refusal('unknown_order', {});
+  if (order.state === 'payout_held') return await releaseRejected(context, tx, order, action);
   const why = holdBeforePayout(order, await depositStore.hasLostDeposit(tx, order.id));
   if (why !== undefined) throw new Refusal('order_over', { state: order.state, why });
   // The approval reads the block after the release has posted: customers are locked before accounts.
   await lockCustomer(tx, order.customerId);
   const released = await perform(context, tx, action, 'released', {});
   await approveStanding(context, tx, await payoutOf(tx, released), approval(action));
+  return released;
+}
+
+async function releaseRejected(context: Context, tx: Tx, order: Order, { by, why, now }: Action): Promise<Order> {
+  if (!isHeldByOperator(await history(tx, order.id))) throw new Refusal('order_over', { state: order.state });
+  await closeCases(tx, { kind: 'payout_held', subject: `order:${order.id}`, outcome: `released by ${by}`, now });
+  const reason = 'released: its payout is to be retried, or refunded';
+  const { order: released } = await advance(context, tx, order, 'released', { now, reason, facts: { by, why } });
+  // A refund that was requested before the hold goes on, if its destination is named.
+  if (order.refundRequest !== null) enqueue(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
   return released;
 }
 
@@ -148,7 +160,8 @@ export async function retry(context: GateContext, tx: Tx, action: Action): Promi
 
 /**
  * Takes an order that goes on by itself and gives it to a person. Nothing more is submitted: the order waits on hold, or with
- * its payout or refund held. Of several refunds the unsubmitted ones are stopped, and the order is held once the others have
+ * its payout or refund held. One whose payout was rejected is taken from its partner and its policy, too; no one sends it on
+ * before it is released. Of several refunds the unsubmitted ones are stopped, and the order is held once the others have
  * ended.
  *
  * @returns the order, and the refund payouts that were already submitted
@@ -168,6 +181,11 @@ export async function holdBack(
   switch (order.state) {
     case 'deposit_confirmed':
     case 'awaiting_liquidity':
+      return held((await advance(context, tx, order, 'held', given)).order);
+    case 'payout_held':
+      if (isHeldByOperator(await history(tx, order.id)))
+        throw new Refusal('order_over', { state: order.state, why: 'held_by_operator' });
+      await closeCases(tx, { kind: 'payout_held', subject: `order:${order.id}`, outcome: `held by ${by}`, now });
       return held((await advance(context, tx, order, 'held', given)).order);
     case 'paying_out':
       await unsubmit(context, tx, order, `held by ${by}`, now);
@@ -218,6 +236,7 @@ async function heldBack(context: Context, tx: Tx, order: Order, action: Action):
  */
 export async function reprice(context: Context, tx: Tx, action: Action): Promise<Order> {
   const before = await lockOrder(tx, action.orderId);
+  if (before.state === 'payout_held') await requireNotHeldByOperator(tx, before);
   const order = before.state === 'awaiting_liquidity' ? before : await heldBack(context, tx, before, action);
   const { by, why, now } = action;
   const isLost = await depositStore.hasLostDeposit(tx, order.id);

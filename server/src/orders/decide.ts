@@ -193,24 +193,46 @@ export const HELD_AT_GATE = 'held: ';
  * Whether only a person may decide about the order's money: screening, the gate or an operator has held it, so no deadline
  * refunds it automatically.
  */
-export function isForAPerson(history: readonly { event: string; facts: Record<string, unknown> }[]): boolean {
+export function isForAPerson(history: readonly HoldStep[]): boolean {
   const last = lastHold(history);
   if (last === undefined) return false;
-  const { by, why, heldBy } = last.facts;
+  const { by, why, heldBy } = last.facts ?? {};
   return by === 'screening' || heldBy === 'operator' || (typeof why === 'string' && why.startsWith(HELD_AT_GATE));
 }
 
 /** The same, unless a person has decided about that hold already: by a refund that waits for its destination. */
 export const awaitsPerson = (
   { refundRequest }: { refundRequest: { decidedHold?: number } | null },
-  history: readonly { version: number; event: string; facts: Record<string, unknown> }[],
+  history: readonly (HoldStep & { version: number })[],
 ): boolean => isForAPerson(history) && refundRequest?.decidedHold !== lastHold(history)?.version;
 
 const HOLDING = ['held', 'payout_rejected', 'refund_rejected'];
 
-/** The latest history step that put an order on hold, for a person or for its policy. */
-export const lastHold = <H extends { event: string }>(history: readonly H[]): H | undefined =>
-  history.findLast(({ event }) => HOLDING.includes(event));
+/** A step of an order's history, as far as holds go. */
+interface HoldStep {
+  event: string;
+  facts?: Record<string, unknown>;
+  stateFrom?: string;
+}
+
+/**
+ * The latest history step that put an order on hold, for a person or for its policy. An operator may hold a rejected payout besides;
+ * when that hold is released, the one before it stands again, if it had one.
+ */
+export function lastHold<H extends HoldStep>(history: readonly H[]): H | undefined {
+  let standing: readonly H[] = [];
+  for (const step of history) {
+    const isBesides = step.stateFrom === 'payout_held';
+    if (HOLDING.includes(step.event)) standing = isBesides ? [...standing, step] : [step];
+    else if (step.event === 'released' && isBesides) standing = standing.filter((one) => !isByOperator(one));
+  }
+  return standing.at(-1);
+}
+
+const isByOperator = (step: HoldStep | undefined): boolean => step?.facts?.heldBy === 'operator';
+
+/** Whether an operator holds it until an operator releases it: nobody else's decision sends it on meanwhile. */
+export const isHeldByOperator = (history: readonly HoldStep[]): boolean => isByOperator(lastHold(history));
 
 /**
  * How long a state may last and what happens then; undefined when nothing is awaited or the unpaid order's own deadline

@@ -120,7 +120,7 @@ export { type LimitUse, limitsOfCustomer, requireLeft } from './limits.ts';
 export { lockOrder } from './lock.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
 export { paidBefore, settleBy } from './payouts/actions.ts';
-export { readPayTo, retryTo } from './payouts/elsewhere.ts';
+export { readPayTo, requireNotHeldByOperator, retryTo } from './payouts/elsewhere.ts';
 export {
   askBeforeSigning,
   askGate,

@@ -123,6 +123,22 @@ export async function declareForeign(tx: Tx, rail: string, externalId: string): 
     });
 }
 
+/**
+ * Records that an unexplained debit recalled a part of a credit: it pays nothing of ours.
+ *
+ * @throws Refusal 'does_not_fit' when it is explained, or carries the key of a payment of ours
+ */
+export async function declareRecall(tx: Tx, rail: string, externalId: string): Promise<void> {
+  const { meaning, key } = await requireDebit(tx, rail, externalId);
+  if (meaning !== 'unexplained') throw new Refusal('does_not_fit', { why: 'a payout of ours explains the debit' });
+  if (key !== null && (/^(pay|ref)_/.test(key) || (await findPayout(tx, key)) !== undefined))
+    throw new Refusal('does_not_fit', {
+      why: 'it carries the key of a payment of ours: settle that by it (payout settle-by)',
+    });
+  // People may have said before that it is none of ours.
+  await markForeign(tx, rail, externalId);
+}
+
 async function settleByLine(tx: Tx, rail: string, line: UnexplainedLine, key: string, report: Report): Promise<void> {
   await explainLine(tx, rail, line.externalId, key);
   const { asset, chargeUnits } = line;

@@ -30,7 +30,7 @@ import { cursorAgeMs, moveCursor, noteReadTo, readCursor, readDetails, readToOf 
 import { type Holding, OBSERVE, type Payer, type RailHealth } from './rail.ts';
 
 export type { Bank, BankAdapter, BankContext, BankRail, StatementLine, StatementPage } from './bank.adapter.ts';
-export { declareForeign, lookDebit, settlePayoutByLine } from './bank.match.ts';
+export { declareForeign, declareRecall, lookDebit, settlePayoutByLine } from './bank.match.ts';
 export { eraseDetails } from './bank.store.ts';
 
 const POLL_MS = 2_000;

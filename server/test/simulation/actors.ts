@@ -339,6 +339,8 @@ export function openActors(
     direction: string;
     /** Its refund was requested, and nobody has named where it goes. */
     asks: boolean;
+    /** A person has held its rejected payout, and it is not released. */
+    held: boolean;
     /** A refund waits for funds. */
     short: boolean;
     refund: string | null;
@@ -361,6 +363,8 @@ export function openActors(
     return await world.backends.look<Waiting>(
       `select o.id, coalesce(o.follows, o.id) as made, o.state, o.direction,
               o.state in ('on_hold', 'payout_held') and o.refund_request is not null as asks,
+              o.state = 'payout_held' and (select h.facts->>'heldBy' = 'operator' from order_history h where h.order_id = o.id
+                 order by h.version desc limit 1) is true as held,
               exists (select from cases c where c.order_id = o.id and c.kind = 'refund_short' and c.closed_at is null) as short,
               (select min(r.state) from refunds r where r.order_id = o.id
                  and r.state in ('needs_destination', 'held', 'rejected', 'returned')) as refund,
@@ -570,6 +574,7 @@ export function openActors(
         }
         return rejects();
       case 'payout_held':
+        if (row.held) return through(process, 'release', () => db.asSystem((tx) => release(context, tx, base())));
         if (again === undefined && faults.occurs('requoted_after')) return requotes();
         if (isPaid ?? chance.happens(0.5)) return retries();
         return rejects();

@@ -212,7 +212,7 @@ async function assigned(order: Purchase, path = 'assign'): Promise<string> {
 }
 
 /** What keeps the newest refund of an order from being submitted; undefined once it is submitted. */
-const refundWaitsFor = (order: Purchase) =>
+const refundWaitsFor = (order: { id: bigint }) =>
   world.until('its refund is submitted or waits', async () => {
     const [row] = await world.read((tx) =>
       tx.rows<{ waitsFor: string | null; state: string }>(
@@ -240,6 +240,48 @@ test('what the law lets go of an order waits until the credit behind it has clea
   world.clock.advance(HOUR_S * 1000);
   await world.until('it is submitted', async () => (await refunds(order))[0] === 'submitted');
   await world.mines(2);
+  await world.until('it is paid', async () => (await refunds(order))[0] === 'settled');
+});
+
+/** The bank may take back what came for an order for one more hour, although it has been paid: its stored time says so. */
+const clearsLater = ({ id }: { id: bigint }) =>
+  world.read((tx) =>
+    tx.run(`update deposits set clears_at = $2 where order_id = $1 and origin = 'rail'`, [
+      id,
+      new Date(world.clock.now().getTime() + HOUR_S * 1000),
+    ]),
+  );
+
+test('a returned payout, sent to another account, leaves once what came for its order has cleared', async () => {
+  const customer = await world.verifiedCustomer({ ending: '9002' });
+  const order = await world.sells('10', 'usdc', { customer });
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.opensCase(order, 'payout_returned');
+  await clearsLater(order);
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  await does(`/orders/${order.id}/destination`, { fiatAccountId });
+  assert.match((await refundWaitsFor(order)).waitsFor ?? '', /take the money back/);
+  const paid = async () =>
+    (await world.traceOf(order)).payouts.filter(({ purpose, submittedAt }) => purpose === 'payout' && submittedAt);
+  assert.equal((await paid()).length, 1, 'the one that came back');
+  world.clock.advance(HOUR_S * 1000);
+  await world.until('it is paid', async () => (await world.traceOf(order)).refunds[0]?.state === 'settled');
+  assert.equal((await paid()).length, 2);
+});
+
+test('a fee that is paid back leaves once what came for its order has cleared', async () => {
+  await world.clears('inr', 0);
+  const order = await world.buys('5000', 'usdc', { customer: await world.verifiedCustomer() });
+  await world.credits(order, '5000');
+  await world.payoutIsSubmitted(order);
+  await world.mines(2);
+  await inState(order, 'settled');
+  await clearsLater(order);
+  const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+  await bothDo(`/orders/${order.id}/compensate`, { fee: 'operator', amount: '1.50', asset: 'inr', fiatAccountId });
+  assert.match((await refundWaitsFor(order)).waitsFor ?? '', /take the money back/);
+  world.clock.advance(HOUR_S * 1000);
   await world.until('it is paid', async () => (await refunds(order))[0] === 'settled');
 });
 

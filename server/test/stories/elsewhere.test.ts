@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { MAGIC_HOLDS, type Screening } from '../../src/compliance/screening.ts';
-import { payElsewhereFor, retryTo } from '../../src/orders/index.ts';
+import { changePayoutFor, payElsewhereFor, refundHeldFor, retryTo } from '../../src/orders/index.ts';
 import { refundHandlers } from '../../src/orders/refunds/refunds.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
@@ -208,6 +208,96 @@ test('a policy that refunds it sends nothing past a person who holds it meanwhil
   await refunds?.(String(order.id));
   assert.deepEqual((await world.traceOf(order)).refunds, []);
   await staysHeld(order);
+});
+
+const asksFor = (order: Sale, fiatAccountId: string) => ({
+  ...{ orderId: order.id, apiKey: 'a key', to: { fiatAccountId: BigInt(fiatAccountId) }, isConfirmed: true },
+  now: world.clock.now(),
+});
+
+test('of a rejected payout that an operator holds, nothing leaves before the release', async () => {
+  const { order, customer } = await refused('10', { refundAddress: world.newAddress() });
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  const asks = asksFor(order, fiatAccountId);
+  await does(`/orders/${order.id}/hold`);
+  assert.deepEqual(
+    (await openCases(order)).map(({ kind }) => kind),
+    ['payout_held'],
+  );
+  const { order: held } = await world.traceOf(order);
+  await assert.rejects(payElsewhereFor(world.server.orders, asks), { code: 'under_review' });
+  const back = { ...asks, to: { address: world.newAddress() } };
+  await assert.rejects(
+    world.server.db.asSystem((tx) => refundHeldFor(world.server.orders, tx, back)),
+    { code: 'under_review' },
+  );
+  await refundHandlers(world.server.orders).refund_order?.(String(order.id));
+  for (const to of [{}, { fiatAccountId }])
+    assert.deepEqual(status(await retries(order, to)), [409, 'order_over'], 'another operator');
+  for (const action of ['requote', 'hold'])
+    assert.deepEqual(status(await ada.does(`/orders/${order.id}/${action}`)), [409, 'order_over'], action);
+  const { order: now, payouts: after, refunds } = await world.traceOf(order);
+  assert.deepEqual([now.version, after.length, refunds], [held.version, 1, []]);
+
+  await does(`/orders/${order.id}/release`);
+  assert.deepEqual([await world.stateOf(order), (await payouts(order)).length], ['payout_held', 1], 'nothing left yet');
+  assert.equal((await openCases(order)).length, 1);
+  assert.deepEqual(
+    status(await finn.does(`/orders/${order.id}/release`)),
+    [409, 'order_over'],
+    'it is not held any more',
+  );
+  await payElsewhereFor(world.server.orders, { ...asks, now: world.clock.now() });
+  await world.reaches(order, 6);
+});
+
+test('a hold stops a refund that was requested before it; the release lets it go on', async () => {
+  const { order } = await refused();
+  await does(`/orders/${order.id}/refund`, { failure: 'other' });
+  await does(`/orders/${order.id}/hold`);
+  const asks = { orderId: order.id, apiKey: 'a key', to: { address: world.newAddress() }, now: world.clock.now() };
+  const names = () => world.server.db.asSystem((tx) => refundHeldFor(world.server.orders, tx, asks));
+  await assert.rejects(names, { code: 'under_review' });
+  await does(`/orders/${order.id}/destination`, asks.to);
+  await refundHandlers(world.server.orders).refund_order?.(String(order.id));
+  assert.deepEqual((await world.traceOf(order)).refunds, []);
+  await does(`/orders/${order.id}/release`);
+  await world.refundArrives(order, -2);
+  assert.equal(await world.tokensOf(asks.to.address, 'usdc'), '10');
+});
+
+test('one that is held is blocked by law, and nobody sends it on', async () => {
+  const { order, customer } = await refused();
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  await does(`/orders/${order.id}/hold`);
+  await does(`/orders/${order.id}/block`);
+  const asks = asksFor(order, fiatAccountId);
+  await payElsewhereFor(world.server.orders, asks);
+  await assert.rejects(
+    world.server.db.asSystem((tx) => changePayoutFor(world.server.orders, tx, asks)),
+    { code: 'under_review' },
+  );
+  assert.deepEqual([await world.stateOf(order), (await payouts(order)).length], ['frozen', 1]);
+});
+
+test('a partner who pays it elsewhere and an operator who holds it at once are decided one after the other', async () => {
+  const made = await Promise.all(['11', '12', '13', '14'].map((amount) => refused(amount)));
+  for (const { order, customer } of made) {
+    const { fiatAccountId } = await world.verifiedAccount(customer.id);
+    const asks = asksFor(order, fiatAccountId);
+    await does('/kill-switches', { kind: 'payouts', subject: 'all' });
+    const [paid, held] = await Promise.allSettled([
+      payElsewhereFor(world.server.orders, asks),
+      finn.does(`/orders/${order.id}/hold`),
+    ]);
+    await does('/kill-switches/lift', { kind: 'payouts', subject: 'all' });
+    assert.equal(held.status, 'fulfilled');
+    assert.equal(held.value.status, 200, 'nothing of it was submitted');
+    assert.equal(await world.stateOf(order), 'payout_held');
+    const made = (await payouts(order)).map(({ state }) => state);
+    // The hold ends the attempt, or comes first and there is none.
+    assert.deepEqual(made, paid.status === 'fulfilled' ? ['rejected', 'rejected'] : ['rejected']);
+  }
 });
 
 test('the books agree with bank and chain', async () => {

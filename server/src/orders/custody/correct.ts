@@ -15,6 +15,7 @@ import * as depositStore from '../deposits/store.ts';
 import { requireUndone, undoExchange } from '../payouts/undone.ts';
 import { inSuspense } from '../refunds/request.ts';
 import * as store from '../store.ts';
+import { bookRecalled, requireRecalled } from './recall.ts';
 
 /**
  * Books money that is in a wallet but not in the books: to suspense, until a person refunds it or assigns it to its order.
@@ -55,9 +56,10 @@ export async function bookFound(
   });
 }
 
-export const CASE_CORRECTIONS = ['fee', 'debt', 'dust', 'lost_order', 'undone'] as const;
+export const CASE_CORRECTIONS = ['fee', 'recall', 'debt', 'dust', 'lost_order', 'undone'] as const;
 /**
  * - `fee`: an unexplained debit was a bank charge: a cost of its rail, not a loss;
+ * - `recall`: an unexplained debit is a bank's recall of a part of a credit: that part is its customer's debt, not a loss;
  * - `debt`: a customer's debt is written off: a loss;
  * - `dust`: a deposit in suspense that is too small to handle: rounding;
  * - `lost_order`: an unexplained debit paid an order that a restore has lost, and a deposit in suspense was that order's
@@ -123,7 +125,7 @@ export interface CaseCorrectionInput {
   evidence: string;
   units: bigint;
   /**
-   * For `undone`: the returned payout's deposit. For `lost_order`: the deposit that paid the order; for the case of a further
+   * For `undone`: the returned payout's deposit. For `recall`: the credit of which a part was recalled. For `lost_order`: the deposit that paid the order; for the case of a further
    * deposit, the first one.
    */
   deposit?: bigint | undefined;
@@ -139,10 +141,11 @@ export async function requireCorrectable(tx: Tx, input: CaseCorrectionInput): Pr
     throw unfit(`the evidence is not the reference of the case, ${about.reference}`);
   if (about.units === 0n || input.units !== about.units)
     throw unfit('the amount is not all of what the case is about now');
-  if ((input.as === 'lost_order' || input.as === 'undone') !== (input.deposit !== undefined))
+  if (NAMES_DEPOSIT.includes(input.as) !== (input.deposit !== undefined))
     throw new Refusal('malformed_field', {
-      fields: { deposit: 'must be named with lost_order and undone, and with nothing else' },
+      fields: { deposit: `must be named with ${NAMES_DEPOSIT.join(', ')}, and with nothing else` },
     });
+  if (input.as === 'recall') await requireRecalled(tx, recalledBy(about, input.deposit ?? 0n));
   if (input.as === 'undone') await requireUndone(tx, (await debtOf(tx, about.subject)).row, input.deposit ?? 0n);
   if (input.as === 'lost_order') {
     const first = await lockGiven(tx, input.deposit ?? 0n);
@@ -156,10 +159,17 @@ export async function requireCorrectable(tx: Tx, input: CaseCorrectionInput): Pr
   return about;
 }
 
+const NAMES_DEPOSIT: readonly CaseCorrection[] = ['recall', 'lost_order', 'undone'];
+
+const recalledBy = ({ subject, asset, units }: Correctable, deposit: bigint) => {
+  const at = subject.indexOf(':');
+  return { rail: subject.slice(0, at), line: subject.slice(at + 1), asset, units, deposit };
+};
+
 async function requireUnexplained(tx: Tx, debit: string): Promise<void> {
   if (!(await isPosted(tx, debit))) throw unfit('what left is not in the books');
   if (await isPosted(tx, `${debit}:undone`)) throw unfit('it was explained since');
-  for (const made of [`${debit}:fee`, lostOrderEntry(debit)])
+  for (const made of [`${debit}:fee`, `${debit}:recall`, lostOrderEntry(debit)])
     if (await isPosted(tx, made)) throw unfit('it is corrected already');
 }
 
@@ -177,6 +187,7 @@ const debitEntry = ({ subject }: Correctable): string => {
 const fitsKind = (as: CaseCorrection, kind: string): boolean =>
   ({
     fee: kind === 'unexplained_debit',
+    recall: kind === 'unexplained_debit',
     debt: kind === 'customer_owes',
     undone: kind === 'customer_owes' || kind === 'deposit_lost',
     dust: isOfDeposit(kind),
@@ -291,12 +302,18 @@ export async function correctCase(
   const id =
     input.as === 'fee'
       ? `${debitEntry(about)}:fee`
-      : input.as === 'lost_order'
-        ? lostOrderEntry(debitEntry(about))
-        : `correct_case_${input.case}`;
+      : input.as === 'recall'
+        ? `${debitEntry(about)}:recall`
+        : input.as === 'lost_order'
+          ? lostOrderEntry(debitEntry(about))
+          : `correct_case_${input.case}`;
   const entry = { id, kind: 'correction', at: now, facts };
   const loss = chart.loss(asset);
-  if (input.as === 'lost_order' && input.deposit !== undefined) {
+  if (input.as === 'recall') {
+    const recalled = recalledBy(about, input.deposit ?? 0n);
+    const said = { ...facts, deposit: String(recalled.deposit) };
+    await bookRecalled(context, tx, recalled, { id, kind: 'correction', facts: said, by, now });
+  } else if (input.as === 'lost_order' && input.deposit !== undefined) {
     const lost = { ...entry, facts: { ...facts, deposit: String(input.deposit) }, by };
     await bookLostOrder(tx, { about, deposit: input.deposit, entry: lost });
   } else if (input.as === 'fee') {

@@ -4,7 +4,7 @@
  * Money is never rejected: what cannot be placed is booked to suspense and becomes a case.
  */
 import type { Tx } from '../../base/db.ts';
-import { assert } from '../../base/errors.ts';
+import { assert, Refusal } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import { type Account, balance, chart, isPosted, move, post, undo } from '../../ledger/index.ts';
@@ -142,6 +142,9 @@ export async function undoDebit(
 ): Promise<void> {
   const id = `out_${rail}_${externalId}`;
   const now = context.clock.now();
+  // Only people settle by such a debit: it carries no key of ours. What its customer owes for it would have to be undone first.
+  if (await isPosted(tx, `${id}:recall`))
+    throw new Refusal('does_not_fit', { why: 'two people declared that the debit recalled a part of a credit' });
   // Two people may have declared it a charge since.
   const fee = { id: `${id}:fee:undone`, kind: 'debit_explained', at: now, facts: { payout: key } };
   assert((await undo(tx, `${id}:fee`, fee)).outcome !== 'short', `entry ${id}:fee can be undone`);

@@ -13,8 +13,9 @@ import { Refusal } from '../../base/errors.ts';
 import { closeCases, record } from '../../compliance/index.ts';
 import { advance } from '../advance.ts';
 import type { Action, OrdersContext, Rails, RefundTo } from '../context.ts';
-import { holdBeforePayout } from '../decide.ts';
+import { holdBeforePayout, isHeldByOperator } from '../decide.ts';
 import * as depositStore from '../deposits/store.ts';
+import { history } from '../history.store.ts';
 import { lockOrder } from '../lock.ts';
 import { refundAddressOn } from '../refunds/actions.ts';
 import { requireFits } from '../refunds/destinations.ts';
@@ -34,9 +35,15 @@ export async function lockRetryable(tx: Tx, orderId: bigint): Promise<Order> {
   const { state } = order;
   // A rejected refund is retried with its deposit and destination: retryRefund.
   if (state !== 'payout_held') throw new Refusal('order_over', { state });
+  await requireNotHeldByOperator(tx, order);
   const why = holdBeforePayout(order, await depositStore.hasLostDeposit(tx, order.id));
   if (why !== undefined) throw new Refusal('order_over', { state, why });
   return order;
+}
+
+/** An operator's hold on a rejected payout ends by a release. @throws Refusal 'order_over' */
+export async function requireNotHeldByOperator(tx: Tx, { id, state }: Order): Promise<void> {
+  if (isHeldByOperator(await history(tx, id))) throw new Refusal('order_over', { state, why: 'held_by_operator' });
 }
 
 /**
@@ -68,16 +75,16 @@ export async function retryTo(
 ): Promise<Order> {
   const { orderId, by, people = [by], why, pastHits, seen, now } = action;
   const { to, asked, version } = await context.db.asSystem(async (tx) => {
+    await requireMay(tx, await lockOrder(tx, orderId));
     const order = await lockRetryable(tx, orderId);
-    await requireMay(tx, order);
     const read = await readPayTo(context, tx, order, named);
     const leaving = await payoutOf(tx, order, destinationColumns(read));
     return { to: read, asked: screeningOf(leaving), version: order.version };
   });
   const verdict = await screenOutside(context, asked);
   const retried = await context.db.asSystem(async (tx) => {
+    await requireMay(tx, await lockOrder(tx, orderId));
     const order = await lockRetryable(tx, orderId);
-    await requireMay(tx, order);
     // It was sent again meanwhile, and held or rejected once more: people decide about that.
     if (order.version !== version) throw new Refusal('order_over', { state: order.state });
     const leaving = await payoutOf(tx, order, destinationColumns(to));

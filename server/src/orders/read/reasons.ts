@@ -95,6 +95,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   destination_rejected: 'under_review',
   destination_unfit: 'under_review',
   deposit_held: 'under_review',
+  held_by_operator: 'under_review',
   order_frozen: 'under_review',
 
   // Answers of rails (rails/manual, rails/simulated, rails/payouts.ts). A bank's suspicions are not shown to a partner.

@@ -14,7 +14,7 @@ import { Refusal } from '../../base/errors.ts';
 import { payoutsOf } from '../../rails/payouts.ts';
 import { cancel, requestOrderRefund } from '../actions.ts';
 import type { GateContext, OrdersContext, RefundTo } from '../context.ts';
-import { HELD_AT_GATE, isForAPerson } from '../decide.ts';
+import { awaitsPerson, HELD_AT_GATE, isForAPerson } from '../decide.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { history } from '../history.store.ts';
@@ -102,7 +102,9 @@ async function requireNotReviewed(tx: Tx, order: Order): Promise<void> {
   // A request that waits for its destination has decided about the hold before it.
   const isWaiting = order.refundRequest !== null && order.refundAddress === null && order.refundAccountId === null;
   if (reason !== null && REVIEWED.includes(reason) && !isWaiting) throw underReview();
-  if (!isWaiting && isForAPerson(await history(tx, order.id))) throw underReview();
+  const steps = await history(tx, order.id);
+  // It may have been held once more after the request.
+  if (isWaiting ? awaitsPerson(order, steps) : isForAPerson(steps)) throw underReview();
 }
 
 /**

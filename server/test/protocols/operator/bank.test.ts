@@ -114,6 +114,38 @@ test('a payout waits, leaves in a file that is downloaded, and is settled by the
   assert.ok(!JSON.stringify([waiting.body, await get('files'), await get(`files/${file}`)]).includes('DE89'));
 });
 
+test('a file downloaded twice and its statement taken in twice after settling pay and book once', async () => {
+  const id = await w.pays(7_700n);
+  const { id: file, sha256 } = (await both('bank/files', { asset: 'eur', reason: 'the day is over' })).json();
+  const download = () => both(`bank/files/${file}/download`, { reason: 'to be uploaded' });
+  const [first, second] = [await download(), await download()];
+  assert.deepEqual(
+    [second.body, second.headers['x-content-sha256']],
+    [first.body, sha256],
+    'the same file, to the byte',
+  );
+  const statement = w.nextStatement([{ units: -7_700n, endToEnd: id.replaceAll('_', '-'), ref: 'D77' }]);
+  const takes = () => post('bank/statements?asset=eur', statement, ada, 'application/xml');
+  assert.equal((await takes()).json().import.newLines, 1);
+  await w.rail.observe();
+  const books = async () => ({
+    list: (await get(`files/${file}`)).body.list,
+    lines: await w.db.asSystem((tx) => tx.rows(`select meaning, key, units from bank_lines order by external_id`)),
+    cases: await w.db.asSystem((tx) => tx.rows('select kind, subject, closed_at from cases order by id')),
+  });
+  const once = await books();
+  assert.equal(once.list[0].state, 'settled');
+
+  const again = await takes();
+  assert.equal(again.statusCode, 200, again.body);
+  assert.equal(again.json().taken, 'known', again.body);
+  await w.rail.observe();
+  assert.deepEqual(await books(), once);
+  // The bank recognises a file that it has by its id: handed out once more, it is still the same one.
+  assert.equal((await download()).body, first.body);
+  assert.deepEqual(await books(), once);
+});
+
 test('what is refused says why, changes nothing and is not recorded', async () => {
   const before = await actions();
   const wrong = await post(

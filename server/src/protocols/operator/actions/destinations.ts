@@ -44,6 +44,41 @@ export async function requireFit({ orders }: OperatorDeps, tx: Tx, back: Back, i
   if ((await fiatOfAccount(tx, fiatAccountId)) !== back.asset) throw wrong(`must be an account in ${back.asset}`);
 }
 
+/** Money of an order that waits for a destination. */
+type Waiting = Pick<Back, 'rail' | 'asset'>;
+
+/**
+ * A destination at which some of it can arrive: coins at an address on their chain, a currency on an account in it.
+ *
+ * @throws Refusal 'malformed_field'
+ */
+export async function requireFitsSome(
+  { orders }: OperatorDeps,
+  tx: Tx,
+  waiting: readonly Waiting[],
+  { address, fiatAccountId }: To,
+): Promise<void> {
+  const [first] = waiting;
+  if (first === undefined) return;
+  const wrong = (field: keyof To, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
+  const [onChains, atBanks] = [true, false].map((isChain) =>
+    waiting.filter(({ rail }) => (orders.rails.get(rail)?.kind === 'chain') === isChain),
+  ) as [Waiting[], Waiting[]];
+  if (address !== undefined) {
+    if (onChains.length === 0) throw wrong('address', `must be left out: ${first.asset} goes to an account`);
+    const read = await Promise.allSettled(onChains.map(({ rail }) => refundAddressOn(orders, tx, rail, address)));
+    if (read[0]?.status === 'rejected' && read.every(({ status }) => status === 'rejected')) throw read[0].reason;
+  }
+  if (fiatAccountId !== undefined) {
+    const chain = orders.rails.get(first.rail)?.chain ?? first.rail;
+    if (atBanks.length === 0)
+      throw wrong('fiatAccountId', `must be left out: ${first.asset} goes to an address on ${chain}`);
+    const fiats = [...new Set(atBanks.map(({ asset }) => asset))];
+    if (!fiats.includes(await fiatOfAccount(tx, fiatAccountId)))
+      throw wrong('fiatAccountId', `must be an account in ${fiats.join(' or ')}`);
+  }
+}
+
 /** A hit passes only for a destination that the action names. */
 export function requireNamed({ pastHits, ...to }: To & { pastHits: boolean | undefined }): void {
   if (pastHits === true) requireDestination(to);

@@ -9,12 +9,12 @@ import {
   cancel,
   goesToSender,
   holdBack,
+  isFinal,
   type Leaving,
   lockOrder,
   NAMEABLE,
   nameDestination,
   type Action as OrderAction,
-  type OrderState,
   paidBefore,
   payoutOf,
   type RefundTo,
@@ -26,6 +26,7 @@ import {
   releaseBlocked,
   reprice,
   requestOrderRefund,
+  requireNotHeldByOperator,
   requireRefundable,
   retry,
   retryRefund,
@@ -33,6 +34,7 @@ import {
   type SeenFinding,
   senderOfOrder,
   settleBy,
+  suspenseRefundOf,
   trace,
   weightOf,
 } from '../../../orders/index.ts';
@@ -44,6 +46,7 @@ import {
   refusedTo,
   requireDestination,
   requireFit,
+  requireFitsSome,
   requireNamed,
   requireOne,
   requireOwnAccount,
@@ -96,14 +99,14 @@ async function paidTo({ orders }: OperatorDeps, tx: Tx, input: { order: bigint }
 }
 
 /** The order continues to its payout, despite whatever stands against it. */
-const needsPaid =
-  (from?: OrderState) =>
-  async (deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<Need[]> => {
-    const order = await lockOrder(tx, input.order);
-    // Reported at once instead of after a proposal.
-    if (from !== undefined && order.state !== from) throw new Refusal('order_over', { state: order.state });
-    return [await amountOf(tx, input.order), ...(await needsOf(deps, tx, await payoutOf(tx, order)))];
-  };
+async function needsPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<Need[]> {
+  const order = await lockOrder(tx, input.order);
+  return [await amountOf(tx, input.order), ...(await needsOf(deps, tx, await payoutOf(tx, order)))];
+}
+
+/** A hold on a rejected payout ends without approving anything: whoever sends it again does. */
+const isRejected = async (tx: Tx, { order }: { order: bigint }): Promise<boolean> =>
+  (await lockOrder(tx, order)).state === 'payout_held';
 
 /** What an order would refund, if the destination is known. */
 async function goesBack(
@@ -128,6 +131,31 @@ async function needsBack(
     await amountOf(tx, input.order),
     ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits })),
   ];
+}
+
+/**
+ * The same for a destination that is named: of the deposit where it can arrive there, otherwise of what waits on the other leg's rail,
+ * such as coins of a purchase that the law has released.
+ */
+async function needsNamed(
+  deps: OperatorDeps,
+  tx: Tx,
+  input: { order: bigint; pastHits: boolean | undefined } & To,
+): Promise<Need[]> {
+  const { orders } = deps;
+  const order = await lockOrder(tx, input.order);
+  const isChain = (rail: string) => orders.rails.get(rail)?.kind === 'chain';
+  const isAddress = input.address !== undefined;
+  if (isChain(order.depositRail) === isAddress) return await needsBack(deps, tx, input);
+  const needs: Need[] = [await amountOf(tx, input.order)];
+  for (const refund of await waitingFor(tx, input.order)) {
+    if (isChain(refund.rail) !== isAddress) continue;
+    const to = await destinationOf(orders, tx, refund.rail, input);
+    const { address = null, fiatAccountId = null } = to ?? {};
+    const leaving = await suspenseRefundOf(tx, { ...refund, address, fiatAccountId }, order);
+    needs.push(...(await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true })));
+  }
+  return needs;
 }
 
 /** The account that the order's only deposit came from, and what would leave to it. */
@@ -176,8 +204,17 @@ export const ORDER_ACTIONS: readonly Action[] = [
   action({
     ...ORDERS.release,
     subject,
-    look: lookPaid,
-    needs: needsPaid('on_hold'),
+    look: async (deps, tx, input) =>
+      (await isRejected(tx, input))
+        ? { ...Object(await look(deps, tx, input)), approves: [] }
+        : await lookPaid(deps, tx, input),
+    async needs(deps, tx, input) {
+      if (await isRejected(tx, input)) return [await amountOf(tx, input.order)];
+      // Reported at once instead of after a proposal.
+      const { state } = await lockOrder(tx, input.order);
+      if (state !== 'on_hold') throw new Refusal('order_over', { state });
+      return await needsPaid(deps, tx, input);
+    },
     async perform({ orders }, tx, input, doing) {
       await release(orders, tx, said(input, doing));
     },
@@ -204,7 +241,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     ...ORDERS.requote,
     subject,
     look,
-    needs: needsPaid(),
+    needs: needsPaid,
     async perform({ orders }, tx, input, doing) {
       await reprice(orders, tx, said(input, doing));
     },
@@ -264,8 +301,10 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
     async needs(deps, tx, input) {
       // Reported at once instead of after a proposal.
-      const { state } = await lockOrder(tx, input.order);
+      const order = await lockOrder(tx, input.order);
+      const { state } = order;
       if (state !== 'payout_held') throw new Refusal('order_over', { state });
+      await requireNotHeldByOperator(tx, order);
       // To where the last attempt went, what is shown passes with it; to another destination, hits pass only when asked for.
       const pastHits = isNamed(input) ? input.pastHits === true : true;
       return [
@@ -310,7 +349,11 @@ export const ORDER_ACTIONS: readonly Action[] = [
       requireDestination(input);
       requireOne(input);
       await requireOwnAccount(tx, input);
-      const waiting = (await waitingFor(tx, input.order)).map(({ id: refund, state, asset, grossUnits }) => ({
+      const refunds = await waitingFor(tx, input.order);
+      const { state, depositRail, depositAsset } = await lockOrder(tx, input.order);
+      const own = isFinal(state) ? [] : [{ rail: depositRail, asset: depositAsset }];
+      if (refunds.length > 0) await requireFitsSome(deps, tx, [...refunds, ...own], input);
+      const waiting = refunds.map(({ id: refund, state, asset, grossUnits }) => ({
         refund,
         state,
         asset,
@@ -319,7 +362,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       return { ...(Object(await look(deps, tx, input)) as object), waiting };
     },
     async needs(deps, tx, input) {
-      const needs = await needsBack(deps, tx, input);
+      const needs = await needsNamed(deps, tx, input);
       // Everything that this releases counts together, and each deposit by itself in a person's day, as `deposit.refund` counts it:
       // its money leaves once, and another deposit of the order is other money.
       const waiting = await waitingFor(tx, input.order);

@@ -118,7 +118,10 @@ export const CASES = {
       as: about(oneOf(CASE_CORRECTIONS), 'Kind of entry, which says which accounts it touches'),
       ...{ amount, evidence: text(200) },
       deposit: optional(
-        about(id, 'With lost_order: the deposit that was given for the order; with undone: the deposit that came back'),
+        about(
+          id,
+          'With lost_order: the deposit that was given for the order; with undone: the deposit that came back; with recall: the credit of which a part was recalled',
+        ),
       ),
     },
     refuses: [

@@ -95,7 +95,7 @@ export const ORDERS = {
   release: act({
     name: 'order.release',
     path: '/orders/:order/release',
-    says: 'Lets a held order go on to its payout.',
+    says: 'Lets a held order go on to its payout. Of a rejected payout it ends the hold of an operator.',
     right: 'money',
     people: 'rules',
     morePeople: FINDS,
@@ -108,7 +108,7 @@ export const ORDERS = {
   hold: act({
     name: 'order.hold',
     path: '/orders/:order/hold',
-    says: 'Takes an order back before its payout or refund is submitted.',
+    says: 'Takes an order back before its payout or refund is submitted, or keeps a rejected payout from being sent on.',
     right: 'block',
     people: 'one',
     fields: { order: id },

@@ -1,0 +1,91 @@
+/**
+ * A bank's recall of a part of a credit. Its statement shows a debit that names no deposit of exactly that amount, so it is booked as
+ * unexplained, and two people who have read the bank's notice name the deposit. The loss becomes the customer's debt, as after the
+ * recall of a whole deposit (deposits/reversed.ts): it is paid, written off and blocks the customer by the same rules.
+ *
+ * Only of a deposit for which money has left: where its order has not ended, people decide about the order first.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert, Refusal } from '../../base/errors.ts';
+import { closeCases, openCase } from '../../compliance/index.ts';
+import { blockForDebt, lockCustomer } from '../../customers/index.ts';
+import { chart, type Entry, move, post } from '../../ledger/index.ts';
+import { declareRecall } from '../../rails/bank.ts';
+import type { Rail } from '../../rails/rail.ts';
+import { change } from '../advance.ts';
+import type { DepositRow } from '../deposits/store.ts';
+import * as depositStore from '../deposits/store.ts';
+import { cancelPayingAgain } from '../refunds/cancel.ts';
+import { inSuspense } from '../refunds/request.ts';
+import { refundsOfDeposit } from '../refunds/store.ts';
+import type { Order } from '../store.ts';
+import * as store from '../store.ts';
+
+const unfit = (why: string) => new Refusal('does_not_fit', { why });
+
+interface Recalled {
+  /** The debit: its rail, and the line's name there. */
+  rail: string;
+  line: string;
+  asset: string;
+  units: bigint;
+  deposit: bigint;
+}
+
+/** Locks order and deposit. @throws Refusal 'unknown_deposit' | 'does_not_fit' */
+export async function requireRecalled(tx: Tx, debit: Recalled): Promise<{ order: Order; row: DepositRow }> {
+  const known = await depositStore.depositById(tx, debit.deposit);
+  if (known === undefined) throw new Refusal('unknown_deposit', {});
+  const order = known.orderId === null ? undefined : await store.lock(tx, known.orderId);
+  const row = await depositStore.lockDepositById(tx, known.id);
+  assert(row !== undefined, `deposit ${known.id} stays where it is`);
+  if (row.rail !== debit.rail || row.asset !== debit.asset || row.origin !== 'rail')
+    throw unfit('the deposit is no credit of this account in this currency');
+  if (order === undefined) throw unfit('the deposit is of no order: what left for it is owed by nobody we know');
+  const wasRefunded = (await refundsOfDeposit(tx, row.id)).some(({ state }) => state === 'settled');
+  if (order.state !== 'settled' && !(order.state === 'refunded' && wasRefunded))
+    throw unfit(`its order is ${order.state}: nobody owes anything before what left for it is settled`);
+  const owed = chart.receivable(order.customerId, order.partnerId, row.asset);
+  const isOwed = row.state === 'lost' && row.lostTo === owed.code;
+  if (row.state !== 'applied' && row.state !== 'refunded' && !isOwed)
+    throw unfit(`nothing of it can be recalled: it is ${row.state}`);
+  const most = row.units - (isOwed ? row.lostUnits : inSuspense(row));
+  if (debit.units > most) throw unfit('it is more than the part of the deposit that has left');
+  return { order, row };
+}
+
+/** @throws Refusal as `requireRecalled`, and 'does_not_fit' when the debit carries the key of a payment of ours */
+export async function bookRecalled(
+  context: { rails: ReadonlyMap<string, Rail> },
+  tx: Tx,
+  debit: Recalled,
+  { by, now, ...entry }: Omit<Entry, 'lines' | 'at'> & { by: string; now: Date },
+): Promise<void> {
+  const { order, row } = await requireRecalled(tx, debit);
+  await lockCustomer(tx, order.customerId);
+  await declareRecall(tx, debit.rail, debit.line);
+  await cancelPayingAgain(context, tx, order.id, now);
+  const { asset, units } = debit;
+  const owed = chart.receivable(order.customerId, order.partnerId, asset);
+  const lines = move(owed, chart.loss(asset), units);
+  const posted = await post(tx, { ...entry, orderId: order.id, at: now, lines });
+  if (posted.outcome !== 'posted') throw unfit('the loss it was booked as is not there any more');
+  const wasOwed = row.state === 'lost';
+  await depositStore.markLost(tx, row.id, {
+    why: 'recalled in part',
+    before: wasOwed ? (row.stateBeforeLoss ?? 'applied') : row.state,
+    units: units + (wasOwed ? row.lostUnits : 0n),
+    to: owed.code,
+  });
+  await change(tx, order, { exception: 'deposit_lost', now });
+  await blockForDebt(tx, order.customerId, now);
+  const about = { kind: 'customer_owes', subject: `deposit:${row.id}`, now } as const;
+  await closeCases(tx, { ...about, outcome: `more of it was recalled, says ${by}` });
+  await openCase(tx, {
+    ...about,
+    orderId: order.id,
+    partnerId: order.partnerId,
+    reason: 'its bank recalled a part of it after it was paid out: the customer owes that, and is blocked',
+    facts: { units: String(units + (wasOwed ? row.lostUnits : 0n)), asset, reference: row.reference },
+  });
+}

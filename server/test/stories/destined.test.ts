@@ -1,0 +1,132 @@
+/**
+ * Where an operator sends money of an order that waits for a destination: whatever the order was, the destination fits the money itself. It
+ * is what the law has released, or a payout that came back; coins go to an address, and a currency to an account in it.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let finn: Person;
+
+before(async () => {
+  world = await openStory({ operators: 'two' });
+  const { db, baseUrl } = world.server;
+  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+});
+after(async () => await world?.close());
+
+type Order = Sale | Purchase;
+
+async function does(path: string, body: Record<string, unknown> = {}): Promise<void> {
+  const said = await finn.does(path, body);
+  const done = said.status === 202 ? await ada.does(`/proposals/${said.body.proposal}/confirm`) : said;
+  assert.equal(done.status, 200, `${path}: ${JSON.stringify(done.body)}`);
+}
+
+const becomes = (order: Order, state: string) =>
+  world.until(`it is ${state}`, async () => (await world.stateOf(order)) === state);
+
+async function heldSale(): Promise<Sale> {
+  const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
+  await world.pays(order, '10');
+  await world.mines(2);
+  await becomes(order, 'on_hold');
+  return order;
+}
+async function convertedSale(): Promise<Sale> {
+  const order = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
+  await world.pays(order, '10');
+  await world.mines(2);
+  await becomes(order, 'payout_held');
+  return order;
+}
+async function heldPurchase(): Promise<Purchase> {
+  const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
+  await world.credits(order, '5000');
+  await becomes(order, 'on_hold');
+  return order;
+}
+async function convertedPurchase(): Promise<Purchase> {
+  const address = world.newAddress();
+  world.takesNothing(address, 'matic20');
+  const order = await world.buys('5000', 'usdc', { address });
+  await world.credits(order, '5000');
+  await becomes(order, 'payout_held');
+  return order;
+}
+async function released<O extends Order>(made: Promise<O>): Promise<O> {
+  const order = await made;
+  await does(`/orders/${order.id}/block`);
+  await does(`/orders/${order.id}/release-blocked`, { legalAct: 'court 7/2026' });
+  return order;
+}
+/** A sale whose payout the bank paid and sent back. */
+async function cameBack(): Promise<Sale> {
+  const order = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9002' }) });
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.opensCase(order, 'payout_returned');
+  return order;
+}
+
+const WAITING: readonly [what: string, money: 'coins' | 'rupees', make: () => Promise<Order>][] = [
+  ['the deposit of a sale, released', 'coins', () => released(heldSale())],
+  ['the payout of a sale that had been converted, released', 'rupees', () => released(convertedSale())],
+  ['the payout of a sale, returned', 'rupees', cameBack],
+  ['the deposit of a purchase, released', 'rupees', () => released(heldPurchase())],
+  ['the payout of a purchase that had been converted, released', 'coins', () => released(convertedPurchase())],
+];
+
+describe('an operator names where it goes:', () => {
+  for (const [what, money, make] of WAITING)
+    test(what, async () => {
+      const order = await make();
+      const refund = async () => (await world.traceOf(order)).refunds[0];
+      const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+      const euros = await world.told('bank/addFiatAccount', {
+        ...{ customerId: order.customerId, iban: 'DE89370400440532013000' },
+      });
+      const { fiatAccountId: strangers } = await world.verifiedCustomer();
+      const address = world.newAddress();
+      const path = `/orders/${order.id}/destination`;
+      const said = async (to: Record<string, unknown>) => {
+        const { status, body } = await finn.does(path, to);
+        return [status, body.reason, body.fields];
+      };
+      const isCoins = money === 'coins';
+      const wrong = (field: string, rule: string) => [400, 'malformed_field', { [field]: rule }];
+      const coins = 'must be left out: usdc.matic20 goes to an address on matic20';
+      if (isCoins) {
+        assert.deepEqual(await said({ fiatAccountId }), wrong('fiatAccountId', coins));
+        assert.deepEqual(await said({ fiatAccountId: euros.fiatAccountId }), wrong('fiatAccountId', coins));
+        assert.deepEqual(await said({ address: '0x12' }), wrong('address', 'must be an address on matic20'));
+      } else {
+        assert.deepEqual(await said({ address }), wrong('address', 'must be left out: inr goes to an account'));
+        assert.deepEqual(
+          await said({ fiatAccountId: euros.fiatAccountId }),
+          wrong('fiatAccountId', 'must be an account in inr'),
+        );
+      }
+      assert.deepEqual((await said({ fiatAccountId: strangers })).slice(0, 2), [404, 'unknown_account']);
+      assert.equal((await refund())?.state, 'needs_destination');
+
+      await does(path, isCoins ? { address } : { fiatAccountId });
+      await world.until('it is paid', async () => {
+        await world.mines(1);
+        return (await refund())?.state === 'settled';
+      });
+      const paid = await refund();
+      assert.deepEqual(
+        [paid?.address?.toLowerCase() ?? null, paid?.fiatAccountId ?? null],
+        isCoins ? [address.toLowerCase(), null] : [null, BigInt(fiatAccountId)],
+      );
+    });
+});
+
+test('the books agree with bank and chain', async () => {
+  await world.reconciles();
+});
