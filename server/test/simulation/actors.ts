@@ -88,6 +88,8 @@ export interface Hands {
   /** Has done again what a restore has lost: so much of this asset left for it, to there. */
   again(one: Noted, asset: string, to: RefundTo): void;
   fund(): void;
+  /** One more payment into an order. */
+  pays(one: Noted, units: bigint): void;
 }
 
 export interface Actors {
@@ -583,7 +585,8 @@ export function openActors(
       case 'awaiting_liquidity':
         return fund();
       case 'frozen':
-        if (faults.occurs('released_by_law')) {
+        // What lies beside it stays as long as law blocks it, and in the end law lets it go.
+        if (faults.occurs('released_by_law') || (faults.ended && (row.refund !== null || row.deposit !== null))) {
           through(process, 'release by law', () =>
             db.asSystem((tx) => releaseBlocked(context, tx, { ...base(), legalAct: 'an action' })),
           );
@@ -667,7 +670,7 @@ export function openActors(
   return {
     noted,
     moves,
-    hands: { inTx, somewhere, again: doAgain, fund },
+    hands: { inTx, somewhere, again: doAgain, fund, pays: (one, units) => pays(one, units, { again: true }) },
     get unmade() {
       return unmade;
     },

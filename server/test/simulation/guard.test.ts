@@ -31,6 +31,14 @@ const SALE: Submission = {
   approvals: [],
 };
 const credit = { name: 'line-1', rail: 'bank.simulated', units: '500', state: 'suspense', origin: 'rail', taken: '0' };
+const SMALL = {
+  name: '0xa:0',
+  rail: 'evm.matic20',
+  units: '60000000',
+  state: 'applied',
+  origin: 'rail',
+  taken: '60000000',
+};
 const REFUND: Submission = {
   ...SALE,
   id: 'ref_9_1',
@@ -89,6 +97,10 @@ const block = (how: Partial<Submission['approvals'][number]> = {}) => ({
 for (const [what, submission, says, seen] of [
   ['a sale as it should be', SALE, {}, undefined],
   ['a kill switch', { ...SALE, switched_off: true }, {}, /kill switch/],
+  ['a block by law', { ...REFUND, stopped: true }, {}, /law blocks its order/],
+  ['made beside a block by law', { ...SALE, follows: '7', after_block_ms: '1' }, {}, /beside one that law blocks/],
+  ['made before its first was blocked', { ...SALE, follows: '7', after_block_ms: '-1' }, {}, undefined],
+  ['a clock that may be behind', { ...SALE, follows: '7', after_block_ms: '1' }, { spreadMs: () => 1 }, undefined],
   ['a block', { ...SALE, blocked_at: BLOCKED_AT }, {}, /customer is blocked/],
   ['a block that two let pass', block(), {}, undefined],
   ['a block that one let pass', block({ people: ['ada'] }), {}, /customer is blocked/],
@@ -141,14 +153,21 @@ for (const [what, submission, says, seen] of [
     { now: () => 0 },
     undefined,
   ],
-  ['parts that are too shallow for their sum', SALE, { deepest: () => 3 }, /3 deep, and 4 are asked for/],
-  ['one shallow part', SALE, { deepest: (hash: string) => (hash === '0xb' ? 3 : 4) }, /0xb:0 of 100000000 was 3 deep/],
   [
-    'a small deposit, for which two suffice',
-    { ...SALE, deposits: SALE.deposits.slice(0, 1) },
+    'money that law let go, of a credit that has not cleared',
+    { ...REFUND, deposits: [credit, { ...credit, origin: 'released' }] },
+    { now: () => SHOWN_AT + CLEARING_MS - 1 },
+    /clears after 12000/,
+  ],
+  [
+    'money that law let go, which adds nothing to the sum of what came',
+    { ...REFUND, deposits: [SMALL, { ...SMALL, origin: 'released' }] },
     { deepest: () => 2 },
     undefined,
   ],
+  ['parts that are too shallow for their sum', SALE, { deepest: () => 3 }, /3 deep, and 4 are asked for/],
+  ['one shallow part', SALE, { deepest: (hash: string) => (hash === '0xb' ? 3 : 4) }, /0xb:0 of 100000000 was 3 deep/],
+  ['a small deposit, for which two suffice', { ...SALE, deposits: [SMALL] }, { deepest: () => 2 }, undefined],
 ] as const)
   test(`${what}: ${seen === undefined ? 'nothing is said' : 'it is said'}`, () => {
     const said = against(submission, truth(says));

@@ -41,6 +41,10 @@ export interface Submission {
   blocked_at: string | null;
   limit_units: string | null;
   switched_off: boolean;
+  /** Law blocks its order, and has not let it go. */
+  stopped?: boolean;
+  /** How long after law had blocked the order that this one follows it was made, in milliseconds; null where that is not blocked. */
+  after_block_ms?: string | null;
   deposits: readonly { name: string; rail: string; units: string; state: string; origin: string; taken: string }[];
   approvals: readonly {
     rule: string;
@@ -88,11 +92,21 @@ const FACTS = `
          (select l.max_units::text from market_limits l where l.market_id = o.market_id and l.level >= c.level
            order by l.level limit 1) as limit_units,
          exists (select from kill_switches s where s.kind = 'payouts' or (s.kind = 'rail' and s.subject = p.rail)) as switched_off,
+         coalesce(o.state = 'frozen' and not exists (select from entries e where e.id = 'ord_' || o.id || ':released'), false)
+           as stopped,
+         (select round(extract(epoch from o.created_at - h.at) * 1000)::text from order_history h
+            join orders f on f.id = h.order_id and f.state = 'frozen'
+           where h.order_id = o.follows and h.event = 'blocked'
+             and not exists (select from entries e where e.id = 'ord_' || f.id || ':released')) as after_block_ms,
          (select coalesce(json_agg(json_build_object('name', d.external_id, 'rail', d.rail, 'units', d.units::text,
                    'state', d.state, 'origin', d.origin, 'taken', d.taken_units::text) order by d.id), '[]')
             from deposits d
            where case when p.refund_id is null then d.order_id = p.order_id and d.taken_units > 0
-                      else d.id = (select r.deposit_id from refunds r where r.id = p.refund_id) end) as deposits,
+                      else d.id = (select r.deposit_id from refunds r where r.id = p.refund_id)
+                        -- What came back, what law let go and what is paid back of fees is made of what its order took.
+                        or (d.order_id = p.order_id and d.origin = 'rail' and d.taken_units > 0 and d.state <> 'lost'
+                            and exists (select from refunds r join deposits own on own.id = r.deposit_id
+                                         where r.id = p.refund_id and own.origin <> 'rail')) end) as deposits,
          (select coalesce(json_agg(json_build_object('rule', a.rule, 'entry', a.entry, 'destination', a.destination,
                    'asset', a.asset, 'units', a.units::text, 'order_id', a.order_id::text, 'people', a.people) order by a.id), '[]')
             from approvals a where a.order_id = p.order_id) as approvals
@@ -180,6 +194,10 @@ export function against(one: Submission, truth: Truth): string[] {
   const limit = one.limit_units;
   const found: (string | false)[] = [
     one.switched_off && 'leaves although a kill switch is on',
+    one.stopped === true && 'leaves although law blocks its order',
+    one.after_block_ms != null &&
+      Number(one.after_block_ms) > truth.spreadMs() &&
+      'leaves for an order that was made of money beside one that law blocks',
     one.blocked_at !== null &&
       !approved('customer_blocked', one.blocked_at) &&
       'leaves although its customer is blocked',
@@ -242,7 +260,10 @@ function early(deposit: Submission['deposits'][number], one: Submission, truth: 
   }
   const [hash = ''] = deposit.name.split(':');
   // What an order took in parts has to be as deep as if it were one.
-  const sum = one.deposits.reduce((all, { rail, units }) => (rail === deposit.rail ? all + BigInt(units) : all), 0n);
+  const sum = one.deposits.reduce(
+    (all, { rail, units, origin }) => (rail === deposit.rail && origin === 'rail' ? all + BigInt(units) : all),
+    0n,
+  );
   const needed = CONFIRMATIONS.findLast(({ fromUnits }) => sum >= fromUnits)?.blocks ?? 0;
   const deepest = truth.deepest(hash);
   return deepest < needed && `leaves when ${deposit.name} of ${sum} was ${deepest} deep, and ${needed} are asked for`;

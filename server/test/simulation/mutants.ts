@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Kind, Violation } from './checks.ts';
 import type { Place } from './ground.ts';
+import { hasMeetings } from './meetings.ts';
 import { hasMoves } from './moves.ts';
 import { forgets } from './outage.ts';
 import { hasStrays } from './strays.ts';
@@ -28,6 +29,8 @@ interface Mutant {
   forgets?: true;
   /** Only a seed in which people do more besides shows it (moves.ts). */
   moves?: true;
+  /** Only a seed in which things meet at the worst moment shows it (meetings.ts). */
+  meetings?: true;
   changes: readonly { file: string; from: string; to: string }[];
 }
 
@@ -184,9 +187,10 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    // Either guard alone is enough: the key, which the insert names, and the look under the lock of the nonces.
-    name: 'no unique key of a send, and nobody looks under the lock whether it is there',
-    kinds: ['paid_twice'],
+    // Any guard alone is enough: the key, which the insert names, the look under the lock of the nonces, and the time after which a
+    // submission reserves nothing: whoever else sends under the key does so only after that.
+    name: 'no unique key of a send, nobody looks under the lock whether it is there, and a submission that is over goes on',
+    kinds: ['paid_twice', 'stuck'],
     changes: [
       { file: 'migrations/0007_rails.sql', from: '  unique (rail, key, version),\n', to: '' },
       {
@@ -196,11 +200,17 @@ const MUTANTS: readonly Mutant[] = [
       },
       { file: 'src/rails/chain.sends.store.ts', from: ' on conflict (rail, key, version) do nothing`', to: '`' },
       { file: SENDS, from: 'if (there.length > 0) return there;', to: '' },
+      {
+        file: SENDS,
+        from: 'if (notAfter !== undefined && Date.now() > notAfter.getTime())',
+        to: 'if (notAfter === null)',
+      },
     ],
   },
   {
     name: 'a payout is locked before its order',
     kinds: ['deadlock'],
+    meetings: true,
     changes: [
       {
         file: 'src/orders/lock.ts',
@@ -799,6 +809,48 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'what lies beside an order that law blocks goes back',
+    kinds: ['paid_against'],
+    meetings: true,
+    changes: [{ file: GATE, from: "...never(stopped ? 'order_frozen' : undefined),", to: '' }],
+  },
+  {
+    name: 'a new order is made of what lies beside an order that law blocks',
+    kinds: ['paid_against'],
+    meetings: true,
+    changes: [
+      {
+        file: 'src/orders/follow-on-order.ts',
+        from: 'if ((await areHeld(tx, [found.row])) || (await isStoppedByLaw(tx, found.first)))',
+        to: 'if (await areHeld(tx, [found.row]))',
+      },
+    ],
+  },
+  {
+    name: 'a payout goes elsewhere past a hold that was laid while the screener was asked',
+    kinds: ['paid_against'],
+    meetings: true,
+    changes: [
+      {
+        file: 'src/orders/payouts/elsewhere.ts',
+        from: "if (order.version !== version) throw new Refusal('order_over', { state: order.state });",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a requested refund leaves past a hold that was laid while the screener was asked',
+    kinds: ['paid_against'],
+    meetings: true,
+    changes: [
+      {
+        file: REFUNDS,
+        from: '      before: (tx, locked) => requireNobodyDecides(tx, locked),\n',
+        to: '',
+      },
+    ],
+  },
 ];
 
 /** By name, a seed that found it when it was last noted (`--note`): tried first, and no more than a hint. */
@@ -897,13 +949,14 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
 /** The hinted seed, or else the lowest. */
 async function find(
   open: Workers,
-  { name, kinds, restore, strays, moves, forgets: ofForgetful }: Mutant,
+  { name, kinds, restore, strays, moves, meetings, forgets: ofForgetful }: Mutant,
   { seeds: [from, to], orders, hint, isClean }: Hunting,
 ) {
   const all = Array.from({ length: to - from + 1 }, (_, n) => from + n).filter(
     (seed) =>
       (strays !== true || hasStrays(seed)) &&
       (moves !== true || hasMoves(seed)) &&
+      (meetings !== true || hasMeetings(seed)) &&
       (ofForgetful !== true || forgets(seed)),
   );
   const hinted = hint !== undefined && hint >= from && hint <= to ? [hint] : [];

@@ -61,6 +61,9 @@ export interface BankWorld {
 
 const PAGE = 8;
 const HOUR_MS = 3_600_000;
+const LONGEST_ANSWER_MS = 9_500;
+/** A line is taken so long after the page that holds it, at most. */
+const MEETS_WITHIN_MS = 60;
 
 export function openBank(deps: {
   /** 0 where it pays whatever it is submitted. */
@@ -74,6 +77,8 @@ export function openBank(deps: {
   calls: Calls;
   after: (ms: number, body: () => void) => void;
   now: () => number;
+  /** It answers a submission only when its statement has shown that payment. */
+  answersWithLine?: () => boolean;
   /** Told of every payment that takes effect. */
   paid: (payment: Payment) => void;
   /** Told of every key by which money leaves. */
@@ -88,6 +93,8 @@ export function openBank(deps: {
   const archived = new Set<string>();
   const credits: { id: string; units: bigint; text: string; currency: string; recalled: boolean }[] = [];
   const shown = new Map<string, number>();
+  /** Keys whose answer waits until a page holds their line. */
+  const waiting = new Map<string, () => void>();
   let read = 0;
   let lineNumber = 0;
   let underWay = 0;
@@ -200,6 +207,16 @@ export function openBank(deps: {
       : { outcome: 'known', reference: `utr-${key}` };
   }
 
+  /** Until a page holds the line of this payment, and not for long: whoever asked gives up after ten seconds. */
+  async function isShown(key: string): Promise<void> {
+    await new Promise<void>((wake) => {
+      waiting.set(key, wake);
+      setTimeout(wake, LONGEST_ANSWER_MS);
+    });
+    waiting.delete(key);
+    await new Promise((wake) => setTimeout(wake, chance.int(0, MEETS_WITHIN_MS)));
+  }
+
   const currencyOf = (asset: string): string => (asset === OTHER_FIAT ? OTHER_CURRENCY : CURRENCY);
   const inOf = (text: string, asset: string) =>
     credits.filter((one) => one.text === text && CURRENCIES[one.currency] === asset);
@@ -229,11 +246,12 @@ export function openBank(deps: {
           read = Math.max(read, upTo);
           const page = lines.slice(first, upTo);
           for (const { externalId } of page) if (!shown.has(externalId)) shown.set(externalId, deps.now());
+          for (const { key, direction } of page) if (key !== undefined && direction === 'debit') waiting.get(key)?.();
           return { lines: page, cursor: String(upTo), more: upTo < lines.length };
         }),
       async send(sending) {
         try {
-          return await deps.calls.make(
+          const sent = await deps.calls.make(
             'bank.send',
             () => {
               if (sending.notAfter !== undefined && deps.now() > sending.notAfter.getTime())
@@ -248,6 +266,8 @@ export function openBank(deps: {
             },
             'actions',
           );
+          if (sent.outcome === 'submitted' && deps.answersWithLine?.() === true) await isShown(sending.key);
+          return sent;
         } catch (error) {
           if (!(error instanceof Unavailable)) throw error;
           return { outcome: 'unknown', why: error.message };

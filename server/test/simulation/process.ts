@@ -7,7 +7,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { Unavailable } from '../../src/base/errors.ts';
 import type { Handlers } from '../../src/base/jobs.ts';
 import { startWorkers } from '../../src/base/workers.ts';
-import { magicScreener, openScreener, type Screener } from '../../src/compliance/index.ts';
+import { magicScreener, openScreener, type Screener, type Screening } from '../../src/compliance/index.ts';
 import { enqueueRecurring, POLLS, recurringHandlers } from '../../src/composition/recurring.ts';
 import { comparePayer, openPayee, waitsUntil } from '../../src/customers/index.ts';
 import { type OrdersContext } from '../../src/orders/context.ts';
@@ -57,6 +57,8 @@ export interface World {
   guard: Guard;
   /** Destinations that the screener was asked about, with the order or refund: `<id> account:<id>`. */
   screened: Set<string>;
+  /** Told of every question to the screener, which waits before it answers. */
+  asked?: (input: Screening) => Promise<void> | undefined;
   /** Told of a send that was not answered. */
   unanswered: (rail: string) => void;
   /** Prices at present, of the table's, in basis points above or below. */
@@ -175,8 +177,10 @@ const guarded = (world: World, rail: Rail): Rail => ({
   },
 });
 
-const noted = ({ screened }: World, screener: Screener): Screener => ({
+const noted = ({ screened, asked }: World, screener: Screener): Screener => ({
   async screen(input) {
+    const pause = asked?.(input);
+    if (pause !== undefined) await pause;
     const verdict = await screener.screen(input);
     const to = input.payoutAddress === null ? `account:${input.fiatAccountId}` : `address:${input.payoutAddress}`;
     screened.add(`${input.id} ${to}`);

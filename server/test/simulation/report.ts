@@ -36,6 +36,7 @@ export interface Report {
   outages?: { played: number; done: Record<string, number> };
   /** In runs whose people do more besides: what, and how often. */
   moves?: { played: number; done: Record<string, number> };
+  meetings?: { played: number; done: Record<string, number> };
   /** All other violations. */
   unexplained: number;
   failing: { seed: number; violations: Violation[]; again: string }[];
@@ -69,6 +70,8 @@ export function openTally(): Tally {
   let outages = 0;
   let moves = 0;
   const withMoves = new Map<string, number>();
+  let meetings = 0;
+  const withMeetings = new Map<string, number>();
   let [runs, orders, unmade, steps, waits, submissions] = [0, 0, 0, 0, 0, 0];
   const addTo = <K>(to: Map<K, number>, key: K, times: number) => void to.set(key, (to.get(key) ?? 0) + times);
 
@@ -93,6 +96,8 @@ export function openTally(): Tally {
       for (const [what, times] of told.strays ?? []) addTo(withStrays, what, times);
       if (told.moves !== undefined) moves += 1;
       for (const [what, times] of told.moves ?? []) addTo(withMoves, what, times);
+      if (told.meetings !== undefined) meetings += 1;
+      for (const [what, times] of told.meetings ?? []) addTo(withMeetings, what, times);
       if (told.outages !== undefined) outages += 1;
       for (const [what, times] of told.outages ?? []) addTo(withOutages, what, times);
       if (told.restored !== undefined) restores += 1;
@@ -143,6 +148,7 @@ export function openTally(): Tally {
         strays: { played: strays, done: sorted(withStrays) },
         outages: { played: outages, done: sorted(withOutages) },
         moves: { played: moves, done: sorted(withMoves) },
+        meetings: { played: meetings, done: sorted(withMeetings) },
         unexplained: violations - paidTwice - paidAgainst - lost,
         failing: failing.toSorted((a, b) => a.seed - b.seed),
       };
@@ -181,6 +187,7 @@ export function inWords(report: Report): string[] {
     `runs with money of no order: ${report.strays?.played ?? 0}, ended by: ${list(report.strays?.done ?? {})}`,
     `runs with a bank that forgets keys: ${report.outages?.played ?? 0}: ${list(report.outages?.done ?? {})}`,
     `runs with senders, requested refunds and destinations that wait: ${report.moves?.played ?? 0}: ${list(report.moves?.done ?? {})}`,
+    `runs in which things meet: ${report.meetings?.played ?? 0}: ${list(report.meetings?.done ?? {})}`,
     `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,
     `paid against a block, kill switch, clearing time or limit ${report.paidAgainst} (of ${report.submissions} submissions looked at)`,
   ];

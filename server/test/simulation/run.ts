@@ -12,6 +12,7 @@ import { openBackends, type SimulatedProcess } from './database.ts';
 import { type Fault, openFaults } from './faults.ts';
 import type { Fixture } from './ground.ts';
 import { type Guard, openGuard } from './guard.ts';
+import { hasMeetings, type Meetings, openMeetings } from './meetings.ts';
 import { hasMoves } from './moves.ts';
 import { FORGETS_AFTER_MS, forgets, type Outage, openOutage, SHOWN_WITHIN_MS } from './outage.ts';
 import { openBank } from './outside.bank.ts';
@@ -44,6 +45,8 @@ export interface Outcome {
   outages?: ReadonlyMap<string, number>;
   /** What people did besides, and how often (moves.ts). */
   moves?: ReadonlyMap<string, number>;
+  /** What met at the worst moment, and how often (meetings.ts). */
+  meetings?: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
   /** Statements that PostgreSQL ended because two waited for each other. */
@@ -214,6 +217,7 @@ export async function simulate(
   let restored: Restore | undefined;
   let strays: Strays | undefined;
   let outage: Outage | undefined;
+  let meetings: Meetings | undefined;
   const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
   const screened = new Set<string>();
   const guard: Guard = openGuard({
@@ -250,6 +254,7 @@ export async function simulate(
     deduplicatesForMs: forgets(seed) ? FORGETS_AFTER_MS : deduplicates ? DAY_MS : 0,
     ...(forgets(seed) ? { settlesWithinMs: SHOWN_WITHIN_MS } : {}),
     lies: lie === 'the bank deduplicates',
+    answersWithLine: () => meetings?.answersWithLine() ?? false,
     paid() {
       watch();
       outage?.paid();
@@ -272,6 +277,7 @@ export async function simulate(
     guard,
     screened,
     complain,
+    asked: (input) => meetings?.asked(input),
     unanswered(rail) {
       actors?.unanswered();
       if (rail.startsWith('bank.')) outage?.unanswered();
@@ -307,6 +313,10 @@ export async function simulate(
     else if (hasStrays(seed))
       strays = openStrays(world, {
         ...{ seed, forMs: ORDERS_MS, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
+      });
+    if (hasMeetings(seed) && !isRestored)
+      meetings = openMeetings(world, {
+        ...{ seed, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
       });
     if (forgets(seed)) outage = openOutage(world, { seed, bank, crashAll });
     launch();
@@ -374,8 +384,10 @@ export async function simulate(
     let audited = caught;
     const audit = (auditor: OurProcess): void => {
       broken(world, auditor, actors?.noted ?? [], restored?.lost, strays?.all)
-        .then((found) => {
+        .then(async (found) => {
           for (const { kind, what } of found) violated(kind, what);
+          const wrong = async () => (await meetings?.wrong()) ?? [];
+          for (const what of await scheduler.perform('what went past a hold', wrong)) violated('paid_against', what);
         })
         .catch((error: unknown) =>
           violated('run', `the audit failed: ${error instanceof Error ? error.stack : String(error)}`),
@@ -409,6 +421,7 @@ export async function simulate(
     ...(strays === undefined ? {} : { strays: strays.done }),
     ...(outage === undefined ? {} : { outages: outage.done }),
     ...(actors?.moves === undefined ? {} : { moves: actors.moves.done }),
+    ...(meetings === undefined ? {} : { meetings: meetings.done }),
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,

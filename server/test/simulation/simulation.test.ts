@@ -99,6 +99,20 @@ test('with a bank that forgets keys: nothing of ours runs for longer than that, 
   );
 });
 
+test('where things meet: law keeps what lies beside an order, and a hold stands against what was decided before', async () => {
+  await playUntil(
+    [
+      'blocked by law',
+      'paid once more beside a block',
+      'let go by law at once',
+      'held while the screener is asked about a payout',
+      'held while the screener is asked about a refund',
+    ],
+    [23, 33, ...everyTenth(43, 12)].map((seed) => ({ seed, orders: 10 })),
+    ({ meetings }) => meetings,
+  );
+});
+
 test('a seed plays the same twice, to the last step, with statements that wait for each other', async () => {
   const first = await simulate(fixture, { seed: 21, orders: 6 });
   const second = await simulate(fixture, { seed: 21, orders: 6 });
