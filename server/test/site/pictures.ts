@@ -83,7 +83,7 @@ const STYLE = `
 function waysOfMachine(): Set<string> {
   return new Set(
     TRANSITIONS.filter(({ on }) => !NOT_DRAWN.includes(on)).flatMap(({ from, to }) =>
-      from.map((one) => `${one} ${to}`),
+      from.filter((one) => one !== to).map((one) => `${one} ${to}`),
     ),
   );
 }
