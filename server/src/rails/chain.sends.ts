@@ -265,7 +265,8 @@ export async function statusOf(engine: Engine, key: string): Promise<PayoutStatu
   const { rail, db } = engine;
   const versions = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
   if (versions.length === 0) return { outcome: 'absent' };
-  if (newestOf(versions).version === 1 && versions[0]?.raw == null) return await statusOfUnsigned(engine, versions);
+  // Whatever its number is: versions before it may have been proved absent.
+  if (versions.length === 1 && versions[0]?.raw == null) return await statusOfUnsigned(engine, versions);
   const ended = endOf(versions);
   if (ended?.outcome === 'rejected') return ended;
   const newest = newestOf(versions);
