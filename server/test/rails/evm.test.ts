@@ -1193,6 +1193,36 @@ describe('an EVM rail on a real node', () => {
         assert.deepEqual(said(), ['payout_settled', 'payout_settled']);
       });
 
+      test('and that its node refused after the restart: it is asked about before it is offered again', async (t) => {
+        const says = new Map<string, SendAnswer>();
+        const { rail, payout, stored, rowsOf, said } = await signed(t, says);
+        const wallet = rail.walletAddresses.hot;
+        const units = await anvil.rpc('eth_getBalance', [wallet, 'latest']);
+        await anvil.rpc('anvil_setBalance', [wallet, '0x0']);
+        const refused = await rail.status(payout.key);
+        assert.match(refused.outcome === 'unknown' ? refused.why : '', /^not taken by the node: /);
+        await rows.query(`update chain_sends set broadcast_at = broadcast_at - interval '1 hour' where key = $1`, [
+          payout.key,
+        ]);
+        says.set(payout.key, { outcome: 'hold', why: 'held: customer_blocked' });
+        await anvil.rpc('anvil_setBalance', [wallet, units]);
+        for (const by of [rail, rail]) {
+          await follow(by);
+          await anvil.mine(2);
+        }
+        assert.equal(await received(payout.destination.address), 0n);
+        assert.deepEqual([...new Set(said())], ['payout_unknown']);
+        says.clear();
+        await until('it has arrived', async () => {
+          await follow(rail);
+          await anvil.mine(2);
+          return (await received(payout.destination.address)) === 8n;
+        });
+        await follow(rail);
+        assert.deepEqual(said(), ['payout_settled']);
+        assert.ok((await rowsOf(payout.key)).every(({ nonce }) => nonce === stored?.nonce));
+      });
+
       test('is matched with its own send where it had left, and a block has it', async (t) => {
         const says = new Map<string, SendAnswer>();
         const { rail, payout, stored, said } = await signed(t, says);
