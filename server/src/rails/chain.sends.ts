@@ -280,6 +280,7 @@ export async function statusOf(engine: Engine, key: string): Promise<PayoutStatu
       if (sent.outcome === 'unknown' && !wasBroadcast(versions)) return sent;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
+      if (!wasBroadcast(versions)) return { outcome: 'unknown', why: error.message };
     }
   }
   const reference = ended?.outcome === 'submitted' ? ended.reference : newest.hash;

@@ -1193,6 +1193,14 @@ describe('an EVM rail on a real node', () => {
         assert.deepEqual(said(), ['payout_settled', 'payout_settled']);
       });
 
+      test('is not submitted while no node answers', async (t) => {
+        const { rail, payout, node, stored } = await signed(t, new Map());
+        node.drop('eth_sendRawTransaction');
+        assert.equal((await rail.status(payout.key)).outcome, 'unknown');
+        node.honest();
+        assert.deepEqual(await rail.status(payout.key), { outcome: 'known', reference: stored?.hash });
+      });
+
       test('and that its node refused after the restart: it is asked about before it is offered again', async (t) => {
         const says = new Map<string, SendAnswer>();
         const { rail, payout, stored, rowsOf, said } = await signed(t, says);
