@@ -29,7 +29,8 @@ export async function matchFound(engine: Engine, tx: Tx): Promise<found.FoundMov
     if (own !== undefined) {
       if (under.some(({ hash }) => hash === row.hash)) await settleAs(engine, tx, row, { ...own, known: true });
       else if (isSameCall(own, row)) await settleAs(engine, tx, row, { ...own, version: own.version + 1 });
-      else if (row.cancelAt !== null && isCancel(engine, row)) {
+      // Whether or not these books know that people asked for it: a restore may have lost that.
+      else if (isCancel(engine, row)) {
         await endCancelled(engine, tx, row);
         await endKept(engine, tx, row, own.key);
       }
