@@ -7,6 +7,7 @@
 import type { AssetCode } from '../base/money.ts';
 import { NotSigned, type Prepared, type Receipt } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
+import { dropKeptUnder } from './chain.adopt.store.ts';
 import * as depositStore from './chain.deposits.store.ts';
 import { type Engine, haltRail } from './chain.engine.ts';
 import { isOwn, SANDBOX_KEY } from './chain.keys.ts';
@@ -106,6 +107,8 @@ async function settle(engine: Engine, version: SendVersion, receipt: Receipt, fi
     // request, and need none. A block that became final since may be on an abandoned branch, because this process may have
     // been suspended meanwhile.
     if (receipt.block >= finalized && ours !== receipt.blockHash) return;
+    // It had left before it was kept: the wallet waits for nothing.
+    if (version.nonce !== null) await dropKeptUnder(tx, { rail, wallet: version.wallet, nonce: version.nonce });
     const { block, cost, succeeded } = receipt;
     const why = succeeded ? null : 'reverted on chain';
     // A failure frees the money for another attempt, so it counts only when no reorg can turn it into a success. Our own
