@@ -109,7 +109,9 @@ async function endCancelled(engine: Engine, tx: Tx, row: found.FoundMovement): P
 
 /** It was signed and waited, because it was not to leave. Its key is absent now: the gate is asked, or it ends unpaid. */
 async function endKept({ rail }: Engine, tx: Tx, row: found.FoundMovement, key: string): Promise<void> {
-  const ids = (await sendStore.versionsOf(tx, rail, key)).map(({ id }) => id);
+  const versions = await sendStore.versionsOf(tx, rail, key);
+  // Not one that was sent since under another nonce.
+  const ids = versions.filter(({ nonce }) => nonce === row.nonce).map(({ id }) => id);
   await sendStore.markAbsent(tx, rail, key, ids, `nonce ${row.nonce} was cancelled by ${row.hash}`);
 }
 
