@@ -271,16 +271,18 @@ export async function statusOf(engine: Engine, key: string): Promise<PayoutStatu
   const ended = endOf(versions);
   if (ended?.outcome === 'rejected') return ended;
   const newest = newestOf(versions);
+  // The treasury has to know that a sweep is signed: what its node refused may lack gas.
+  const isOffered = wasBroadcast(versions) || isOwn(key);
   if (ended === undefined && newest.broadcastAt === null) {
     const why = await whyKept(engine, versions);
     if (why !== undefined) return { outcome: 'unknown', why };
     try {
       const sent = await carryOn(engine, versions, { isAsked: true });
       // Its bytes may yet be kept or cancelled, so it is not submitted.
-      if (sent.outcome === 'unknown' && !wasBroadcast(versions)) return sent;
+      if (sent.outcome === 'unknown' && !isOffered) return sent;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
-      if (!wasBroadcast(versions)) return { outcome: 'unknown', why: error.message };
+      if (!isOffered) return { outcome: 'unknown', why: error.message };
     }
   }
   const reference = ended?.outcome === 'submitted' ? ended.reference : newest.hash;
