@@ -29,7 +29,8 @@ export async function matchFound(engine: Engine, tx: Tx): Promise<found.FoundMov
     if (own !== undefined) {
       if (under.some(({ hash }) => hash === row.hash)) await settleAs(engine, tx, row, { ...own, known: true });
       else if (isSameCall(own, row)) await settleAs(engine, tx, row, { ...own, version: own.version + 1 });
-      else if (row.cancelAt !== null && isCancel(engine, row)) {
+      // Whether or not these books know that people asked for it: a restore may have lost that.
+      else if (isCancel(engine, row)) {
         await endCancelled(engine, tx, row);
         await endKept(engine, tx, row, own.key);
       }
@@ -108,7 +109,9 @@ async function endCancelled(engine: Engine, tx: Tx, row: found.FoundMovement): P
 
 /** It was signed and waited, because it was not to leave. Its key is absent now: the gate is asked, or it ends unpaid. */
 async function endKept({ rail }: Engine, tx: Tx, row: found.FoundMovement, key: string): Promise<void> {
-  const ids = (await sendStore.versionsOf(tx, rail, key)).map(({ id }) => id);
+  const versions = await sendStore.versionsOf(tx, rail, key);
+  // Not one that was sent since under another nonce.
+  const ids = versions.filter(({ nonce }) => nonce === row.nonce).map(({ id }) => id);
   await sendStore.markAbsent(tx, rail, key, ids, `nonce ${row.nonce} was cancelled by ${row.hash}`);
 }
 

@@ -348,6 +348,17 @@ export const lockKept = (
 export const dropKept = (tx: Tx, id: bigint): Promise<number> =>
   tx.run(`delete from found_movements where id = $1 and state = 'unread' and cancel_at is null`, [id]);
 
+/** The same for bytes that have left meanwhile: the send itself says what becomes of them. */
+export const dropKeptUnder = (
+  tx: Tx,
+  { rail, wallet, nonce }: { rail: string; wallet: string; nonce: bigint },
+): Promise<number> =>
+  tx.run(
+    `delete from found_movements
+      where rail = $1 and wallet = $2 and nonce = $3 and signed and state = 'unread' and hash is null and cancel_at is null`,
+    [rail, wallet, nonce],
+  );
+
 /** @returns false when it has been read by now, or was not found through the signer's journal */
 export const noteCancel = async (tx: Tx, id: bigint): Promise<boolean> =>
   (await tx.run(

@@ -33,6 +33,8 @@ export interface Memory {
   lostReadTo: bigint | undefined;
   /** Since when a send's nonce has looked used by a foreign transaction, by key. */
   foreignSince: Map<string, number>;
+  /** When a node last refused the bytes of a send that no node has taken, by key. */
+  refusedAt: Map<string, number>;
   /** The deposit address after which the next page of native balances begins. */
   nativeAfter: bigint;
 }
@@ -51,6 +53,7 @@ export function engineOf(adapter: ChainAdapter, context: RailContext): Engine {
       compareNoncesAt: 0,
       lostReadTo: undefined,
       foreignSince: new Map(),
+      refusedAt: new Map(),
       nativeAfter: -1n,
     },
   };

@@ -154,7 +154,9 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
   const kept = has.isAsked ? undefined : await whyKept(engine, versions);
   if (kept !== undefined) return { outcome: 'unknown', why: kept };
   const answer = await adapter.broadcast(raw);
-  await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
+  // What the node refused nobody has, as far as is known: whether it may leave is asked before it is offered again.
+  if (answer.taken || answer.slotUsed) await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
+  else engine.memory.refusedAt.set(key, Date.now());
   if (answer.taken) return { outcome: 'submitted', reference: hash };
   // Perhaps because it, or an earlier version, is in a block already.
   const mined = answer.slotUsed ? await minedAmong(engine, versions) : undefined;
@@ -167,14 +169,13 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
 /**
  * Why bytes that were signed wait before they are broadcast for the first time: they may not leave, and perhaps nobody outside has
  * them. They keep their slots, and a person is told where somebody has to decide, because what has the next nonces waits behind
- * them. A later version is not asked about: an earlier one was broadcast.
+ * them. Once a version was taken by a node, later ones are not asked about.
  */
-async function whyKept(engine: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {
+export async function whyKept(engine: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {
   const { rail, db, log, mayLeave, report } = engine;
   const newest = newestOf(versions);
-  const { key, wallet, nonce, broadcastAt } = newest;
-  if (mayLeave === undefined || broadcastAt !== null || versions.length > 1 || key.startsWith(SANDBOX_KEY))
-    return undefined;
+  const { key, wallet, nonce } = newest;
+  if (mayLeave === undefined || wasBroadcast(versions) || key.startsWith(SANDBOX_KEY)) return undefined;
   return await db.asSystem(async (tx) => {
     const answer = await mayLeave(tx, { rail, key });
     const movement = nonce === null ? undefined : await lockKept(tx, { rail, wallet, nonce });
@@ -265,17 +266,23 @@ export async function statusOf(engine: Engine, key: string): Promise<PayoutStatu
   const { rail, db } = engine;
   const versions = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
   if (versions.length === 0) return { outcome: 'absent' };
-  if (newestOf(versions).version === 1 && versions[0]?.raw == null) return await statusOfUnsigned(engine, versions);
+  // Whatever its number is: versions before it may have been proved absent.
+  if (versions.length === 1 && versions[0]?.raw == null) return await statusOfUnsigned(engine, versions);
   const ended = endOf(versions);
   if (ended?.outcome === 'rejected') return ended;
   const newest = newestOf(versions);
+  // The treasury has to know that a sweep is signed: what its node refused may lack gas.
+  const isOffered = wasBroadcast(versions) || isOwn(key);
   if (ended === undefined && newest.broadcastAt === null) {
     const why = await whyKept(engine, versions);
     if (why !== undefined) return { outcome: 'unknown', why };
     try {
-      await carryOn(engine, versions, { isAsked: true });
+      const sent = await carryOn(engine, versions, { isAsked: true });
+      // Its bytes may yet be kept or cancelled, so it is not submitted.
+      if (sent.outcome === 'unknown' && !isOffered) return sent;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
+      if (!isOffered) return { outcome: 'unknown', why: error.message };
     }
   }
   const reference = ended?.outcome === 'submitted' ? ended.reference : newest.hash;
@@ -327,6 +334,10 @@ function sameCall(versions: SendVersion[], wallet: string, call: Call): SendVers
   }
   return versions;
 }
+
+/** Whether a node is known to have taken one of them, or a block. */
+const wasBroadcast = (versions: readonly SendVersion[]): boolean =>
+  versions.some(({ broadcastAt }) => broadcastAt !== null);
 
 export function newestOf(versions: readonly SendVersion[]): SendVersion {
   const newest = versions.at(-1);

@@ -7,12 +7,13 @@
 import type { AssetCode } from '../base/money.ts';
 import { NotSigned, type Prepared, type Receipt } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
+import { dropKeptUnder } from './chain.adopt.store.ts';
 import * as depositStore from './chain.deposits.store.ts';
 import { type Engine, haltRail } from './chain.engine.ts';
 import { isOwn, SANDBOX_KEY } from './chain.keys.ts';
 import type { SendVersion } from './chain.sends.store.ts';
 import * as sendStore from './chain.sends.store.ts';
-import { askedOf, carryOn, newestOf, slotsTaken, withIndex } from './chain.sends.ts';
+import { askedOf, carryOn, newestOf, slotsTaken, whyKept, withIndex } from './chain.sends.ts';
 import * as store from './chain.store.ts';
 import type { RailFact } from './rail.ts';
 
@@ -50,6 +51,7 @@ export async function watchSends(engine: Engine): Promise<boolean> {
     const mined = fate.is === 'included' ? versions.find(({ hash }) => hash === fate.hash) : undefined;
     if (mined !== undefined && fate.is === 'included') {
       memory.foreignSince.delete(mined.key);
+      memory.refusedAt.delete(mined.key);
       await settle(engine, mined, fate, cursor?.finalized ?? -1n);
       continue;
     }
@@ -105,6 +107,8 @@ async function settle(engine: Engine, version: SendVersion, receipt: Receipt, fi
     // request, and need none. A block that became final since may be on an abandoned branch, because this process may have
     // been suspended meanwhile.
     if (receipt.block >= finalized && ours !== receipt.blockHash) return;
+    // It had left before it was kept: the wallet waits for nothing.
+    if (version.nonce !== null) await dropKeptUnder(tx, { rail, wallet: version.wallet, nonce: version.nonce });
     const { block, cost, succeeded } = receipt;
     const why = succeeded ? null : 'reverted on chain';
     // A failure frees the money for another attempt, so it counts only when no reorg can turn it into a success. Our own
@@ -170,7 +174,7 @@ const undone = ({ rail }: Engine, { key, hash, asset, units }: SendVersion, why:
 
 /** None of its versions is in a block (any more). */
 async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boolean): Promise<void> {
-  const { adapter, rail, pace, log } = engine;
+  const { adapter, rail, pace, log, memory } = engine;
   const wasMined = before.some((version) => version.state === 'mined');
   const versions = wasMined ? await unmined(engine, before) : before;
   const newest = newestOf(versions);
@@ -180,15 +184,17 @@ async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boole
     if (canSign && now - newest.reservedAt.getTime() >= ABANDONED_MS) await carryOn(engine, versions);
     return;
   }
-  const broadcastMs = newest.broadcastAt === null ? Number.POSITIVE_INFINITY : now - newest.broadcastAt.getTime();
+  const offeredAt = newest.broadcastAt?.getTime() ?? memory.refusedAt.get(newest.key);
+  const offeredMs = offeredAt === undefined ? Number.POSITIVE_INFINITY : now - offeredAt;
   if (
     canSign &&
     !wasMined &&
-    // Bytes that nobody has need no higher fee: they are asked about first (carryOn).
-    newest.broadcastAt !== null &&
+    // Bytes that were never offered need no higher fee: they are asked about first (carryOn).
+    offeredAt !== undefined &&
     holdsUpOthers &&
     now - newest.reservedAt.getTime() >= pace.stuckMs &&
-    versions.length < MAX_VERSIONS
+    versions.length < MAX_VERSIONS &&
+    (await whyKept(engine, versions)) === undefined
   ) {
     const next = await replacement(engine, newest);
     if (next !== undefined) return await bump(engine, newest, next);
@@ -197,7 +203,7 @@ async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boole
   }
   // No block can include it any more: it is proved absent, or found, once that time is final.
   if (newest.deadline !== null && now > newest.deadline.getTime()) return;
-  if (wasMined || broadcastMs >= pace.rebroadcastMs) await carryOn(engine, versions);
+  if (wasMined || offeredMs >= pace.rebroadcastMs) await carryOn(engine, versions);
 }
 
 /** If the signer does not answer, the versions it signed before are still broadcast. */

@@ -1193,16 +1193,96 @@ describe('an EVM rail on a real node', () => {
         assert.deepEqual(said(), ['payout_settled', 'payout_settled']);
       });
 
-      test('is matched with its own send where it had left, and a block has it', async (t) => {
+      test('is absent in books from before its cancelling, too: the chain shows the empty transfer that used its nonce', async (t) => {
+        const says = new Map<string, SendAnswer>();
+        const { rail, open, payout, stored, rowsOf } = await signed(t, says);
+        says.set(payout.key, { outcome: 'hold', why: 'held: customer_blocked' });
+        await follow(rail);
+        const of = [rail.code, stored?.nonce];
+        const [movement] = await rows.query<{ id: bigint }>(
+          'select id from found_movements where rail = $1 and nonce = $2',
+          of,
+        );
+        await fixture.db.asSystem((tx) => noteCancel(tx, movement?.id ?? 0n));
+        await follow(rail);
+        await anvil.mine(FINALITY + 3);
+        await follow(rail);
+        await follow(rail);
+        assert.equal((await rowsOf(payout.key))[0]?.state, 'absent');
+        // The books go back to when it was signed and nothing stood against it.
+        await rows.query('delete from found_movements where rail = $1 and nonce = $2', of);
+        await rows.query(
+          `update chain_sends set state = 'signed', why = null, broadcast_at = null where rail = $1 and nonce = $2`,
+          of,
+        );
+        says.clear();
+        const next = open();
+        const status = await next.status(payout.key);
+        assert.match(status.outcome === 'unknown' ? status.why : '', /nonce too low/);
+        // As it is noted when the nonce has looked used for a minute.
+        await rows.query('insert into found_movements (rail, wallet, nonce) values ($1, $3, $2)', [...of, 'hot']);
+        await follow(next);
+        await follow(next);
+        // Perhaps signed anew meanwhile with a higher fee, under the same nonce.
+        assert.ok((await rowsOf(payout.key)).every(({ state }) => state === 'absent'));
+        assert.deepEqual(await next.status(payout.key), { outcome: 'absent' });
+        assert.equal((await next.send(payout)).outcome, 'submitted');
+        await anvil.mine(2);
+        await follow(next);
+        assert.equal(await received(payout.destination.address), 8n);
+      });
+
+      test('is not submitted while no node answers', async (t) => {
+        const { rail, payout, node, stored } = await signed(t, new Map());
+        node.drop('eth_sendRawTransaction');
+        assert.equal((await rail.status(payout.key)).outcome, 'unknown');
+        node.honest();
+        assert.deepEqual(await rail.status(payout.key), { outcome: 'known', reference: stored?.hash });
+      });
+
+      test('and that its node refused after the restart: it is asked about before it is offered again', async (t) => {
+        const says = new Map<string, SendAnswer>();
+        const { rail, payout, stored, rowsOf, said } = await signed(t, says);
+        const wallet = rail.walletAddresses.hot;
+        const units = await anvil.rpc('eth_getBalance', [wallet, 'latest']);
+        await anvil.rpc('anvil_setBalance', [wallet, '0x0']);
+        const refused = await rail.status(payout.key);
+        assert.match(refused.outcome === 'unknown' ? refused.why : '', /^not taken by the node: /);
+        await rows.query(`update chain_sends set broadcast_at = broadcast_at - interval '1 hour' where key = $1`, [
+          payout.key,
+        ]);
+        says.set(payout.key, { outcome: 'hold', why: 'held: customer_blocked' });
+        await anvil.rpc('anvil_setBalance', [wallet, units]);
+        for (const by of [rail, rail]) {
+          await follow(by);
+          await anvil.mine(2);
+        }
+        assert.equal(await received(payout.destination.address), 0n);
+        assert.deepEqual([...new Set(said())], ['payout_unknown']);
+        says.clear();
+        await until('it has arrived', async () => {
+          await follow(rail);
+          await anvil.mine(2);
+          return (await received(payout.destination.address)) === 8n;
+        });
+        await follow(rail);
+        assert.deepEqual(said(), ['payout_settled']);
+        assert.ok((await rowsOf(payout.key)).every(({ nonce }) => nonce === stored?.nonce));
+      });
+
+      test('is no movement any more where it had left, and a block has it: nothing waits for that to be final', async (t) => {
         const says = new Map<string, SendAnswer>();
         const { rail, payout, stored, said } = await signed(t, says);
         says.set(payout.key, { outcome: 'hold', why: 'held: customer_blocked' });
         await follow(rail);
         await anvil.rpc('eth_sendRawTransaction', [hexOf(stored?.raw as Buffer)]);
+        await anvil.mine(1);
+        await follow(rail);
+        assert.equal((await rail.send(sending(9n, fresh()))).outcome, 'submitted');
         await anvil.mine(FINALITY + 3);
         await follow(rail);
         await follow(rail);
-        assert.deepEqual([...new Set(said())], ['payout_unknown', 'payout_settled', 'send_matched']);
+        assert.deepEqual([...new Set(said())], ['payout_unknown', 'payout_settled']);
         assert.equal(await received(payout.destination.address), 8n);
         assert.deepEqual(
           await rows.query(`select 1 from found_movements where rail = $1 and state = 'unread'`, [rail.code]),

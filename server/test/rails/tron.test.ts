@@ -524,6 +524,31 @@ describe('payouts on Tron', () => {
     assert.equal((await rail.status('pay_1_1')).outcome, 'absent');
   });
 
+  test('a version that follows an absent one and was never signed is not taken for submitted, and is given up', async () => {
+    let leaves = true;
+    const { open, pay, look, wallets, typesOf } = await world({
+      pace: { rebroadcastMs: 600_000 },
+      mayLeave: async () => (leaves ? { outcome: 'pay' } : { outcome: 'hold', why: 'blocked since' }),
+    });
+    chain.node.loseNext('bytes');
+    await pay('pay_1_1', 30n);
+    await expires();
+    await look();
+    await look();
+    const { hot } = wallets.settings.signers ?? {};
+    assert.ok(hot);
+    const dead = open({
+      signers: { hot: { ...hot, refuses: hot.refuses, sign: () => Promise.reject(new Error('killed')) } },
+    });
+    await assert.rejects(pay('pay_1_1', 30n, dead), /killed/);
+    const asked = await dead.status('pay_1_1').catch(({ message }) => message);
+    assert.equal(asked, 'killed', 'it is not known: it is signed first');
+    await rows.query(`update chain_sends set signing_at = null where key = 'pay_1_1' and state = 'reserved'`);
+    leaves = false;
+    assert.deepEqual(await open().status('pay_1_1'), { outcome: 'absent' });
+    assert.deepEqual(typesOf(), []);
+  });
+
   test('bytes of a process that was killed before it broadcast wait for the gate, and are proved absent where it keeps them', async () => {
     let leaves = true;
     const { rail, open, pay, look, versions, typesOf } = await world({

@@ -480,6 +480,25 @@ describe('a sweep that nobody mines', () => {
       return (await rows.query(`select from chain_sends where rail = $1 and key like 'sweep:%'`, [world.code])).length;
     }
   });
+
+  test('because its node refused it for want of gas gets more', async () => {
+    const world = await openWorld();
+    const at = await deposited(world);
+    await world.look();
+    await anvil.mine(FINALITY + 1);
+    await world.follow();
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled']);
+    // As a process has left it that was killed before it broadcast; and the coin has gone since.
+    await anvil.rpc('anvil_dropAllTransactions');
+    await rows.query(`update chain_sends set broadcast_at = null where rail = $1 and key like 'sweep:%'`, [world.code]);
+    await anvil.rpc('anvil_setBalance', [at, '0x1']);
+    fixture.clock.advance(120_001);
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled', 'gas submitted']);
+    await world.sweeps();
+    assert.deepEqual(await world.states(), ['sweep settled', 'gas settled', 'gas settled']);
+  });
 });
 
 describe('native coin of a customer', () => {
