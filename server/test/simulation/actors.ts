@@ -276,9 +276,12 @@ export function openActors(
       chain.transfer(`0xcustomer${order.id}`, order.depositTarget, contract, units);
       return;
     }
+    const nameless = how.again || how.otherAsset ? undefined : world.forgotten?.(one);
     const line = bank.credit(units, order.depositTarget, {
       ...(how.otherAsset ? { currency: OTHER_CURRENCY } : moves?.sender(one, units)),
+      ...(nameless === undefined ? {} : { says: nameless.text }),
     });
+    nameless?.came(line);
     lines.push(line);
     if (faults.occurs(how.again ? 'recalls_second' : 'recalls')) later(chance.int(1, 60_000), () => bank.recall(line));
   }

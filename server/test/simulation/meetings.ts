@@ -32,8 +32,10 @@ import {
 import type { Hands, Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
 import type { OurProcess, World } from './process.ts';
+import { lacksReferences } from './references.ts';
 
-export const hasMeetings = (seed: number): boolean => seed % 10 === 3;
+/** Those whose customers forget the reference, too: there law lets go what has not cleared (references.ts). */
+export const hasMeetings = (seed: number): boolean => seed % 10 === 3 || lacksReferences(seed);
 
 export interface Meetings {
   readonly done: ReadonlyMap<string, number>;
@@ -57,6 +59,7 @@ export function openMeetings(
   deps: { seed: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },
 ): Meetings {
   const chance: Chance = chanceOf(deps.seed + 3_000_017);
+  const isLawOnly = lacksReferences(deps.seed);
   const done = new Map<string, number>();
   const did = (what: string): void => void done.set(what, (done.get(what) ?? 0) + 1);
   const plans = new Map<string, Plan>();
@@ -66,7 +69,8 @@ export function openMeetings(
   let decisions = 0;
 
   const planOf = (id: string): Plan => {
-    const plan = plans.get(id) ?? chance.pick(['law', 'law', 'law', 'elsewhere', 'refund'] as const);
+    const plan =
+      plans.get(id) ?? (isLawOnly ? 'law' : chance.pick(['law', 'law', 'law', 'elsewhere', 'refund'] as const));
     plans.set(id, plan);
     return plan;
   };

@@ -14,6 +14,7 @@ import type { Place } from './ground.ts';
 import { hasMeetings } from './meetings.ts';
 import { hasMoves } from './moves.ts';
 import { forgets } from './outage.ts';
+import { lacksReferences } from './references.ts';
 import { hasStrays } from './strays.ts';
 import { openWorkers, type Workers } from './workers.ts';
 
@@ -31,6 +32,8 @@ interface Mutant {
   moves?: true;
   /** Only a seed in which things meet at the worst moment shows it (meetings.ts). */
   meetings?: true;
+  /** Only a seed whose customers forget the reference shows it (references.ts). */
+  references?: true;
   changes: readonly { file: string; from: string; to: string }[];
 }
 
@@ -851,6 +854,18 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'what law lets go leaves before its deposit has cleared',
+    kinds: ['paid_against'],
+    references: true,
+    changes: [
+      {
+        file: 'src/orders/payouts/leaving.ts',
+        from: 'if (order === undefined || !deposits.some(({ origin }) => ORDERS_OWN.includes(origin))) return deposits;',
+        to: "if (order === undefined || !deposits.some(({ origin }) => origin !== 'rail' && origin !== 'released')) return deposits;",
+      },
+    ],
+  },
 ];
 
 /** By name, a seed that found it when it was last noted (`--note`): tried first, and no more than a hint. */
@@ -949,7 +964,7 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
 /** The hinted seed, or else the lowest. */
 async function find(
   open: Workers,
-  { name, kinds, restore, strays, moves, meetings, forgets: ofForgetful }: Mutant,
+  { name, kinds, restore, strays, moves, meetings, references, forgets: ofForgetful }: Mutant,
   { seeds: [from, to], orders, hint, isClean }: Hunting,
 ) {
   const all = Array.from({ length: to - from + 1 }, (_, n) => from + n).filter(
@@ -957,6 +972,7 @@ async function find(
       (strays !== true || hasStrays(seed)) &&
       (moves !== true || hasMoves(seed)) &&
       (meetings !== true || hasMeetings(seed)) &&
+      (references !== true || lacksReferences(seed)) &&
       (ofForgetful !== true || forgets(seed)),
   );
   const hinted = hint !== undefined && hint >= from && hint <= to ? [hint] : [];

@@ -35,11 +35,11 @@ interface Payment {
 
 export interface BankWorld {
   adapter(): BankAdapter;
-  /** Somebody pays into our account. @returns the line's id */
+  /** Somebody pays into our account. @param how.says what the line states in place of the text @returns the line's id */
   credit(
     units: bigint,
     text: string,
-    how?: { funding?: boolean; currency?: string; account?: string; name?: string },
+    how?: { funding?: boolean; currency?: string; account?: string; name?: string; says?: string },
   ): string;
   recall(line: string): void;
   readonly payments: readonly Payment[];
@@ -295,10 +295,18 @@ export function openBank(deps: {
     }),
     credit(units, text, how = {}) {
       const id = lineId();
-      const { currency = CURRENCY, account, name = '', ...rest } = how;
+      const { currency = CURRENCY, account, name = '', says = text, ...rest } = how;
       const payer = account === undefined ? {} : { account, name };
       if (!how.funding) credits.push({ id, units, text, currency, recalled: false });
-      show({ externalId: id, direction: 'credit', currency, units, reference: id, free: { text, ...payer }, ...rest });
+      show({
+        externalId: id,
+        direction: 'credit',
+        currency,
+        units,
+        reference: id,
+        free: { text: says, ...payer },
+        ...rest,
+      });
       return id;
     },
     recall(line) {

@@ -18,6 +18,7 @@ import { FORGETS_AFTER_MS, forgets, type Outage, openOutage, SHOWN_WITHIN_MS } f
 import { openBank } from './outside.bank.ts';
 import { openChain } from './outside.chain.ts';
 import { type OurProcess, startProcess, type World } from './process.ts';
+import { lacksReferences, openReferences, type References } from './references.ts';
 import { openRestore, type Restore, restores } from './restore.ts';
 import { openScheduler, type Scheduler } from './scheduler.ts';
 import { hasStrays, openStrays, type Strays } from './strays.ts';
@@ -47,6 +48,8 @@ export interface Outcome {
   moves?: ReadonlyMap<string, number>;
   /** What met at the worst moment, and how often (meetings.ts). */
   meetings?: ReadonlyMap<string, number>;
+  /** What became of credits without a reference, and how often (references.ts). */
+  references?: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
   /** Statements that PostgreSQL ended because two waited for each other. */
@@ -218,6 +221,7 @@ export async function simulate(
   let strays: Strays | undefined;
   let outage: Outage | undefined;
   let meetings: Meetings | undefined;
+  let references: References | undefined;
   const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
   const screened = new Set<string>();
   const guard: Guard = openGuard({
@@ -278,6 +282,7 @@ export async function simulate(
     screened,
     complain,
     asked: (input) => meetings?.asked(input),
+    forgotten: (one) => references?.forgotten(one),
     unanswered(rail) {
       actors?.unanswered();
       if (rail.startsWith('bank.')) outage?.unanswered();
@@ -318,6 +323,7 @@ export async function simulate(
       meetings = openMeetings(world, {
         ...{ seed, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
       });
+    if (lacksReferences(seed) && !isRestored) references = openReferences(world, { seed, hands: () => actors?.hands });
     if (forgets(seed)) outage = openOutage(world, { seed, bank, crashAll });
     launch();
     launch();
@@ -344,7 +350,8 @@ export async function simulate(
         bank.idle &&
         chain.waiting.length === 0 &&
         restored?.isOver !== false &&
-        strays?.isOver !== false
+        strays?.isOver !== false &&
+        references?.isOver !== false
       ) {
         const left = await scheduler.perform('is it over', () => underWay(backends.look));
         // What begins and ends between two looks is something that happened, too.
@@ -366,6 +373,7 @@ export async function simulate(
         const people = [
           ...(restored?.isOver === false ? ['the restore is not over'] : []),
           ...(strays?.isOver === false ? ['money of nobody waits for people'] : []),
+          ...(references?.isOver === false ? ['a credit without a reference waits for people'] : []),
         ];
         violated(
           'stuck',
@@ -422,6 +430,7 @@ export async function simulate(
     ...(outage === undefined ? {} : { outages: outage.done }),
     ...(actors?.moves === undefined ? {} : { moves: actors.moves.done }),
     ...(meetings === undefined ? {} : { meetings: meetings.done }),
+    ...(references === undefined ? {} : { references: references.done }),
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,

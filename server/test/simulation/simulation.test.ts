@@ -113,6 +113,14 @@ test('where things meet: law keeps what lies beside an order, and a hold stands 
   );
 });
 
+test('without a reference: a credit is assigned before it has cleared, and what law lets go of it waits', async () => {
+  await playUntil(
+    ['assigned before it has cleared', 'let go by law at once'],
+    [18, 38, 58, 78, 98].map((seed) => ({ seed, orders: 10 })),
+    ({ references, meetings }) => new Map([...(references ?? []), ...(meetings ?? [])]),
+  );
+});
+
 test('a seed plays the same twice, to the last step, with statements that wait for each other', async () => {
   const first = await simulate(fixture, { seed: 21, orders: 6 });
   const second = await simulate(fixture, { seed: 21, orders: 6 });
