@@ -51,6 +51,7 @@ type Plan = 'law' | 'elsewhere' | 'refund' | 'none';
 
 const PEOPLE = ['operator:1', 'operator:2'];
 const LOOK_MS = 1_000;
+const AGAIN_MS = 15_000;
 /** Orders that hold money of their customer, and may be blocked. */
 const HOLDING: readonly string[] = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'on_hold', 'payout_held'];
 
@@ -66,8 +67,16 @@ export function openMeetings(
   /** Decided about these orders, and the screener has not answered yet, as far as anybody knows. */
   const decided = new Map<string, { purpose: string; why: string; isHeld: boolean }>();
   const holds: { id: string; version: number; why: string }[] = [];
+  const tried = new Map<string, number>();
   let decisions = 0;
 
+  /** A process may freeze with the order locked: everybody who tries again waits there, too. */
+  const isTime = (id: string): boolean => {
+    const now = scheduler.time.now();
+    if (now - (tried.get(id) ?? 0) < AGAIN_MS) return false;
+    tried.set(id, now);
+    return true;
+  };
   const planOf = (id: string): Plan => {
     const plan =
       plans.get(id) ?? (isLawOnly ? 'law' : chance.pick(['law', 'law', 'law', 'elsewhere', 'refund'] as const));
@@ -106,6 +115,7 @@ export function openMeetings(
     const { id } = one.order;
     const plan = planOf(String(id));
     if (plan === 'none') return;
+    if (isLawOnly && !isTime(String(id))) return;
     if (plan === 'law') return stops(one);
     if (state !== 'payout_held' && !(state === 'on_hold' && plan === 'refund'))
       return somewhere('hold', async ({ context }) => {

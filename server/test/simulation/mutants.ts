@@ -10,6 +10,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Kind, Violation } from './checks.ts';
+import { contradicts } from './contradictions.ts';
 import type { Place } from './ground.ts';
 import { hasMeetings } from './meetings.ts';
 import { hasMoves } from './moves.ts';
@@ -34,6 +35,8 @@ interface Mutant {
   meetings?: true;
   /** Only a seed whose customers forget the reference shows it (references.ts). */
   references?: true;
+  /** Only a seed whose bank shows as paid what it has refused shows it (contradictions.ts). */
+  contradictions?: true;
   changes: readonly { file: string; from: string; to: string }[];
 }
 
@@ -866,6 +869,18 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'what a payment that was refused and made has cost is forgotten',
+    kinds: ['ends'],
+    contradictions: true,
+    changes: [
+      {
+        file: 'src/orders/deposits/reversed.ts',
+        from: "if (row.state !== 'lost' || before !== 'applied' || units === 0n || row.lostTo !== loss.code) continue;",
+        to: 'if (before === null || units >= 0n || row.lostTo !== loss.code) continue;',
+      },
+    ],
+  },
 ];
 
 /** By name, a seed that found it when it was last noted (`--note`): tried first, and no more than a hint. */
@@ -964,7 +979,7 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
 /** The hinted seed, or else the lowest. */
 async function find(
   open: Workers,
-  { name, kinds, restore, strays, moves, meetings, references, forgets: ofForgetful }: Mutant,
+  { name, kinds, restore, strays, moves, meetings, references, contradictions, forgets: ofForgetful }: Mutant,
   { seeds: [from, to], orders, hint, isClean }: Hunting,
 ) {
   const all = Array.from({ length: to - from + 1 }, (_, n) => from + n).filter(
@@ -973,6 +988,7 @@ async function find(
       (moves !== true || hasMoves(seed)) &&
       (meetings !== true || hasMeetings(seed)) &&
       (references !== true || lacksReferences(seed)) &&
+      (contradictions !== true || contradicts(seed)) &&
       (ofForgetful !== true || forgets(seed)),
   );
   const hinted = hint !== undefined && hint >= from && hint <= to ? [hint] : [];

@@ -51,6 +51,8 @@ export interface BankWorld {
   asks(key: string): void;
   /** When a page of the statement first held this line, in milliseconds. */
   firstShown(line: string): number | undefined;
+  /** It has paid after all what it had refused, and shows it. */
+  turnsOut(key: string): void;
   /** Left our account for this one and has not come back. */
   outTo(account: string, asset?: string): bigint;
   /** Was ever paid to this account, whether or not it came back. */
@@ -79,6 +81,8 @@ export function openBank(deps: {
   now: () => number;
   /** It answers a submission only when its statement has shown that payment. */
   answersWithLine?: () => boolean;
+  /** It refuses this payment, and may show later that it was paid. */
+  refusesForNow?: (key: string) => boolean;
   /** Told of every payment that takes effect. */
   paid: (payment: Payment) => void;
   /** Told of every key by which money leaves. */
@@ -128,6 +132,12 @@ export function openBank(deps: {
     else inTime();
   }
 
+  function showDebit({ key, asset, units }: Payment, chargeUnits: bigint): void {
+    const currency = currencyOf(asset);
+    const reference = `utr-${key}`;
+    show({ externalId: lineId(), direction: 'debit', currency, units, chargeUnits, reference, key, free: {} });
+  }
+
   function lineId(): string {
     lineNumber += 1;
     return `line-${lineNumber}`;
@@ -152,6 +162,10 @@ export function openBank(deps: {
     }
     const account = destination.details['account'] ?? '';
     const payment: Payment = { key, account, asset, units, state: 'taken', takenAt: deps.now(), backUnits: 0n };
+    if (deps.refusesForNow?.(key) === true) {
+      payments.push({ ...payment, state: 'rejected' });
+      return { outcome: 'rejected', why: 'refused' };
+    }
     deps.leaves(key);
     payments.push(payment);
     deps.paid(payment);
@@ -164,16 +178,7 @@ export function openBank(deps: {
       }
       payment.state = 'settled';
       const chargeUnits = faults.occurs('bank_charges') ? 590n : 0n;
-      show({
-        externalId: lineId(),
-        direction: 'debit',
-        currency: currencyOf(asset),
-        units,
-        chargeUnits,
-        reference: `utr-${key}`,
-        key,
-        free: {},
-      });
+      showDebit(payment, chargeUnits);
       if (!returns) return;
       later(chance.int(1, 40_000), () => {
         payment.state = 'returned';
@@ -333,6 +338,14 @@ export function openBank(deps: {
         refusals.set(key, { why: 'never_received', takenAt: deps.now() });
     },
     firstShown: (line) => shown.get(line),
+    turnsOut(key) {
+      const payment = payments.find((one) => one.key === key && one.state === 'rejected');
+      if (payment === undefined) return;
+      payment.state = 'settled';
+      deps.leaves(key);
+      showDebit(payment, 0n);
+      deps.paid(payment);
+    },
     outTo: (account, asset = FIAT) =>
       payments
         .filter((one) => one.account === account && one.asset === asset && one.state !== 'rejected')

@@ -36,9 +36,12 @@ interface Credit {
   line: string;
   one: Noted;
   cameAt: number;
+  triedAt: number;
 }
 
 const LOOK_MS = 1_000;
+/** A process may freeze with the order locked: everybody who tries again waits there, too. */
+const AGAIN_MS = 15_000;
 /** By then nothing that came is recalled any more (actors.ts), and whoever means to assign it has. */
 const GOES_BACK_MS = 200_000;
 
@@ -67,14 +70,20 @@ export function openReferences(
             const credit = credits.get(row.line);
             if (credit === undefined) continue;
             if (row.order !== null || row.state !== 'suspense') credits.delete(row.line);
-            else if (scheduler.time.now() - credit.cameAt > GOES_BACK_MS) goesBack(row.id, credit);
-            else if (row.refund === null) assigns(row.id, credit);
+            else if (scheduler.time.now() - credit.triedAt > AGAIN_MS) next(row, credit);
           }
         })
         .catch((error: unknown) => complain('references', error));
     scheduler.after(LOOK_MS, look);
   };
   scheduler.after(LOOK_MS, look);
+
+  function next({ id, refund }: { id: bigint; refund: string | null }, credit: Credit): void {
+    const now = scheduler.time.now();
+    credit.triedAt = now;
+    if (now - credit.cameAt > GOES_BACK_MS) goesBack(id, credit);
+    else if (refund === null) assigns(id, credit);
+  }
 
   const people = ['operator:1', 'operator:2'];
   const acting = { by: people[0] ?? '', people, why: 'found by its amount' };
@@ -109,7 +118,7 @@ export function openReferences(
     forgotten(one) {
       if (faults.ended || !chance.happens(0.8)) return undefined;
       const text = `for my order ${chance.int(1, 1_000_000)}`;
-      return { text, came: (line) => void credits.set(line, { line, one, cameAt: scheduler.time.now() }) };
+      return { text, came: (line) => void credits.set(line, { line, one, cameAt: scheduler.time.now(), triedAt: 0 }) };
     },
   };
 }

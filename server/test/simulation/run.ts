@@ -8,6 +8,7 @@ import { isLost, openActors } from './actors.ts';
 import { openCalls } from './calls.ts';
 import { chanceOf } from './chance.ts';
 import { broken, type Kind, overpaid, roundedUp, underWay, type Violation } from './checks.ts';
+import { type Contradictions, contradicts, openContradictions } from './contradictions.ts';
 import { openBackends, type SimulatedProcess } from './database.ts';
 import { type Fault, openFaults } from './faults.ts';
 import type { Fixture } from './ground.ts';
@@ -50,6 +51,8 @@ export interface Outcome {
   meetings?: ReadonlyMap<string, number>;
   /** What became of credits without a reference, and how often (references.ts). */
   references?: ReadonlyMap<string, number>;
+  /** What a bank showed as paid that it had refused (contradictions.ts). */
+  contradictions?: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
   /** Statements that PostgreSQL ended because two waited for each other. */
@@ -222,6 +225,7 @@ export async function simulate(
   let outage: Outage | undefined;
   let meetings: Meetings | undefined;
   let references: References | undefined;
+  let contradictions: Contradictions | undefined;
   const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
   const screened = new Set<string>();
   const guard: Guard = openGuard({
@@ -258,6 +262,7 @@ export async function simulate(
     deduplicatesForMs: forgets(seed) ? FORGETS_AFTER_MS : deduplicates ? DAY_MS : 0,
     ...(forgets(seed) ? { settlesWithinMs: SHOWN_WITHIN_MS } : {}),
     lies: lie === 'the bank deduplicates',
+    refusesForNow: (key) => contradictions?.refuses(key) ?? false,
     answersWithLine: () => meetings?.answersWithLine() ?? false,
     paid() {
       watch();
@@ -324,6 +329,8 @@ export async function simulate(
         ...{ seed, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
       });
     if (lacksReferences(seed) && !isRestored) references = openReferences(world, { seed, hands: () => actors?.hands });
+    if (contradicts(seed) && !isRestored)
+      contradictions = openContradictions(world, { seed, bank, chain, noted: () => actors?.noted ?? [] });
     if (forgets(seed)) outage = openOutage(world, { seed, bank, crashAll });
     launch();
     launch();
@@ -351,7 +358,8 @@ export async function simulate(
         chain.waiting.length === 0 &&
         restored?.isOver !== false &&
         strays?.isOver !== false &&
-        references?.isOver !== false
+        references?.isOver !== false &&
+        contradictions?.isOver !== false
       ) {
         const left = await scheduler.perform('is it over', () => underWay(backends.look));
         // What begins and ends between two looks is something that happened, too.
@@ -431,6 +439,7 @@ export async function simulate(
     ...(actors?.moves === undefined ? {} : { moves: actors.moves.done }),
     ...(meetings === undefined ? {} : { meetings: meetings.done }),
     ...(references === undefined ? {} : { references: references.done }),
+    ...(contradictions === undefined ? {} : { contradictions: contradictions.done }),
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,

@@ -121,6 +121,14 @@ test('without a reference: a credit is assigned before it has cleared, and what 
   );
 });
 
+test('with a bank that shows as paid what it has refused: what was taken back meanwhile is owed', async () => {
+  await playUntil(
+    ['shown as paid after the coins were taken back'],
+    [14, 34, 54, 74, 94].map((seed) => ({ seed, orders: 10 })),
+    ({ contradictions }) => contradictions,
+  );
+});
+
 test('a seed plays the same twice, to the last step, with statements that wait for each other', async () => {
   const first = await simulate(fixture, { seed: 21, orders: 6 });
   const second = await simulate(fixture, { seed: 21, orders: 6 });
