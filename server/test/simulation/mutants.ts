@@ -14,7 +14,7 @@ import { contradicts } from './contradictions.ts';
 import type { Place } from './ground.ts';
 import { hasMeetings } from './meetings.ts';
 import { hasMoves } from './moves.ts';
-import { forgets } from './outage.ts';
+import { declares, forgets } from './outage.ts';
 import { lacksReferences } from './references.ts';
 import { hasStrays } from './strays.ts';
 import { openWorkers, type Workers } from './workers.ts';
@@ -33,6 +33,8 @@ interface Mutant {
   moves?: true;
   /** Only a seed in which things meet at the worst moment shows it (meetings.ts). */
   meetings?: true;
+  /** Only a seed in which people declare what stays unknown as never paid shows it (outage.ts). */
+  declares?: true;
   /** Only a seed whose customers forget the reference shows it (references.ts). */
   references?: true;
   /** Only a seed whose bank shows as paid what it has refused shows it (contradictions.ts). */
@@ -881,6 +883,18 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'what an unexplained debit may have paid is declared never paid',
+    kinds: ['paid_twice'],
+    declares: true,
+    changes: [
+      {
+        file: 'src/rails/bank.ts',
+        from: 'mayYetPay: (tx, payout) => unexplainedLike(tx, code, payout),',
+        to: 'mayYetPay: async () => undefined,',
+      },
+    ],
+  },
 ];
 
 /** By name, a seed that found it when it was last noted (`--note`): tried first, and no more than a hint. */
@@ -979,7 +993,18 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
 /** The hinted seed, or else the lowest. */
 async function find(
   open: Workers,
-  { name, kinds, restore, strays, moves, meetings, references, contradictions, forgets: ofForgetful }: Mutant,
+  {
+    name,
+    kinds,
+    restore,
+    strays,
+    moves,
+    meetings,
+    references,
+    contradictions,
+    declares: ofDeclared,
+    forgets: ofForgetful,
+  }: Mutant,
   { seeds: [from, to], orders, hint, isClean }: Hunting,
 ) {
   const all = Array.from({ length: to - from + 1 }, (_, n) => from + n).filter(
@@ -989,6 +1014,7 @@ async function find(
       (meetings !== true || hasMeetings(seed)) &&
       (references !== true || lacksReferences(seed)) &&
       (contradictions !== true || contradicts(seed)) &&
+      (ofDeclared !== true || declares(seed)) &&
       (ofForgetful !== true || forgets(seed)),
   );
   const hinted = hint !== undefined && hint >= from && hint <= to ? [hint] : [];

@@ -79,6 +79,10 @@ export function openBank(deps: {
   calls: Calls;
   after: (ms: number, body: () => void) => void;
   now: () => number;
+  /** Its statement shows this payment without its key, and nothing of it comes back. */
+  hidesKey?: (key: string) => boolean;
+  /** What is sent to it never reaches it. */
+  loses?: () => boolean;
   /** It answers a submission only when its statement has shown that payment. */
   answersWithLine?: () => boolean;
   /** It refuses this payment, and may show later that it was paid. */
@@ -135,7 +139,8 @@ export function openBank(deps: {
   function showDebit({ key, asset, units }: Payment, chargeUnits: bigint): void {
     const currency = currencyOf(asset);
     const reference = `utr-${key}`;
-    show({ externalId: lineId(), direction: 'debit', currency, units, chargeUnits, reference, key, free: {} });
+    const named = deps.hidesKey?.(key) === true ? {} : { key };
+    show({ externalId: lineId(), direction: 'debit', currency, units, chargeUnits, reference, ...named, free: {} });
   }
 
   function lineId(): string {
@@ -179,7 +184,7 @@ export function openBank(deps: {
       payment.state = 'settled';
       const chargeUnits = faults.occurs('bank_charges') ? 590n : 0n;
       showDebit(payment, chargeUnits);
-      if (!returns) return;
+      if (!returns || deps.hidesKey?.(key) === true) return;
       later(chance.int(1, 40_000), () => {
         payment.state = 'returned';
         const keeps = units > KEPT_ON_RETURN * 2n && faults.occurs('bank_returns_less');
@@ -261,6 +266,7 @@ export function openBank(deps: {
             () => {
               if (sending.notAfter !== undefined && deps.now() > sending.notAfter.getTime())
                 return { outcome: 'unknown' as const, why: 'too late to begin' };
+              if (deps.loses?.() === true) throw new Unavailable('bank', 'no answer');
               // Bytes that left in time and arrive after everybody has given up on them.
               // A lie shows only where something is sent again before it has arrived, so a bank that lies is often late.
               if (faults.occurs('call_late') || (lies && !faults.ended && chance.happens(0.5))) {

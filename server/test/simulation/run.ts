@@ -264,9 +264,11 @@ export async function simulate(
     lies: lie === 'the bank deduplicates',
     refusesForNow: (key) => contradictions?.refuses(key) ?? false,
     answersWithLine: () => meetings?.answersWithLine() ?? false,
-    paid() {
+    loses: () => outage?.loses() ?? false,
+    hidesKey: (key) => outage?.hidesKey(key) ?? false,
+    paid({ key }) {
       watch();
-      outage?.paid();
+      outage?.paid(key);
     },
     leaves: (key) => guard.leaves({ key }),
   });
@@ -331,7 +333,7 @@ export async function simulate(
     if (lacksReferences(seed) && !isRestored) references = openReferences(world, { seed, hands: () => actors?.hands });
     if (contradicts(seed) && !isRestored)
       contradictions = openContradictions(world, { seed, bank, chain, noted: () => actors?.noted ?? [] });
-    if (forgets(seed)) outage = openOutage(world, { seed, bank, crashAll });
+    if (forgets(seed)) outage = openOutage(world, { seed, bank, crashAll, hands: () => actors?.hands });
     launch();
     launch();
 
@@ -403,6 +405,7 @@ export async function simulate(
         .then(async (found) => {
           for (const { kind, what } of found) violated(kind, what);
           const wrong = async () => (await meetings?.wrong()) ?? [];
+          for (const what of outage?.wrong() ?? []) violated('paid_twice', what);
           for (const what of await scheduler.perform('what went past a hold', wrong)) violated('paid_against', what);
         })
         .catch((error: unknown) =>

@@ -99,6 +99,14 @@ test('with a bank that forgets keys: nothing of ours runs for longer than that, 
   );
 });
 
+test('with a payout that stays unknown: two declare it never paid, and what the statement shows settles it', async () => {
+  await playUntil(
+    ['declared never paid', 'a declaration refused', 'settled by a line without its key'],
+    [29, 189, 229, 269, 69, 309].map((seed) => ({ seed, orders: 10 })),
+    ({ outages }) => outages,
+  );
+});
+
 test('where things meet: law keeps what lies beside an order, and a hold stands against what was decided before', async () => {
   await playUntil(
     [
