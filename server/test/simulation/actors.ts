@@ -67,6 +67,10 @@ export interface Noted {
   senders?: Map<string, bigint>;
   /** The provider holds it. */
   held: boolean;
+  /** Its bank will show what it has refused: nobody decides about it before it is settled (contradictions.ts). */
+  isLeftAlone?: boolean;
+  /** Its bank has shown, or will have shown, as paid what it had refused. */
+  turnedOut?: boolean;
   /** Lines at the bank by which it was paid. */
   lines: string[];
   /** Of each order that is to pay to these places, by its id: this one's, until another amount or price; and those that follow. */
@@ -276,9 +280,12 @@ export function openActors(
       chain.transfer(`0xcustomer${order.id}`, order.depositTarget, contract, units);
       return;
     }
+    const nameless = how.again || how.otherAsset ? undefined : world.forgotten?.(one);
     const line = bank.credit(units, order.depositTarget, {
       ...(how.otherAsset ? { currency: OTHER_CURRENCY } : moves?.sender(one, units)),
+      ...(nameless === undefined ? {} : { says: nameless.text }),
     });
+    nameless?.came(line);
     lines.push(line);
     if (faults.occurs(how.again ? 'recalls_second' : 'recalls')) later(chance.int(1, 60_000), () => bank.recall(line));
   }
@@ -454,7 +461,9 @@ export function openActors(
   function meddle(one: Noted): void {
     const { id, customerId } = one.order;
     const soon = (body: () => void) =>
-      later(chance.int(500, 60_000), () => (faults.ended || deps.isRestoring() ? undefined : body()));
+      later(chance.int(500, 60_000), () =>
+        faults.ended || deps.isRestoring() || one.isLeftAlone === true ? undefined : body(),
+      );
     const actions = (what: string, body: (tx: Tx, context: OrdersContext, action: Action) => Promise<unknown>) =>
       soon(() =>
         inTx(what, (tx, now, { context }) =>
@@ -535,6 +544,7 @@ export function openActors(
     if (alive.length === 0) return;
     const process = chance.pick(alive);
     const one = noted.find(({ order }) => String(order.id) === String(row.made));
+    if (one?.isLeftAlone === true && row.state === 'payout_held') return;
     const { context } = process;
     const { db, clock } = context;
     const agreed = people();

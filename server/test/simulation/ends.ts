@@ -169,6 +169,7 @@ export async function wrongEnds(
           otherwise: otherwise.filter((one) => one.made === made),
           paidBack: paidBack.filter((one) => one.made === made),
           isLost: lost?.has(made) === true,
+          turnedOut: one.turnedOut === true,
           rails: railsOf(world, one),
         };
       }),
@@ -233,6 +234,8 @@ export interface Group {
   paidBack?: readonly PaidBack[];
   /** A restore has lost it: what it came to is looked at by itself (wrongLost), and leaves nothing over. */
   isLost?: boolean;
+  /** Its bank has shown as paid what it had refused. */
+  turnedOut?: boolean;
 }
 
 /** It gave its deposit for its payout, for good. */
@@ -347,9 +350,13 @@ export function wrongSums(
       wrong.push(
         `${over} ${asset} is over of all orders, and ${on('blocked', asset)} is blocked, ${on('loss', asset)} lost and ${on('receivable', asset)} owed`,
       );
-    // What a bank took back of what was given away, its customer owes. Of a chain's only the sum with losses is looked at, above.
-    if (!isUndone && (asset === FIAT || asset === OTHER_FIAT))
-      for (const customer of new Set(groups.map((group) => group.customer))) {
+    // What a bank took back of what was given away, its customer owes. Of a chain's only the sum with losses is looked at, above,
+    // but where a bank has paid after all what it had refused.
+    const isFiat = asset === FIAT || asset === OTHER_FIAT;
+    if (!isUndone)
+      for (const customer of new Set(
+        groups.filter(({ turnedOut }) => isFiat || turnedOut).map((one) => one.customer),
+      )) {
         const must = debts.get(customer) ?? 0n;
         const said = BigInt(owed.find((one) => one.customer === customer && one.asset === asset)?.units ?? 0);
         // What was refunded in the lost time and then recalled is a loss: the books do not know whom it was given to.

@@ -32,8 +32,10 @@ import {
 import type { Hands, Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
 import type { OurProcess, World } from './process.ts';
+import { lacksReferences } from './references.ts';
 
-export const hasMeetings = (seed: number): boolean => seed % 10 === 3;
+/** Those whose customers forget the reference, too: there law lets go what has not cleared (references.ts). */
+export const hasMeetings = (seed: number): boolean => seed % 10 === 3 || lacksReferences(seed);
 
 export interface Meetings {
   readonly done: ReadonlyMap<string, number>;
@@ -49,6 +51,7 @@ type Plan = 'law' | 'elsewhere' | 'refund' | 'none';
 
 const PEOPLE = ['operator:1', 'operator:2'];
 const LOOK_MS = 1_000;
+const AGAIN_MS = 15_000;
 /** Orders that hold money of their customer, and may be blocked. */
 const HOLDING: readonly string[] = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'on_hold', 'payout_held'];
 
@@ -57,16 +60,26 @@ export function openMeetings(
   deps: { seed: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },
 ): Meetings {
   const chance: Chance = chanceOf(deps.seed + 3_000_017);
+  const isLawOnly = lacksReferences(deps.seed);
   const done = new Map<string, number>();
   const did = (what: string): void => void done.set(what, (done.get(what) ?? 0) + 1);
   const plans = new Map<string, Plan>();
   /** Decided about these orders, and the screener has not answered yet, as far as anybody knows. */
   const decided = new Map<string, { purpose: string; why: string; isHeld: boolean }>();
   const holds: { id: string; version: number; why: string }[] = [];
+  const tried = new Map<string, number>();
   let decisions = 0;
 
+  /** A process may freeze with the order locked: everybody who tries again waits there, too. */
+  const isTime = (id: string): boolean => {
+    const now = scheduler.time.now();
+    if (now - (tried.get(id) ?? 0) < AGAIN_MS) return false;
+    tried.set(id, now);
+    return true;
+  };
   const planOf = (id: string): Plan => {
-    const plan = plans.get(id) ?? chance.pick(['law', 'law', 'law', 'elsewhere', 'refund'] as const);
+    const plan =
+      plans.get(id) ?? (isLawOnly ? 'law' : chance.pick(['law', 'law', 'law', 'elsewhere', 'refund'] as const));
     plans.set(id, plan);
     return plan;
   };
@@ -102,6 +115,7 @@ export function openMeetings(
     const { id } = one.order;
     const plan = planOf(String(id));
     if (plan === 'none') return;
+    if (isLawOnly && !isTime(String(id))) return;
     if (plan === 'law') return stops(one);
     if (state !== 'payout_held' && !(state === 'on_hold' && plan === 'refund'))
       return somewhere('hold', async ({ context }) => {

@@ -10,10 +10,12 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Kind, Violation } from './checks.ts';
+import { contradicts } from './contradictions.ts';
 import type { Place } from './ground.ts';
 import { hasMeetings } from './meetings.ts';
 import { hasMoves } from './moves.ts';
-import { forgets } from './outage.ts';
+import { declares, forgets } from './outage.ts';
+import { lacksReferences } from './references.ts';
 import { hasStrays } from './strays.ts';
 import { openWorkers, type Workers } from './workers.ts';
 
@@ -31,6 +33,12 @@ interface Mutant {
   moves?: true;
   /** Only a seed in which things meet at the worst moment shows it (meetings.ts). */
   meetings?: true;
+  /** Only a seed in which people declare what stays unknown as never paid shows it (outage.ts). */
+  declares?: true;
+  /** Only a seed whose customers forget the reference shows it (references.ts). */
+  references?: true;
+  /** Only a seed whose bank shows as paid what it has refused shows it (contradictions.ts). */
+  contradictions?: true;
   changes: readonly { file: string; from: string; to: string }[];
 }
 
@@ -851,6 +859,42 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'what law lets go leaves before its deposit has cleared',
+    kinds: ['paid_against'],
+    references: true,
+    changes: [
+      {
+        file: 'src/orders/payouts/leaving.ts',
+        from: 'if (order === undefined || !deposits.some(({ origin }) => ORDERS_OWN.includes(origin))) return deposits;',
+        to: "if (order === undefined || !deposits.some(({ origin }) => origin !== 'rail' && origin !== 'released')) return deposits;",
+      },
+    ],
+  },
+  {
+    name: 'what a payment that was refused and made has cost is forgotten',
+    kinds: ['ends'],
+    contradictions: true,
+    changes: [
+      {
+        file: 'src/orders/deposits/reversed.ts',
+        from: "if (row.state !== 'lost' || before !== 'applied' || units === 0n || row.lostTo !== loss.code) continue;",
+        to: 'if (before === null || units >= 0n || row.lostTo !== loss.code) continue;',
+      },
+    ],
+  },
+  {
+    name: 'what an unexplained debit may have paid is declared never paid',
+    kinds: ['paid_twice'],
+    declares: true,
+    changes: [
+      {
+        file: 'src/rails/bank.ts',
+        from: 'mayYetPay: (tx, payout) => unexplainedLike(tx, code, payout),',
+        to: 'mayYetPay: async () => undefined,',
+      },
+    ],
+  },
 ];
 
 /** By name, a seed that found it when it was last noted (`--note`): tried first, and no more than a hint. */
@@ -949,7 +993,18 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
 /** The hinted seed, or else the lowest. */
 async function find(
   open: Workers,
-  { name, kinds, restore, strays, moves, meetings, forgets: ofForgetful }: Mutant,
+  {
+    name,
+    kinds,
+    restore,
+    strays,
+    moves,
+    meetings,
+    references,
+    contradictions,
+    declares: ofDeclared,
+    forgets: ofForgetful,
+  }: Mutant,
   { seeds: [from, to], orders, hint, isClean }: Hunting,
 ) {
   const all = Array.from({ length: to - from + 1 }, (_, n) => from + n).filter(
@@ -957,6 +1012,9 @@ async function find(
       (strays !== true || hasStrays(seed)) &&
       (moves !== true || hasMoves(seed)) &&
       (meetings !== true || hasMeetings(seed)) &&
+      (references !== true || lacksReferences(seed)) &&
+      (contradictions !== true || contradicts(seed)) &&
+      (ofDeclared !== true || declares(seed)) &&
       (ofForgetful !== true || forgets(seed)),
   );
   const hinted = hint !== undefined && hint >= from && hint <= to ? [hint] : [];

@@ -6,11 +6,18 @@
  * payments later than elsewhere. People ask the bank about what stays unknown, as the runbook says (a payout is unknown), and it
  * answers from its archive.
  *
+ * In one of four of these seeds people do not ask the bank about what is unknown: after a quarter of an hour two of them declare it
+ * never paid, and its order goes on. There the statement shows some of what was paid in an outage without its key. A declaration is
+ * refused then, and the payment settled by that line. Of what was declared never paid nothing may have left, or leave later (`wrong`).
+ *
  * Not here: whether something was paid twice (checks.ts).
  */
+import { Refusal } from '../../src/base/errors.ts';
+import { declareNeverPaid } from '../../src/orders/index.ts';
+import type { Hands } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
 import type { BankWorld } from './outside.bank.ts';
-import type { World } from './process.ts';
+import type { OurProcess, World } from './process.ts';
 
 const BANK = 'bank.simulated';
 /**
@@ -21,28 +28,38 @@ export const FORGETS_AFTER_MS = 120_000;
 /** A payment takes so long to be shown there, at most. */
 export const SHOWN_WITHIN_MS = 200_000;
 const MOST_OUTAGES = 2;
+const AGAIN_MS = 60_000;
 /** After this people ask about what is unknown, and about what was accepted and is not shown. */
 const UNKNOWN_MS = 60_000;
 const UNSHOWN_MS = 240_000;
 
 /** Whether the bank of this seed forgets keys. */
 export const forgets = (seed: number): boolean => seed % 10 === 9;
+/** Whether people declare what stays unknown as never paid. */
+export const declares = (seed: number): boolean => seed % 40 === 29;
 
 export interface Outage {
   /** The bank makes a payment, and has not answered yet. */
-  paid(): void;
+  paid(key: string): void;
+  /** What is sent to the bank never reaches it. */
+  loses(): boolean;
+  /** The statement shows this payment without its key. */
+  hidesKey(key: string): boolean;
   /** The bank was asked to pay, and did not say whether it will. */
   unanswered(): void;
   operate(): void;
   /** What happened, and how often. */
   readonly done: ReadonlyMap<string, number>;
+  /** What was declared never paid and has left, in sentences. */
+  wrong(): string[];
 }
 
 export function openOutage(
   world: Pick<World, 'scheduler' | 'backends' | 'faults' | 'complain'>,
   deps: {
     seed: number;
-    bank: Pick<BankWorld, 'asks'>;
+    bank: Pick<BankWorld, 'asks' | 'payments'>;
+    hands: () => Hands | undefined;
     /** Ends every process; each is started again after so long. */
     crashAll: (offMs: number) => Promise<void>;
   },
@@ -51,6 +68,10 @@ export function openOutage(
   const chance: Chance = chanceOf(deps.seed ^ 0x0ff);
   const done = new Map<string, number>();
   const count = (what: string): void => void done.set(what, (done.get(what) ?? 0) + 1);
+  const hidden = new Set<string>();
+  const declared = new Set<string>();
+  /** A process may freeze in the middle of a declaration: everybody who tries again waits there, too. */
+  const triedAt = new Map<string, number>();
   let outages = 0;
 
   const begins = (rate: number): boolean => {
@@ -68,25 +89,68 @@ export function openOutage(
       .catch((error: unknown) => world.complain('outage', error));
 
   async function lookAt(now: number): Promise<void> {
-    const rows = await backends.look<{ id: string }>(
-      `select id from payouts
-        where rail = $1 and ((state = 'unknown' and unknown_since < $2) or (state = 'submitted' and submitted_at < $3))
-        order by id`,
+    const rows = await backends.look<{ id: string; state: string; alarmed: boolean; line: string | null }>(
+      `select p.id, p.state, p.alarmed_at is not null as alarmed,
+              (select min(l.external_id) from bank_lines l where l.rail = p.rail and l.direction = 'debit'
+                 and l.meaning = 'unexplained' and l.asset = p.asset and l.units = p.units) as line
+         from payouts p
+        where p.rail = $1
+          and ((p.state = 'unknown' and p.unknown_since < $2) or (p.state = 'submitted' and p.submitted_at < $3))
+        order by p.id`,
       [BANK, new Date(now - UNKNOWN_MS), new Date(now - UNSHOWN_MS)],
     );
-    for (const { id } of rows) {
+    for (const { id, state, alarmed, line } of rows) {
+      if (declares(deps.seed) && (state === 'unknown' || line !== null)) {
+        if (now - (triedAt.get(id) ?? 0) < AGAIN_MS) continue;
+        triedAt.set(id, now);
+        if (state === 'submitted' && line !== null) settles(id, line);
+        else if (alarmed) ends(id, line);
+        continue;
+      }
       deps.bank.asks(id);
       count('asked the bank');
     }
   }
 
+  const byLine = async ({ movements }: OurProcess, payout: string, line: string): Promise<void> => {
+    await movements.settleBy({ payout, rail: BANK, by: { line }, otherAmount: false });
+    count('settled by a line without its key');
+  };
+  const settles = (payout: string, line: string): void =>
+    deps.hands()?.somewhere('settle by line', (process) => byLine(process, payout, line));
+
+  function ends(payout: string, line: string | null): void {
+    deps.hands()?.somewhere('declare never paid', async (process) => {
+      try {
+        const by = 'operator:1, operator:2';
+        await declareNeverPaid(process.context, { payout, evidence: 'a letter of the bank', by, why: 'looked at' });
+        declared.add(payout);
+        count('declared never paid');
+      } catch (error) {
+        if (!(error instanceof Refusal) || line === null) throw error;
+        count('a declaration refused');
+        await byLine(process, payout, line);
+      }
+    });
+  }
+
   return {
     done,
-    paid() {
-      if (begins(0.7)) end();
+    paid(key) {
+      if (!begins(0.7)) return;
+      if (declares(deps.seed) && chance.happens(0.7)) hidden.add(key);
+      end();
     },
+    hidesKey: (key) => hidden.has(key),
+    loses: () => declares(deps.seed) && !faults.ended && outages < MOST_OUTAGES && chance.happens(0.4),
+    wrong: () =>
+      deps.bank.payments
+        .filter(({ key, state }) => declared.has(key) && state !== 'rejected')
+        .map(({ key, units }) => `${units} left by ${key}, which was declared never paid`),
     unanswered() {
-      if (begins(0.5)) scheduler.after(chance.int(1, 3_000), end);
+      // Before it is asked again, where nobody will ask the bank.
+      const [rate, mostMs] = declares(deps.seed) ? ([0.9, 200] as const) : ([0.5, 3_000] as const);
+      if (begins(rate)) scheduler.after(chance.int(1, mostMs), end);
     },
     operate() {
       void scheduler

@@ -35,11 +35,11 @@ interface Payment {
 
 export interface BankWorld {
   adapter(): BankAdapter;
-  /** Somebody pays into our account. @returns the line's id */
+  /** Somebody pays into our account. @param how.says what the line states in place of the text @returns the line's id */
   credit(
     units: bigint,
     text: string,
-    how?: { funding?: boolean; currency?: string; account?: string; name?: string },
+    how?: { funding?: boolean; currency?: string; account?: string; name?: string; says?: string },
   ): string;
   recall(line: string): void;
   readonly payments: readonly Payment[];
@@ -51,6 +51,8 @@ export interface BankWorld {
   asks(key: string): void;
   /** When a page of the statement first held this line, in milliseconds. */
   firstShown(line: string): number | undefined;
+  /** It has paid after all what it had refused, and shows it. */
+  turnsOut(key: string): void;
   /** Left our account for this one and has not come back. */
   outTo(account: string, asset?: string): bigint;
   /** Was ever paid to this account, whether or not it came back. */
@@ -77,8 +79,14 @@ export function openBank(deps: {
   calls: Calls;
   after: (ms: number, body: () => void) => void;
   now: () => number;
+  /** Its statement shows this payment without its key, and nothing of it comes back. */
+  hidesKey?: (key: string) => boolean;
+  /** What is sent to it never reaches it. */
+  loses?: () => boolean;
   /** It answers a submission only when its statement has shown that payment. */
   answersWithLine?: () => boolean;
+  /** It refuses this payment, and may show later that it was paid. */
+  refusesForNow?: (key: string) => boolean;
   /** Told of every payment that takes effect. */
   paid: (payment: Payment) => void;
   /** Told of every key by which money leaves. */
@@ -128,6 +136,13 @@ export function openBank(deps: {
     else inTime();
   }
 
+  function showDebit({ key, asset, units }: Payment, chargeUnits: bigint): void {
+    const currency = currencyOf(asset);
+    const reference = `utr-${key}`;
+    const named = deps.hidesKey?.(key) === true ? {} : { key };
+    show({ externalId: lineId(), direction: 'debit', currency, units, chargeUnits, reference, ...named, free: {} });
+  }
+
   function lineId(): string {
     lineNumber += 1;
     return `line-${lineNumber}`;
@@ -152,6 +167,10 @@ export function openBank(deps: {
     }
     const account = destination.details['account'] ?? '';
     const payment: Payment = { key, account, asset, units, state: 'taken', takenAt: deps.now(), backUnits: 0n };
+    if (deps.refusesForNow?.(key) === true) {
+      payments.push({ ...payment, state: 'rejected' });
+      return { outcome: 'rejected', why: 'refused' };
+    }
     deps.leaves(key);
     payments.push(payment);
     deps.paid(payment);
@@ -164,17 +183,8 @@ export function openBank(deps: {
       }
       payment.state = 'settled';
       const chargeUnits = faults.occurs('bank_charges') ? 590n : 0n;
-      show({
-        externalId: lineId(),
-        direction: 'debit',
-        currency: currencyOf(asset),
-        units,
-        chargeUnits,
-        reference: `utr-${key}`,
-        key,
-        free: {},
-      });
-      if (!returns) return;
+      showDebit(payment, chargeUnits);
+      if (!returns || deps.hidesKey?.(key) === true) return;
       later(chance.int(1, 40_000), () => {
         payment.state = 'returned';
         const keeps = units > KEPT_ON_RETURN * 2n && faults.occurs('bank_returns_less');
@@ -256,6 +266,7 @@ export function openBank(deps: {
             () => {
               if (sending.notAfter !== undefined && deps.now() > sending.notAfter.getTime())
                 return { outcome: 'unknown' as const, why: 'too late to begin' };
+              if (deps.loses?.() === true) throw new Unavailable('bank', 'no answer');
               // Bytes that left in time and arrive after everybody has given up on them.
               // A lie shows only where something is sent again before it has arrived, so a bank that lies is often late.
               if (faults.occurs('call_late') || (lies && !faults.ended && chance.happens(0.5))) {
@@ -295,10 +306,18 @@ export function openBank(deps: {
     }),
     credit(units, text, how = {}) {
       const id = lineId();
-      const { currency = CURRENCY, account, name = '', ...rest } = how;
+      const { currency = CURRENCY, account, name = '', says = text, ...rest } = how;
       const payer = account === undefined ? {} : { account, name };
       if (!how.funding) credits.push({ id, units, text, currency, recalled: false });
-      show({ externalId: id, direction: 'credit', currency, units, reference: id, free: { text, ...payer }, ...rest });
+      show({
+        externalId: id,
+        direction: 'credit',
+        currency,
+        units,
+        reference: id,
+        free: { text: says, ...payer },
+        ...rest,
+      });
       return id;
     },
     recall(line) {
@@ -325,6 +344,14 @@ export function openBank(deps: {
         refusals.set(key, { why: 'never_received', takenAt: deps.now() });
     },
     firstShown: (line) => shown.get(line),
+    turnsOut(key) {
+      const payment = payments.find((one) => one.key === key && one.state === 'rejected');
+      if (payment === undefined) return;
+      payment.state = 'settled';
+      deps.leaves(key);
+      showDebit(payment, 0n);
+      deps.paid(payment);
+    },
     outTo: (account, asset = FIAT) =>
       payments
         .filter((one) => one.account === account && one.asset === asset && one.state !== 'rejected')

@@ -61,6 +61,8 @@ export interface ChainWorld {
   /** A customer, or the operator's faucet, pays. */
   transfer(from: string, to: string, contract: string, units: bigint): string;
   mine(): void;
+  /** Its sender spends it otherwise in another branch. @returns false where it is final, or in no block */
+  doubleSpends(hash: string): boolean;
   /**
    * Our books have lost the bytes of what we sent. Of what is not mined some node still has a part, and none forgets it; the rest
    * every node has dropped, and only the signer knows it. Somebody may have kept it and send it once more, much later.
@@ -159,6 +161,10 @@ export function openChain(deps: {
   function reorganise(): void {
     const depth = chance.int(1, Math.min(FINALITY - 1, blocks.length - 2));
     if (depth < 1) return append(takeFromPool());
+    branches(depth, () => faults.occurs('double_spent'));
+  }
+
+  function branches(depth: number, isSpent: (tx: ChainTx) => boolean): void {
     const dropped = blocks.slice(-depth).flatMap(({ txs }) => txs);
     blocks = blocks.slice(0, -depth);
     branch += 1;
@@ -166,7 +172,7 @@ export function openChain(deps: {
       const lost =
         tx.from === HOT_ADDRESS
           ? !isKept(tx.hash) && faults.occurs('mempool_forgets')
-          : tx.from !== FAUCET && faults.occurs('double_spent');
+          : tx.from !== FAUCET && isSpent(tx);
       if (!lost) pool.push(tx);
     }
     for (let n = 0; n <= depth; n += 1) append(chance.happens(0.6) ? takeFromPool() : []);
@@ -385,6 +391,12 @@ export function openChain(deps: {
       return hash;
     },
     mine,
+    doubleSpends(hash) {
+      const depth = blocks.length - Number(canonical({ hash })?.block.number ?? 0n);
+      if (depth >= FINALITY || depth >= blocks.length - 1) return false;
+      branches(depth, (tx) => tx.hash === hash);
+      return true;
+    },
     keepSent() {
       const kept = new Set<string>();
       isKept = (hash) => kept.has(hash);

@@ -20,12 +20,14 @@ import { payoutHandlers } from '../../src/rails/payouts.ts';
 import type { Rail, Report } from '../../src/rails/rail.ts';
 import { bookOpening, openMovements, takeOwnTransfer } from '../../src/treasury/index.ts';
 import { gateRules } from '../support/gate.ts';
+import type { Noted } from './actors.ts';
 import type { Backends, SimulatedProcess } from './database.ts';
 import type { Faults } from './faults.ts';
 import { vault } from './ground.ts';
 import { type Guard, PEOPLE } from './guard.ts';
 import type { BankWorld } from './outside.bank.ts';
 import type { ChainWorld } from './outside.chain.ts';
+import type { Nameless } from './references.ts';
 import type { Scheduler } from './scheduler.ts';
 
 export interface OurProcess extends SimulatedProcess {
@@ -59,6 +61,8 @@ export interface World {
   screened: Set<string>;
   /** Told of every question to the screener, which waits before it answers. */
   asked?: (input: Screening) => Promise<void> | undefined;
+  /** Whether whoever pays by the bank now names the order (references.ts). */
+  forgotten?: (one: Noted) => Nameless | undefined;
   /** Told of a send that was not answered. */
   unanswered: (rail: string) => void;
   /** Prices at present, of the table's, in basis points above or below. */

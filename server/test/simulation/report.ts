@@ -37,6 +37,8 @@ export interface Report {
   /** In runs whose people do more besides: what, and how often. */
   moves?: { played: number; done: Record<string, number> };
   meetings?: { played: number; done: Record<string, number> };
+  references?: { played: number; done: Record<string, number> };
+  contradictions?: { played: number; done: Record<string, number> };
   /** All other violations. */
   unexplained: number;
   failing: { seed: number; violations: Violation[]; again: string }[];
@@ -71,7 +73,11 @@ export function openTally(): Tally {
   let moves = 0;
   const withMoves = new Map<string, number>();
   let meetings = 0;
+  let references = 0;
+  let contradictions = 0;
   const withMeetings = new Map<string, number>();
+  const withReferences = new Map<string, number>();
+  const withContradictions = new Map<string, number>();
   let [runs, orders, unmade, steps, waits, submissions] = [0, 0, 0, 0, 0, 0];
   const addTo = <K>(to: Map<K, number>, key: K, times: number) => void to.set(key, (to.get(key) ?? 0) + times);
 
@@ -98,6 +104,10 @@ export function openTally(): Tally {
       for (const [what, times] of told.moves ?? []) addTo(withMoves, what, times);
       if (told.meetings !== undefined) meetings += 1;
       for (const [what, times] of told.meetings ?? []) addTo(withMeetings, what, times);
+      if (told.references !== undefined) references += 1;
+      for (const [what, times] of told.references ?? []) addTo(withReferences, what, times);
+      if (told.contradictions !== undefined) contradictions += 1;
+      for (const [what, times] of told.contradictions ?? []) addTo(withContradictions, what, times);
       if (told.outages !== undefined) outages += 1;
       for (const [what, times] of told.outages ?? []) addTo(withOutages, what, times);
       if (told.restored !== undefined) restores += 1;
@@ -149,6 +159,8 @@ export function openTally(): Tally {
         outages: { played: outages, done: sorted(withOutages) },
         moves: { played: moves, done: sorted(withMoves) },
         meetings: { played: meetings, done: sorted(withMeetings) },
+        references: { played: references, done: sorted(withReferences) },
+        contradictions: { played: contradictions, done: sorted(withContradictions) },
         unexplained: violations - paidTwice - paidAgainst - lost,
         failing: failing.toSorted((a, b) => a.seed - b.seed),
       };
@@ -188,6 +200,8 @@ export function inWords(report: Report): string[] {
     `runs with a bank that forgets keys: ${report.outages?.played ?? 0}: ${list(report.outages?.done ?? {})}`,
     `runs with senders, requested refunds and destinations that wait: ${report.moves?.played ?? 0}: ${list(report.moves?.done ?? {})}`,
     `runs in which things meet: ${report.meetings?.played ?? 0}: ${list(report.meetings?.done ?? {})}`,
+    `runs with credits without a reference: ${report.references?.played ?? 0}: ${list(report.references?.done ?? {})}`,
+    `runs with a bank that shows what it has refused: ${report.contradictions?.played ?? 0}: ${list(report.contradictions?.done ?? {})}`,
     `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,
     `paid against a block, kill switch, clearing time or limit ${report.paidAgainst} (of ${report.submissions} submissions looked at)`,
   ];

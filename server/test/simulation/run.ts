@@ -8,6 +8,7 @@ import { isLost, openActors } from './actors.ts';
 import { openCalls } from './calls.ts';
 import { chanceOf } from './chance.ts';
 import { broken, type Kind, overpaid, roundedUp, underWay, type Violation } from './checks.ts';
+import { type Contradictions, contradicts, openContradictions } from './contradictions.ts';
 import { openBackends, type SimulatedProcess } from './database.ts';
 import { type Fault, openFaults } from './faults.ts';
 import type { Fixture } from './ground.ts';
@@ -18,6 +19,7 @@ import { FORGETS_AFTER_MS, forgets, type Outage, openOutage, SHOWN_WITHIN_MS } f
 import { openBank } from './outside.bank.ts';
 import { openChain } from './outside.chain.ts';
 import { type OurProcess, startProcess, type World } from './process.ts';
+import { lacksReferences, openReferences, type References } from './references.ts';
 import { openRestore, type Restore, restores } from './restore.ts';
 import { openScheduler, type Scheduler } from './scheduler.ts';
 import { hasStrays, openStrays, type Strays } from './strays.ts';
@@ -47,6 +49,10 @@ export interface Outcome {
   moves?: ReadonlyMap<string, number>;
   /** What met at the worst moment, and how often (meetings.ts). */
   meetings?: ReadonlyMap<string, number>;
+  /** What became of credits without a reference, and how often (references.ts). */
+  references?: ReadonlyMap<string, number>;
+  /** What a bank showed as paid that it had refused (contradictions.ts). */
+  contradictions?: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
   /** Statements that PostgreSQL ended because two waited for each other. */
@@ -218,6 +224,8 @@ export async function simulate(
   let strays: Strays | undefined;
   let outage: Outage | undefined;
   let meetings: Meetings | undefined;
+  let references: References | undefined;
+  let contradictions: Contradictions | undefined;
   const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
   const screened = new Set<string>();
   const guard: Guard = openGuard({
@@ -254,10 +262,13 @@ export async function simulate(
     deduplicatesForMs: forgets(seed) ? FORGETS_AFTER_MS : deduplicates ? DAY_MS : 0,
     ...(forgets(seed) ? { settlesWithinMs: SHOWN_WITHIN_MS } : {}),
     lies: lie === 'the bank deduplicates',
+    refusesForNow: (key) => contradictions?.refuses(key) ?? false,
     answersWithLine: () => meetings?.answersWithLine() ?? false,
-    paid() {
+    loses: () => outage?.loses() ?? false,
+    hidesKey: (key) => outage?.hidesKey(key) ?? false,
+    paid({ key }) {
       watch();
-      outage?.paid();
+      outage?.paid(key);
     },
     leaves: (key) => guard.leaves({ key }),
   });
@@ -278,6 +289,7 @@ export async function simulate(
     screened,
     complain,
     asked: (input) => meetings?.asked(input),
+    forgotten: (one) => references?.forgotten(one),
     unanswered(rail) {
       actors?.unanswered();
       if (rail.startsWith('bank.')) outage?.unanswered();
@@ -318,7 +330,10 @@ export async function simulate(
       meetings = openMeetings(world, {
         ...{ seed, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
       });
-    if (forgets(seed)) outage = openOutage(world, { seed, bank, crashAll });
+    if (lacksReferences(seed) && !isRestored) references = openReferences(world, { seed, hands: () => actors?.hands });
+    if (contradicts(seed) && !isRestored)
+      contradictions = openContradictions(world, { seed, bank, chain, noted: () => actors?.noted ?? [] });
+    if (forgets(seed)) outage = openOutage(world, { seed, bank, crashAll, hands: () => actors?.hands });
     launch();
     launch();
 
@@ -344,7 +359,9 @@ export async function simulate(
         bank.idle &&
         chain.waiting.length === 0 &&
         restored?.isOver !== false &&
-        strays?.isOver !== false
+        strays?.isOver !== false &&
+        references?.isOver !== false &&
+        contradictions?.isOver !== false
       ) {
         const left = await scheduler.perform('is it over', () => underWay(backends.look));
         // What begins and ends between two looks is something that happened, too.
@@ -366,6 +383,7 @@ export async function simulate(
         const people = [
           ...(restored?.isOver === false ? ['the restore is not over'] : []),
           ...(strays?.isOver === false ? ['money of nobody waits for people'] : []),
+          ...(references?.isOver === false ? ['a credit without a reference waits for people'] : []),
         ];
         violated(
           'stuck',
@@ -387,6 +405,7 @@ export async function simulate(
         .then(async (found) => {
           for (const { kind, what } of found) violated(kind, what);
           const wrong = async () => (await meetings?.wrong()) ?? [];
+          for (const what of outage?.wrong() ?? []) violated('paid_twice', what);
           for (const what of await scheduler.perform('what went past a hold', wrong)) violated('paid_against', what);
         })
         .catch((error: unknown) =>
@@ -422,6 +441,8 @@ export async function simulate(
     ...(outage === undefined ? {} : { outages: outage.done }),
     ...(actors?.moves === undefined ? {} : { moves: actors.moves.done }),
     ...(meetings === undefined ? {} : { meetings: meetings.done }),
+    ...(references === undefined ? {} : { references: references.done }),
+    ...(contradictions === undefined ? {} : { contradictions: contradictions.done }),
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,

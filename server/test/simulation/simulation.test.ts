@@ -99,6 +99,14 @@ test('with a bank that forgets keys: nothing of ours runs for longer than that, 
   );
 });
 
+test('with a payout that stays unknown: two declare it never paid, and what the statement shows settles it', async () => {
+  await playUntil(
+    ['declared never paid', 'a declaration refused', 'settled by a line without its key'],
+    [29, 189, 229, 269, 69, 309].map((seed) => ({ seed, orders: 10 })),
+    ({ outages }) => outages,
+  );
+});
+
 test('where things meet: law keeps what lies beside an order, and a hold stands against what was decided before', async () => {
   await playUntil(
     [
@@ -110,6 +118,22 @@ test('where things meet: law keeps what lies beside an order, and a hold stands 
     ],
     [23, 33, ...everyTenth(43, 12)].map((seed) => ({ seed, orders: 10 })),
     ({ meetings }) => meetings,
+  );
+});
+
+test('without a reference: a credit is assigned before it has cleared, and what law lets go of it waits', async () => {
+  await playUntil(
+    ['assigned before it has cleared', 'let go by law at once'],
+    [18, 38, 58, 78, 98].map((seed) => ({ seed, orders: 10 })),
+    ({ references, meetings }) => new Map([...(references ?? []), ...(meetings ?? [])]),
+  );
+});
+
+test('with a bank that shows as paid what it has refused: what was taken back meanwhile is owed', async () => {
+  await playUntil(
+    ['shown as paid after the coins were taken back'],
+    [14, 34, 54, 74, 94].map((seed) => ({ seed, orders: 10 })),
+    ({ contradictions }) => contradictions,
   );
 });
 
