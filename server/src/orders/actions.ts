@@ -42,9 +42,18 @@ const approval = ({ by, people, why, now, pastHits, seen }: Action) => ({
   ...{ people: people ?? [by], reason: why, pastHits, seen, now },
 });
 
-/** Cancels an order before any money was seen. @throws Refusal 'unknown_order' | 'order_over' */
-export const cancel = (context: Context, tx: Tx, action: Action): Promise<Order> =>
-  perform(context, tx, action, 'cancelled', { failure: 'other' });
+/**
+ * Cancels an order before any money was seen. A part that people gave to it keeps it open until its deadline, which decides about parts:
+ * a cancelled order asks for nothing, so the part would lie there for good.
+ *
+ * @throws Refusal 'unknown_order' | 'order_over'
+ */
+export async function cancel(context: Context, tx: Tx, action: Action): Promise<Order> {
+  const { id, state } = await lockOrder(tx, action.orderId);
+  if (state === 'created' && (await depositStore.depositsOf(tx, id)).some((row) => row.state === 'confirmed'))
+    throw new Refusal('order_over', { state, why: 'part_arrived' });
+  return await perform(context, tx, action, 'cancelled', { failure: 'other' });
+}
 
 /**
  * Releases a held order. These people approve everything that screening and limits have found by now. An order that was

@@ -302,6 +302,18 @@ describe('money without a name', () => {
     assert.deepEqual(await depositsOf(order), [['inr', 500_000n, 'applied', 'unknown_target']]);
   });
 
+  test('is a part of what its order asks for, and then nobody cancels that order', async () => {
+    const order = await world.buys('5000', 'usdc');
+    const depositId = await stray(order, '2000');
+    await bothDo(`/deposits/${depositId}/assign`, { order: String(order.id) });
+    const { body } = await finn.does(`/orders/${order.id}/cancel`);
+    assert.equal(body.reason, 'order_over', JSON.stringify(body));
+    assert.match(body.error, /created \(part_arrived\)/);
+    await world.deadlinePasses();
+    await world.opensCase(order, 'on_hold');
+    assert.deepEqual(await depositsOf(order), [['inr', 200_000n, 'applied', 'part']]);
+  });
+
   test('pays the debt of a customer whose bank took back what we had paid for', async () => {
     const order = await world.buys('5000', 'usdc');
     const line = await world.credits(order, '5000');
