@@ -110,7 +110,7 @@ export const site =
       if (found !== undefined) return send(request, reply, HTML, documentOf({ assets: ASSETS, library }, found));
       const source = path === 'index.md' ? '' : /^(.+)\.md$/.exec(path)?.[1];
       const raw = source === undefined ? undefined : library.pages.get(source);
-      if (raw !== undefined) return send(request, reply, MARKDOWN, raw.markdown);
+      if (raw !== undefined) return send(request, reply, MARKDOWN, library.source(raw));
       return reply
         .code(404)
         .headers({ ...HEADERS, 'cache-control': 'no-store' })

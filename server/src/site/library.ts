@@ -45,6 +45,8 @@ export interface Library {
   /** Files to fetch as they are, by path below the root. */
   readonly files: ReadonlyMap<string, string>;
   render(page: Page): Rendered;
+  /** Its Markdown for a program: links lead to the Markdown of other pages, and what is no page here is named alone. */
+  source(page: Page): string;
   /** Of a list: the one before and the one after. */
   neighbours(page: Page): { before: Page | undefined; after: Page | undefined };
 }
@@ -237,6 +239,12 @@ export function openLibrary(docs: string): Library {
       rendered.set(page.path, one);
       return one;
     },
+    source: (page) =>
+      page.markdown.replaceAll(/\[([^\]\n]*)\]\(([^()\s]+)\)/g, (all, text: string, href: string) => {
+        const to = resolveLink(href, page, byFile, docs);
+        if (to === undefined) return text;
+        return to === href ? all : `[${text}](${asMarkdown(to, pages)})`;
+      }),
     neighbours(page) {
       const at = listed.indexOf(page);
       return at < 0 ? { before: undefined, after: undefined } : { before: listed[at - 1], after: listed[at + 1] };
@@ -282,6 +290,14 @@ const namesOf = (endpoint: Endpoint): Set<string> => {
   const own = /[a-z][A-Z]/.test(last) ? [last] : [];
   return new Set([path, nameOf(endpoint), `${method} ${path}`, ...(short.includes('/') ? [short] : []), ...own]);
 };
+
+/** The address of a page's Markdown in place of the page's own. */
+function asMarkdown(to: string, pages: ReadonlyMap<string, Page>): string {
+  const [address = '', hash] = to.split('#', 2);
+  const path = address.slice(ROOT.length + 1);
+  if (!pages.has(path)) return to;
+  return `${ROOT}/${path === '' ? 'index' : path}.md${hash === undefined ? '' : `#${hash}`}`;
+}
 
 /** @returns undefined for a file that is no page here */
 function resolveLink(href: string, page: Page, byFile: ReadonlyMap<string, string>, docs: string): string | undefined {

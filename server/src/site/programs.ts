@@ -34,7 +34,7 @@ export function llmsText(library: Library): string {
 export const everything = (library: Library): string =>
   [...library.pages.values()]
     .filter(({ parent, isListed }) => isListed || parent !== 'errors')
-    .map((page) => `<!-- ${ROOT}/${page.path} -->\n\n${page.markdown.trim()}\n`)
+    .map((page) => `<!-- ${ROOT}/${page.path} -->\n\n${library.source(page).trim()}\n`)
     .join('\n\n');
 
 /** Signs each request as it is sent: in Postman and in Bruno, which reads Postman's scripts. A GET is signed over `{}`. */

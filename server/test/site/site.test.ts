@@ -150,6 +150,19 @@ describe('search', () => {
   });
 });
 
+test('every link of a page as Markdown leads to what is served', async () => {
+  const links = new Set<string>();
+  for (const path of library.pages.keys()) {
+    const { text } = await get(`${urlOf(path === '' ? 'index' : path)}.md`);
+    for (const [, href = ''] of text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/\]\(([^()\s]+)\)/g)) {
+      assert.match(href, /^(?:https?:|#|\/)/, `${path}: ${href} is relative`);
+      if (href.startsWith('/docs')) links.add(href.split('#', 1)[0] ?? '');
+    }
+  }
+  assert.ok([...links].some((link) => link.endsWith('.md')));
+  for (const link of links) assert.equal((await get(link)).status, 200, link);
+});
+
 test('llms.txt lists every page, and all of them are in one file', async () => {
   const { text, headers } = await get('/llms.txt');
   assert.match(headers.get('content-type') ?? '', /^text\/plain/);

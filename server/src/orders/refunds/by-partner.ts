@@ -14,7 +14,7 @@ import { Refusal } from '../../base/errors.ts';
 import { payoutsOf } from '../../rails/payouts.ts';
 import { cancel, requestOrderRefund } from '../actions.ts';
 import type { GateContext, OrdersContext, RefundTo } from '../context.ts';
-import { awaitsPerson, HELD_AT_GATE, isForAPerson } from '../decide.ts';
+import { awaitsPerson, failureOf, HELD_AT_GATE, holdBeforePayout, isForAPerson } from '../decide.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { history } from '../history.store.ts';
@@ -90,7 +90,7 @@ export async function refundHeldFor(
       context,
       tx,
       { orderId: order.id, by: by(asks), why: 'its partner asked for it', now: asks.now },
-      { failure: 'other' },
+      { failure: failureOf(holdBeforePayout(order, false) ?? '') },
     );
   await nameDestination(context, tx, { orderId: order.id, to: asks.to, by: 'partner', now: asks.now });
   return await lockOrder(tx, order.id);

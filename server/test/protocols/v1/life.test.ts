@@ -238,6 +238,7 @@ describe('refunds and other payouts', () => {
       return (await w.get(order)).state === 'refunded';
     });
     assert.equal(await s.tokensOf(back.address, 'usdc'), (await w.get(order)).refunded.amount);
+    assert.equal(await s.statusOf(w.sale(order)), -4, 'the status of a wrong amount, whoever asked for the refund');
   });
 
   test('what screening has stopped is told as under review, and no partner moves it', async () => {
