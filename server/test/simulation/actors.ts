@@ -326,6 +326,8 @@ export function openActors(
 
   function fund(): void {
     bank.credit(FUNDS.inr, 'more', { funding: true });
+    // A credit in it may be recalled after it was given back, and then the next one that is given back lacks it.
+    bank.credit(FUNDS.inr, 'more', { funding: true, currency: OTHER_CURRENCY });
     chain.transfer(FAUCET, HOT_ADDRESS, TOKENS.usdc, FUNDS.usdc);
   }
 
@@ -361,6 +363,8 @@ export function openActors(
     /** What came back of its payout waits to be paid again, and cannot: its deposit was reversed. Its case, what is owed, and what came back. */
     undo_case: bigint | null;
     undo_units: string | null;
+    /** All that the order took was reversed: else the rest of it stands, and the debt is written off. */
+    undo_whole: boolean | null;
     undo_reference: string | null;
     undo_back: bigint | null;
   }
@@ -389,7 +393,8 @@ export function openActors(
                  and d.units > d.taken_units + d.refund_units and ${NO_LINK} order by d.id limit 1) as deposit_asset
               , u.*
          from orders o left join lateral (
-           select c.id as undo_case, l.lost_units::text as undo_units, l.reference as undo_reference, b.id as undo_back
+           select c.id as undo_case, l.lost_units::text as undo_units,
+                  l.lost_units = coalesce(o.received_units, o.deposit_units) as undo_whole, l.reference as undo_reference, b.id as undo_back
              from deposits l join cases c on c.subject = 'deposit:' || l.id and c.closed_at is null
               and c.kind in ('customer_owes', 'deposit_lost')
              join deposits b on b.order_id = o.id and b.origin = 'returned' and b.state = 'suspense'
@@ -611,8 +616,9 @@ export function openActors(
     if (faults.ended && undone !== null && came !== null)
       return inTx('undo the exchange', (tx, now) =>
         correctCase(context, tx, {
-          ...{ case: BigInt(undone), as: 'undone', evidence: row.undo_reference ?? '' },
-          ...{ units: BigInt(row.undo_units ?? 0), deposit: BigInt(came), by: agreed.join(', '), now },
+          ...{ case: BigInt(undone), evidence: row.undo_reference ?? '', units: BigInt(row.undo_units ?? 0) },
+          ...(row.undo_whole === true ? { as: 'undone' as const, deposit: BigInt(came) } : { as: 'debt' as const }),
+          ...{ by: agreed.join(', '), now },
         }),
       );
     if (row.refund !== null) {

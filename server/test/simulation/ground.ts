@@ -50,7 +50,7 @@ const SETTINGS = {
   autovacuum: 'off',
   // The scheduler sees whoever waits in a circle, and sooner.
   deadlock_timeout: '1h',
-  max_connections: '60',
+  max_connections: '150',
   shared_buffers: '48MB',
   // Each run is a database of its own, so every statement is planned anew: once, and not for each of its first five values.
   plan_cache_mode: 'force_generic_plan',

@@ -231,8 +231,10 @@ export async function simulate(
   const guard: Guard = openGuard({
     look: backends.look,
     violated: (what) => violated('paid_against', what),
-    submitted: ({ order_id, follows, refund_id, deposit_units, payout_units }) => {
-      if (order_id === null || refund_id !== null) return;
+    submitted: ({ order_id, follows, purpose, deposits, deposit_units, payout_units }) => {
+      // What law lets go of a converted order leaves in place of its payout.
+      const paysOut = purpose === 'payout' || deposits.some(({ origin }) => origin === 'released');
+      if (order_id === null || !paysOut) return;
       const terms = { depositUnits: BigInt(deposit_units ?? 0), payoutUnits: BigInt(payout_units ?? 0) };
       notedOf(follows ?? order_id)?.terms.set(order_id, terms);
     },
