@@ -173,8 +173,8 @@ async function verified({ folder, postgres }: ChaosWorld): Promise<{ code: numbe
   return { code, said: output().trim() };
 }
 
-/** A person who looks every few seconds at what waits for one, and has it done again. */
-function openOperator({ look, operates }: ChaosWorld, say: (line: string) => void) {
+/** Two people who look every few seconds at what waits for one, and have it done again: one proposes, the other confirms. */
+function openOperator({ look, operates, confirms }: ChaosWorld, say: (line: string) => void) {
   const told = new Set<string>();
   let stopped = false;
   const OPERATOR_API_ACTIONS: Readonly<Record<string, string>> = {
@@ -194,6 +194,8 @@ function openOperator({ look, operates }: ChaosWorld, say: (line: string) => voi
           if (!told.has(why)) say(why);
           told.add(why);
         });
+      const proposed = await look<{ id: bigint }>(`select id from proposals where state = 'open'`).catch(() => []);
+      for (const { id } of proposed) await confirms(id).catch(() => {});
     }
   })();
   return {

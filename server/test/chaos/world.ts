@@ -5,6 +5,7 @@
  * Servers that end are started again, as whatever keeps processes running would. One that ends without having been killed
  * is noted.
  */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,6 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { openVault, type Vault } from '../../src/base/crypto.ts';
 import { openDatabase } from '../../src/base/db.ts';
+import { randomText } from '../../src/base/ids.ts';
 import { migrate } from '../../src/base/migrate.ts';
 import { parseUnits } from '../../src/base/money.ts';
 import { startPostgres } from '../../src/base/postgres.ts';
@@ -163,12 +165,16 @@ export async function openWorld(options: {
     }
 
     /** An action of the operator's, at a server that answers. */
-    async function operates<T>(path: string, body: Record<string, unknown>): Promise<T> {
+    async function operates<T>(
+      path: string,
+      body: Record<string, unknown>,
+      token = String(env.OPERATOR_TOKEN),
+    ): Promise<T> {
       const at = slots.filter(({ process, frozen }) => process !== undefined && !frozen);
       const slot = at[options.chance(Math.max(1, at.length))];
       const response = await fetch(`${slot?.url}/operator/v1${path}`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${env.OPERATOR_TOKEN}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body: JSON.stringify({ ...body, reason: 'looked at' }),
         signal: AbortSignal.timeout(10_000),
       });
@@ -206,6 +212,10 @@ export async function openWorld(options: {
       });
       return status === 200;
     });
+    // Two release an order; the first one alone may create the second.
+    const second = `clo_${randomText(43)}`;
+    const tokenSha256 = createHash('sha256').update(second).digest('hex');
+    await operates('/operators', { operator: 'second', role: 'finance', tokenSha256 });
     const customers: string[] = [];
     for (let n = 1; n <= CUSTOMERS; n += 1) {
       const url = slots[0]?.url ?? '';
@@ -217,6 +227,8 @@ export async function openWorld(options: {
       ...{ folder, slots, postgres, bank, chain, signer, hot, keys, vault, db, serverUrl, customers, trouble },
       xpub: signer.expected.xpub,
       operates,
+      /** Another operator confirms what one has proposed. */
+      confirms: (proposal: bigint) => operates(`/proposals/${proposal}/confirm`, {}, second),
       look,
       /** Ends the servers in order, and nothing else. */
       async stopServers(): Promise<void> {
