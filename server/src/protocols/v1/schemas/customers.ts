@@ -9,6 +9,7 @@ import {
   LIMIT_SCOPE,
   list,
   maybe,
+  rarely,
   text,
   time,
   whole,
@@ -28,7 +29,7 @@ export const Customer = Type.Object(
     mayTrade: Type.Object(
       {
         allowed: yes('Whether orders may be created for the customer'),
-        reason: maybe(word(['login_required', 'verification_required', 'customer_blocked'] as const, 'Why not')),
+        reason: rarely(word(['login_required', 'verification_required', 'customer_blocked'] as const, 'Why not')),
       },
       { ...closed, description: 'Whether the customer may trade' },
     ),
@@ -62,8 +63,8 @@ export const Destination = Type.Object(
     customerId: text('Id of the customer', '8tvxR5aVmM_1'),
     kind: word(['account', 'address'] as const, 'A bank account, or an address on a chain'),
     asset: maybe(text('Currency of the account; null of an address', 'inr')),
-    chain: maybe(text('Chain of the address; null of an account', 'matic20')),
-    address: maybe(text('The address; null of an account', ADDRESS)),
+    chain: rarely(text('Chain of the address; null of an account', 'matic20')),
+    address: rarely(text('The address; null of an account', ADDRESS)),
     hint: text('Last characters of number or address, for people', '2333'),
     usable: yes('Whether money may leave to it'),
     usableAt: maybe(

@@ -12,6 +12,7 @@ import {
   maybe,
   money,
   moneyAs,
+  rarely,
   reason,
   state,
   text,
@@ -26,7 +27,7 @@ export const DestinationRef = Type.Object(
   {
     kind: word(['account', 'address'] as const, 'A bank account, or an address on a chain'),
     id: maybe(id('Id of the bank account; null of an address')),
-    address: maybe(text('The address on the chain; null of an account', ADDRESS)),
+    address: rarely(text('The address on the chain; null of an account', ADDRESS)),
   },
   { ...closed, description: 'Where money goes' },
 );

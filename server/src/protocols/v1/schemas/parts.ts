@@ -31,6 +31,14 @@ export const maybe = <S extends TSchema>(schema: S) => {
   const { description } = schema as { description?: string };
   return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 };
+/** The same of something that is null in the example, because it does not go with the rest of it. */
+export const rarely = <S extends TSchema>(schema: S) => {
+  const { description } = schema as { description?: string };
+  return Type.Union([schema, Type.Null()], {
+    examples: [null],
+    ...(description === undefined ? {} : { description }),
+  });
+};
 export const list = <S extends TSchema>(items: S, description: string) => Type.Array(items, { description });
 export const closed = { additionalProperties: false } as const;
 

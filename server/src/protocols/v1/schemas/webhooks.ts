@@ -1,6 +1,6 @@
 /** Events, the endpoints they are posted to, and deliveries. */
 import { Type } from 'typebox';
-import { closed, list, maybe, text, time, whole, word, yes } from './parts.ts';
+import { closed, list, maybe, rarely, text, time, whole, word, yes } from './parts.ts';
 
 export const Event = Type.Object(
   {
@@ -26,9 +26,9 @@ const endpoint = {
   enabled: yes('Whether events are sent'),
   failures: whole('How many attempts have failed in a row', 0),
   pausedUntil: maybe(time('Until when no attempt is made, after failures')),
-  failingSince: maybe(time('Since when every attempt has failed')),
-  switchedOffAt: maybe(time('When it was switched off, because every attempt had failed for five days')),
-  heldAt: maybe(time('Since when it is held, because a key of yours may have leaked')),
+  failingSince: rarely(time('Since when every attempt has failed')),
+  switchedOffAt: rarely(time('When it was switched off, because every attempt had failed for five days')),
+  heldAt: rarely(time('Since when it is held, because a key of yours may have leaked')),
   oldSecretUntil: maybe(time('Until when the previous secret signs as well')),
   createdAt: time('When it was added'),
   updatedAt: time('When it last changed'),
