@@ -169,7 +169,14 @@ export async function broken(
   return found;
 }
 
-const statesOf = (tx: Tx) => tx.rows<{ id: bigint; state: string }>('select id, state from orders order by id');
+/** Where its deposit was reversed and what was paid came back, people have undone the exchange: it stays settled, and nothing was paid. */
+const statesOf = (tx: Tx) =>
+  tx.rows<{ id: bigint; state: string }>(
+    `select id, case when state = 'settled' and exists (
+              select from deposits d where d.order_id = o.id and d.origin = 'returned' and d.state = 'applied')
+            then 'undone' else state end as state
+       from orders o order by id`,
+  );
 
 /** An order that says that it has paid has, and one that says that it has refunded has. */
 function unpaid(
