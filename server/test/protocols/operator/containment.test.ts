@@ -337,7 +337,7 @@ test('an item that two containments hold is held until both release it', async (
   assert.equal(await isOpen(), false);
   await resumes();
   await until(
-    'a key that was released by its number is refused',
+    'the key that was released by its number is accepted',
     async () => (await thief.get('/v1/webhooks')).status === 200,
   );
 });

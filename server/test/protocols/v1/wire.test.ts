@@ -401,7 +401,7 @@ describe('headers', () => {
     } finally {
       await s.read((tx) => tx.run('update partners set requests_per_minute = 6000'));
       await s.until(
-        'the limit has changed',
+        'the limit has its former value',
         async () => (await api.get('/key')).headers.get('ratelimit-limit') === '6000',
       );
     }
