@@ -1,4 +1,4 @@
-/** Files of customers are in a backup, and come back with it; what came since is kept. */
+/** Files of customers are part of a backup and its restore; files that were added since are kept. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,10 +36,14 @@ test('the folder of documents is in the backup, and a restore puts back what is 
   const read = (id: string) => readFileSync(join(into, 'documents', id.slice(0, 2), id), 'utf8');
   assert.deepEqual([read(one), read(two)], ['encrypted', 'newer']);
   const list = await openErasureList(join(into, 'documents')).all();
-  assert.deepEqual(list.toSorted(), [erased.before, erased.since], 'whom either list names stays erased');
+  assert.deepEqual(
+    list.toSorted(),
+    [erased.before, erased.since],
+    'a customer whom one of the lists names is not erased',
+  );
 });
 
-test('after a restore, files without a row are kept for a time: another restore may bring their rows back', async () => {
+test('after a restore files without a row are kept for a time, because another restore may restore their rows', async () => {
   const { db, clock, adminUrl, stop } = await freshFixture();
   const owner = new Client({ connectionString: adminUrl, options: '-c search_path=cloverleaf' });
   await owner.connect();

@@ -1,4 +1,4 @@
-/** Unclaimed money while its server is stopped and started again at every step: noted once, kept apart, and refunded. */
+/** Unclaimed money while its server is restarted at every step: announced once, kept on its own account, and refunded. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -25,11 +25,11 @@ const caseOf = (kind: string) =>
   });
 const apart = async () => (await w.read((tx) => balancesOf(tx, ['dormant']))).filter(({ units }) => units !== 0n);
 
-test('announced, dormant and refunded, each after a restart, with books that agree with chain and bank after each', async () => {
+test('unclaimed money is announced, dormant and refunded, with a restart before each step and reconciled books after it', async () => {
   await w.sendsTokens(w.hot, '21');
   const [credit] = await caseOf('unexpected_credit');
   const deposit = credit?.subject.replace('deposit:', '');
-  // Who sets terms is another matter than what a restart does to it.
+  // This test is about restarts, so one person may set the terms.
   await w.read((tx) => setRule(tx, { action: 'dormancy.set', right: '*', asset: '*', aboveUnits: 0n, people: 1 }));
   await w.operates('/dormancy', { afterDays: 2, noticeDays: 1 });
   await w.read((tx) =>
@@ -39,7 +39,7 @@ test('announced, dormant and refunded, each after a restart, with books that agr
   );
   await looks();
   await caseOf('dormant_soon');
-  assert.deepEqual(await apart(), [], 'it was moved without notice');
+  assert.deepEqual(await apart(), [], 'the money was moved without notice');
   await restarts();
   await looks();
   assert.equal((await caseOf('dormant_soon')).length, 1);

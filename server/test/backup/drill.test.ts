@@ -1,6 +1,6 @@
 /**
- * The drill: what was acknowledged before a backup ended is in it, and with the log kept since, what was acknowledged at all.
- * Writers work on all the while, and PostgreSQL runs with fsync, as in earnest.
+ * The drill: a backup has every row that was acknowledged before it ended, and with the archived log every row that was ever
+ * acknowledged. Writers run all the time, and PostgreSQL runs with fsync, as in production.
  */
 import assert from 'node:assert/strict';
 import {
@@ -29,7 +29,7 @@ const backups = freshFolder('drill-backups');
 const open: Postgres[] = [];
 let postgres: Postgres;
 let backup: string;
-/** Acknowledged when the backup had ended. */
+/** Number of rows that were acknowledged when the backup had ended. */
 let acknowledgedThen: number;
 
 async function starts(folder: string, settings: Record<string, string> = {}): Promise<Postgres> {
@@ -49,10 +49,10 @@ async function on<T>(url: string, body: (client: pg.Client) => Promise<T>): Prom
   }
 }
 
-/** Several sessions that commit one row after the other until told to stop, or until the database is gone. */
+/** Several sessions that commit rows one after the other until they are stopped or the database ends. */
 function writers(url: string) {
   let [acknowledged, isStopping] = [0, false];
-  /** Where the log had got to once each was acknowledged. */
+  /** Position of the log when each row was acknowledged. */
   const positions: bigint[] = [];
   const all = [1, 2, 3].map((who) =>
     on(url, async (client) => {
@@ -75,7 +75,7 @@ function writers(url: string) {
   };
 }
 
-/** `16/B374D848`, as PostgreSQL writes a place in its log. */
+/** Parses `16/B374D848`, PostgreSQL's notation of a position in its log. */
 function lsn(text: string): bigint {
   const [high = '', low = ''] = text.split('/');
   return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
@@ -98,8 +98,8 @@ before(async () => {
   backup = taken.folder;
   await writing.until(writing.acknowledged() + 500);
   acknowledgedThen = writing.acknowledgedBefore(lsn(taken.manifest.stopLsn));
-  assert.ok(acknowledgedThen > asked, 'rows were written while it was taken');
-  // The machine of the database dies while it writes.
+  assert.ok(acknowledgedThen > asked, 'no rows were written while the backup was taken');
+  // The machine of the database fails during a write.
   const pid = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
   const stopping = postgres.stop();
   signal(pid, 'SIGKILL');
@@ -122,7 +122,7 @@ test('a backup taken while three sessions write has every row acknowledged befor
   const rows = await rowsIn(url);
   assert.ok(rows >= acknowledgedThen && rows < acknowledgedAtDeath, `${rows} of ${acknowledgedThen}`);
   const [noted] = await on(url, async (client) => (await client.query('select * from cloverleaf.restores')).rows);
-  assert.ok(noted.restored_at instanceof Date, 'a restored database says so');
+  assert.ok(noted.restored_at instanceof Date, 'the restored database has no record of the restore');
 });
 
 test('with the archive and the log of the cluster that died, every row acknowledged at all is there', async () => {
@@ -130,13 +130,13 @@ test('with the archive and the log of the cluster that died, every row acknowled
   assert.equal(runningPostgres(dataDir), undefined);
   const restored = await restoreBackup({ backup, dataDir, archive, replace: true, now: new Date() });
   assert.ok(restored.laterPieces > 0);
-  assert.ok(existsSync(restored.movedTo ?? ''), 'what was there is kept');
+  assert.ok(existsSync(restored.movedTo ?? ''), 'the previous cluster was not kept');
   const url = (await starts(dataDir, archiveSettings(archive))).adminUrl;
   assert.ok((await rowsIn(url)) >= acknowledgedAtDeath);
   await on(url, (client) => client.query('insert into drill (who) values (9)'));
 });
 
-test('a folder with a database is not written over without being told to', async () => {
+test('a folder with a database is not overwritten without an explicit option', async () => {
   const before = readdirSync(dataDir);
   await assert.rejects(restoreBackup({ backup, dataDir, replace: false, now: new Date() }), /--replace/);
   assert.deepEqual(readdirSync(dataDir), before);
@@ -156,7 +156,7 @@ test('a backup with a byte changed, a file missing or no manifest is refused bef
   assert.deepEqual(readdirSync(target), []);
 });
 
-test('a copy whose log has a hole is not taken for whole: the cluster that was there stays', async () => {
+test('a copy with a gap in its log is refused, and the existing cluster stays', async () => {
   const holed = freshFolder('drill-holed');
   const own = join(holed, 'backup');
   cpSync(backup, own, { recursive: true });
@@ -169,23 +169,23 @@ test('a copy whose log has a hole is not taken for whole: the cluster that was t
   assert.equal(existsSync(join(target, 'postgres')), false);
 });
 
-test('a restore that was killed after it had moved the database aside: nothing begins anew in its place', async () => {
+test('after a restore that was killed when it had moved the database aside, no new database is started in its place', async () => {
   const target = freshFolder('drill-killed');
   mkdirSync(join(target, 'postgres.before-2026-11-21T08-00-00-000Z'));
   await assert.rejects(startPostgres({ dataDir: target, fast: true }), /set aside by a restore that did not end/);
   assert.equal(existsSync(join(target, 'postgres')), false);
 });
 
-test('an archive that is not there is no archive without log', async () => {
+test('a missing archive is not treated as an empty one', async () => {
   const target = freshFolder('drill-archiveless');
   const input = { backup, dataDir: target, archive: join(target, 'wal'), replace: false, now: new Date() };
   await assert.rejects(restoreBackup(input), /is not there/);
   assert.deepEqual(readdirSync(target), []);
 });
 
-test('the log of another cluster that is in its place is left alone', async () => {
+test('the log of another cluster in its place is not used', async () => {
   const target = freshFolder('drill-other');
-  // As where the disk was lost, and a server was started on the new one before anybody thought of the backup.
+  // The disk was lost, and a server was started on the new one before the backup was restored.
   const other = await startPostgres({ dataDir: target, fast: true, settings: { wal_keep_size: '1GB' } });
   const { files } = await readBackup(backup);
   const last = files

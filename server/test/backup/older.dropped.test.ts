@@ -1,6 +1,6 @@
 /**
- * The same drills where a transaction was signed and broadcast in the time that the restore has lost, and every node has forgotten it
- * since: it is in no block, in no mempool and in no row. Only the signer's journal knows it, and it could still come back.
+ * The same drills where a transaction was signed and broadcast in the time that the restore has lost, and every node has dropped it
+ * since: it is in no block, in no mempool and in no row. Only the signer's journal has it, and it could still be mined.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -25,7 +25,7 @@ const waitsAtTheNode = () =>
     return block.transactions.length > 0 && block.transactions;
   });
 
-/** Paid in the lost time by a transaction that the node takes and never mines. @returns its bytes */
+/** Pays in the lost time by a transaction that the node accepts and never mines. @returns its bytes */
 async function signedAndNotMined(pay: () => Promise<void>): Promise<string[]> {
   await w.anvil.rpc('evm_setIntervalMining', [0]);
   await pay();
@@ -42,7 +42,7 @@ const theMovement = async () => {
   });
   return found;
 };
-/** What the empty transfer cost is a cost. */
+/** Books the gas of the empty transfer as a cost. */
 async function gasIsACost(): Promise<void> {
   const [gas] = await w.until('its gas has a case', async () => {
     const cases = await w.casesOf('unexplained_debit');
@@ -55,7 +55,7 @@ async function gasIsACost(): Promise<void> {
   });
 }
 
-test('signed in the lost time and dropped: nothing leaves beside it, two people cancel it, and it can never pay again', async () => {
+test('a payout signed in the lost time and dropped: nothing leaves beside it, two people cancel it, and it can never pay again', async () => {
   const lost = someone();
   const restores = await w.backup();
   const before = await w.nonceOf();
@@ -74,12 +74,12 @@ test('signed in the lost time and dropped: nothing leaves beside it, two people 
 
   const found = await theMovement();
   assert.match(String(found?.facts.asset), /^usdc\./);
-  assert.deepEqual(await w.paidTo(order.address), [], 'it left beside one that may still be mined');
+  assert.deepEqual(await w.paidTo(order.address), [], 'a second payout left beside one that may still be mined');
   assert.equal(await w.nonceOf(), before);
   const movement = found?.subject.replace('movement:', '');
   await w.twoDo(`/movements/${movement}/cancel`, {});
   await w.reaches(order.id, 'settled');
-  // Somebody has kept the bytes and sends them now.
+  // A holder of the bytes broadcasts them now.
   for (const raw of raws) await assert.rejects(w.anvil.rpc('eth_sendRawTransaction', [raw]), /nonce/i);
   assert.deepEqual(await w.paidTo(lost), []);
   assert.equal((await w.paidTo(order.address)).length, 1);
@@ -87,14 +87,14 @@ test('signed in the lost time and dropped: nothing leaves beside it, two people 
   assert.deepEqual(
     (await w.openCases()).map(({ kind }) => kind),
     ['deposit_unknown_target'],
-    'what the lost order was given lies in suspense, and nothing else is left',
+    'anything but the deposit of the lost order is left',
   );
   const { status, body } = await w.tries(`/movements/${movement}/cancel`, {});
   assert.ok(status === 409 || body.outcome === 'proposed');
   await w.isClean();
 });
 
-test('signed in the lost time, forgotten, and mined after all: it is what paid, and its payout does not leave again', async () => {
+test('a payout signed in the lost time, dropped and then mined pays its order, and does not leave again', async () => {
   await w.operates('/kill-switches', { kind: 'rail', subject: CHAIN_RAIL });
   const order = await w.buys('50', someone());
   w.pays(order);

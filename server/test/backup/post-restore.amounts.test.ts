@@ -1,6 +1,6 @@
 /**
- * The same drills where what was paid is not what the books order now: priced anew in the time that the restore has lost, or after
- * it. Two people match the two, what left is what is booked, and the difference stands by itself.
+ * The same drills where the paid amount is not the amount that the books order now, after a requote in the lost time or after the
+ * restore. Two people match the two; the amount that left is booked, and the difference has an entry of its own.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -35,7 +35,7 @@ async function requotes(id: bigint): Promise<void> {
   if (outcome === 'proposed') await w.operates(`/proposals/${proposal}/confirm`, {}, w.secondToken());
 }
 
-/** Matched by two who say that the amount differs; by two who do not say it, it is declined. */
+/** Two people match it with the option for another amount; without that option the match is declined. */
 async function matches(movement: string, key: string): Promise<void> {
   const unsaid = await w.operates(`/movements/${movement}/match`, { key });
   const declined = await w.tries(`/proposals/${unsaid.proposal}/confirm`, {}, w.secondToken());
@@ -44,7 +44,7 @@ async function matches(movement: string, key: string): Promise<void> {
   await w.twoDo(`/movements/${movement}/match`, { key, otherAmount: true });
 }
 
-/** Paid to the wire of the world, booked to the unit, and told by the order's own trace. */
+/** Checks that it was paid once, booked to the unit, and is shown in the order's trace. */
 async function isPaidWith(id: bigint, key: string, paid: string, recipient: string, was: bigint): Promise<void> {
   await w.reaches(id, 'settled');
   assert.deepEqual(await w.paidTo(recipient), [paid], 'it was not paid once');
@@ -68,7 +68,7 @@ async function isPaidWith(id: bigint, key: string, paid: string, recipient: stri
   await w.isClean();
 }
 
-/** A paid order whose coins wait until their rail is switched on again. */
+/** A paid order whose payout waits for the kill switch of its rail to be lifted. */
 async function waitsForTheRail() {
   await w.operates('/kill-switches', { kind: 'rail', subject: CHAIN_RAIL });
   const recipient = someone();
@@ -83,7 +83,7 @@ test('an order priced anew after the backup and paid so: two people match it, wh
   const was = await difference();
   const { order, recipient } = await waitsForTheRail();
   const restores = await w.backup();
-  // Dearer from now on, so that less leaves than the restored books order.
+  // A higher fee from now on, so that less leaves than the restored books order.
   await w.feeBecomes(300n);
   await requotes(order.id);
   await w.lifts('rail', CHAIN_RAIL);
@@ -96,7 +96,7 @@ test('an order priced anew after the backup and paid so: two people match it, wh
   await matches(movement, `pay_${order.id}_1`);
   await w.lifts('payouts', 'all');
   await isPaidWith(order.id, `pay_${order.id}_1`, paid, recipient, was);
-  // What came after it is paid as ever.
+  // A later order is paid as usual.
   const next = await w.buys('20');
   w.pays(next);
   await w.takesStatements();
@@ -110,7 +110,7 @@ test('an order priced anew after the restore: what had left for it before is mat
   await w.lifts('rail', CHAIN_RAIL);
   await w.reaches(order.id, 'settled');
   const [paid = ''] = await w.paidTo(recipient);
-  // Nobody can read it yet, when somebody prices the order anew.
+  // The movement cannot be read yet when the order is requoted.
   await w.anvil.rpc('evm_setIntervalMining', [0]);
   await restores();
   await w.feeBecomes(300n);
@@ -124,7 +124,7 @@ test('an order priced anew after the restore: what had left for it before is mat
   await isPaidWith(order.id, `pay_${order.id}_2`, paid, recipient, was);
 });
 
-test('another recipient or asset is never matched, whatever people say about the amount', async () => {
+test('a payout to another recipient or in another asset is never matched, also with the option for another amount', async () => {
   const restores = await w.backup();
   const lost = await w.buys('40', someone());
   w.pays(lost);

@@ -1,6 +1,6 @@
 /**
- * The same drill for a bank that takes files: a file was closed and uploaded after the backup, and its payouts wait again as if it
- * had never been.
+ * The same drill for a manual bank: a file was closed and uploaded after the backup, and its payouts wait again as if the file had
+ * never existed.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -115,7 +115,7 @@ test('what waits while payouts are switched off is shown beside the debits that 
   const [ofSale, ofRefund] = debits.map(({ subject }) => subject.replace(`${BANK_RAIL}:`, ''));
   const again = await refund();
   assert.notEqual(again, before, 'the refund has its old id: this drill shows nothing');
-  // Payouts are stopped, so nothing is on the list; what may have been paid is shown all the same.
+  // A kill switch stops payouts, so the list is empty; debits that may have paid them are shown all the same.
   assert.deepEqual(await listed(payout, again), []);
   const asked = await w.operates('/bank-restore/confirm', {});
   const { seen } = (await (await w.asks(`/proposals/${asked.proposal}`)).json()) as { seen: { doubtful: object[] } };
@@ -128,7 +128,7 @@ test('what waits while payouts are switched off is shown beside the debits that 
       ].map((one) => JSON.stringify(one)),
     ),
   );
-  // In a hurry: stated, and let go, with both undecided.
+  // An operator in a hurry lifts the switch with both debits undecided.
   await w.operates(`/proposals/${asked.proposal}/confirm`, {}, w.secondToken());
   await w.lifts('rail', BANK_RAIL);
   await w.lifts('payouts', 'all');
@@ -222,7 +222,7 @@ test('a lost order that was paid in two parts, whose excess went back: every deb
     w.twoDo(`/cases/${id}/correct`, { as: 'lost_order', ...body });
   const evidence = (units: string) => String(of(units)?.facts.reference);
 
-  // A part is the order's only once its first was given for it.
+  // A later part is accepted for the order only after its first part.
   const early = { as: 'lost_order', amount: '12', evidence: second?.reference, deposit: first?.deposit };
   const declined = await w.tries(`/cases/${second?.case}/correct`, early);
   assert.match(declined.body.error, /given for no lost order/);
@@ -241,7 +241,7 @@ test('a lost order that was paid in two parts, whose excess went back: every deb
   assert.deepEqual(
     new Set((await w.openCases()).map(({ subject }) => subject)),
     new Set(credits.map(({ deposit }) => `deposit:${deposit}`)),
-    'what was given for it does not lie in suspense again',
+    'the deposit given for it is not in suspense again',
   );
   await w.isClean();
   await w.lifts('rail', BANK_RAIL);

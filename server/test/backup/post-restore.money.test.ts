@@ -1,6 +1,6 @@
 /**
- * The same drills for what came in, what went back and what moved between our own wallets: after a restore from an older
- * backup none of it is lost, doubled or unexplained.
+ * The same drills for deposits, refunds and transfers between our own wallets: after a restore from an older backup none of them is
+ * lost, doubled or unexplained.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -39,14 +39,18 @@ test('a sweep and its gas made after the backup are adopted; nothing is moved or
   });
   await noCases();
   await w.isClean();
-  assert.deepEqual([await w.nonceOf(), await w.nonceOf(sale.address)], [hotNonce, depositNonce], 'it was sent again');
+  assert.deepEqual(
+    [await w.nonceOf(), await w.nonceOf(sale.address)],
+    [hotNonce, depositNonce],
+    'the sweep or its gas was sent again',
+  );
 });
 
 test('100 USDC at an address given out after the backup are found: a case names address and number, and they go back by two', async () => {
   const restores = await w.backup();
   const lost = await w.sells('100');
   await restores();
-  // The customer pays to what it was told.
+  // The customer pays to the address that was shown.
   const hash = await w.sendsTokens(lost.address, '100');
   const [found] = await w.until('a case names it', async () => {
     const cases = await w.casesOf('deposit_unknown_target');
@@ -56,7 +60,7 @@ test('100 USDC at an address given out after the backup are found: a case names 
   assert.equal(typeof found?.facts.index, 'number');
   const looked = (await (await w.asks(`/lookup?text=${hash}`)).json()) as { deposits: { id: string }[] };
   const [deposit] = looked.deposits;
-  assert.ok(deposit, 'look-up by its hash finds it');
+  assert.ok(deposit, 'the deposit is not found by its hash');
   const byAddress = (await (await w.asks(`/lookup?text=${lost.address}`)).json()) as { deposits: { id: string }[] };
   assert.deepEqual(byAddress.deposits, looked.deposits);
   const next = await w.sells('10');

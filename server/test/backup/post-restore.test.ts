@@ -1,6 +1,6 @@
 /**
- * A database put back to before what chain and bank have done since. Nothing is paid again, nothing that came in is lost, and
- * after each drill the books agree with the outside, item by item, by the actions that docs/operating/backup.md names.
+ * A database restored to a time before the latest movements of chain and bank. Nothing is paid again, no deposit is lost, and after
+ * each drill the books agree with chain and bank, item by item, by the actions that docs/operating/backup.md names.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -19,7 +19,7 @@ after(async () => await w?.close());
 const someone = (): string => `0x${randomBytes(20).toString('hex')}`;
 const stops = (subject: string) => w.operates('/kill-switches', { kind: 'rail', subject });
 
-/** As the page says, once all is matched: nothing may leave because of it that was paid already. */
+/** The step of the page after all movements are matched: lifting the switch must not pay anything again. */
 async function letsPayoutsGo(): Promise<void> {
   await w.lifts('payouts', 'all');
 }
@@ -37,7 +37,7 @@ test('a payout sent after the backup is adopted from the chain by itself and pai
   assert.equal(paid.length, 1);
 
   await restores();
-  // Even where both are let go at once, before anybody has looked.
+  // Also where both switches are lifted at once, before a person has checked.
   await w.lifts('rail', CHAIN_RAIL);
   await letsPayoutsGo();
   await w.reaches(order.id, 'settled');
@@ -68,7 +68,7 @@ test('two payouts alike are not told apart by a program: both wait with a case u
     const found = await w.casesOf('movement_unmatched');
     return found.length === 2 && found;
   });
-  // Let go by somebody in a hurry, and nothing leaves for that recipient all the same.
+  // An operator in a hurry lifts the switch, and still nothing leaves for that recipient.
   await w.until('the rail is stopped', async () => (await w.casesOf('rail_halted')).length === 1);
   await w.lifts('rail', CHAIN_RAIL);
   const other = await w.buys('20');
@@ -84,7 +84,7 @@ test('two payouts alike are not told apart by a program: both wait with a case u
   assert.equal(refused.status, 409, JSON.stringify(refused));
   await w.twoDo(`/movements/${movement}/match`, { key: `pay_${first}_1` });
   await w.reaches(first ?? 0n, 'settled');
-  // Now the other fits alone.
+  // Now only the other payout fits.
   await w.reaches(second ?? 0n, 'settled');
   assert.equal((await w.paidTo(recipient)).length, 2, 'it was paid again');
   await w.until('no case is open', async () => (await w.openCases()).length === 0);
@@ -113,10 +113,10 @@ test('what was paid for an order that is lost is in no row: two people say so, o
   const { body } = await w.tries(`/movements/${found?.subject.replace('movement:', '')}/foreign`, {});
   assert.equal(body.outcome, 'proposed', 'one person declared it foreign');
   await w.operates(`/proposals/${body.proposal}/confirm`, {}, w.secondToken());
-  // The rail was stopped for it alone, and goes on.
+  // The rail was halted only because of it, and goes on.
   await w.until('the rail goes on', async () => (await w.casesOf('rail_halted')).length === 0);
   await letsPayoutsGo();
-  // The customer's money lies in suspense, and what was paid for it is a loss: two people say that they belong together.
+  // The customer's money lies in suspense, and its payout is a loss: two people declare that they belong together.
   const debits = await w.casesOf('unexplained_debit');
   const debit = debits.find(({ facts }) => facts.asset === 'usdc.base');
   const gas = debits.find(({ facts }) => facts.asset === 'eth.base');
@@ -134,13 +134,13 @@ test('what was paid for an order that is lost is in no row: two people say so, o
   ] as const)
     assert.equal((await w.tries(path, { ...input, ...wrong })).body.reason, reason, JSON.stringify(wrong));
   await w.operates(`/deposits/${given}/hold`, {});
-  assert.equal((await w.tries(path, input)).body.reason, 'does_not_fit', 'a deposit that is held was taken');
+  assert.equal((await w.tries(path, input)).body.reason, 'does_not_fit', 'a held deposit was accepted');
   await w.operates(`/deposits/${given}/release`, {}).then(async ({ outcome, proposal }) => {
     if (outcome === 'proposed') await w.operates(`/proposals/${proposal}/confirm`, {}, w.secondToken());
   });
   const proposed = await w.operates(path, input);
-  assert.equal(proposed.outcome, 'proposed', 'one person booked it');
-  // Its gas is what any payout costs.
+  assert.equal(proposed.outcome, 'proposed', 'one person booked the correction');
+  // Its gas is booked as the cost of a payout.
   const { units: gasUnits, reference: gasReference } = gas?.facts ?? {};
   const fee = { as: 'fee', amount: formatUnits(BigInt(String(gasUnits)), 18), evidence: String(gasReference) };
   await w.twoDo(`/cases/${gas?.id}/correct`, fee);
@@ -150,14 +150,14 @@ test('what was paid for an order that is lost is in no row: two people say so, o
   const said = await Promise.all([confirm(), confirm()]);
   assert.deepEqual(said.map(({ status }) => status === 200).sort(), [false, true], JSON.stringify(said));
   assert.deepEqual(await w.openCases(), []);
-  // Whoever claims what was given has been paid for it.
+  // The deposit cannot be refunded, because its customer has been paid.
   assert.equal((await w.tries(`/deposits/${given}/refund`, { address: recipient })).status >= 400, true);
   assert.equal((await w.paidTo(recipient)).length, 1);
   const losses = await w.read((tx) => balancesOf(tx, ['loss', 'suspense']));
   assert.deepEqual(
     losses.filter(({ units }) => units !== 0n),
     [],
-    'it still stands as a loss, or in suspense',
+    'a loss or a balance in suspense remains',
   );
   await w.isClean();
 });
@@ -171,7 +171,7 @@ test('a payout that the books write again only after the restore is matched with
 
   await restores();
   await letsPayoutsGo();
-  // Its bank statement is taken in again, and the order goes its way.
+  // Its bank statement is taken in again, and the order goes on.
   await w.takesStatements();
   await w.reaches(order.id, 'settled');
   assert.equal((await w.paidTo(order.address)).length, 1, 'it was paid again');

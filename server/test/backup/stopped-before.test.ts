@@ -1,11 +1,11 @@
-/** A stop that people laid before a restore stays theirs: the restore's own stop takes nobody's part away. */
+/** A kill switch that people set before a restore stays theirs: the restore adds its own and removes none. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { markRestored } from '../../src/backup/index.ts';
 import { killSwitches, layersOf, setKillSwitch } from '../../src/partners/index.ts';
 import { freshFixture } from '../support/fixture.ts';
 
-test('payouts that two stopped before a restore are stopped by these two and the restore, also after a second one', async () => {
+test('payouts that two people stopped before a restore are stopped by these two and the restore, also after a second restore', async () => {
   const { adminUrl, db, clock, stop } = await freshFixture();
   try {
     const at = clock.now();

@@ -1,7 +1,7 @@
 /**
- * The whole drill, as its operator would do it: a server as a process with its embedded database, the commands as commands,
- * kill -9, and a cluster that is gone. First from backup and archive, which loses nothing; then from a backup alone, which is
- * older than the world: chain and bank have paid what the restored books still owe.
+ * The whole drill as an operator would do it: a server process with its embedded database, real commands, kill -9, and a lost
+ * cluster. First from backup and archive, which loses nothing; then from a backup alone, which is older than chain and bank: they
+ * have paid what the restored books still owe.
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ const dataDir = freshFolder('whole');
 const archive = join(freshFolder('whole-archive'), 'wal');
 const backups = freshFolder('whole-backups');
 const PATIENCE_MS = 30_000;
-/** Of whoever buys. */
+/** The wallet of all purchases. */
 const WALLET = `0x${'ab'.repeat(20)}`;
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const RAILS = ['evm.matic20', 'bank.simulated'] as const;
@@ -33,12 +33,12 @@ async function starts(): Promise<void> {
   server = await startProcess({ dataDir, port: 0, env: { WAL_ARCHIVE_DIR: archive } });
   const { baseUrl, partners } = server.sandbox();
   assert.ok(partners[0]);
-  // What is swept when is another story.
+  // Sweeps are not part of this test.
   await rows('delete from sweep_minimums');
   partner = openClient(baseUrl, partners[0]);
 }
 
-/** A command of npm's, with what it said. */
+/** Runs an npm command and returns its output. */
 async function command(args: string[]): Promise<{ code: number | null; said: string }> {
   const child = run(args, { DATA_DIR: dataDir, WAL_ARCHIVE_DIR: archive, LOG_LEVEL: 'error' });
   const said = collect(child);
@@ -50,7 +50,7 @@ const restore = (...more: string[]) => command(['server/src/apps/backup.ts', 're
 const reconcile = () => command(['server/src/apps/reconcile.ts', 'reconcile']);
 const newestBackup = (): string => join(backups, readdirSync(backups).toSorted().at(-1) ?? '');
 
-/** As somebody with the tables open in front of them. */
+/** Reads the tables directly. */
 async function onDatabase<T>(body: (client: pg.Client) => Promise<T>, url = runningPostgres(dataDir)): Promise<T> {
   const client = new pg.Client({ connectionString: url, options: '-c search_path=cloverleaf' });
   await client.connect();
@@ -72,7 +72,7 @@ async function told(path: string, body: Record<string, string>): Promise<Record<
   return answer.body.data;
 }
 
-/** What an operator does, over the operator's wire. */
+/** An operator action over the operator API. */
 async function operates(path: string, body: Record<string, string>): Promise<void> {
   const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim();
   const response = await fetchDeclared(`${server.sandbox().baseUrl}/operator/v1${path}`, {
@@ -113,7 +113,7 @@ const payoutStates = async (ids: string[]): Promise<string[]> =>
   (await rows('select state from payouts where order_id = any($1) order by id', [ids])).map(({ state }) => state);
 const orders = () => rows('select id, state, version, payout_reference from orders order by id');
 
-/** The machine dies, and the disk with the cluster. */
+/** The machine fails, and the disk with the cluster is lost. */
 async function loses(): Promise<void> {
   const pid = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
   await server.kill();
@@ -121,7 +121,7 @@ async function loses(): Promise<void> {
   rmSync(join(dataDir, 'postgres'), { recursive: true });
 }
 
-/** The bank is another house: what was put back is our database, and the bank's books are as they were. */
+/** The bank is a separate institution: only our database was restored, and the bank's books are unchanged. */
 const bankBooks = {
   keep: () =>
     rows(`select (select json_agg(p) from simulated_bank.payments p) as payments,
@@ -155,7 +155,7 @@ async function onChain<T>(method: string, params: unknown[]): Promise<T> {
   return ((await response.json()) as { result: T }).result;
 }
 
-/** Transfers to the wallet that all purchases here go to, from the chain's own logs. */
+/** Transfers to the wallet of all purchases, from the chain's logs. */
 async function chainPayments(): Promise<string[]> {
   const chain = server.sandbox().chains.find(({ code }) => code === 'matic20');
   const contract = chain?.tokens.find(({ code }) => code === 'usdc')?.address;
@@ -182,17 +182,17 @@ after(async () => {
   await server?.interrupt();
 });
 
-test('a server that lost its cluster has all of it back from backup and archive, submits nothing until told to, and goes on', async () => {
+test('a server that lost its cluster restores all of it from backup and archive, and submits nothing until the switch is lifted', async () => {
   const [taken, sale, purchase] = await Promise.all([backup(), sells(), buys()]);
   assert.equal(taken.code, 0, taken.said);
   await reach([sale, purchase], 'settled');
   const booksBefore = await orders();
-  // A minute goes by, and the piece of log is full of age.
-  // Named before it is finished, and with something in it: of an empty one there would be nothing to finish.
+  // The log segment is finished here, as PostgreSQL does after a minute.
+  // Its name is read first, and a message is written to it, because an empty segment would not be finished.
   await rows(`select pg_logical_emit_message(true, 'drill', 'the last of it')`);
   const [{ piece }] = await rows('select pg_walfile_name(pg_current_wal_lsn()) as piece');
   await rows('select pg_switch_wal()');
-  // PostgreSQL tries a piece that could not be kept again after a minute.
+  // PostgreSQL retries a segment that could not be archived after a minute.
   let archiver = '';
   await waitUntil(
     'the last piece is kept',
@@ -232,7 +232,7 @@ test('a server that lost its cluster has all of it back from backup and archive,
   await reach([next], 'settled');
 });
 
-test('from a backup older than the world nothing is paid twice: the bank’s statement tells of its payment, and so does the chain', async () => {
+test('after a restore from an older backup nothing is paid twice: the bank’s statement shows its payment, and so does the chain', async () => {
   for (const subject of RAILS) await operates('/kill-switches', { kind: 'rail', subject });
   const [sale, purchase] = [await sells(), await buys()];
   await reach([sale, purchase], 'paying_out');
@@ -253,21 +253,21 @@ test('from a backup older than the world nothing is paid twice: the bank’s sta
   await bankBooks.putBack(world);
 
   await starts();
-  // The books stand where they stood, and the rails’ own stops with them; only that of the restore is left on.
+  // The books and the kill switches of the rails are as in the backup; only the restore’s own switch stays on.
   for (const subject of RAILS) await operates('/kill-switches/lift', { kind: 'rail', subject });
   await reach([sale], 'settled');
-  // Final on the chain, it tells of its payment, too; payouts are still stopped.
+  // Once it is final, the chain shows its payment, too; payouts are still stopped.
   await onChain('anvil_mine', ['0x10']);
   await reach([purchase], 'settled');
   const [{ now }] = await rows(`select nextval('deposit_indexes') as now`);
-  assert.ok(BigInt(now) > BigInt(last) + 1_000_000n, 'no address that a lost order had is given again');
+  assert.ok(BigInt(now) > BigInt(last) + 1_000_000n, 'an address of a lost order may be given out again');
   const [found] = await rows(`select facts from cases where kind = 'deposit_unknown_target' and closed_at is null`);
-  assert.ok(found?.facts.index > Number(last), 'the deposit of the lost order is found at its address');
+  assert.ok(found?.facts.index > Number(last), 'the deposit of the lost order was not found at its address');
 
   await operates('/kill-switches/lift', { kind: 'payouts', subject: 'all' });
   const next = await buys();
   await reach([next], 'settled');
-  assert.equal((await chainPayments()).length, 3, 'one of each purchase');
+  assert.equal((await chainPayments()).length, 3, 'there is not one payment for each purchase');
   await onChain('anvil_mine', ['0x10']);
   await until('the books agree with chain and bank', async () => (await reconcile()).code === 0);
   const payments = await rows('select key, count(*)::int as times from simulated_bank.payments group by key');

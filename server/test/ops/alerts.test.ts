@@ -1,6 +1,5 @@
 /**
- * What wakes a person: every alert asks for what a server really exports, and leads to a section that is there, whole, and
- * with commands that exist.
+ * Alerts: every rule uses metrics that a server really exports, and links to an existing, complete section whose commands exist.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -36,13 +35,13 @@ const rules = file.groups.flatMap((group) => group.rules);
 const pages = readdirSync(OPERATING, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/operating/${name}`);
-/** As GitHub names the anchor of a heading. */
+/** The anchor that GitHub gives a heading. */
 const anchor = (heading: string) =>
   heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
-/** A comment in a block of commands is no heading. */
+/** Comments in a block of commands are not headings. */
 const headings = (page: string) =>
   [
     ...read(page)
@@ -50,7 +49,7 @@ const headings = (page: string) =>
       .matchAll(/^#+ (.+)$/gm),
   ].map(([, heading = '']) => anchor(heading));
 
-test('every rule has the fields of a Prometheus rule, says how urgent it is and has a name of its own', () => {
+test('every rule has the fields of a Prometheus rule, an urgency and a unique name', () => {
   assert.deepEqual(Object.keys(file), ['groups']);
   assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
   for (const { alert, expr, for: lasting, labels, annotations, ...rest } of rules) {
@@ -65,7 +64,7 @@ test('every rule has the fields of a Prometheus rule, says how urgent it is and 
   }
 });
 
-test('every rule leads to a section, and every section of a runbook is whole', () => {
+test('every rule links to a section, and every section of a runbook is complete', () => {
   for (const { alert, annotations } of rules) {
     const [page = '', section = ''] = (annotations.runbook ?? '').split('#');
     assert.ok(headings(page).includes(section), `${alert}: ${annotations.runbook}`);
@@ -102,7 +101,7 @@ test('every link within the operating pages leads somewhere', () => {
 
 test('every command that an operating page names exists, with these arguments and options', () => {
   const wrong = pages.flatMap((page) => {
-    // A transcript is typed for real by a test of its own.
+    // Commands in a transcript are run by a test of their own.
     const text = read(page)
       .replace(/^```console.*?^```/gms, '')
       .replace(/\n(?!\n|```|\*|-|\||npm|curl)/g, ' ');
@@ -114,11 +113,11 @@ test('every command that an operating page names exists, with these arguments an
   assert.deepEqual(wrong, []);
 });
 
-/** @returns what is wrong with a command line as a page shows it */
+/** @returns the mistake in a command line of a page, if there is one */
 function misuse(line: string): string | undefined {
   const words = (line.match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^['"]|['"]$/g, ''));
   if (words[0] === undefined || /^(--help|…|<command>)$/.test(words[0])) return undefined;
-  // It asks no server, so it is in no table.
+  // This command calls no server, so it is in no table.
   if (words.slice(0, 2).join(' ') === 'new token') return undefined;
   const end = words.findIndex((word) => word.startsWith('--'));
   const before = end < 0 ? words : words.slice(0, end);
@@ -127,7 +126,7 @@ function misuse(line: string): string | undefined {
     .at(0);
   if (command === undefined) return 'no such command';
   const values = before.slice(command.words.split(' ').length);
-  // In running text a command may stand for itself, without what follows.
+  // In running text a command may be named without its arguments.
   if (values.length === 0) return undefined;
   if (values.length !== command.args.length) return `wants ${command.args.join(' ')}`;
   const options = end < 0 ? [] : words.slice(end).filter((word) => word.startsWith('--'));
@@ -158,7 +157,7 @@ test('every kind of case has its line in cases.md, in the words of the code', ()
   );
 });
 
-/** As declared: a metric that has no row now has its label all the same. */
+/** The declared label, also of a metric that has no row at the moment. */
 const nothing = undefined as never;
 const declared = [
   databaseReadings(nothing, nothing),
@@ -174,7 +173,7 @@ describe('against a server', () => {
   let text: string;
   before(async () => {
     world = await openStory();
-    // Something of each kind is under way, so that every metric has a row with its labels.
+    // Rows of each kind exist, so that every metric has a row with its labels.
     await world.setsAside('inr', 0n);
     const order = await world.sells('100', 'usdc');
     await world.pays(order, '100');
@@ -203,7 +202,7 @@ describe('against a server', () => {
     }
   });
 
-  test('a template names only labels that its expression leaves', () => {
+  test('a template names only labels that its expression keeps', () => {
     for (const { alert, expr, annotations } of rules) {
       const names = [...expr.matchAll(/cloverleaf_\w+/g)].map(([name]) => labelOf(name));
       for (const [, label] of (annotations.summary ?? '').matchAll(/\$labels\.(\w+)/g))
@@ -211,7 +210,7 @@ describe('against a server', () => {
     }
   });
 
-  test('the order that waits for funds is in the numbers, and the database answers', () => {
+  test('the metrics count the order that waits for funds, and show that the database answers', () => {
     assert.match(text, /^cloverleaf_orders_oldest_seconds\{state="awaiting_liquidity"\} /m);
     assert.match(text, /^cloverleaf_cases_oldest_seconds\{kind="treasury_short"\} /m);
     assert.match(text, /^cloverleaf_check_ok\{check="database"\} 1$/m);

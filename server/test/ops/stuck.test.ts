@@ -1,9 +1,9 @@
 /**
- * docs/operating/when-money-is-stuck.md, played: each trouble happens to a real server, the commands of the page are typed at
- * a real terminal, and what they print is what the page shows.
+ * Plays docs/operating/when-money-is-stuck.md: each incident happens to a real server, the commands of the page are run at a real
+ * terminal, and their output must be the one that the page shows.
  *
- * UPDATE_TRANSCRIPT=1 writes the page anew. What differs from run to run is shown by stand-ins of the same length, so that
- * columns stay columns.
+ * UPDATE_TRANSCRIPT=1 writes the page again. Values that differ between runs are replaced with placeholders of the same length, so
+ * that columns stay aligned.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const page = readFileSync(PAGE, 'utf8');
 let stage: Stage;
 let world: Story;
 let shows: StandIns;
-/** What the page calls things, in the trouble that is being played. */
+/** Names that the page uses in the incident that is being played. */
 let names: Record<string, string> = {};
 
 before(async () => {
@@ -29,7 +29,7 @@ before(async () => {
 });
 after(async () => await stage?.world.close());
 
-/** Each: what happens before each block of commands of its section. */
+/** For each incident, the events before each block of commands of its section. */
 const TROUBLES: Record<string, (() => Promise<void>)[]> = {};
 const play = (section: string, scenes: (() => Promise<void>)[]) => {
   TROUBLES[section] = scenes;
@@ -49,7 +49,7 @@ async function paid(amount: string, how: Parameters<Story['sells']>[2] = {}): Pr
   return sale;
 }
 
-/** The case of this kind, by its number. */
+/** The id of the case of this kind. */
 async function caseOpens(kind: string): Promise<void> {
   const id = await world.until(`there is an open case ${kind}`, async () => {
     const [row] = await world.read((tx) =>
@@ -111,7 +111,7 @@ play('A bank that lost its answer', [
   nothing,
   async () => {
     await world.bank.clearFaults();
-    // The minute in which bytes may still have been under way.
+    // Waits out the minute in which bytes may still be under way.
     await world.read((tx) =>
       tx.run(`update payouts set submitting_until = submitting_until - interval '2 minutes' where state = 'unknown'`),
     );
@@ -204,7 +204,7 @@ let rewritten = page;
 for (const [, title = '', body = ''] of page.matchAll(/^## (.+)\n([^]*?)(?=^## |$(?![^]))/gm)) {
   test(`${title}: the page shows what happens`, async () => {
     const blocks = [...body.matchAll(/```console\n([^]*?)```/g)].map(([block]) => block);
-    const scenes = TROUBLES[title] ?? assert.fail('somebody plays it');
+    const scenes = TROUBLES[title] ?? assert.fail('no incident with this title is played');
     const shown: string[] = [];
     for (const [at, block] of blocks.entries()) {
       await scenes[at]?.();
@@ -219,7 +219,7 @@ for (const [, title = '', body = ''] of page.matchAll(/^## (.+)\n([^]*?)(?=^## |
   });
 }
 
-test('every trouble that is played stands on the page', () => {
+test('every incident that is played is on the page', () => {
   assert.deepEqual(
     [...page.matchAll(/^## (.+)$/gm)].map(([, title]) => title),
     Object.keys(TROUBLES),

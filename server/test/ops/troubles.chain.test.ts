@@ -1,4 +1,4 @@
-/** Troubles with what stands outside: a deep reorg that takes a sweep back, a debit that nobody ordered; played, and shown. */
+/** Incidents at chain and bank: a deep reorg that reverses a sweep, and an unexplained debit; played and shown on pages. */
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { formatUnits } from '../../src/base/money.ts';
@@ -46,9 +46,9 @@ a bad fork, or a node that was put back to an older state.`);
       );
     });
   });
-  // It says so aloud, as it should.
+  // The log has to contain an error about it.
   const loud = world.complaints.findIndex((line) => line.includes('a reorg deeper than'));
-  assert.notEqual(loud, -1, 'the log says nothing of the reorg');
+  assert.notEqual(loud, -1, 'the log has no line about the reorg');
   world.complaints.splice(loud, 1);
   await scene.caseOpens('rail_halted');
   says('The chain halted by itself. Nothing is read from it, and nothing is sent.');
@@ -63,7 +63,7 @@ the block where the two branches part.`);
     await world.mines(1);
     await compared();
     const items = await world.read((tx) => openItems(tx, RAIL));
-    // The sweep in its wallets, and the coin for gas that is seen at the address again.
+    // The sweep in both wallets, and the gas that is seen at the address again.
     return items.length === 4 && items.every(({ transit }) => transit === null) && items;
   });
   const item = found.find(({ key, asset, wallet }) => key === sweep.key && asset === USDC && wallet === 'hot');

@@ -1,4 +1,4 @@
-/** Troubles with money that came: too little of it, on another chain, unknown; played, and shown in docs/operating/troubles. */
+/** Incidents with deposits: too little, on another chain, unknown; played and shown in docs/operating/troubles. */
 import assert from 'node:assert/strict';
 import { openBrowser } from '../protocols/checkout/world.ts';
 import { pagesOf } from '../support/transcript.ts';
@@ -112,7 +112,7 @@ by a code.`);
     });
     says('It leaves on the chain on which it came.');
     const told = await asks('offramp/refunds', { transactionId: '<order>', customerId: '<customer>' });
-    assert.equal(told.refunds[0].reason, 'wrong_network', 'the partner does not read why it went back');
+    assert.equal(told.refunds[0].reason, 'wrong_network', 'the partner does not see the reason of the refund');
     says('The page says so, too.');
     scene.sees((await browser.open(/https?:\S+\/return\/\S+/.exec(made)?.[0] ?? '')).text);
     await types('npm run operator -- order <order> --brief');

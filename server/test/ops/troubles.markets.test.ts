@@ -1,4 +1,4 @@
-/** Troubles with terms and prices, and those who look at the books afterwards; played, and shown. */
+/** Incidents with terms and prices, and an audit of the books afterwards; played and shown on pages. */
 import assert from 'node:assert/strict';
 import { pagesOf } from '../support/transcript.ts';
 

@@ -1,4 +1,4 @@
-/** Troubles with a partner's keys and endpoints: a key that leaked, an endpoint that took nothing for days; played, and shown. */
+/** Incidents with a partner's keys and endpoints: a leaked key, an endpoint that failed for days; played and shown on pages. */
 import assert from 'node:assert/strict';
 import { createKey } from '../../src/partners/index.ts';
 import { openClient } from '../support/client.ts';

@@ -1,4 +1,4 @@
-/** Troubles with money that leaves: it comes back, there is too little of it, it was recalled; played, and shown. */
+/** Incidents with payouts: a returned one, an empty treasury, a recalled deposit; played and shown on pages. */
 import assert from 'node:assert/strict';
 import { parseUnits } from '../../src/base/money.ts';
 import { openBrowser } from '../protocols/checkout/world.ts';
@@ -124,7 +124,7 @@ plays('recall-after-coins-left', 'A recall after the coins have left, and the de
   assert.match(
     owing,
     /^next +the customer owes 5000 inr/m,
-    'the trace says that it is over while the customer owes it',
+    'the trace says that the order is over although the customer owes it',
   );
   says('The partner claims it. The customer pays 2000, with no reference of an order.');
   const paysBack = async (amount: string) => {

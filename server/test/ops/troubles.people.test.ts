@@ -1,4 +1,4 @@
-/** Troubles with those who operate it: a mistaken approval, two on one case, one who is gone; played, and shown. */
+/** Incidents with operators: a mistaken approval, two on one case, one who has left; played and shown on pages. */
 import { pagesOf } from '../support/transcript.ts';
 
 const plays = pagesOf({ finn: 'finance', ada: 'admin', bea: 'admin', olaf: 'finance' });

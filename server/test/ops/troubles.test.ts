@@ -1,4 +1,4 @@
-/** docs/operating/troubles/README.md lists every page that a story writes, and every page is written by one. */
+/** docs/operating/troubles/README.md lists every page that a story writes, and every page has a story. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 describe('references', () => {
   const index = fc.bigInt({ min: 0n, max: 32n ** 7n - 1n });
 
-  it('are found in what people make of them', () => {
+  it('are found in the spellings that people use', () => {
     fc.assert(
       fc.property(index, fc.constantFrom('', ' ', '-', '.', ' / '), fc.boolean(), (number, gap, lower) => {
         const reference = makeReference(number);
@@ -21,7 +21,7 @@ describe('references', () => {
     );
   });
 
-  it('with up to three wrong symbols, or two swapped, are never taken for others', () => {
+  it('with up to three wrong symbols, or two swapped, are never read as another reference', () => {
     const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
     const wrong = fc.array(fc.tuple(fc.integer({ min: 2, max: 11 }), fc.constantFrom(...alphabet)), {
       minLength: 1,
@@ -45,7 +45,7 @@ describe('references', () => {
     );
   });
 
-  it('that are two in one text are none, and other text has none', () => {
+  it('are not found in a text with two of them, nor in other text', () => {
     assert.equal(findReference(`${makeReference(1n)} or ${makeReference(2n)}`), '');
     assert.equal(findReference(`${makeReference(1n)} ${makeReference(1n)}`), makeReference(1n));
     for (const text of ['', 'invoice 7', 'CL0000000000', 'CL', 'class 12345678901234', 'ＣＬ'.repeat(300)])
@@ -102,7 +102,7 @@ describe('a statement', () => {
     assert.deepEqual([seen.length, new Set(seen).size], [120, 120]);
   });
 
-  it('is taken a line at a time: who works on the order of one line does not wait for the accounts of another', async () => {
+  it('is booked line by line: work on the order of one line does not wait for the accounts of another', async () => {
     w = await bankWorld();
     for (let i = 1; i <= 5; i += 1) await credit(BigInt(i), w.rail.instructions(BigInt(i)).target);
     await w.reads();
@@ -140,7 +140,7 @@ describe('a statement', () => {
     assert.equal(w.of('deposit_confirmed').length, 0);
   });
 
-  it('that shows the return before the debit tells of the settling first', async () => {
+  it('that shows the return before the debit reports the settlement first', async () => {
     w = await bankWorld();
     const id = await w.writes(5_000n, '123450009002');
     await w.looksAt(id);
@@ -157,7 +157,7 @@ describe('a statement', () => {
   it('that shows the return of a payout whose debit came before the books had it settles it by that debit', async () => {
     w = await bankWorld();
     const id = await w.writes(5_000n);
-    // After a restore the debit of lost time is read while the payout is being created again.
+    // After a restore the debit of the lost time is read while the payout is being created again.
     await w.rows.query(`update payouts set id = 'not there yet' where id = $1`, [id]);
     const details = { account: '123456780000', name: 'Asha Rao', ifsc: 'SIMB0000001' };
     await w.rail.send({ key: id, asset: 'inr', units: 5_000n, destination: { kind: 'account', details } });
@@ -175,7 +175,7 @@ describe('a statement', () => {
     assert.deepEqual(lines, [{ meaning: 'payout' }, { meaning: 'return' }]);
   });
 
-  it('that shows the return before a debit with a charge tells of the charge all the same', async () => {
+  it('that shows the return before a debit with a charge still reports the charge', async () => {
     w = await bankWorld({ chargeUnits: 590n });
     const id = await w.writes(5_000n, '123450009002');
     await w.looksAt(id);
@@ -189,10 +189,10 @@ describe('a statement', () => {
     );
     const charges = w.of('cost_changed').map(({ key, before, units }) => ({ key, before, units }));
     assert.deepEqual(charges, [{ key: id, before: 0n, units: 590n }]);
-    assert.deepEqual(w.of('unexplained_debit'), [], 'a charge of a payout that is known was called unexplained');
+    assert.deepEqual(w.of('unexplained_debit'), [], 'the charge of a known payout was reported as unexplained');
   });
 
-  it('with a debit that no payout explains says so: a stranger, a second debit for one payout', async () => {
+  it('with a debit that no payout explains reports it: a foreign debit, a second debit for one payout', async () => {
     w = await bankWorld({ deduplicatesForMs: 0 });
     const id = await w.writes(5_000n);
     await w.looksAt(id);
@@ -219,7 +219,7 @@ describe('a statement', () => {
     );
   });
 
-  it('that takes a credit back says which, once; reversed again it is a debit that nothing explains', async () => {
+  it('that recalls a credit names it, once; a second recall is an unexplained debit', async () => {
     w = await bankWorld();
     const line = await credit(700n, 'by mistake');
     await w.reads();
@@ -239,7 +239,7 @@ describe('a statement', () => {
     );
   });
 
-  it('tells what the bank charged', async () => {
+  it('reports the charges of the bank', async () => {
     w = await bankWorld({ chargeUnits: 590n });
     const id = await w.writes(5_000n);
     await w.looksAt(id);
@@ -251,7 +251,7 @@ describe('a statement', () => {
     assert.equal(await w.db.asSystem((tx) => sumOfLines(tx, w.rail.code, 'inr')), await w.rail.balance('main', 'inr'));
   });
 
-  it('with a line that changes its amount keeps the first, and says so once', async () => {
+  it('with a line that changes its amount keeps the first one, and reports the change once', async () => {
     w = await bankWorld();
     const id = await credit(700n, 'x');
     await w.reads();
@@ -270,7 +270,7 @@ describe('a statement', () => {
     );
   });
 
-  it('with lines that cannot be taken puts each aside, once, and goes on', async () => {
+  it('with lines that cannot be booked puts each aside, once, and goes on', async () => {
     w = await bankWorld();
     const good = line({ externalId: 'good', units: 5n });
     const lines = [
@@ -295,7 +295,7 @@ describe('a statement', () => {
     );
   });
 
-  it('takes hostile text as text', async () => {
+  it('stores hostile text as text', async () => {
     w = await bankWorld();
     const hostile = "\0'; drop table bank_lines; --\u{1F4A3}\ud800";
     await bankRail(
@@ -348,7 +348,7 @@ function line(given: Partial<StatementLine>): StatementLine {
   };
 }
 
-/** A bank that shows these lines whenever it is asked. */
+/** A bank that always shows these lines. */
 function adapter(lines: StatementLine[]): BankAdapter {
   return {
     code: 'bank.odd',

@@ -1,6 +1,6 @@
 /**
- * After a restore a node that is behind says less than another one said before. What was found by that one is not forgotten, and
- * what was adopted is not sent again.
+ * After a restore a node that lags reports less than another one reported before. Movements found by the first are not forgotten,
+ * and adopted payouts are not sent again.
  */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
@@ -21,7 +21,7 @@ let rail: ChainRail;
 let facts: RailFact[];
 let says: { mined: bigint; pending: bigint };
 let sent: 'no state' | undefined;
-/** How much later than now the blocks are that are mined from here on. */
+/** The time by which new blocks are ahead of now. */
 let aheadMs: number;
 
 before(async () => {
@@ -66,7 +66,7 @@ const unread = async (): Promise<string[]> =>
 const next = async (): Promise<string> =>
   String((await rows.query('select next::text as next from chain_nonces'))[0]?.next);
 
-test('nonces that a node said are used are not forgotten because another one is behind', async () => {
+test('nonces that one node reported as used are not forgotten when another one lags', async () => {
   says = { mined: 3n, pending: 3n };
   await look();
   assert.deepEqual([await unread(), await next()], [['0', '1', '2'], '3']);
@@ -76,16 +76,16 @@ test('nonces that a node said are used are not forgotten because another one is 
   assert.deepEqual(
     [await unread(), await next()],
     [['0', '1', '2'], '3'],
-    'what a node that is behind does not show was forgotten',
+    'a nonce that the lagging node does not show was forgotten',
   );
-  // Nor where it cannot say what was used at the final block.
+  // The same holds where the node cannot report the nonces used at the final block.
   aheadMs = 60_000;
   sent = 'no state';
   await look();
   assert.deepEqual([await unread(), await next()], [['0', '1', '2'], '3']);
 });
 
-test('they are once a final block younger than that says that they are not: a reorg took them', async () => {
+test('used nonces are forgotten once a newer final block shows them as unused, because a reorg removed them', async () => {
   says = { mined: 3n, pending: 3n };
   await look();
   says = { mined: 1n, pending: 1n };
@@ -95,7 +95,7 @@ test('they are once a final block younger than that says that they are not: a re
   assert.deepEqual([await unread(), await next()], [['0'], '1']);
 });
 
-test('the rail may have paid anybody until the wallet was looked at since the restore, with nothing waiting to be mined', async () => {
+test('the rail may have paid any order until the wallet was read since the restore, without a pending transaction', async () => {
   await rows.query('update chain_nonces set looked_at = null');
   const order = {
     ...{ id: 1n, payoutAsset: 'usdc.fake', payoutUnits: 1n, payoutAddress: '0xann' },
@@ -104,15 +104,15 @@ test('the rail may have paid anybody until the wallet was looked at since the re
   const mayHavePaid = () => fixture.db.asSystem(async (tx) => await rail.mayHavePaid?.(tx, order));
   says = { mined: 0n, pending: 1n };
   await look();
-  assert.equal(await mayHavePaid(), 'unread', 'what waits to be mined is not known');
+  assert.equal(await mayHavePaid(), 'unread', 'a pending transaction was treated as known');
   says = { mined: 1n, pending: 1n };
   await look();
-  assert.equal(await mayHavePaid(), 'unread', 'what was mined is not read');
+  assert.equal(await mayHavePaid(), 'unread', 'an unread mined transaction was treated as known');
   await rows.query('delete from found_movements');
   assert.equal(await mayHavePaid(), undefined);
 });
 
-test('a movement that people decide about while the rail matches it is not adopted for another payout as well', async () => {
+test('a movement that people decide about while the rail matches it is not also adopted for another payout', async () => {
   const { orderId, partnerId } = await rows.order('usdc.fake', RAIL, 'target-1');
   const key = `pay_${orderId}_1`;
   await rows.query(
@@ -132,7 +132,7 @@ test('a movement that people decide about while the rail matches it is not adopt
                     on conflict (rail, wallet) do update set next = 1`,
     [RAIL],
   );
-  // Two people say that it is not ours, and have not committed when the rail looks.
+  // Two people declare it foreign, and their transaction is not committed when the rail reads it.
   const people = await openRows(fixture.adminUrl);
   await people.query('begin');
   await people.query('select from found_movements where id = $1 for update', [movement?.id]);
@@ -154,14 +154,14 @@ test('a movement that people decide about while the rail matches it is not adopt
   await people.close();
   const sends = await rows.query('select key from chain_sends');
   await rows.query('delete from payouts');
-  assert.deepEqual(sends, [], 'a movement that is not ours was taken for a payout, which nobody will be paid');
+  assert.deepEqual(sends, [], 'a foreign movement was adopted for a payout, which would never be paid');
   assert.deepEqual(
     facts.map(({ type }) => type),
     [],
   );
 });
 
-test('what was adopted is final: a node that does not show its receipt makes nothing be sent again', async () => {
+test('an adopted payout is final: it is not sent again because a node does not show its receipt', async () => {
   await rows.query(
     `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, state, block,
                               reserved_at, broadcast_at, found)
@@ -170,7 +170,7 @@ test('what was adopted is final: a node that does not show its receipt makes not
     [RAIL],
   );
   says = { mined: 1n, pending: 1n };
-  // Nothing can be signed or broadcast on this chain: whoever tries to fails here.
+  // This chain cannot sign or broadcast, so any attempt fails the test.
   chain.adapter.fates = (async () => [{ is: 'open' }]) as never;
   await look();
   const [row] = await rows.query('select state, block::int as block from chain_sends');

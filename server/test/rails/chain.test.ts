@@ -72,7 +72,7 @@ describe('following a chain', () => {
   const said = () => facts.map((fact) => `${fact.type} ${'externalId' in fact ? fact.externalId : ''}`.trim());
   const take = () => said().splice(0, facts.splice(0).length);
 
-  test('a head that stays the same leaves the database alone, and what a new block has is read at once', async () => {
+  test('an unchanged head causes no queries, and a new block is read at once', async () => {
     await begin({ idleMs: 3_600_000 });
     let asked = 0;
     const db: typeof fixture.db = {
@@ -90,7 +90,7 @@ describe('following a chain', () => {
       },
     });
     await follow(counted);
-    assert.ok(asked > 0, 'the first look reads our rows');
+    assert.ok(asked > 0, 'the first check did not read our rows');
     asked = 0;
     for (let polls = 0; polls < 5; polls += 1) await counted.observe();
     assert.equal(asked, 0);
@@ -168,7 +168,7 @@ describe('following a chain', () => {
     await follow();
     assert.deepEqual(take(), ['deposit_seen 0xa:0', 'deposit_confirmed 0xa:0']);
     assert.equal(await notDeep('0xa:0'), undefined);
-    // Of another sender, and in a later block.
+    // Sent by another sender, in a later block.
     chain.mine({ txHash: '0xb', to, units: 400_000n, from: '0xbob' });
     await follow();
     assert.match((await notDeep('0xa:0')) ?? '', /4 of the 6 confirmations/);
@@ -183,7 +183,7 @@ describe('following a chain', () => {
     assert.equal(await notDeep('0xa:0', '0xb:0'), undefined);
   });
 
-  test('what one sender pays in one block to several addresses counts together, of another sender or block apart', async () => {
+  test('payments of one sender in one block to several addresses count together, those of another sender or block separately', async () => {
     const [one, two, three, four] = [await address(), await address(), await address(), await address()];
     chain.mine(
       { txHash: '0xa', to: one, units: 500_000n, from: '0xann' },
@@ -202,7 +202,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['deposit_confirmed 0xa:0', 'deposit_confirmed 0xb:0']);
   });
 
-  test('what left the chain, or stands in a block that moved up, is not deep; what no follower knows is not looked at', async () => {
+  test('a deposit that left the chain or moved to a later block is not deep, and an unknown one is not checked', async () => {
     const to = await address();
     chain.mine({ txHash: '0xa', to, units: 5n });
     chain.mineEmpty(2);
@@ -231,7 +231,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['deposit_confirmed 0xa:0']);
   });
 
-  test('an unlisted contract, a transfer of nothing and a stranger’s address are ignored', async () => {
+  test('an unlisted contract, a transfer of zero and a foreign address are ignored', async () => {
     const to = await address();
     chain.mine(
       { txHash: '0xa', to, units: 5n, contract: '0xhostile' },
@@ -243,7 +243,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), []);
   });
 
-  test('an address made between the block and our look at it is found', async () => {
+  test('a deposit to an address created between its block and our reading of it is found', async () => {
     const to = `0xdeposit${addresses}`;
     chain.mine({ txHash: '0xa', to, units: 5n });
     assert.equal(await address(), to);
@@ -273,14 +273,14 @@ describe('following a chain', () => {
     chain.mine();
     await follow();
     chain.drop(2);
-    // Two blocks later and behind another transaction's logs than before.
+    // Mined two blocks later, at another log index.
     chain.mineEmpty(3);
     chain.mine({ txHash: '0xb', to: other, units: 1n }, { txHash: '0xa', to, units: 5n, position: 2 });
     await follow();
     assert.deepEqual(take(), ['deposit_seen 0xa:2', 'deposit_seen 0xb:0']);
     chain.mine();
     await follow();
-    assert.deepEqual(take(), [], 'its confirmations are counted from its new block');
+    assert.deepEqual(take(), [], 'its confirmations were not counted from its new block');
     chain.mine();
     await follow();
     assert.deepEqual(take().toSorted(), ['deposit_confirmed 0xa:2', 'deposit_confirmed 0xb:0']);
@@ -300,7 +300,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), []);
   });
 
-  test('a confirmed deposit that a reorg takes back is reversed, and money anew when it returns', async () => {
+  test('a confirmed deposit that a reorg removes is reversed, and is a new deposit when it is mined again', async () => {
     const to = await address();
     chain.mine({ txHash: '0xa', to, units: 5n });
     chain.mineEmpty(3);
@@ -318,7 +318,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['deposit_seen 0xa:0:2', 'deposit_confirmed 0xa:0:2']);
   });
 
-  test('a transaction that does something else when mined again is another deposit', async () => {
+  test('a transaction with another effect when mined again is another deposit', async () => {
     const to = await address();
     chain.mine({ txHash: '0xa', to, units: 5n });
     await follow();
@@ -328,7 +328,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['deposit_seen 0xa:0', 'deposit_seen 0xa:0:2', 'deposit_reversed 0xa:0']);
   });
 
-  test('a node that is behind reverses nothing and moves nothing back', async () => {
+  test('a lagging node reverses nothing and moves no cursor back', async () => {
     const to = await address();
     chain.mine({ txHash: '0xa', to, units: 5n });
     chain.mine();
@@ -345,7 +345,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['deposit_confirmed 0xa:0']);
   });
 
-  test('a node that is behind by more than finality reverses nothing', async () => {
+  test('a node that lags by more than finality reverses nothing', async () => {
     const to = await address();
     chain.mine({ txHash: '0xa', to, units: 5n });
     chain.mineEmpty(2 * FINALITY);
@@ -356,7 +356,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), []);
   });
 
-  test('another branch that is lower than ours is believed only when it stays', async () => {
+  test('another branch that is lower than ours is accepted only when it persists', async () => {
     await begin({ lowerBranchMs: 150 });
     const to = await address();
     chain.mine({ txHash: '0xa', to, units: 5n });
@@ -366,7 +366,11 @@ describe('following a chain', () => {
     chain.drop(2);
     chain.mine();
     await follow();
-    assert.deepEqual(take(), [], 'at first it may be a node that lags on blocks the chain has left');
+    assert.deepEqual(
+      take(),
+      [],
+      'the lower branch was accepted at once, although the node may only lag on orphaned blocks',
+    );
     const said = await until('it has stayed', async () => {
       await follow();
       const news = take();
@@ -375,7 +379,7 @@ describe('following a chain', () => {
     assert.deepEqual(said, ['deposit_reversed 0xa:0']);
   });
 
-  test('another branch as high as ours is believed at once', async () => {
+  test('another branch as high as ours is accepted at once', async () => {
     await begin({ lowerBranchMs: 3_600_000 });
     const to = await address();
     chain.mine({ txHash: '0xa', to, units: 5n });
@@ -400,7 +404,7 @@ describe('following a chain', () => {
     assert.equal((await rail.health()).healthy, true);
   });
 
-  test('a reorg deeper than finality stops the line, once and loudly, until a person clears it', async () => {
+  test('a reorg deeper than finality halts the rail with one error until a person clears it', async () => {
     const to = await address();
     chain.mineEmpty(FINALITY);
     chain.mine({ txHash: '0xa', to, units: 5n });
@@ -439,7 +443,7 @@ describe('following a chain', () => {
     chain.mine({ txHash: '0xlate', to: late, units: 5n });
     await follow();
     assert.deepEqual(take(), ['rail_halted']);
-    // Nobody looks for a long time.
+    // The chain is not read for a long time.
     chain.mineEmpty(3 * FINALITY);
     await fixture.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: true }));
     await follow();
@@ -452,7 +456,7 @@ describe('following a chain', () => {
     ]);
   });
 
-  test('what came to the wallet that pays in blocks that a deep reorg took is not told, and told once where it stands', async () => {
+  test('a credit to the hot wallet in blocks that a deep reorg removed is not reported, and reported once where it is mined again', async () => {
     chain.adapter.wallets = { hot: { address: '0xhot' } };
     chain.mineEmpty(2 * FINALITY);
     await follow();
@@ -469,7 +473,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['credit_unexpected 0xmoved:0']);
   });
 
-  test('a process that wakes up after a reorg and many blocks stops nothing for what it remembers', async () => {
+  test('a process that resumes after a reorg and many blocks does not halt the rail because of its memory', async () => {
     chain.mineEmpty(FINALITY);
     await follow();
     const { head } = chain.adapter;
@@ -497,7 +501,7 @@ describe('following a chain', () => {
     assert.equal((await rail.health()).healthy, true);
   });
 
-  test('a node on another chain stops the line', async () => {
+  test('a node on another chain halts the rail', async () => {
     chain.adapter.head = async () => ({
       chainId: 8n,
       genesisHash: chain.at(0n).hash,
@@ -507,7 +511,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['rail_halted']);
   });
 
-  test('a node whose data was thrown away stops the line', async () => {
+  test('a node that lost its data halts the rail', async () => {
     chain.restart();
     chain.mineEmpty(40);
     await follow();
@@ -515,7 +519,7 @@ describe('following a chain', () => {
     assert.match((await rail.health()).why ?? '', /another genesis/);
   });
 
-  test('blocks that do not link to each other are not believed', async () => {
+  test('blocks that do not link to each other are rejected', async () => {
     const to = await address();
     const honest = chain.adapter.blocks;
     chain.adapter.blocks = async (from, upTo) =>
@@ -529,7 +533,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['deposit_seen 0xa:0', 'deposit_confirmed 0xa:0']);
   });
 
-  test('transfers of another block than the one followed are not believed', async () => {
+  test('transfers of another block than the followed one are rejected', async () => {
     const to = await address();
     const honest = chain.adapter.transfers;
     chain.adapter.transfers = async (blocks, contracts) =>
@@ -539,7 +543,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), []);
   });
 
-  test('a head that jumps to where no blocks are moves nothing', async () => {
+  test('a head beyond existing blocks moves no cursor', async () => {
     const honest = chain.adapter.head;
     chain.adapter.head = async () => {
       const node = await honest();
@@ -553,7 +557,7 @@ describe('following a chain', () => {
     assert.equal(row?.head_number, chain.height());
   });
 
-  test('a long absence is caught up in bounded steps, and nothing between is missed', async () => {
+  test('a long absence is caught up in bounded steps, and no deposit in between is missed', async () => {
     await begin({ blocksPerStep: 20 });
     const to = await address();
     for (let i = 0; i < 100; i += 1) chain.mine({ txHash: `0x${i}`, to, units: 5n });
@@ -566,10 +570,10 @@ describe('following a chain', () => {
       Array.from({ length: 100 }, (_, i) => `deposit_seen 0x${i}:0`),
     );
     const [{ kept } = { kept: 0n }] = await rows.query<{ kept: bigint }>('select count(*) as kept from chain_blocks');
-    assert.equal(Number(kept), FINALITY + 1, 'blocks below finality are not kept');
+    assert.equal(Number(kept), FINALITY + 1, 'blocks below finality were kept');
   });
 
-  test('what a reorg moved to the far end of a long new branch is not reversed on the way there', async () => {
+  test('a deposit that a reorg moved to the end of a long new branch is not reversed on the way there', async () => {
     await begin({ blocksPerStep: 5 });
     const to = await address();
     chain.mine({ txHash: '0xa', to, units: 5n });
@@ -595,7 +599,7 @@ describe('following a chain', () => {
     await Promise.all([rail.observe(), other.observe()]);
     const lines = said();
     assert.equal(new Set(lines).size, lines.length);
-    // Every fourth round takes back the transfer of the round before.
+    // Every fourth round removes the transfer of the previous round.
     const kept = Array.from({ length: 12 }, (_, i) => i).filter((i) => i % 4 !== 2);
     assert.deepEqual(
       lines.filter((line) => line.startsWith('deposit_confirmed')).toSorted(),
@@ -617,7 +621,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['deposit_seen 0xa:0']);
   });
 
-  test('native coin at an address is found when its block is final, and only its increase', async () => {
+  test('the native asset at an address is found when its block is final, and only its increase is booked', async () => {
     const to = await address();
     let held = 0n;
     chain.adapter.nativeBalancesAt = async (_, of) => of.map((one) => (one === to ? held : 0n));
@@ -651,7 +655,7 @@ describe('following a chain', () => {
   });
 
   for (const seed of [1, 2, 3, 4, 5, 6]) {
-    test(`whatever the chain does above finality, what was said agrees with it in the end (seed ${seed})`, async () => {
+    test(`after any reorgs above finality the reported facts agree with the chain in the end (seed ${seed})`, async () => {
       const random = randomOf(seed);
       await begin({ blocksPerStep: 4 });
       const homes = [await address(), await address(), await address()];
@@ -669,7 +673,7 @@ describe('following a chain', () => {
           pool.push({ txHash: `0x${seed}.${made}`, to: homes[random(3)] ?? '', units, position: random(4) });
         }
         highest = Math.max(highest, Number(chain.height()));
-        // Never below what was final when the chain was at its highest.
+        // Never below the block that was final when the chain was at its highest.
         const lowest = Math.max(highest - FINALITY, 1);
         if (luck === 4) chain.drop(random(Number(chain.height()) - lowest + 1));
         if (luck === 5) rails = [open(), open()];
@@ -695,15 +699,17 @@ describe('following a chain', () => {
         assert.notEqual(fact.type, 'rail_halted');
         if (!('externalId' in fact)) continue;
         const was = states.get(fact.externalId) ?? { seen: false, confirmed: 0 };
-        if (fact.type === 'deposit_seen') assert.equal(was.seen, false, 'seen only when it was not there');
-        if (fact.type !== 'deposit_seen') assert.equal(was.seen, true, 'nothing else is said of what is not there');
+        if (fact.type === 'deposit_seen')
+          assert.equal(was.seen, false, 'a deposit that was reported as seen was reported again');
+        if (fact.type !== 'deposit_seen')
+          assert.equal(was.seen, true, 'another fact was reported about a deposit that is not seen');
         states.set(fact.externalId, {
           seen: fact.type !== 'deposit_reversed',
           confirmed: was.confirmed + (fact.type === 'deposit_confirmed' ? 1 : 0),
         });
       }
       const standing = [...states].filter(([, state]) => state.seen);
-      for (const [id, state] of standing) assert.equal(state.confirmed, 1, `${id} is confirmed once`);
+      for (const [id, state] of standing) assert.equal(state.confirmed, 1, `${id} was not confirmed exactly once`);
       const there = mined();
       const expected = pool
         .filter(({ txHash }) => there.has(txHash))

@@ -45,13 +45,13 @@ async function ownNode(t: TestContext): Promise<Anvil> {
 const offered = (row: Record<string, unknown>): bigint => BigInt((row.fee as Record<string, string>).price ?? 0);
 
 describe('addresses', () => {
-  test('address n is the nth account that wallets make of the same seed', () => {
+  test('address n is the nth account that wallets derive from the same seed', () => {
     const address = addressesOf(XPUB);
     assert.equal(address(0n), ANVIL_FIRST);
     assert.equal(address(1n), FRIEND);
   });
 
-  test('any address is the one that the library for BIP-32 derives by its own way', () => {
+  test('every address equals the one that an independent BIP-32 library derives', () => {
     const address = addressesOf(XPUB);
     const parent = HDKey.fromExtendedKey(XPUB);
     const numbers = Array.from({ length: 150 }, (_, at) => (at * 2_654_435_761) % 2 ** 31);
@@ -62,11 +62,11 @@ describe('addresses', () => {
     }
   });
 
-  test('a private extended key is refused where only a public one belongs', () => {
+  test('a private extended key is refused where a public one is expected', () => {
     assert.throws(() => addressesOf(master.privateExtendedKey), /never from a private one/);
   });
 
-  test('capitals follow EIP-55, and an address with wrong ones is a typing error', () => {
+  test('capital letters follow EIP-55, and an address with wrong ones is refused as a typing error', () => {
     // The examples of the standard.
     for (const text of [
       '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
@@ -93,7 +93,7 @@ describe('addresses', () => {
 });
 
 describe('transfers', () => {
-  test('a call is read back as it was written, and no other call is', () => {
+  test('a transfer call is decoded as it was encoded, and no other call is decoded', () => {
     const call = encodeTransfer(FRIEND, 2n ** 256n - 1n);
     assert.deepEqual(decodeTransferCall(call), { to: FRIEND, units: 2n ** 256n - 1n });
     const approve = Buffer.from(call);
@@ -111,7 +111,7 @@ describe('transfers', () => {
     }
   });
 
-  test('a log that is no ERC-20 transfer is passed over', () => {
+  test('a log that is not an ERC-20 transfer is ignored', () => {
     const log = { address: `0x${'AB'.repeat(20)}`, topics: [TRANSFER_TOPIC, word(1n), word(FRIEND)], data: word(7n) };
     assert.deepEqual(decodeTransfer(log), {
       contract: `0x${'ab'.repeat(20)}`,
@@ -159,7 +159,7 @@ describe('a signer', () => {
     const { raw, hash } = await signer.sign(good);
     assert.ok(raw.length > 100);
     assert.match(hash, /^0x[0-9a-f]{64}$/);
-    assert.deepEqual(await signer.sign(good), { raw, hash }, 'the same bytes each time');
+    assert.deepEqual(await signer.sign(good), { raw, hash }, 'two signatures of one transfer differ');
     await signer.sign({ ...good, target: FRIEND, data: Buffer.alloc(0), value: 50n });
   });
 
@@ -196,7 +196,7 @@ describe('an EVM rail on a real node', () => {
     rows = await openRows(fixture.adminUrl);
     token = await deployToken(anvil);
     stranger = await deployToken(anvil);
-    // The wallets of strangers here are the first addresses of the same seed: none of them is one that comes next.
+    // The wallets of strangers are the first addresses of the same seed, none of which is given out later.
     await rows.query(`select setval('deposit_indexes', 1000000)`);
     await rows.cryptoAsset('usdc.anvil', 'anvil', token);
     await rows.cryptoAsset('eth.anvil', 'anvil', null, 18);
@@ -246,7 +246,7 @@ describe('an EVM rail on a real node', () => {
           ...fixture,
           ...(mayLeave === undefined ? {} : { mayLeave }),
           report: async (_, fact) => {
-            // What the wallets are given to begin with.
+            // Opening balances of the wallets.
             if (fact.type !== 'credit_unexpected') facts.push(fact);
           },
         },
@@ -315,7 +315,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(facts.length, 0);
     });
 
-    test('an unlisted token and logs that no honest token writes are ignored', async () => {
+    test('an unlisted token and malformed logs are ignored', async () => {
       const { rail, address, facts } = await world();
       const to = await address();
       await pays(to, 5n, stranger);
@@ -355,7 +355,7 @@ describe('an EVM rail on a real node', () => {
       );
     });
 
-    test('a transaction mined again at another place of another block keeps its name and is not reversed', async () => {
+    test('a transaction mined again at another position of another block keeps its id and is not reversed', async () => {
       const { rail, address, facts } = await world();
       const to = await address();
       const payer = localSigner(`0x${randomHex(32)}`, {
@@ -385,7 +385,7 @@ describe('an EVM rail on a real node', () => {
 
       await anvil.rpc('anvil_reorg', [1, []]);
       await anvil.rpc('anvil_dropAllTransactions');
-      // Now behind another transfer, whose tip is higher, and a block later.
+      // Now after another transfer with a higher tip, and one block later.
       const payFirst = {
         from: ANVIL_FIRST,
         to: token,
@@ -418,7 +418,7 @@ describe('an EVM rail on a real node', () => {
       );
     });
 
-    test('a reorg deeper than finality stops the line', async (t) => {
+    test('a reorg deeper than finality halts the rail', async (t) => {
       const own = await ownNode(t);
       const { rail, said } = await world({ rpcUrl: own.url, chainId: own.chainId, funded: false });
       await own.mine(2 * FINALITY);
@@ -430,10 +430,10 @@ describe('an EVM rail on a real node', () => {
       await follow(rail);
       await follow(rail);
       assert.deepEqual(said(), ['rail_halted']);
-      assert.equal((await rail.send(sending(1n))).outcome, 'unknown', 'a stopped line sends nothing new');
+      assert.equal((await rail.send(sending(1n))).outcome, 'unknown', 'a halted rail sent a new payout');
     });
 
-    test('native coin at a deposit address is found by its balance once it is final', async () => {
+    test('the native asset at a deposit address is found by its balance once it is final', async () => {
       const { rail, address, facts } = await world();
       const to = await address();
       await anvil.send({ to, value: 3n * ETHER });
@@ -455,7 +455,7 @@ describe('an EVM rail on a real node', () => {
       );
     });
 
-    test('balances are the wallet’s, or of all deposit addresses together', async () => {
+    test('balances are those of a wallet, or of all deposit addresses together', async () => {
       const { rail, address } = await world();
       await pays(await address(), 5n);
       await pays(await address(), 7n);
@@ -467,7 +467,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await rail.balance('faucet', 'eth.anvil'), 100n * ETHER);
     });
 
-    test('the gas price is the node’s, never above the cap, and kept where quotes look', async () => {
+    test('the gas price is the node’s, never above the cap, and stored for quotes', async () => {
       const { rail, open } = await world();
       const price = await rail.gasPrice();
       assert.ok(price > 0n && price <= 500n * GWEI);
@@ -487,7 +487,7 @@ describe('an EVM rail on a real node', () => {
       assert.ok(sent.outcome === 'submitted' && sent.reference);
       await anvil.mine();
       await follow(rail);
-      assert.equal(facts.length, 0, 'one confirmation is too few');
+      assert.equal(facts.length, 0, 'the payout settled with one confirmation');
       await anvil.mine();
       await follow(rail);
       await follow(rail);
@@ -505,12 +505,12 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await rail.balance('hot', 'eth.anvil'), 100n * ETHER - (row?.cost_units as bigint));
       assert.equal(await received(to), 25n);
       assert.deepEqual(await rail.status(payout.key), { outcome: 'known', reference: sent.reference });
-      assert.deepEqual(await rail.send(payout), sent, 'sent again under its key it is the same payout');
+      assert.deepEqual(await rail.send(payout), sent, 'sending again under its key made another payout');
       await anvil.mine();
       assert.equal(await received(to), 25n);
     });
 
-    test('native coin is sent likewise', async () => {
+    test('the native asset is sent the same way', async () => {
       const { rail, said } = await world();
       const to = fresh();
       assert.equal((await rail.send(sending(123n, to, 'eth.anvil'))).outcome, 'submitted');
@@ -520,7 +520,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(BigInt(await anvil.rpc<string>('eth_getBalance', [to, 'latest'])), 123n);
     });
 
-    test('what must be refused is refused before a nonce is taken', async () => {
+    test('an invalid payout is rejected before a nonce is reserved', async () => {
       const { rail, rowsOf, settings } = await world();
       const strict = localSigner(`0x${'33'.repeat(32)}`, {
         chainId: anvil.chainId,
@@ -550,7 +550,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(without.outcome, 'rejected');
     });
 
-    test('what the signer declines once its nonce is taken waits and is told, and goes out as it was when it may', async () => {
+    test('a payout that the signer declines after its nonce was reserved waits and is reported, and is sent unchanged once allowed', async () => {
       const { open, rowsOf, facts, settings, address } = await world();
       const hot = settings.signers?.hot;
       assert.ok(hot);
@@ -573,13 +573,13 @@ describe('an EVM rail on a real node', () => {
 
       mood = 'silent';
       assert.equal((await rail.send(payout)).outcome, 'unknown');
-      assert.equal(facts.length, 1, 'silence is no news');
+      assert.equal(facts.length, 1, 'a silent signer was reported again');
       await anvil.send({ to: token, data: data('transfer(address,uint256)', await address(), 7n) });
       await anvil.mine(3);
       await follow(rail);
       assert.ok(
         facts.some(({ type }) => type === 'deposit_confirmed'),
-        'the chain is followed all the same',
+        'the chain was not followed meanwhile',
       );
 
       mood = 'willing';
@@ -591,7 +591,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(facts.filter(({ type }) => type === 'payout_settled').length, 1);
     });
 
-    test('a wallet without coin for gas refuses before a nonce is taken', async () => {
+    test('a wallet without gas rejects a payout before a nonce is reserved', async () => {
       const { rail, rowsOf } = await world();
       await anvil.rpc('anvil_setBalance', [rail.walletAddresses.hot, '0x1']);
       const payout = sending(5n);
@@ -621,7 +621,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal((await rowsOf(payout.key)).length, 1);
     });
 
-    test('an answer lost after the node took the bytes is not a second payout', async (t) => {
+    test('an answer lost after the node accepted the bytes causes no second payout', async (t) => {
       const node = await tampering(t);
       const { rail, said } = await world({ rpcUrl: node.url });
       const to = fresh();
@@ -629,12 +629,12 @@ describe('an EVM rail on a real node', () => {
       node.dropAnswer('eth_sendRawTransaction');
       assert.equal((await rail.send(payout)).outcome, 'unknown');
       node.honest();
-      assert.equal((await rail.send(payout)).outcome, 'submitted', '“already known” is a yes');
+      assert.equal((await rail.send(payout)).outcome, 'submitted', '“already known” was not treated as accepted');
       await anvil.mine();
       assert.equal(
         (await rail.send(payout)).outcome,
         'submitted',
-        '“nonce too low” with our own transaction mined is a yes',
+        '“nonce too low” with our own transaction mined was not treated as accepted',
       );
       await anvil.mine();
       await follow(rail);
@@ -654,7 +654,7 @@ describe('an EVM rail on a real node', () => {
       assert.deepEqual([reserved?.state, reserved?.raw], ['reserved', null]);
       const later = sending(6n, to);
       await rail.send(later);
-      // Nobody asks for the first one again: the watcher finds it when it is old enough to be an orphan.
+      // The first one is not requested again: the watcher finds it when it is old enough to count as orphaned.
       await rows.query(`update chain_sends set reserved_at = now() - interval '1 minute' where key = $1`, [payout.key]);
       await follow(rail);
       await anvil.mine(2);
@@ -685,7 +685,7 @@ describe('an EVM rail on a real node', () => {
       const to = fresh();
       const payout = sending(5n, to);
       const gate = Promise.withResolvers<void>();
-      // Held up while signing, and an HSM need not sign the same way twice.
+      // One process is delayed while signing, and an HSM may produce two different signatures.
       const slow = {
         ...hot,
         async sign(unsigned: Parameters<typeof hot.sign>[0]) {
@@ -703,7 +703,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await received(to), 5n);
     });
 
-    test('a receipt from a branch we do not follow settles nothing', async (t) => {
+    test('a receipt from a branch that we do not follow settles nothing', async (t) => {
       const node = await tampering(t);
       const { rail, said } = await world({ rpcUrl: node.url });
       await rail.send(sending(5n));
@@ -719,7 +719,7 @@ describe('an EVM rail on a real node', () => {
       assert.deepEqual(said(), ['payout_settled']);
     });
 
-    test('a receipt that was asked for before a reorg, and comes when its block would be final, settles nothing', async (t) => {
+    test('a receipt that was requested before a reorg and arrives when its block would be final settles nothing', async (t) => {
       const node = await tampering(t);
       const { rail, open, said } = await world({ rpcUrl: node.url });
       const to = fresh();
@@ -754,7 +754,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await received(to), 24n);
     });
 
-    test('a key used for another transfer is our bug and never sent', async () => {
+    test('a key reused for another transfer is a bug error, and the transfer is not sent', async () => {
       const { rail } = await world();
       const payout = sending(5n);
       await rail.send(payout);
@@ -778,7 +778,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal((await rowsOf(payout.key)).length, 1);
     });
 
-    test('a payout that a reorg takes back before it is confirmed is broadcast again and settles once', async () => {
+    test('a payout that a reorg removes before it is confirmed is broadcast again and settles once', async () => {
       const { rail, rowsOf, said } = await world();
       const to = fresh();
       const payout = sending(5n, to);
@@ -797,7 +797,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await received(to), 5n);
     });
 
-    test('a settled payout that a reorg takes back is broadcast again, and not settled twice', async () => {
+    test('a settled payout that a reorg removes is broadcast again, and not settled twice', async () => {
       const { rail, said } = await world();
       const to = fresh();
       await rail.send(sending(5n, to));
@@ -811,11 +811,11 @@ describe('an EVM rail on a real node', () => {
       await anvil.mine(3);
       await follow(rail);
       assert.equal(await received(to), 5n);
-      // In another block at another price.
+      // It is mined in another block at another gas price.
       assert.deepEqual(said(), ['cost_changed']);
     });
 
-    test('a settled payout that a reorg deeper than finality takes back is broadcast again when the line goes on', async () => {
+    test('a settled payout that a reorg deeper than finality removes is broadcast again when the rail goes on', async () => {
       const { rail, said, settings } = await world();
       await anvil.mine(2 * FINALITY);
       const to = fresh();
@@ -835,7 +835,7 @@ describe('an EVM rail on a real node', () => {
       assert.ok(said().every((type) => type === 'cost_changed'));
     });
 
-    test('a fee bump keeps nonce, recipient and amount, and the version that is mined settles it', async () => {
+    test('a fee bump keeps nonce, recipient and amount, and the mined version settles the payout', async () => {
       const { rail, rowsOf, said, open } = await world({ pace: { stuckMs: 3_600_000 } });
       const to = fresh();
       const payout = sending(5n, to);
@@ -858,13 +858,13 @@ describe('an EVM rail on a real node', () => {
       assert.deepEqual(await rail.status(payout.key), { outcome: 'known', reference: second.hash });
     });
 
-    test('the earlier version settles it when that is the one mined', async () => {
+    test('the earlier version settles the payout when it is the mined one', async () => {
       const { rail, rowsOf, facts, open } = await world();
       const to = fresh();
       const payout = sending(5n, to);
       await rail.send(payout);
       await anvil.mine();
-      // The bump was decided by a process that had not yet heard of the block.
+      // The bump was decided by a process that had not yet read the block.
       const [first] = await rowsOf(payout.key);
       await rows.query(
         `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, reserved_at)
@@ -884,7 +884,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await received(to), 5n);
     });
 
-    test('a higher fee that was never signed holds nothing up when a reorg takes the version that was mined', async () => {
+    test('a higher fee that was never signed delays nothing when a reorg removes the mined version', async () => {
       const { rail, rowsOf, said, open, settings } = await world();
       const to = fresh();
       const payout = sending(5n, to);
@@ -907,7 +907,7 @@ describe('an EVM rail on a real node', () => {
         ...hot,
         sign: async (unsigned) => {
           signatures += 1;
-          assert.ok(signatures <= 10, 'it signs the same again and again');
+          assert.ok(signatures <= 10, 'the same version was signed repeatedly');
           return await hot.sign(unsigned);
         },
       };
@@ -922,7 +922,7 @@ describe('an EVM rail on a real node', () => {
       assert.ok(said().every((type) => type === 'cost_changed'));
     });
 
-    test('bumping ends at the cap', async () => {
+    test('fee bumps stop at the cap', async () => {
       const { rail, rowsOf, open } = await world();
       const payout = sending(5n);
       await rail.send(payout);
@@ -938,7 +938,7 @@ describe('an EVM rail on a real node', () => {
       await anvil.mine();
     });
 
-    test('a payout that reverts on chain is refused, with what it cost', async () => {
+    test('a payout that reverts on the chain is rejected, with its cost', async () => {
       const { rail, facts } = await world();
       const to = fresh();
       const payout = sending(5n, to);
@@ -947,7 +947,7 @@ describe('an EVM rail on a real node', () => {
       await emptyTokens(rail.walletAddresses.hot ?? '');
       await anvil.mine(FINALITY);
       await follow(rail);
-      assert.equal(facts.length, 0, 'a reorg could still make it succeed');
+      assert.equal(facts.length, 0, 'it was rejected although a reorg could still make it succeed');
       await anvil.mine();
       await follow(rail);
       const [fact] = facts;
@@ -959,7 +959,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await received(to), 0n);
     });
 
-    test('a payout that was paid, and reverts where a reorg has it mined again, has come back', async () => {
+    test('a paid payout that reverts when it is mined again after a reorg is returned', async () => {
       const { rail, facts, said } = await world();
       const to = fresh();
       const payout = sending(5n, to);
@@ -974,7 +974,10 @@ describe('an EVM rail on a real node', () => {
       await anvil.mine(FINALITY);
       await follow(rail);
       const early = said();
-      assert.ok(!early.includes('payout_returned'), `a reorg could still make it succeed: ${early.join()}`);
+      assert.ok(
+        !early.includes('payout_returned'),
+        `it was returned although a reorg could still make it succeed: ${early.join()}`,
+      );
       facts.length = 0;
       await anvil.mine(2);
       await follow(rail);
@@ -1000,14 +1003,14 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await rail.balance('hot', 'usdc.anvil'), 10n ** 12n);
     });
 
-    /** A transfer out of the hot wallet that these books know nothing of. */
+    /** A transfer out of the hot wallet that is not in these books. */
     async function sendsUnknown(settings: EvmOptions, nonce: bigint, units: bigint, to = FRIEND): Promise<string> {
       const transfer = { chainId: anvil.chainId, nonce, target: token, data: encodeTransfer(to, units), value: 0n };
       const signed = await settings.signers?.hot?.sign({ ...transfer, gas: 100_000n, price: 50n * GWEI, tip: GWEI });
       return await anvil.rpc('eth_sendRawTransaction', [`0x${signed?.raw.toString('hex')}`]);
     }
 
-    test('a nonce that is not ours is read first; then nothing goes to its recipient, whoever lets the rail go on, and all else does', async () => {
+    test('an unknown nonce is read first; then nothing is sent to its recipient, even when the rail goes on, and all else is', async () => {
       const { rail, rowsOf, settings, facts } = await world();
       await rail.send(sending(1n));
       await anvil.mine();
@@ -1015,15 +1018,15 @@ describe('an EVM rail on a real node', () => {
       const hash = await sendsUnknown(settings, 1n, 7n);
       const waiting = sending(3n, fresh());
       const inPool = await rail.send(waiting);
-      assert.equal(inPool.outcome, 'unknown', 'sent beside what waits in the mempool');
+      assert.equal(inPool.outcome, 'unknown', 'a payout was sent beside an unknown pending transaction');
       await anvil.mine();
       const same = sending(7n);
       assert.equal((await rail.send(same)).outcome, 'unknown');
-      assert.deepEqual(await rowsOf(same.key), [], 'a nonce was taken for it');
+      assert.deepEqual(await rowsOf(same.key), [], 'a nonce was reserved for it');
       assert.deepEqual(
         facts.filter(({ type }) => type === 'send_found'),
         [],
-        'told before it is final',
+        'the movement was reported before it was final',
       );
       await anvil.mine(FINALITY + 1);
       await follow(rail);
@@ -1034,15 +1037,15 @@ describe('an EVM rail on a real node', () => {
       );
       const told = facts.filter((fact) => fact.type === 'nonces_used');
       assert.match(told[0]?.why ?? '', /^nonce 1 of wallet hot used by transactions that are not in the books$/);
-      assert.equal((await rail.send(same)).outcome, 'unknown', 'paid again');
+      assert.equal((await rail.send(same)).outcome, 'unknown', 'the recipient was paid again');
       assert.equal((await rail.send(sending(8n))).outcome, 'unknown', 'another amount to the same recipient was sent');
       assert.equal((await rail.send(waiting)).outcome, 'submitted');
       assert.equal((await rowsOf(waiting.key))[0]?.nonce, 2n);
       await follow(rail);
-      assert.equal(facts.filter(({ type }) => type === 'nonces_used').length, 1, 'told twice');
+      assert.equal(facts.filter(({ type }) => type === 'nonces_used').length, 1, 'the nonce was reported twice');
     });
 
-    test('a nonce that a reorg has freed again is used, and nobody is told of it', async () => {
+    test('a nonce that a reorg has freed is used again, without a report', async () => {
       const { rail, rowsOf, settings, facts } = await world();
       await rail.send(sending(1n));
       await anvil.mine(3);
@@ -1055,7 +1058,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal((await rail.send(payout)).outcome, 'unknown');
       await anvil.rpc('anvil_reorg', [1, []]);
       await anvil.rpc('anvil_dropAllTransactions');
-      // Free once a final block that is younger than the finding says so.
+      // It is free once a final block newer than the finding shows it as unused.
       await until('the nonce is free', async () => {
         await anvil.mine(20);
         await follow(rail);
@@ -1088,8 +1091,8 @@ describe('an EVM rail on a real node', () => {
       );
     });
 
-    describe('what was signed by a process that was killed before it broadcast', () => {
-      /** What the gate says of each key; and a payout whose bytes are stored, and reached nobody. */
+    describe('a payout signed by a process that was killed before it broadcast', () => {
+      /** The gate's answer for each key, and a payout whose bytes are stored and reached no node. */
       async function signed(t: TestContext, says: Map<string, SendAnswer>) {
         const node = await tampering(t);
         const made = await world({
@@ -1102,7 +1105,7 @@ describe('an EVM rail on a real node', () => {
         node.honest();
         const [stored] = await made.rowsOf(payout.key);
         assert.equal(stored?.state, 'signed');
-        // The next process; an hour later, when what holds up others is signed anew with a higher fee.
+        // The next process an hour later, when a payout that delays others is signed again with a higher fee.
         await rows.query(`update chain_sends set reserved_at = now() - interval '1 hour' where key = $1`, [payout.key]);
         return { ...made, node, payout, stored, rail: made.open() };
       }
@@ -1155,14 +1158,14 @@ describe('an EVM rail on a real node', () => {
         assert.deepEqual([movement?.state, movement?.units], ['unread', 8n]);
         const [told] = facts.splice(0);
         assert.match(told?.type === 'payout_unknown' ? told.why : '', new RegExp(`cancel movement ${movement?.id}$`));
-        // Until it is cancelled it hinders nothing.
+        // Until it is cancelled it blocks nothing.
         const behind = sending(9n, fresh());
         assert.equal((await rail.send(behind)).outcome, 'submitted');
         assert.equal(await fixture.db.asSystem((tx) => noteCancel(tx, movement?.id ?? 0n)), true);
         const meanwhile = sending(10n, fresh());
         const waits = await rail.send(meanwhile);
         assert.match(waits.outcome === 'unknown' ? waits.why : '', /movement [0-9]+ ends first/);
-        // It may leave again, and is cancelled all the same: nobody broadcasts what people have ended.
+        // The gate lets it leave again, but it is cancelled and not broadcast.
         says.clear();
         const status = await rail.status(payout.key);
         assert.match(status.outcome === 'unknown' ? status.why : '', /movement [0-9]+ cancels it$/);
@@ -1178,11 +1181,11 @@ describe('an EVM rail on a real node', () => {
           ['absent'],
         );
         assert.deepEqual(await rail.status(payout.key), { outcome: 'absent' });
-        // What the empty transfer cost is a debit to book.
+        // The gas of the empty transfer is a debit to book.
         assert.deepEqual(said().toSorted(), ['payout_settled', 'send_matched', 'unexplained_debit']);
-        // The stored bytes are worth nothing now, whoever has them.
+        // The stored bytes can no longer be mined.
         await assert.rejects(anvil.rpc('eth_sendRawTransaction', [hexOf(stored?.raw as Buffer)]), /nonce/);
-        // Where it is to be paid after all it goes under a nonce of its own, once, from any process.
+        // A new payment of it gets a nonce of its own and is sent once, from any process.
         const next = open();
         assert.equal((await next.send(payout)).outcome, 'submitted');
         assert.equal((await next.send(meanwhile)).outcome, 'submitted');
@@ -1193,7 +1196,7 @@ describe('an EVM rail on a real node', () => {
         assert.deepEqual(said(), ['payout_settled', 'payout_settled']);
       });
 
-      test('is absent in books from before its cancelling, too: the chain shows the empty transfer that used its nonce', async (t) => {
+      test('is also absent in books from before its cancellation: the chain shows the empty transfer that used its nonce', async (t) => {
         const says = new Map<string, SendAnswer>();
         const { rail, open, payout, stored, rowsOf } = await signed(t, says);
         says.set(payout.key, { outcome: 'hold', why: 'held: customer_blocked' });
@@ -1209,7 +1212,7 @@ describe('an EVM rail on a real node', () => {
         await follow(rail);
         await follow(rail);
         assert.equal((await rowsOf(payout.key))[0]?.state, 'absent');
-        // The books go back to when it was signed and nothing stood against it.
+        // The books are restored to when it was signed and the gate let it leave.
         await rows.query('delete from found_movements where rail = $1 and nonce = $2', of);
         await rows.query(
           `update chain_sends set state = 'signed', why = null, broadcast_at = null where rail = $1 and nonce = $2`,
@@ -1219,11 +1222,11 @@ describe('an EVM rail on a real node', () => {
         const next = open();
         const status = await next.status(payout.key);
         assert.match(status.outcome === 'unknown' ? status.why : '', /nonce too low/);
-        // As it is noted when the nonce has looked used for a minute.
+        // The row that is written when the nonce has been reported as used for a minute.
         await rows.query('insert into found_movements (rail, wallet, nonce) values ($1, $3, $2)', [...of, 'hot']);
         await follow(next);
         await follow(next);
-        // Perhaps signed anew meanwhile with a higher fee, under the same nonce.
+        // It may have been signed again meanwhile with a higher fee, under the same nonce.
         assert.ok((await rowsOf(payout.key)).every(({ state }) => state === 'absent'));
         assert.deepEqual(await next.status(payout.key), { outcome: 'absent' });
         assert.equal((await next.send(payout)).outcome, 'submitted');
@@ -1240,7 +1243,7 @@ describe('an EVM rail on a real node', () => {
         assert.deepEqual(await rail.status(payout.key), { outcome: 'known', reference: stored?.hash });
       });
 
-      test('and that its node refused after the restart: it is asked about before it is offered again', async (t) => {
+      test('and that its node refused after the restart is checked at the gate before it is broadcast again', async (t) => {
         const says = new Map<string, SendAnswer>();
         const { rail, payout, stored, rowsOf, said } = await signed(t, says);
         const wallet = rail.walletAddresses.hot;
@@ -1270,7 +1273,7 @@ describe('an EVM rail on a real node', () => {
         assert.ok((await rowsOf(payout.key)).every(({ nonce }) => nonce === stored?.nonce));
       });
 
-      test('is no movement any more where it had left, and a block has it: nothing waits for that to be final', async (t) => {
+      test('is no longer a movement once it is in a block, without waiting for finality', async (t) => {
         const says = new Map<string, SendAnswer>();
         const { rail, payout, stored, said } = await signed(t, says);
         says.set(payout.key, { outcome: 'hold', why: 'held: customer_blocked' });
@@ -1290,7 +1293,7 @@ describe('an EVM rail on a real node', () => {
         );
       });
 
-      test('is broadcast again, unasked, after a reorg: a block had it, though the answer of its node was lost', async (t) => {
+      test('is broadcast again without the gate after a reorg, because a block had it although the answer of its node was lost', async (t) => {
         const says = new Map<string, SendAnswer>();
         const node = await tampering(t);
         const { rail, said } = await world({
@@ -1312,7 +1315,7 @@ describe('an EVM rail on a real node', () => {
         await anvil.mine(3);
         await follow(rail);
         assert.equal(await received(payout.destination.address), 8n);
-        // In another block, perhaps at another price.
+        // It is in another block, perhaps at another gas price.
         assert.deepEqual(
           said().filter((type) => type !== 'cost_changed'),
           [],
@@ -1320,8 +1323,8 @@ describe('an EVM rail on a real node', () => {
       });
     });
 
-    describe('what was reserved and is not signed, and may not leave any more', () => {
-      /** What the gate says of it; and a payout whose nonce is reserved by a process that ended before it was signed. */
+    describe('an unsigned payout with a reserved nonce that may not leave any more', () => {
+      /** The gate's answer, and a payout whose nonce was reserved by a process that ended before signing. */
       async function reserved(asked: { says: SendAnswer; keys: string[] }) {
         const made = await world({
           mayLeave: async (_, { key }) => {
@@ -1333,7 +1336,7 @@ describe('an EVM rail on a real node', () => {
         assert.ok(hot);
         const payout = sending(5n, fresh());
         const dying = { ...hot, refuses: hot.refuses, sign: () => Promise.reject(new Error('killed')) };
-        // It ended before it asked: a process that had asked may have been given a signature.
+        // It ended before it called the signer: otherwise it might have received a signature.
         await assert.rejects(made.open({ signers: { hot: dying } }).send(payout), /killed/);
         await rows.query('update chain_sends set signing_at = null where key = $1', [payout.key]);
         const [{ nonce } = { nonce: undefined }] = await made.rowsOf(payout.key);
@@ -1362,7 +1365,7 @@ describe('an EVM rail on a real node', () => {
             const other = sending(6n, fresh());
             assert.equal((await rail.send(other)).outcome, 'submitted');
             assert.equal((await rowsOf(other.key))[0]?.nonce, nonce);
-            // What waited goes again under a nonce of its own, once.
+            // The waiting payout is sent again under a nonce of its own, once.
             assert.equal((await rail.send(payout)).outcome, 'submitted');
             assert.equal((await rowsOf(payout.key))[0]?.nonce, (nonce as bigint) + 1n);
             await anvil.mine(2);
@@ -1372,7 +1375,7 @@ describe('an EVM rail on a real node', () => {
             assert.equal(await received(other.destination.address), 6n);
           });
 
-      test('stays where a signer may have signed it, and is not signed again until it may leave', async () => {
+      test('stays reserved where a signer may have signed it, and is not signed again until it may leave', async () => {
         const asked = { says: { outcome: 'pay' } as SendAnswer, keys: [] as string[] };
         const { rail, payout, nonce, isOld, rowsOf, said } = await reserved(asked);
         await rows.query('update chain_sends set signing_at = now() where key = $1', [payout.key]);
@@ -1384,7 +1387,10 @@ describe('an EVM rail on a real node', () => {
           (await rowsOf(payout.key)).map((row) => [row.state, row.nonce]),
           [['reserved', nonce]],
         );
-        assert.ok(asked.keys.filter((key) => key === payout.key).length >= 3, 'it is signed without being asked about');
+        assert.ok(
+          asked.keys.filter((key) => key === payout.key).length >= 3,
+          'it was signed without a check at the gate',
+        );
         asked.says = { outcome: 'pay' };
         await follow(rail);
         await anvil.mine(2);
@@ -1392,7 +1398,7 @@ describe('an EVM rail on a real node', () => {
         assert.deepEqual(said(), ['payout_settled']);
       });
 
-      test('is given up after a signer declined it, for then nothing is signed', async () => {
+      test('is given up after a signer declined it, because then no signature exists', async () => {
         const asked = { says: { outcome: 'pay' } as SendAnswer, keys: [] as string[] };
         const { rail, open, hot, isOld, rowsOf } = await reserved(asked);
         const other = sending(6n, fresh());
@@ -1404,7 +1410,7 @@ describe('an EVM rail on a real node', () => {
         assert.deepEqual(await rowsOf(other.key), []);
       });
 
-      test('is thrown away where its signature comes late: it was asked about too long ago', async () => {
+      test('is discarded where its signature arrives late, because the check at the gate is too old', async () => {
         const asked = { says: { outcome: 'pay' } as SendAnswer, keys: [] as string[] };
         const { rail, open, hot, rowsOf } = await reserved(asked);
         const payout = sending(7n, fresh());
@@ -1481,7 +1487,7 @@ describe('an EVM rail on a real node', () => {
       });
     }
 
-    test('a log that is not where it says is not believed', async (t) => {
+    test('a log with a wrong position is rejected', async (t) => {
       const node = await tampering(t);
       const { rail, address, facts } = await world({ rpcUrl: node.url });
       const to = await address();
@@ -1502,7 +1508,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(facts.length, 0);
     });
 
-    test('a receipt from another branch names no deposit', async (t) => {
+    test('a receipt from another branch proves no deposit', async (t) => {
       const node = await tampering(t);
       const { rail, address, facts } = await world({ rpcUrl: node.url });
       await pays(await address(), 5n);
@@ -1515,7 +1521,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(facts.length, 0);
     });
 
-    test('an answer is read no further than its bound', async (t) => {
+    test('an answer is read only up to its size limit', async (t) => {
       const node = await tampering(t);
       const { open } = await world();
       node.tamper('eth_getBlockByNumber', (answer) => ({ ...answer, more: 'x'.repeat(300_000) }));
@@ -1532,7 +1538,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal((await rail.send(sending(1n))).outcome, 'unknown');
     });
 
-    test('a node that is not there is Unavailable, and its URL is in no message', async () => {
+    test('an unreachable node is Unavailable, and its URL is in no message', async () => {
       const { open } = await world();
       const gone = open({ rpcUrl: 'http://127.0.0.1:9/secret-key' });
       await assert.rejects(
@@ -1542,7 +1548,7 @@ describe('an EVM rail on a real node', () => {
       await assert.rejects(gone.balance('hot', 'usdc.anvil'), Unavailable);
     });
 
-    test('a node on another chain stops the line', async () => {
+    test('a node on another chain halts the rail', async () => {
       const { open, said } = await world();
       await open({ chainId: 5n }).observe();
       assert.deepEqual(said(), ['rail_halted']);
@@ -1556,7 +1562,7 @@ describe('an EVM rail on a real node', () => {
     assert.equal(await received(address), 0n);
   }
 
-  /** The node behind a door where answers are lost, changed or held back, by method. */
+  /** A proxy of the node that loses, changes or delays answers, by method. */
   async function tampering(t: TestContext) {
     type Change =
       | { drop: true }
@@ -1609,7 +1615,7 @@ describe('an EVM rail on a real node', () => {
       dropAnswer: (method: string) => void (changes = new Map([[method, { dropAnswer: true }]])),
       tamper: (method: string, lie: (answer: Record<string, unknown>, params: unknown[]) => unknown) =>
         void (changes = new Map([[method, { lie }]])),
-      /** Has the answer, and keeps it to itself until it is let go. */
+      /** Receives the answer, and holds it back until it is released. */
       hold(method: string) {
         const [until, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
         changes = new Map([[method, { until: until.promise, asked: asked.resolve }]]);

@@ -1,5 +1,5 @@
 /**
- * The manual bank with real payouts and a real database: payout, file, statement, settled; and what people do to files.
+ * The manual bank with real payouts and a real database: payout, file, statement, settlement; and the actions of people on files.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -34,7 +34,7 @@ testRail('a manual bank', async () => {
       units: 500n,
       destination: { kind: 'account', details: PAYEE },
     }),
-    // The outside is a person with files: what was sent has its effect once for each file it stands in.
+    // A person with files plays the bank: a payout has its effect once for each file that contains it.
     effects: async (key) => {
       await w.writesOnce(key, 500n);
       await w.closes().catch(refusedBatch(/No payout waits/));
@@ -68,7 +68,7 @@ describe('a payout after a restore', () => {
   });
   after(() => w.stop());
 
-  it('that a statement has shown before it is written again, after a restore, is settled by that line and listed in no file', async () => {
+  it('that a statement showed before it was created again is settled by that line and listed in no file', async () => {
     const before = await w.pays(400n);
     await w.asks((desk, tx) => desk.takeOff(tx, before));
     await w.looksAt(before);
@@ -85,11 +85,7 @@ describe('a payout after a restore', () => {
     assert.equal(await w.pays(500n), id);
     assert.equal(await w.state(id), 'settled');
     const settled = w.of('payout_settled').at(-1);
-    assert.equal(
-      settled?.undoes,
-      w.of('unexplained_debit')[1]?.externalId,
-      'what was booked of the line is not undone',
-    );
+    assert.equal(settled?.undoes, w.of('unexplained_debit')[1]?.externalId, 'the booking of the line was not undone');
     assert.deepEqual(await w.asks((desk, tx) => desk.waiting(tx, 'eur')), []);
   });
 });
@@ -124,7 +120,7 @@ describe('a payout through a manual bank', () => {
     );
   });
 
-  it('is in one file only, whoever closes at once, and a file is the same bytes whenever it is downloaded', async () => {
+  it('is in one file only, also when two people close at once, and every download of a file has the same bytes', async () => {
     const ids = [await w.pays(100n), await w.pays(200n), await w.pays(300n)];
     const closed = await Promise.allSettled([w.closes(), w.closes(), w.closes()]);
     const made = closed.filter((one) => one.status === 'fulfilled').map(({ value }) => value);
@@ -138,7 +134,11 @@ describe('a payout through a manual bank', () => {
     ];
     assert.deepEqual(first, again);
     for (const id of ids)
-      assert.equal(first.bytes.toString().split(carried(id)).length - 1, 2, 'once as id, once as text');
+      assert.equal(
+        first.bytes.toString().split(carried(id)).length - 1,
+        2,
+        'the key is not in the file exactly once as id and once as text',
+      );
     await assert.rejects(
       w.rows.query('update manual_payouts set batch_id = null where key = $1', [ids[0]]),
       /is in file/,
@@ -149,7 +149,7 @@ describe('a payout through a manual bank', () => {
     );
   });
 
-  it('that may not leave any more is in no file and ends unpaid, and what waits stays on the list', async () => {
+  it('that may not leave any more is in no file and ends unpaid, and one that waits stays on the list', async () => {
     const [held, waits, goes] = [await w.pays(400n), await w.pays(500n), await w.pays(600n)];
     w.gateSays(held, { outcome: 'hold', why: 'held: customer_blocked' });
     w.gateSays(waits, { outcome: 'wait', why: 'not cleared', againInMs: 1_000 });
@@ -181,7 +181,11 @@ describe('a payout through a manual bank', () => {
       refusedBatch(/1 of its payouts may not leave any more: .*destination_denied.* Withdraw the file/),
     );
     await w.looksAt(held);
-    assert.equal(await w.state(held), 'submitted', 'in a file it is not taken off the list: it may have been uploaded');
+    assert.equal(
+      await w.state(held),
+      'submitted',
+      'a payout in a file was taken off the list, although it may have been uploaded',
+    );
     await w.withdraws(id, 'the file was never downloaded');
     for (const one of [held, other]) {
       await w.looksAt(one);
@@ -204,7 +208,7 @@ describe('a payout through a manual bank', () => {
     await w.withdraws(id, 'the file was never uploaded');
   });
 
-  it('is named for the next file without keeping those who lock its order from it', async () => {
+  it('is chosen for the next file without blocking others that lock its order', async () => {
     const id = await w.pays(740n);
     const other = await w.db.session();
     await other.query('begin');
@@ -217,7 +221,7 @@ describe('a payout through a manual bank', () => {
     await w.looksAt(id);
   });
 
-  it('that comes back is returned, with why in our words and the bank’s code', async () => {
+  it('that the bank sends back is returned, with the reason in our words and the bank’s code', async () => {
     const id = await w.pays(5_000n);
     await w.closes();
     await w.takes(w.nextStatement([{ units: -5_000n, endToEnd: carried(id), ref: 'D2' }]));
@@ -230,7 +234,7 @@ describe('a payout through a manual bank', () => {
     );
   });
 
-  it('whose debit and return stand in one statement, the return first, is settled and returned', async () => {
+  it('whose debit and return are in one statement, the return first, is settled and returned', async () => {
     const id = await w.pays(5_100n);
     await w.closes();
     const entries = [
@@ -256,7 +260,7 @@ describe('a payout through a manual bank', () => {
     assert.equal(w.of('unexplained_debit').length, 1);
   });
 
-  it('of a file that was not uploaded is refused when the file is withdrawn, and only then', async () => {
+  it('of a file that was not uploaded is rejected when the file is withdrawn, and only then', async () => {
     const id = await w.pays(900n);
     const batch = await w.closes();
     await assert.rejects(w.withdraws(batch.id, 'no'), { code: 'malformed_field' });
@@ -269,12 +273,12 @@ describe('a payout through a manual bank', () => {
       refusedBatch(/withdrawn/),
     );
     await assert.rejects(w.closes(), refusedBatch(/No payout waits/));
-    // Should it have been uploaded after all, money has left that a person must look at.
+    // If the file was uploaded after all, money has left, and a person has to decide.
     await w.takes(w.nextStatement([{ units: -900n, endToEnd: carried(id), ref: 'D4' }]));
     assert.deepEqual(w.contradictions, [id]);
   });
 
-  it('of a file that is being downloaded is not withdrawn in the same moment', async () => {
+  it('of a file that is being downloaded cannot be withdrawn at the same moment', async () => {
     await w.pays(905n);
     const { id } = await w.closes();
     const done: string[] = [];
@@ -284,7 +288,7 @@ describe('a payout through a manual bank', () => {
       withdrawing = w.withdraws(id, 'The upload was never begun, says the bank.').then(() => done.push('withdrawn'));
       const isWaiting = () => w.rows.query(`select from pg_locks where locktype = 'advisory' and not granted`);
       for (const isOver = patience(5_000); (await isWaiting()).length === 0 && done.length === 0; )
-        assert.ok(!isOver(), 'the withdrawal does not wait');
+        assert.ok(!isOver(), 'the withdrawal did not wait for the download');
       done.push('downloaded');
     });
     await withdrawing;
@@ -303,7 +307,7 @@ describe('a payout through a manual bank', () => {
     assert.deepEqual([await w.state(a), await w.state(b)], ['settled', 'submitted']);
   });
 
-  it('taken off the list is in no file, and one that no file can carry is refused at once', async () => {
+  it('taken off the list is in no file, and one that does not fit any file is rejected at once', async () => {
     const id = await w.pays(950n);
     await w.asks((desk, tx) => desk.takeOff(tx, id));
     await w.looksAt(id);
@@ -321,7 +325,7 @@ describe('a payout through a manual bank', () => {
     await assert.rejects(w.closes(), refusedBatch(/No payout waits/));
   });
 
-  it('that ended by another way before its file was closed is left out', async () => {
+  it('that ended otherwise before its file was closed is left out', async () => {
     const [gone, stays] = [await w.pays(960n), await w.pays(970n)];
     await w.rows.query(`update payouts set state = 'rejected', ended_at = now() where id = $1`, [gone]);
     const batch = await w.closes();
@@ -331,7 +335,7 @@ describe('a payout through a manual bank', () => {
     );
   });
 
-  it('that may yet be uploaded is not declared never paid, until its file is withdrawn or shown', async () => {
+  it('that may still be uploaded cannot be declared never paid until its file is withdrawn or on a statement', async () => {
     const [onList, inFile, beside] = [await w.pays(971n), await w.pays(972n), await w.pays(973n)];
     await w.rows.query(
       `update payouts set alarmed_at = now(), submitting_until = now() - interval '4 days' where id = any($1)`,
@@ -348,13 +352,13 @@ describe('a payout through a manual bank', () => {
     await w.asks((desk, tx) => desk.takeOff(tx, onList));
     const { id } = await w.closes();
     assert.match((await whyNot(inFile)) ?? '', new RegExp(`file ${id}, .*withdraw`));
-    // The statement shows that the file was uploaded: what it does not show of it people may judge.
+    // The statement shows that the file was uploaded, so people may decide about payouts that it does not show.
     await w.takes(w.nextStatement([{ units: -973n, endToEnd: carried(beside), ref: 'D9' }]));
     assert.equal(await w.state(beside), 'settled');
     assert.equal(await whyNot(inFile), undefined);
   });
 
-  it('that ended unpaid keeps its file from being downloaded again, whatever else is in it', async () => {
+  it('that ended unpaid keeps its whole file from being downloaded again', async () => {
     const [over, stays] = [await w.pays(974n), await w.pays(975n)];
     const { id } = await w.closes();
     await w.asks(async (_desk, tx) => {
@@ -384,7 +388,7 @@ describe('a payout through a manual bank', () => {
     );
   });
 
-  it('whose worker died after it was listed is submitted; before, it has never arrived', async () => {
+  it('whose worker ended after it was listed is submitted; one whose worker ended before has never arrived', async () => {
     const dies = async (listed: boolean) => {
       const id = await w.pays(990n, { name: '', account: 'x' });
       await w.rows.query(
@@ -418,7 +422,7 @@ describe('a payout through a manual bank', () => {
 });
 
 describe('the first statement of an account', () => {
-  it('books what was there before as the operator’s own, and nothing from before it is taken later', async () => {
+  it('books the opening balance as the operator’s own, and no earlier statement is accepted later', async () => {
     const w = await manualWorld();
     try {
       const of = (from: string, opening: bigint, units: bigint) =>
@@ -439,13 +443,13 @@ describe('the first statement of an account', () => {
       assert.equal(w.of('funding_confirmed').length, 1);
       assert.equal(await w.rail.balance('main', 'eur'), 5_017n);
 
-      // A statement is missing from here on; a day inside of one that was taken is no place for more.
+      // A statement is missing from here on; no lines can be added to a day inside a statement that was taken in.
       const week = { from: '2026-11-04', to: '2026-11-08', opening: 5_017n };
       await w.takes(camt({ id: 'week', ...week, entries: [{ units: 3n, ref: 'X', on: '2026-11-06' }] }));
       assert.equal((await w.imports(of('2026-11-10', 6_000n, 1n))).gaps.length, 1);
       const within = { from: '2026-11-06', opening: 5_017n, entries: [{ units: 3n, ref: 'Y' }] };
       await assert.rejects(w.imports(camt({ id: 'within', ...within })), refusedFile(/contradict/));
-      // A day that was not over is shown again, with more: that is nothing in other words.
+      // A day that was not over is shown again with more lines, which does not contradict the first statement.
       const noon = { units: 10n, text: 'noon', on: '2026-11-11' };
       const evening = { units: 20n, text: 'evening', on: '2026-11-11' };
       const opening = { opening: 6_001n };
@@ -503,7 +507,7 @@ describe('a statement file', () => {
     assert.equal(await w.rail.balance('main', 'eur'), 140_456n);
   });
 
-  it('that overlaps with the one before brings what is new, in whatever form the bank gives it', async () => {
+  it('that overlaps with the previous one adds only new lines, in any format of the bank', async () => {
     const more = [...lines.slice(2), { units: 777n, text: 'third', on: '2026-11-03' }];
     assert.equal((await w.imports(germanCsv(more, { opening: 20_000n }))).import.newLines, 1);
     await w.rail.observe();
@@ -512,7 +516,7 @@ describe('a statement file', () => {
     await bookedIs(141_233n);
   });
 
-  it('of a day that was not over is taken again when it is, and shown the other way round leaves no gap', async () => {
+  it('of a day that was not over is taken in again when it is, and in reverse order leaves no gap', async () => {
     const day = [...lines.slice(3), { units: 777n, text: 'third', on: '2026-11-03' }];
     const opening = 141_233n - day.reduce((sum, { units }) => sum + units, 0n);
     const noon = { units: 10n, text: 'noon', on: '2026-11-03' };
@@ -525,7 +529,7 @@ describe('a statement file', () => {
     await bookedIs(141_233n);
   });
 
-  it('that shows what was taken in other words is refused whole', async () => {
+  it('that shows known lines with other texts is refused as a whole', async () => {
     const altered = lines.map((line, i) => (i === 2 ? { ...line, text: 'other words' } : line));
     await assert.rejects(w.imports(germanCsv(altered)), refusedFile(/contradict/));
     const richer = lines.map((line, i) => (i === 2 ? { ...line, units: 123_457n } : line));
@@ -533,7 +537,7 @@ describe('a statement file', () => {
     await bookedIs(141_233n);
   });
 
-  it('of another account, currency or bank is refused with a sentence that names what is wrong', async () => {
+  it('of another account, currency or bank is refused with a sentence that names the difference', async () => {
     const before = await w.rows.query('select count(*) from manual_lines');
     for (const [file, asset, why] of [
       [germanCsv(lines, { iban: 'DE75512108001245126199' }), 'eur', /Line 4 is of another account/],
@@ -554,18 +558,18 @@ describe('a statement file', () => {
     await assert.rejects(w.imports('x', 'usd'), { code: 'malformed_field' });
   });
 
-  it('missing in between is told once, and shown as unhealthy until it is there', async () => {
+  it('missing in between is reported once, and the rail is unhealthy until it is taken in', async () => {
     const day = (on: string, opening: bigint, units: bigint, sequence: number) =>
       camt({ id: `N${sequence}`, sequence, from: on, opening, entries: [{ units, ref: `N${sequence}`, text: on }] });
     const fourth = await w.imports(day('2026-11-05', 141_300n, 50n, 12));
     assert.deepEqual(fourth.gaps, ['A statement is missing before the one of 2026-11-05 to 2026-11-05.']);
     assert.equal(w.of('statement_gap').length, 1);
     assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 67n);
-    // While nobody can tell by the sum what is missing, what was taken is still not taken again in other words.
+    // While the sum does not show what is missing, known lines are still not accepted with other texts.
     const again = lines.map((line, i) => ({ ...line, ref: `again ${i}` }));
     const first = camt({ id: 'again', from: '2026-11-01', to: '2026-11-02', opening: 0n, entries: again });
     await assert.rejects(w.imports(first), refusedFile(/On 2026-11-01 .* csv statement .* nobody can tell/));
-    // Not even where it comes to just what is missing.
+    // Not even where their sum is exactly the missing amount.
     const part = [
       { units: -140_389n, ref: 'x', on: '2026-11-01' },
       { units: 140_456n, ref: 'y', on: '2026-11-02' },
@@ -579,10 +583,14 @@ describe('a statement file', () => {
     assert.equal(w.of('statement_gap').length, 1);
     await w.rail.observe();
     await bookedIs(141_350n);
-    assert.equal((await w.imports(day('2026-11-06', 141_350n, 1n, 14))).gaps.length, 1, 'statement 13 was left out');
+    assert.equal(
+      (await w.imports(day('2026-11-06', 141_350n, 1n, 14))).gaps.length,
+      1,
+      'the missing statement 13 was not reported',
+    );
   });
 
-  it('with a bank’s reference under another amount is refused whole', async () => {
+  it('with a known reference of the bank and another amount is refused as a whole', async () => {
     const same = (units: bigint, id: string, opening: bigint) =>
       camt({
         id,
@@ -597,7 +605,7 @@ describe('a statement file', () => {
     await assert.rejects(w.imports(same(7_000n, 'L', 142_060n)), refusedFile(/has the reference of one taken before/));
   });
 
-  it('tells of funding, of a customer’s reference, and of a credit that the bank takes back', async () => {
+  it('reports a funding, a customer’s reference, and a credit that the bank recalls', async () => {
     const { target } = w.rail.instructions(42n);
     const entries = [
       { units: 50_000n, ref: 'F1', name: 'Ramp', account: 'DE75 5121 0800 1245 1261 99' },
@@ -625,7 +633,7 @@ describe('a statement file', () => {
     assert.deepEqual(w.of('payout_returned'), []);
   });
 
-  it('read by two at once, and killed half-way, is taken whole or not at all', async () => {
+  it('read by two at once, and killed half-way, is taken in completely or not at all', async () => {
     const entries = Array.from({ length: 50 }, (_, i) => ({ units: 1n, ref: `P${i}` }));
     const file = camt({ id: 'P', from: '2026-11-09', opening: 192_900n, entries });
     const [a, b] = await Promise.all([w.imports(file), w.imports(`${file}\n`)]);
@@ -637,7 +645,7 @@ describe('a statement file', () => {
     const killed = assert.rejects(w.imports(next));
     const isOver = patience(10_000);
     for (let ended = 0; ended === 0 && !isOver(); ) {
-      // Who runs is otherwise remembered for the whole transaction.
+      // Otherwise the list of running queries stays the same for the whole transaction.
       await w.rows.query('select pg_stat_clear_snapshot()');
       const found = await w.rows.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
@@ -660,7 +668,7 @@ describe('a statement file', () => {
     assert.deepEqual([healthy, why], [false, 'the newest statement of eur is too old']);
   });
 
-  it('can be asked for by span of days, lines and balances', async () => {
+  it('can be queried by a range of days, with lines and balances', async () => {
     const span = { from: '2026-11-04', to: '2026-11-05' };
     assert.deepEqual(
       (await w.asks((desk, tx) => desk.statements(tx, 'eur', span))).map(({ opening, closing }) => [opening, closing]),
@@ -684,7 +692,7 @@ describe('a statement file', () => {
 
 const DAY_MS = 86_400_000;
 
-describe('when money came to a manual bank', () => {
+describe('the time of a credit at a manual bank', () => {
   let w: ManualWorld;
   before(async () => {
     w = await manualWorld();
@@ -694,7 +702,7 @@ describe('when money came to a manual bank', () => {
   const dayBefore = (day: string) => new Date(Date.parse(`${day}T00:00:00Z`) - DAY_MS).toISOString().slice(0, 10);
   const readTo = () => w.db.asSystem(async (tx) => await w.rail.readTo?.(tx, 'eur'));
 
-  it('is the day it was booked on, and not known where the bank names its value date alone', async () => {
+  it('is its booking date, and unknown where the bank names only its value date', async () => {
     const yesterday = dayBefore(w.today());
     assert.equal(await readTo(), undefined);
     await w.takes(
@@ -716,20 +724,20 @@ describe('when money came to a manual bank', () => {
     );
   });
 
-  it('is all read up to the end of the last day that was over when its statement was taken in', async () => {
+  it('is complete up to the end of the last day that was over when its statement was taken in', async () => {
     const today = w.today();
     const midnight = new Date(`${today}T00:00:00Z`);
     assert.deepEqual(await readTo(), midnight);
     await w.takes(camt({ id: 'B', from: today, opening: 1_500n, entries: [] }));
-    assert.deepEqual(await readTo(), midnight, 'more may be booked today');
+    assert.deepEqual(await readTo(), midnight, 'today counted as complete, although more may be booked');
     w.clock.advance(DAY_MS);
     await w.rail.observe();
-    assert.deepEqual(await readTo(), midnight, 'what was taken in is as old as it was');
+    assert.deepEqual(await readTo(), midnight, 'an old statement counted as complete for later days');
     await w.takes(camt({ id: 'C', from: today, opening: 1_500n, entries: [{ units: 1n, ref: 'R3' }] }));
     assert.deepEqual(await readTo(), new Date(midnight.getTime() + DAY_MS));
   });
 
-  it('is not read to a day that had not come when its statement was taken in', async () => {
+  it('is not complete for a day that was in the future when its statement was taken in', async () => {
     const midnight = Date.parse(`${w.today()}T00:00:00Z`);
     const days = new Date(midnight + 3 * DAY_MS).toISOString().slice(0, 10);
     await w.takes(camt({ id: 'D', from: w.today(), to: days, opening: 1_501n, entries: [] }));
@@ -753,7 +761,7 @@ describe('a statement dated ahead', () => {
   const dayAfter = (day: string, days: number): string =>
     new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 
-  /** Taken in today: one of yesterday, and one that the bank dates to the end of a span that has not come. */
+  /** Taken in today: a statement of yesterday, and one that the bank dates to the end of a period in the future. */
   async function begun(w: ManualWorld) {
     const today = w.today();
     const of = (id: string, from: string, to: string, opening: bigint, units?: bigint) =>
@@ -768,7 +776,7 @@ describe('a statement dated ahead', () => {
     const w = await manualWorld();
     try {
       const { today, of, missing } = await begun(w);
-      // The same day goes on, and the days that come are as ever.
+      // More lines of the same day follow, and later days are as usual.
       assert.deepEqual((await w.imports(of('today', today, today, 150n, 20n))).gaps, []);
       w.clock.advance(DAY_MS);
       assert.deepEqual((await w.imports(of('next', dayAfter(today, 1), dayAfter(today, 1), 170n, -30n))).gaps, []);
@@ -777,7 +785,7 @@ describe('a statement dated ahead', () => {
       const readTo = await w.db.asSystem(async (tx) => await w.rail.readTo?.(tx, 'eur'));
       assert.deepEqual(readTo, new Date(`${dayAfter(today, 1)}T00:00:00Z`));
       w.clock.advance(2 * DAY_MS);
-      // What is missing is still seen, and so is a day that was over when it was taken in.
+      // A missing statement is still detected, and so is a day that was over when it was taken in.
       assert.equal((await w.imports(of('later', dayAfter(today, 3), dayAfter(today, 3), 200n, 1n))).gaps.length, 1);
       await w.takes(of('filling', dayAfter(today, 2), dayAfter(today, 2), 140n, 60n));
       assert.equal(await missing(), 0n);
@@ -788,7 +796,7 @@ describe('a statement dated ahead', () => {
     }
   });
 
-  it('is taken beside one of the same day, and the whole span again when it is over', async () => {
+  it('is taken in beside one of the same day, and the whole period again when it is over', async () => {
     const w = await manualWorld();
     try {
       const { today, of, missing } = await begun(w);
@@ -815,7 +823,7 @@ describe('a statement dated ahead', () => {
     }
   });
 
-  it('is not what an account begins with', async () => {
+  it('cannot be the first statement of an account', async () => {
     const w = await manualWorld();
     try {
       const from = dayAfter(w.today(), 5);
@@ -834,7 +842,7 @@ describe('a statement dated ahead', () => {
 describe('the same days in two forms', () => {
   const DAYS = ['2026-11-02', '2026-11-03'] as const;
   const [first, second] = DAYS;
-  /** As camt.053 words it, and as the CSV does: without references, in other words. */
+  /** The texts of the camt.053, and those of the CSV, which differ and have no references. */
   const wire = [
     { units: 10_000n, on: first, ref: 'A1', text: 'invoice 17', name: 'A Payer', account: 'DE89370400440532013000' },
     { units: -2_500n, on: first, ref: 'A2', text: 'rent', name: 'A Landlord', account: 'DE75512108001245126199' },
@@ -865,19 +873,19 @@ describe('the same days in two forms', () => {
     assert.equal(reported, 17_000n, 'a credit was reported twice, or not at all');
   };
 
-  it('a CSV after a camt brings nothing that is there, and no gap', async () =>
+  it('a CSV after a camt adds no known line, and makes no gap', async () =>
     await world(async (w) => {
       await w.takes(camt(week));
       assert.deepEqual([(await w.imports(germanCsv(typed))).import.newLines], [0]);
       await isWhole(w, 14_500n);
-      // The day goes on, and the CSV is the first to show it.
+      // More lines of the day follow, and the CSV is the first to show them.
       const more = [...typed, { units: -500n, on: second, text: 'fee' }];
       const taken = await w.imports(germanCsv(more));
       assert.deepEqual([taken.import.newLines, taken.gaps], [1, []]);
       await isWhole(w, 14_000n);
     }));
 
-  it('a camt that overlaps a CSV brings what is new of it, and no gap', async () =>
+  it('a camt that overlaps a CSV adds only its new lines, and makes no gap', async () =>
     await world(async (w) => {
       await w.takes(germanCsv(typed.slice(0, 2)));
       const taken = await w.imports(camt(week));
@@ -885,7 +893,7 @@ describe('the same days in two forms', () => {
       await isWhole(w, 14_500n);
     }));
 
-  it('of two alike, of which one was taken in another form, the words decide; where they do not, the file is refused', async () =>
+  it('texts decide which of two equal lines was taken in from the other format; where they do not, the file is refused', async () =>
     await world(async (w) => {
       const noon = [{ ...typed[0], units: 10_000n }];
       await w.takes(germanCsv(noon));
@@ -895,7 +903,7 @@ describe('the same days in two forms', () => {
       assert.deepEqual([taken.import.newLines, taken.gaps], [1, []]);
     }));
 
-  it('a file of the rest of the day brings a credit that is equal to one of the morning', async () =>
+  it('a file of the rest of the day adds a credit that equals one of the morning', async () =>
     await world(async (w) => {
       const account = 'DE02100500000054540402';
       let opening = 0n;
@@ -906,18 +914,18 @@ describe('the same days in two forms', () => {
         await w.takes(germanCsv([{ ...typed[0], units: 10_000n, on }], { opening }));
         const alike = { units: 10_000n, on, ref: `A ${on}`, text: 'invoice 19', name: 'C Payer', account };
         const rest = { id: `rest of ${on}`, from: on, opening: opening + 10_000n, ...numbered };
-        // Of the same words too, nobody knows: what is not told apart is refused, and never left out.
+        // With the same text as well the two cannot be distinguished: the file is refused, and no line is left out.
         const same = { ...alike, text: 'SEPA', account: typed[0]?.account ?? '' };
         await assert.rejects(w.imports(camt({ ...rest, entries: [same] })), refusedFile(/nobody can tell/));
         await w.takes(camt({ ...rest, entries: [alike] }));
         opening += 20_000n;
         const came = w.of('deposit_confirmed').reduce((sum, fact) => sum + fact.units, 0n);
-        assert.equal(came, opening, 'a credit of the afternoon is lost');
+        assert.equal(came, opening, 'the credit of the afternoon is missing');
         assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
       }
     }));
 
-  it('nothing is taken where nobody can tell which of two is there, and the sentence names both', async () =>
+  it('a file is refused where one of two equal lines is known and they cannot be distinguished; the sentence names both', async () =>
     await world(async (w) => {
       await w.takes(germanCsv([{ units: 10_000n, on: first, text: 'cash' }]));
       const entries = [
@@ -933,7 +941,7 @@ describe('the same days in two forms', () => {
       assert.equal(await w.rail.balance('main', 'eur'), 10_000n);
     }));
 
-  it('a file of the same form in other words is refused, and is no gap', async () =>
+  it('a file of the same format with other texts is refused, and makes no gap', async () =>
     await world(async (w) => {
       await w.takes(germanCsv(typed));
       const other = typed.map((line) => ({ ...line, text: `anew ${line.units}` }));

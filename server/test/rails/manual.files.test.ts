@@ -1,6 +1,6 @@
 /**
- * Files of the manual bank, out and in, without a database: what is written is valid and harmless, what is read is exact, and
- * nothing hostile, cut or random is taken for a statement.
+ * Files of the manual bank, out and in, without a database: written files are valid and harmless, read ones are exact, and hostile,
+ * cut or random input is not accepted as a statement.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -59,7 +59,7 @@ const batch = (account: ManualAccount, payouts: Batch['payouts']): Batch => ({
 describe('a payout file', () => {
   const rupees = { ...INR, payoutFile: 'pain.001.001.09' as const };
 
-  it('as pain.001.001.09 is this, to the byte, and valid against the schema', () => {
+  it('has exactly these bytes as pain.001.001.09, and is valid against the schema', () => {
     const text = writeFile(
       'pain.001.001.09',
       batch(EUR, [
@@ -71,7 +71,7 @@ describe('a payout file', () => {
     validator.validate(XmlDocument.fromString(text));
   });
 
-  it('is held against a schema that does refuse', () => {
+  it('is checked with a schema that refuses invalid files', () => {
     const text = writeFile('pain.001.001.09', batch(EUR, [{ endToEnd: 'pay-17-1', units: 1n, payee: payee({}) }]));
     for (const [from, to] of [
       ['<PmtMtd>TRF<', '<PmtMtd>CASH<'],
@@ -87,7 +87,7 @@ describe('a payout file', () => {
       );
   });
 
-  it('is valid whatever people are called and wherever they bank', () => {
+  it('is valid for all names of people and banks', () => {
     const anyName = fc.string({ unit: 'binary', minLength: 2, maxLength: 80 }).map((name) => `Ab${name}`);
     const payees = fc.record({
       name: anyName,
@@ -118,7 +118,7 @@ describe('a payout file', () => {
     );
   });
 
-  it('as CSV is this, to the byte, with what a spreadsheet would run defused', () => {
+  it('has exactly these bytes as CSV, with formulas for spreadsheets defused', () => {
     const text = writeFile(
       'csv',
       batch(INR, [
@@ -145,7 +145,7 @@ describe('a payout file', () => {
     );
   });
 
-  it('as CSV is read back as it was written, and no field begins a formula', () => {
+  it('is read back unchanged as CSV, and no field begins a formula', () => {
     const fields = fc.array(fc.string({ unit: 'binary', maxLength: 30 }), { minLength: 2, maxLength: 6 });
     fc.assert(
       fc.property(fc.array(fields, { minLength: 1, maxLength: 5 }), (rows) => {
@@ -182,7 +182,7 @@ describe('a payout file', () => {
     assert.equal(endToEndOf(`pay_${'9'.repeat(40)}_1`), '');
   });
 
-  it('takes only payees that it can carry', () => {
+  it('accepts only payees that fit its fields', () => {
     const to = (details: Record<string, string>, account = EUR) => payeeOf({ kind: 'account', details }, account);
     assert.deepEqual(to({ name: 'A B', account: 'de89 3704 0044 0532 0130 00' }), payee({ name: 'A B' }));
     assert.deepEqual(to({ name: 'A', account: '12' }, INR), payee({ name: 'A', iban: '', account: '12' }));
@@ -200,7 +200,7 @@ const ENTRIES: BankEntry[] = [
 ];
 
 describe('a camt.053', () => {
-  it('says the same in version 001.02 and 001.08', async () => {
+  it('has the same content in version 001.02 and 001.08', async () => {
     const [old, recent] = [
       await readXml(camt({ version: '001.02', entries: ENTRIES })),
       await readXml(camt({ entries: ENTRIES })),
@@ -226,7 +226,7 @@ describe('a camt.053', () => {
     assert.deepEqual([old[0]?.lines[0]?.text, old[0]?.lines[0]?.name], ['rent & more', 'Zoë Müller']);
   });
 
-  it('splits a batch into its details where they come to the entry, and nowhere else', async () => {
+  it('splits a batch into its details only where their sum equals the entry', async () => {
     const parts = [
       { units: -100n, endToEnd: 'pay-1-1' },
       { units: -200n, endToEnd: 'pay-2-1' },
@@ -246,7 +246,7 @@ describe('a camt.053', () => {
     );
   });
 
-  it('reads the same in whatever pieces and encoding it comes', async () => {
+  it('is read the same in any chunks and encoding', async () => {
     const text = camt({ entries: ENTRIES });
     const expected = await readXml(text);
     const utf16 = (order: 'le' | 'be') => {
@@ -308,7 +308,7 @@ describe('a camt.053', () => {
     ] as const)
       await assert.rejects(readXml(file), refuses(why), String(why));
     assert.ok(Date.now() - began < 2_000);
-    // What is nested within reason, or of another namespace, is passed over.
+    // Moderately nested elements and those of another namespace are ignored.
     await readXml(nested(20));
     const foreign = good.replace(
       '</Ntry>',
@@ -317,7 +317,7 @@ describe('a camt.053', () => {
     assert.deepEqual(await readXml(foreign), await readXml(good));
   });
 
-  it('larger than is read here is refused while it comes', async () => {
+  it('above the size limit is refused while it is being read', async () => {
     let given = 0;
     async function* endless() {
       yield bytes(camt({ entries: [] }).split('</BkToCstmrStmt>')[0] ?? '');
@@ -330,7 +330,7 @@ describe('a camt.053', () => {
     assert.ok(given <= 65);
   });
 
-  it('random bytes, and good ones with some changed, are refused or read, and nothing else', async () => {
+  it('of random or altered bytes is either refused or read, and never fails otherwise', async () => {
     const raw = bytes(camt({ entries: ENTRIES }));
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (random) => {
@@ -373,7 +373,7 @@ describe('a CSV statement', () => {
     );
   });
 
-  it('cut at any byte is refused, or tells of whole lines from its beginning', async () => {
+  it('cut at any byte is refused, or has complete lines from its beginning', async () => {
     const raw = bytes(germanCsv(LINES));
     const [whole] = await readCsv(raw);
     let shorter = 0;
@@ -390,7 +390,7 @@ describe('a CSV statement', () => {
     assert.ok(shorter >= LINES.length && shorter <= 2 * (LINES.length + 1), String(shorter));
   });
 
-  it('that is no CSV of this form is refused with the line and the rule', async () => {
+  it('in another form is refused with the line and the rule', async () => {
     const good = germanCsv(LINES.slice(1, 3));
     for (const [file, why] of [
       [good.replace('"fee"', '"fee'), /Line \d/],
@@ -410,7 +410,7 @@ describe('a CSV statement', () => {
       await assert.rejects(readCsv(file), refuses(why), String(why));
   });
 
-  it('amounts are exact in every form, and what is ambiguous is none', () => {
+  it('has exact amounts in every form, and ambiguous ones are refused', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }),
@@ -496,7 +496,7 @@ describe('the identity of lines', () => {
 });
 
 describe('continuity', () => {
-  it('of true statements, in any order and overlap, ends without a gap and never contradicts', () => {
+  it('of correct statements, in any order and overlap, ends without a gap or a contradiction', () => {
     const span = fc
       .tuple(fc.nat({ max: 9 }), fc.nat({ max: 9 }))
       .map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const);
@@ -541,7 +541,7 @@ describe('continuity', () => {
 });
 
 describe('settings', () => {
-  it('are refused with the field and its rule, and what is not known is not passed over', () => {
+  it('are refused with the field and its rule, and unknown fields are refused, too', () => {
     const [account] = SETTINGS.accounts;
     const withAccount = (change: object) => ({ accounts: [{ ...account, ...change }] });
     for (const [given, why] of [

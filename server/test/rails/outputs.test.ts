@@ -1,6 +1,6 @@
 /**
- * The engine of chains on a chain that has no accounts: outputs are the slots of a send (test/support/outputchain.ts). The
- * same follower, the same sender, the same tables as for an EVM chain.
+ * The chain engine on a chain without accounts: outputs are the slots of a send (test/support/outputchain.ts). Follower, sender and
+ * tables are the same as for an EVM chain.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -42,7 +42,7 @@ interface World {
 
 let worlds = 0;
 
-/** @param coins what the paying wallet has, each an output of its own */
+/** @param coins amounts of the hot wallet, each an output of its own */
 async function world(coins: readonly bigint[] = [10_000n, 20_000n, 30_000n]): Promise<World> {
   await rows.query('alter table chain_sends disable trigger delete_unsigned');
   for (const table of ['chain_deposits', 'chain_credits', 'chain_sends', 'chain_nonces', 'chain_blocks', 'chains'])
@@ -118,7 +118,7 @@ describe('sending on a chain of outputs', () => {
     assert.equal((await pay('pay_1_1', 25_000n)).outcome, 'submitted');
     const [tx] = chain.pool;
     assert.ok(tx);
-    assert.equal(tx.inputs.length, 2, 'one coin is too small');
+    assert.equal(tx.inputs.length, 2, 'the payout does not spend two coins, although one is too small');
     assert.deepEqual(
       tx.outputs.map(({ to }) => to),
       [FRIEND, HOT],
@@ -126,7 +126,7 @@ describe('sending on a chain of outputs', () => {
     chain.mine();
     chain.mineEmpty(FINALITY + 1);
     await look();
-    // Change is no credit, and nobody is asked to explain it.
+    // Change is not a credit and opens no case.
     assert.deepEqual(typesOf(facts), ['payout_settled']);
     const [settled] = facts;
     assert.deepEqual(settled?.type === 'payout_settled' && settled.cost, { asset: COIN, units: chain.costOf(tx) });
@@ -141,14 +141,14 @@ describe('sending on a chain of outputs', () => {
     const spent = chain.pool.flatMap(({ inputs }) => inputs);
     assert.deepEqual([chain.pool.length, new Set(spent).size], [2, spent.length]);
     const third = await pay('pay_3_1', 5_000n);
-    assert.equal(third.outcome, 'unknown', 'coins in use are not a lack of money');
+    assert.equal(third.outcome, 'unknown', 'coins in use were reported as a lack of money');
     chain.mine();
     chain.mineEmpty(FINALITY + 1);
     await look();
     assert.equal((await pay('pay_3_1', 5_000n)).outcome, 'submitted');
   });
 
-  test('no two sends have one slot, whatever the code above it does', async () => {
+  test('the table allows no two sends with the same slot', async () => {
     const { pay } = await world();
     await pay('pay_1_1', 5_000n);
     const [send] = await sends('pay_1_1');
@@ -239,7 +239,8 @@ describe('sending on a chain of outputs', () => {
     await look();
     const [first, second] = await sends('pay_1_1');
     assert.ok((second?.slots.length ?? 0) > (first?.slots.length ?? 0));
-    for (const slot of first?.slots ?? []) assert.ok(second?.slots.includes(slot), 'the versions share an output');
+    for (const slot of first?.slots ?? [])
+      assert.ok(second?.slots.includes(slot), 'the versions do not share an output');
     assert.equal((await pay('pay_2_1', 100n)).outcome, 'unknown');
     chain.mine();
     assert.equal(chain.held(FRIEND), 5_600n);
@@ -261,7 +262,7 @@ describe('sending on a chain of outputs', () => {
       assert.deepEqual(typesOf(facts), ['payout_settled']);
     });
 
-  test('a payout reorged out waits again, and is forgotten by no one', async () => {
+  test('a payout that a reorg removed waits again, and is not forgotten', async () => {
     const { chain, facts, look, pay } = await world();
     await pay('pay_1_1', 5_000n);
     chain.mine();
@@ -287,13 +288,17 @@ describe('sending on a chain of outputs', () => {
     chain.mineEmpty(FINALITY - 1);
     await look();
     await look();
-    assert.equal((await rail.status('pay_1_1')).outcome, 'known', 'a reorg may still bring it back');
+    assert.equal(
+      (await rail.status('pay_1_1')).outcome,
+      'known',
+      'it was absent although a reorg may still restore it',
+    );
     chain.mineEmpty(2);
     await look();
     await look();
     assert.deepEqual(typesOf(facts), ['rail_halted']);
     assert.equal((await rail.status('pay_1_1')).outcome, 'absent');
-    assert.equal((await pay('pay_1_1', 5_000n)).outcome, 'unknown', 'nothing leaves a halted rail');
+    assert.equal((await pay('pay_1_1', 5_000n)).outcome, 'unknown', 'a halted rail sent a payout');
     await fixture.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: false }));
     assert.equal((await pay('pay_1_1', 5_000n)).outcome, 'submitted');
     const versions = await sends('pay_1_1');

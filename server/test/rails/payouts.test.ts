@@ -35,11 +35,11 @@ describe('a payout that goes well', () => {
     const payout = await w.payout(id);
     assert.equal(payout.state, 'settled');
     assert.match(payout.reference ?? '', /^UTR/);
-    assert.equal(await w.looksAt(id), undefined, 'an ended payout is no more work');
+    assert.equal(await w.looksAt(id), undefined, 'an ended payout still has a job');
     assert.equal(await w.paid(id), 1);
   });
 
-  it('written twice is one payout, and with another amount a bug', async () => {
+  it('created twice is one payout, and with another amount a bug error', async () => {
     const w = await make();
     const { orderId, partnerId } = await w.rows.order('usdc.test', 'evm.test', '0xdef');
     const fiatAccountId = await w.rows.fiatAccount();
@@ -67,7 +67,7 @@ describe('a payout that goes well', () => {
     );
   });
 
-  it('is paid by real workers that are enqueued by its writing', async () => {
+  it('is paid by real workers whose job its creation enqueues', async () => {
     const w = await make();
     const handlers = payoutHandlers({
       ...w,
@@ -82,14 +82,14 @@ describe('a payout that goes well', () => {
   });
 });
 
-describe('submission that is stopped', () => {
-  it('begins for none that was not begun when the switch answered, and for all once it is lifted, each paid once', async () => {
+describe('submission under a kill switch', () => {
+  it('begins for no payout once the switch is set, and for all once it is lifted, each paid once', async () => {
     const w = await make();
     const ids: string[] = [];
     for (let i = 0; i < 24; i += 1) ids.push(await w.writes(1_000n + BigInt(i)));
     const now = w.clock.now();
     const stop = { kind: 'rail', subject: w.rail.code, by: 'a test', reason: 'a test', at: now } as const;
-    // The switch is thrown among the workers: some are before it, some after, and which is left to chance.
+    // The switch is set while workers run: some payouts are before it and some after, at random.
     const working = ids.slice(0, 12).map((id) => w.looksAt(id));
     const switched = w.db
       .asSystem((tx) => setKillSwitch(tx, stop))
@@ -99,7 +99,7 @@ describe('submission that is stopped', () => {
     await Promise.all(working);
     const later = await Promise.all(ids.map((id) => w.state(id)));
     const waiting = ids.filter((_, i) => atSwitch[i] === 'created');
-    assert.ok(waiting.length > 0, 'some had not begun');
+    assert.ok(waiting.length > 0, 'all submissions had begun before the switch');
     assert.deepEqual(
       ids.filter((_, i) => later[i] === 'created'),
       waiting,
@@ -122,8 +122,8 @@ describe('submission that is stopped', () => {
   });
 });
 
-describe('a kill switch that is thrown while an answer is lost', () => {
-  it('holds the same payout back when it would be submitted again, and it is paid once after it is lifted', async () => {
+describe('a kill switch that is set while an answer is lost', () => {
+  it('stops the second submission of the same payout, which is paid once after the switch is lifted', async () => {
     const w = await make();
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
@@ -134,14 +134,14 @@ describe('a kill switch that is thrown while an answer is lost', () => {
     for (let i = 0; i < 3; i += 1) assert.deepEqual(await w.looksAt(id), { againInMs: 5_000 });
     const waiting = await w.payout(id);
     assert.deepEqual([waiting.state, waiting.submissions], ['unknown', 1], 'it was submitted again');
-    assert.equal(await w.paid(id), 0, 'the bank was sent it while the switch was on');
+    assert.equal(await w.paid(id), 0, 'the bank received it while the switch was on');
     await w.db.asSystem((tx) => liftKillSwitch(tx, 'rail', w.rail.code));
     await w.looksAt(id);
     assert.equal(await w.state(id), 'submitted');
     assert.equal(await w.paid(id), 1);
   });
 
-  it('is asked about in each submission, first time and again, and never between them', async () => {
+  it('is checked in every submission, the first and later ones, and never in between', async () => {
     const w = await make();
     const id = await w.writes(5_000n);
     const asked: string[] = [];
@@ -163,7 +163,7 @@ describe('a kill switch that is thrown while an answer is lost', () => {
 });
 
 describe('a payout that is held after it was submitted', () => {
-  it('ends unsubmitted only once nothing of the submission can be under way, though its rail says that it has none', async () => {
+  it('ends unsubmitted only once no submission can be under way, although its rail reports it as absent', async () => {
     const w = await make();
     const id = await w.writes(5_000n);
     let isHeld = false;
@@ -220,13 +220,13 @@ describe('a payout whose answer is lost', () => {
     assert.equal(await w.paid(id), 1);
   });
 
-  it('before the effect ends as never_arrived where absence is proved, but only when nothing can be under way any more', async () => {
+  it('before the effect ends as never_arrived where absence is proved, but only once no submission can be under way', async () => {
     const w = await make({ deduplicatesForMs: 0, submitMs: 900, graceMs: 300 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
     await w.looksAt(id);
     await w.looksAt(id);
-    assert.equal(await w.state(id), 'unknown', 'its time is not over: the bytes may still arrive');
+    assert.equal(await w.state(id), 'unknown', 'it ended although the bytes may still arrive');
     await until('nothing can be under way', async () => (await w.looksAt(id)) === undefined);
     const payout = await w.payout(id);
     assert.deepEqual([payout.state, payout.why], ['rejected', 'never_arrived']);
@@ -237,7 +237,7 @@ describe('a payout whose answer is lost', () => {
     assert.equal(await w.paid(id), 0);
   });
 
-  it('before the effect waits for a person where absence cannot be proved, who is told once', async () => {
+  it('before the effect waits for a person with one case where absence cannot be proved', async () => {
     const w = await make({ deduplicatesForMs: 0, provesAbsence: false, submitMs: 900, graceMs: 0 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
@@ -254,7 +254,7 @@ describe('a payout whose answer is lost', () => {
     assert.deepEqual([await w.state(id), await w.paid(id)], ['unknown', 0]);
   });
 
-  it('is unknown for as long as the bank says nothing, and known when it speaks again', async () => {
+  it('is unknown as long as the bank does not answer, and known when it answers again', async () => {
     const w = await make({ deduplicatesForMs: 0 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_after_effect' });
@@ -302,7 +302,7 @@ describe('a payout whose bank may have forgotten its key', () => {
     await w.looksAt(id);
     assert.equal(await w.state(id), 'unknown');
     await w.isOffFor(25 * HOUR_MS);
-    assert.deepEqual(await w.rail.status(id), { outcome: 'absent' }, 'the bank still knows the key');
+    assert.deepEqual(await w.rail.status(id), { outcome: 'absent' }, 'the bank has not forgotten the key');
     for (let i = 0; i < 3; i += 1) await w.looksAt(id);
     const { state, submissions, why } = await w.payout(id);
     assert.deepEqual(
@@ -314,7 +314,7 @@ describe('a payout whose bank may have forgotten its key', () => {
     assert.deepEqual(w.troubles, []);
   });
 
-  it('is not sent again after it was accepted, however late the statement shows it, and a person is told after days', async () => {
+  it('is not sent again after it was accepted, however late the statement shows it, and opens a case after days', async () => {
     const w = await make({ deduplicatesForMs: DAY_MS, settleMs: 5 * DAY_MS });
     const id = await w.writes(5_000n);
     await w.looksAt(id);
@@ -336,7 +336,7 @@ describe('a payout whose bank may have forgotten its key', () => {
     assert.deepEqual([await w.state(id), await w.paid(id)], ['settled', 1]);
   });
 
-  it('is sent again before half of the time that the bank promises is over, and not after it', async () => {
+  it('is sent again within half of the time that the bank promises, and not later', async () => {
     const w = await make({ deduplicatesForMs: DAY_MS });
     const [early, late] = [await w.writes(5_000n), await w.writes(6_000n)];
     await w.bank.setFault({ kind: 'lose_answer_before_effect', times: 2 });
@@ -357,7 +357,7 @@ describe('a payout whose bank may have forgotten its key', () => {
     assert.deepEqual([await w.state(late), await w.paid(late)], ['unknown', 0]);
   });
 
-  it('counts from its first submission, whatever was submitted since', async () => {
+  it('counts from its first submission, also after later ones', async () => {
     const w = await make({ deduplicatesForMs: DAY_MS });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_before_effect', times: 2 });
@@ -370,7 +370,7 @@ describe('a payout whose bank may have forgotten its key', () => {
     assert.deepEqual([await w.state(id), (await w.payout(id)).submissions, await w.paid(id)], ['unknown', 2, 0]);
   });
 
-  it('is not sent again if a server that recorded no first submission made it', async () => {
+  it('is not sent again if an older server created it without recording the first submission', async () => {
     const w = await make({ deduplicatesForMs: DAY_MS });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
@@ -380,7 +380,7 @@ describe('a payout whose bank may have forgotten its key', () => {
     assert.deepEqual([await w.state(id), (await w.payout(id)).submissions], ['unknown', 1]);
   });
 
-  it('is asked about before it is sent, after a restore of a backup from before that time', async () => {
+  it('is queried before it is sent after a restore of an older backup', async () => {
     const w = await make({ deduplicatesForMs: DAY_MS });
     const paid: number[] = [];
     for (const takenAgo of ['11 hours', '13 hours']) {
@@ -415,7 +415,7 @@ describe('workers with accidents', () => {
       assert.equal(await accident(w, id, 'dies_after_sending', deduplicates), 'SIGKILL');
       assert.equal(await w.state(id), 'submitting');
       const wait = await w.looksAt(id);
-      assert.ok(wait && wait.againInMs > 0, 'somebody is at it, as far as anybody can tell');
+      assert.ok(wait && wait.againInMs > 0, 'the lease of the killed worker did not count');
       assert.equal(await w.state(id), 'submitting');
       await w.sleep(wait.againInMs);
       await w.looksAt(id);
@@ -431,11 +431,11 @@ describe('workers with accidents', () => {
         assert.equal(await w.state(id), 'submitting');
         await w.sleep(((await w.looksAt(id))?.againInMs ?? 0) + 300);
         await w.looksAt(id);
-        // The one bank is sent to again under the same key; the other proves absence, and the attempt is over.
+        // The first bank gets it again under the same key; the other proves absence, and the attempt ends.
         assert.equal(await w.state(id), deduplicates ? 'submitted' : 'rejected');
       });
-      assert.equal((await w.bank.payments(id)).length, deduplicates ? 1 : 0, 'what woke up did not pay');
-      assert.equal(await w.state(id), deduplicates ? 'submitted' : 'rejected', 'nor did it record');
+      assert.equal((await w.bank.payments(id)).length, deduplicates ? 1 : 0, 'the resumed worker paid');
+      assert.equal(await w.state(id), deduplicates ? 'submitted' : 'rejected', 'the resumed worker recorded a result');
     });
   }
 
@@ -454,7 +454,7 @@ describe('workers with accidents', () => {
     assert.deepEqual([await w.state(id), await w.paid(id)], ['submitted', 1]);
   });
 
-  it('an answer that comes when the statement has already settled the payout records nothing', async () => {
+  it('an answer that arrives after the statement has settled the payout records nothing', async () => {
     const w = await make();
     const id = await w.writes(5_000n);
     const slow = behaving(w.rail, {
@@ -469,7 +469,7 @@ describe('workers with accidents', () => {
     assert.equal(await w.state(id), 'settled');
   });
 
-  it('a refusal that comes when the statement has already settled the payout does not undo it', async () => {
+  it('a rejection that arrives after the statement has settled the payout does not undo it', async () => {
     const w = await make();
     const id = await w.writes(5_000n);
     const lying = behaving(w.rail, {
@@ -484,7 +484,7 @@ describe('workers with accidents', () => {
   });
 });
 
-describe('whatever goes wrong at random', () => {
+describe('random faults', () => {
   const KINDS = [
     'lose_answer_before_effect',
     'lose_answer_after_effect',
@@ -497,7 +497,7 @@ describe('whatever goes wrong at random', () => {
   ] as const;
 
   for (const deduplicates of [true, false]) {
-    it(`every payout ends, paid once or not at all, and says which (${deduplicates ? '' : 'not '}deduplicating)`, async (t) => {
+    it(`every payout ends, paid once or not at all, and its state says which (${deduplicates ? '' : 'not '}deduplicating)`, async (t) => {
       const seed = Number(process.env.TEST_SEED ?? Date.now() % 1_000_000);
       t.diagnostic(`TEST_SEED=${seed}`);
       const random = seeded(seed);
@@ -534,7 +534,7 @@ describe('whatever goes wrong at random', () => {
   }
 });
 
-describe('a payout that is refused', () => {
+describe('a payout that is rejected', () => {
   it('at once ends and is reported once', async () => {
     const w = await make();
     const id = await w.writes(5_000n, '123450009001');
@@ -548,7 +548,7 @@ describe('a payout that is refused', () => {
     );
   });
 
-  it('after it was accepted is noticed by asking', async () => {
+  it('after it was accepted is found by a status query', async () => {
     const w = await make();
     const id = await w.writes(5_000n);
     const late = behaving(w.rail, { status: async () => ({ outcome: 'rejected', why: 'account_closed' }) });
@@ -557,7 +557,7 @@ describe('a payout that is refused', () => {
     assert.equal(await w.state(id), 'rejected');
   });
 
-  it('that was accepted and is not shown as paid for days is told to a person, once, and asked for on', async () => {
+  it('that was accepted and is not shown as paid for days opens one case, and is still queried', async () => {
     const w = await make();
     const id = await w.writes(5_000n);
     await w.looksAt(id);
@@ -569,7 +569,7 @@ describe('a payout that is refused', () => {
     assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['submitted', 1]);
   });
 
-  it('after it was accepted is not believed of absence alone', async () => {
+  it('after it was accepted does not follow from absence alone', async () => {
     const w = await make({ deduplicatesForMs: 0, submitMs: 300, graceMs: 0 });
     const id = await w.writes(5_000n);
     await w.looksAt(id);
@@ -585,8 +585,8 @@ describe('a payout that is refused', () => {
   });
 });
 
-describe('observations in an odd order', () => {
-  it('settles from every open state, and once', async () => {
+describe('observations in an unusual order', () => {
+  it('settle a payout from every open state, and once', async () => {
     const w = await make();
     for (const state of ['created', 'submitting', 'submitted', 'unknown']) {
       const id = await w.writes(1n);
@@ -598,7 +598,7 @@ describe('observations in an odd order', () => {
     }
   });
 
-  it('settled after refused is a contradiction, and the payout is where the money is', async () => {
+  it('settled after rejected is a contradiction, and the payout is settled because the money has left', async () => {
     const w = await make();
     const id = await w.writes(1n);
     const fact = { rail: w.rail.code, key: id, reference: 'UTR1', why: 'no', now: w.clock.now() };
@@ -608,7 +608,7 @@ describe('observations in an odd order', () => {
     assert.equal(await w.db.asSystem((tx) => settled(tx, fact)), undefined);
   });
 
-  it('returned after settled is news once; refused after settled is a contradiction and changes nothing', async () => {
+  it('returned after settled is reported once; rejected after settled is a contradiction and changes nothing', async () => {
     const w = await make();
     const id = await w.writes(1n);
     const fact = { rail: w.rail.code, key: id, reference: 'UTR1', why: 'no', now: w.clock.now() };
@@ -621,7 +621,7 @@ describe('observations in an odd order', () => {
     assert.equal(await w.db.asSystem((tx) => settled(tx, fact)), undefined);
   });
 
-  it('of another rail changes nothing', async () => {
+  it('of another rail change nothing', async () => {
     const w = await make();
     const id = await w.writes(1n);
     assert.equal(
@@ -635,7 +635,7 @@ describe('observations in an odd order', () => {
 const at = async (w: BankWorld, id: string, state: string) =>
   w.rows.query('update payouts set state = $2, submissions = 1 where id = $1', [id, state]);
 
-/** Runs a worker process into an accident. @returns the signal that ended it, if one did */
+/** Runs a worker process that has an accident. @returns the signal that ended it, if one did */
 async function accident(
   w: BankWorld,
   id: string,

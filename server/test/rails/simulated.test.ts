@@ -46,7 +46,7 @@ describe('the simulated bank', () => {
     });
   const order = { key: 'k', units: '500', currency: 'INR', account: '12345678', name: 'A' };
 
-  it('takes no order without its token, none that is malformed, and none after its time', async () => {
+  it('refuses a payment without its token, a malformed one, and one after its deadline', async () => {
     w = await bankWorld();
     assert.equal((await post(order, 'guess')).status, 401);
     for (const bad of [
@@ -63,21 +63,21 @@ describe('the simulated bank', () => {
     assert.deepEqual(await w.bank.payments(), []);
   });
 
-  it('refuses what the account does not hold, counting what is under way', async () => {
+  it('rejects a payment above the balance, less the payments under way', async () => {
     w = await bankWorld({ funds: 900n, settleMs: 60_000 });
     assert.equal((await post(order)).status, 202);
     const second = await post({ ...order, key: 'k2' });
     assert.deepEqual([second.status, second.body], [422, { error: 'rejected', why: 'insufficient_funds' }]);
   });
 
-  it('takes a key once, and another amount under it not at all', async () => {
+  it('accepts a key once, and refuses another amount under it', async () => {
     w = await bankWorld();
     assert.deepEqual([(await post(order)).status, (await post(order)).status], [202, 202]);
     assert.equal((await post({ ...order, units: '501' })).status, 409);
     assert.equal(await w.paid('k'), 1);
   });
 
-  it('has forgotten a key after its time, pays again under it, and finds nothing under it before that', async () => {
+  it('forgets a key after its time: it finds no payment under it, and pays again under it', async () => {
     w = await bankWorld({ deduplicatesForMs: 48 * HOUR_MS });
     await post(order);
     await w.bank.ages(48 * HOUR_MS + 1);
@@ -87,14 +87,14 @@ describe('the simulated bank', () => {
     assert.equal((await w.rail.status('k')).outcome, 'known');
   });
 
-  it('that recognises no keys finds a payment for ever', async () => {
+  it('without deduplication finds a payment at any later time', async () => {
     w = await bankWorld({ deduplicatesForMs: 0 });
     await post(order);
     await w.bank.ages(1_000 * HOUR_MS);
     assert.equal((await w.rail.status('k')).outcome, 'known');
   });
 
-  it('settles what it accepted by itself, also after a restart', async () => {
+  it('settles accepted payments on its own, also after a restart', async () => {
     w = await bankWorld({ settleMs: 200 });
     await post(order);
     await w.restartsBank();
@@ -110,10 +110,10 @@ describe('the simulated bank', () => {
     assert.equal(w.of('funding_confirmed').length, 1);
     await w.bank.creditAccount({ currency: 'INR', units: 5n, text: 'FUNDING:forged' });
     await w.reads();
-    assert.equal(w.of('funding_confirmed').length, 1, 'what a payer writes makes no funding');
+    assert.equal(w.of('funding_confirmed').length, 1, 'a payer’s text was taken as a funding');
   });
 
-  it('does what each magic account says', async () => {
+  it('behaves as each magic account requires', async () => {
     w = await bankWorld();
     const ends: Record<string, string> = {};
     for (const { ending, outcome } of MAGIC_ACCOUNTS) {
@@ -135,7 +135,7 @@ describe('the simulated bank', () => {
     assert.equal(w.of('payout_settled').length, 4);
   });
 
-  it('has faults that outlive it', async () => {
+  it('keeps its faults over a restart', async () => {
     w = await bankWorld();
     await w.bank.setFault({ kind: 'refuse_next' });
     await w.restartsBank();
@@ -145,7 +145,7 @@ describe('the simulated bank', () => {
 });
 
 describe('a call to a bank', () => {
-  it('is tried once, ends by its deadline, and takes no endless, broken or cut answer', async () => {
+  it('is tried once, ends by its deadline, and refuses endless, broken or cut answers', async () => {
     const asked: string[] = [];
     const server = createServer((request, response) => {
       asked.push(request.url ?? '');

@@ -1,5 +1,5 @@
 /**
- * Tron as a rail, on the sandbox's node of Tron (src/sandbox/tron.ts): what its bytes say, and what is special about a chain
+ * Tron as a rail, on the sandbox's node of Tron (src/sandbox/tron.ts): the format of its transactions, and the rules of a chain
  * whose transactions have a deadline in place of a nonce.
  */
 import assert from 'node:assert/strict';
@@ -30,7 +30,7 @@ const USDT = 'usdt.tronvil';
 const TRX = 'trx.tronvil';
 const FRIEND = addressOf(`0x${'5'.repeat(40)}`);
 
-test('solidified blocks are asked of their own nodes, and each node gets the key and its path', async () => {
+test('solidified blocks are requested from their own nodes, and each node gets the key and its path', async () => {
   const asked: string[] = [];
   const http: Http = async ({ url, headers }) => {
     asked.push(`${url} ${headers?.['TRON-PRO-API-KEY']}`);
@@ -51,14 +51,14 @@ test('solidified blocks are asked of their own nodes, and each node gets the key
 });
 
 describe('addresses of Tron', () => {
-  test('an account is spelled as everybody spells it', () => {
+  test('an account has the standard base58 spelling', () => {
     // The contract of USDT on the main chain.
     const account = '0xa614f803b6fd780986a42c78ec9c7f77e6ded13c';
     assert.equal(addressOf(account), 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t');
     assert.equal(accountOf('TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'), account);
   });
 
-  test('a typing error, another spelling and the zero address are no addresses', () => {
+  test('a typing error, another spelling and the zero address are refused', () => {
     const good = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t';
     assert.equal(readTronAddress(good), good);
     for (const text of [
@@ -85,7 +85,7 @@ describe('addresses of Tron', () => {
 });
 
 describe('transactions of Tron', () => {
-  // As nodes of the Nile test chain built and included them.
+  // Transactions that nodes of the Nile test chain built and included.
   const CALL =
     '0a028ad92208eaef69105495eb1540f09fc0cfcd335aae01081f12a9010a31747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e54726967676572536d617274436f6e747261637412740a1541495511a493d8c362be4267224e6d81013a6862ee121541eca9bc828a3005b9a3b909f2cc5c2a54794de05f2244a9059cbb00000000000000000000004150125bea243a640bf85348873b6c4f3c517aee7a00000000000000000000000000000000000000000000000000000000000000017090cbbccfcd33900180c2d72f';
   const CALL_ID = 'c70b20da8cb8d96a99c1aceb283412acb9dea313a9e467178431a3c6ae8b9f08';
@@ -97,7 +97,7 @@ describe('transactions of Tron', () => {
   const bytes = (text: string) => Buffer.from(text, 'hex');
   const sha = (text: string) => createHash('sha256').update(bytes(text)).digest('hex');
 
-  test('those of the chain are read, and written back to the same bytes', () => {
+  test('transactions of the chain are decoded, and encoded to the same bytes', () => {
     assert.deepEqual([sha(CALL), sha(COIN)], [CALL_ID, COIN_ID]);
     const call = decodeRawData(bytes(CALL));
     assert.equal(accountOf(call?.owner ?? ''), '0x495511a493d8c362be4267224e6d81013a6862ee');
@@ -114,14 +114,14 @@ describe('transactions of Tron', () => {
     }
   });
 
-  test('a signature is that of the account that the chain took it for', () => {
+  test('a signature yields the account that the chain recorded', () => {
     const owner = decodeRawData(bytes(CALL))?.owner;
     assert.equal(tronSignerOf(bytes(CALL), bytes(CALL_SIGNATURE)), owner);
     assert.notEqual(tronSignerOf(bytes(COIN), bytes(CALL_SIGNATURE)), owner);
     assert.equal(tronSignerOf(bytes(CALL), bytes(CALL_SIGNATURE).subarray(1)), undefined);
   });
 
-  test('bytes that say anything beside a transfer are not read', () => {
+  test('bytes with anything beside a transfer are refused', () => {
     for (const [what, text] of [
       ['a memo', `${COIN.replace('5a67', '520161'.concat('5a67'))}`],
       ['another field', `${CALL}a80101`],
@@ -169,7 +169,7 @@ async function world({
   const context: RailContext = {
     ...fixture,
     ...(mayLeave === undefined ? {} : { mayLeave }),
-    // What the wallet is given to begin with.
+    // Opening balance of the wallet.
     report: async (_, fact) => void (fact.type === 'credit_unexpected' || facts.push(fact)),
   };
   const open = (changes: Partial<TronOptions> = {}) => wallets.open(context, changes);
@@ -217,14 +217,14 @@ async function expires(): Promise<void> {
 
 // First, while the chain's time is ours.
 describe('a restore, on Tron', () => {
-  test('what was paid in the lost time is found on the chain and adopted, and nothing leaves before that time is known', async () => {
+  test('a payout of the lost time is found on the chain and adopted, and nothing leaves before that time was read', async () => {
     const { code, rail, open, pay, look, typesOf } = await world();
     const { orderId, partnerId } = await rows.order(USDT, code, 'a target');
     const lost = `pay_${orderId}_1`;
     const before = await chain.held(FRIEND);
     await pay(lost, 45n);
     await chain.mine(SOLID + 1);
-    // The books are as they were before it: the payout is still to be made.
+    // The books are those from before it, so the payout is still open.
     await rows.query('alter table chain_sends disable trigger delete_unsigned');
     await rows.query('delete from chain_sends where rail = $1', [code]);
     await rows.query('alter table chain_sends enable trigger delete_unsigned');
@@ -321,7 +321,7 @@ describe('deposits on Tron', () => {
     assert.deepEqual(typesOf(), []);
   });
 
-  test('a deposit that a reorg takes back is reversed', async () => {
+  test('a deposit that a reorg removes is reversed', async () => {
     const { address, look, typesOf } = await world();
     const to = await address();
     await chain.mint(to, 7n);
@@ -333,7 +333,7 @@ describe('deposits on Tron', () => {
     assert.deepEqual(typesOf(), ['deposit_seen', 'deposit_reversed']);
   });
 
-  test('a node that answers as if a block were empty is not believed, and no deposit is passed over', async () => {
+  test('a node that answers as if a block were empty is not trusted, and no deposit is missed', async () => {
     const { address, open, look, typesOf } = await world();
     const to = await address();
     await chain.mint(to, 7n);
@@ -409,12 +409,12 @@ describe('payouts on Tron', () => {
     assert.deepEqual(typesOf(), ['payout_settled']);
   });
 
-  test('what never arrived is absent only once its expiration is solidified, and then paid once', async () => {
+  test('a payout that never arrived is absent only once its expiration is solidified, and then paid once', async () => {
     const { rail, open, pay, look, versions, typesOf } = await world({ pace: { rebroadcastMs: 600_000 } });
     const before = await chain.held(FRIEND);
     chain.node.loseNext('bytes');
     assert.equal((await pay('pay_1_1', 30n)).outcome, 'unknown');
-    // The process is gone, and nobody broadcasts it again in time.
+    // The process has ended, and the transaction is not broadcast again in time.
     await chain.passes(61);
     await chain.mine(SOLID - 1);
     await look();
@@ -453,7 +453,7 @@ describe('payouts on Tron', () => {
     assert.deepEqual(typesOf(), ['payout_settled']);
   });
 
-  test('a payout that a reorg takes back after its expiration is absent, and paid again once', async () => {
+  test('a payout that a reorg removes after its expiration is absent, and paid again once', async () => {
     const { rail, pay, look, typesOf } = await world();
     const before = await chain.held(FRIEND);
     await pay('pay_1_1', 30n);
@@ -474,10 +474,10 @@ describe('payouts on Tron', () => {
     assert.deepEqual(typesOf(), ['payout_settled']);
   });
 
-  test('included and failed is rejected with a cost, and not absent', async () => {
+  test('a payout that was included and failed is rejected with a cost, and not absent', async () => {
     const { rail, wallets, pay, look, facts } = await world();
     await pay('pay_1_1', 10n ** 9n);
-    // Somebody who has the key is faster.
+    // Another holder of the key is faster.
     await chain.anvil.rpc('anvil_impersonateAccount', [accountOf(wallets.hot)]);
     await chain.anvil.rpc('anvil_setStorageAt', [...(await balanceSlot(wallets.hot)), `0x${'0'.repeat(64)}`]);
     await chain.mine(SOLID + 1);
@@ -491,7 +491,7 @@ describe('payouts on Tron', () => {
     assert.equal(facts.length, 1);
   });
 
-  test('what cannot be paid is rejected before anything is reserved', async () => {
+  test('an impossible payout is rejected before anything is reserved', async () => {
     const { rail, pay, versions } = await world();
     assert.equal((await pay('pay_1_1', 10n ** 9n + 1n)).outcome, 'rejected');
     assert.equal((await pay('pay_2_1', 5n, rail, '0xa614f803b6fd780986a42c78ec9c7f77e6ded13c')).outcome, 'rejected');
@@ -524,7 +524,7 @@ describe('payouts on Tron', () => {
     assert.equal((await rail.status('pay_1_1')).outcome, 'absent');
   });
 
-  test('a version that follows an absent one and was never signed is not taken for submitted, and is given up', async () => {
+  test('a version that follows an absent one and was never signed does not count as submitted, and is given up', async () => {
     let leaves = true;
     const { open, pay, look, wallets, typesOf } = await world({
       pace: { rebroadcastMs: 600_000 },
@@ -557,7 +557,7 @@ describe('payouts on Tron', () => {
     const to = addressOf(`0x${'7'.repeat(40)}`);
     chain.node.loseNext('bytes');
     await pay('pay_1_1', 30n, rail, to);
-    // As the killed process has left it: signed, and not noted as broadcast.
+    // The row that the killed process left: signed, and not marked as broadcast.
     await rows.query(`update chain_sends set broadcast_at = null where key = 'pay_1_1' and state = 'signed'`);
     leaves = false;
     const next = open();
@@ -585,7 +585,7 @@ describe('payouts on Tron', () => {
     assert.deepEqual(typesOf(), ['payout_settled']);
   });
 
-  /** Where the test token keeps a balance. */
+  /** The storage slot of a balance in the test token. */
   async function balanceSlot(of: string): Promise<[string, string]> {
     const account = accountOf(of);
     const token = accountOf(chain.token);

@@ -1,6 +1,6 @@
 /**
- * A worker as a process of its own, which looks at one payout and then has the accident it was told to have. Run by
- * payouts.test.ts with its orders as JSON in the first argument.
+ * A worker in a separate process, which processes one payout and then has the given accident. payouts.test.ts runs it with its
+ * instructions as JSON in the first argument.
  */
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../src/base/clock.ts';
@@ -32,7 +32,7 @@ const real = simulatedBank(orders, context);
 const rail: Rail = {
   ...real,
   async send(sending) {
-    // Stopped by the kernel: no timer of this process runs until somebody continues it.
+    // The kernel stops it: no timer of this process runs until it is continued.
     if (orders.accident === 'freezes_before_sending') process.kill(process.pid, 'SIGSTOP');
     const sent = await real.send(sending);
     if (orders.accident === 'dies_after_sending') process.kill(process.pid, 'SIGKILL');

@@ -1,6 +1,6 @@
 /**
- * What people approve is what they were shown: the hit, the entry, the destination and the amount. What comes between their
- * confirmation and the transaction that acts on it is new, and is approved by nobody.
+ * People approve exactly what they were shown: the hit, the list entry, the destination and the amount. A fact that is committed
+ * between their confirmation and the transaction that acts on it is new, and their approval does not cover it.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -21,7 +21,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-/** Something is committed after two people have confirmed an action and before it acts. */
+/** Commits a change after two people have confirmed an action and before the action runs. */
 async function meanwhile<T>(name: string, happens: () => Promise<unknown>, body: () => Promise<T>): Promise<T> {
   const action = ACTIONS.get(name);
   const outside = action?.outside;
@@ -77,7 +77,7 @@ test('a customer who is blocked after two people confirmed a retry is not paid b
   assert.equal(await world.stateOf(order), 'payout_held');
 });
 
-test('a refund past hits goes past those that two people were shown, and past none that comes after', async () => {
+test('a refund past hits passes only the hits that two people were shown, and stops at one that is found later', async () => {
   const customer = await world.verifiedCustomer();
   const order = await onHold({ customer });
   const refund = { failure: 'other', address: world.newAddress(), pastHits: true };
@@ -90,7 +90,7 @@ test('a refund past hits goes past those that two people were shown, and past no
     [409, 'destination_held'],
   );
   assert.equal(await world.stateOf(order), 'on_hold');
-  // Shown to them now.
+  // They are shown the new hit now.
   assert.deepEqual(await bothDo(`/orders/${order.id}/refund`, refund), [200, undefined]);
   await world.refundArrives(order, -2);
 });
@@ -123,7 +123,7 @@ const arrives = (order: Sale, nth: number) =>
     return (await refundStates(order))[nth] === 'settled';
   });
 
-test('deposits beside one order add up for who names where they go, and none goes where another was sent', async () => {
+test('amounts of several deposits of one order add up for the limit on naming a destination, and each deposit needs its own', async () => {
   for (const action of ['order.destination', 'destination.new'])
     await world.read((tx) =>
       setRule(tx, { action, right: '*', asset: 'usdc.matic20', aboveUnits: 50_000_000n, people: 2 }),
@@ -143,10 +143,10 @@ test('deposits beside one order add up for who names where they go, and none goe
   assert.deepEqual(
     await refundStates(order),
     ['settled', 'needs_destination'],
-    'one person had named it, for other money',
+    'a destination that one person named for another deposit was reused',
   );
   const again = await finn.does(`/orders/${order.id}/destination`, { address });
-  assert.equal(again.status, 202, '55 in pieces');
+  assert.equal(again.status, 202, '30 and 25 to one address passed the limit of 50 with one person');
   assert.equal((await ada.does(`/proposals/${again.body.proposal}/confirm`)).status, 200);
   await arrives(order, 1);
   assert.equal(await world.tokensOf(address, 'usdc'), '55');

@@ -1,4 +1,4 @@
-/** A purchase, as everybody who has a part in it sees it: money that comes by bank, crypto that goes by chain. */
+/** A purchase as the partner, the bank, the chain and the books see it: fiat arrives by bank, crypto leaves by chain. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { formatUnits, parseUnits } from '../../src/base/money.ts';
@@ -39,7 +39,7 @@ async function recalls(line: string): Promise<void> {
   await world.looksAtTheBank();
 }
 
-/** Its payout is mined, the partner is shown 4, and the chain has paid the wallet once what was promised. */
+/** Its payout is mined, the partner is shown 4, and the wallet has received the quoted amount in one transfer. */
 async function isPaidOnce(order: Purchase): Promise<void> {
   await world.payoutIsSubmitted(order);
   await world.mines(2, order.chain);
@@ -57,7 +57,7 @@ async function paid(amount = '5000', how: { address?: string } = {}): Promise<Pu
   return order;
 }
 
-test('a purchase paid exactly is settled by one transfer on the chain, and everybody has what was quoted', async () => {
+test('a purchase paid exactly is settled by one transfer on the chain, and each party has the quoted amount', async () => {
   const books = await world.balances();
   const order = await buys();
   assert.equal(await world.statusOf(order), 0);
@@ -71,7 +71,7 @@ test('a purchase paid exactly is settled by one transfer on the chain, and every
   const units = parseUnits(order.toAmount, 6);
   const gross = traced.order.grossUnits;
   const gas = changes['cost:evm.matic20:matic.matic20'] ?? 0n;
-  assert.ok(gas > 0n, 'the gas was booked');
+  assert.ok(gas > 0n, 'no gas was booked');
   assert.deepEqual(changes, {
     [BANK]: 500_000n,
     'custody:evm.matic20:hot:usdc.matic20': -units,
@@ -94,7 +94,7 @@ test('a purchase paid exactly is settled by one transfer on the chain, and every
   );
 });
 
-test('what the partner is shown goes 0, 1 once a bank reference is claimed, 2, 3, 4 and never back', async () => {
+test('the status shown to the partner goes 0, 1 once a bank reference is claimed, 2, 3, 4 and never back', async () => {
   const order = await buys();
   assert.equal(await world.statusOf(order), 0);
   const claim = { customerId: order.customerId, transactionId: String(order.id), referenceId: '000011112222' };
@@ -135,7 +135,7 @@ describe('a credit', () => {
     ['with a mistyped reference', (text: string) => `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`],
     ['with two references', (text: string, other: string) => `${text} ${other}`],
   ] as const) {
-    test(`${what} is nobody's: suspense and a case, and the order still waits`, async () => {
+    test(`${what} belongs to no order: it goes to suspense with a case, and the order still waits`, async () => {
       const [order, other] = [await buys('1000'), await buys('1000')];
       const [books, cases] = [await world.balances(), await strangers()];
       await world.credits(order, '1000', { text: write(order.reference, other.reference) });
@@ -192,7 +192,7 @@ describe('an amount', () => {
     });
   });
 
-  test('that is too little at the deadline is held; rejected, it is back in the account of the customer, and shows -4', async () => {
+  test('that is too little at the deadline is held; an operator refunds it to the account of the customer, and it shows -4', async () => {
     const books = await world.balances();
     const order = await buys();
     await world.credits(order, '4999.99');
@@ -234,7 +234,7 @@ describe('an amount', () => {
 });
 
 describe('a credit that is recalled', () => {
-  test('while it is waited with leaves nothing in the books, and the order as it was', async () => {
+  test('before it has cleared leaves no entry in the books, and the order waits as before', async () => {
     await world.clears('inr', 600);
     const books = await world.balances();
     const order = await buys();
@@ -249,7 +249,7 @@ describe('a credit that is recalled', () => {
     assert.deepEqual(await world.transfersTo(order), []);
   });
 
-  test('never, is taken when its time has passed', async () => {
+  test('at no time is taken once it has cleared', async () => {
     const order = await buys();
     await world.credits(order, '5000');
     await world.reaches(order, 1);
@@ -258,7 +258,7 @@ describe('a credit that is recalled', () => {
     await world.clears('inr', 0);
   });
 
-  test('and was a part costs nobody anything, and the order expires', async () => {
+  test('and was one part of the amount causes no loss, and the order expires', async () => {
     const books = await world.balances();
     const order = await buys();
     const line = await world.credits(order, '2000');
@@ -269,7 +269,7 @@ describe('a credit that is recalled', () => {
     await world.reaches(order, -1);
   });
 
-  test('after the crypto has gone is the debt of the customer, who orders nothing until it is allowed again', async () => {
+  test('after the crypto was sent is a debt of the customer, who cannot order until an operator lifts the block', async () => {
     const debtor = await world.verifiedCustomer();
     const order = await buys('5000', { customer: debtor });
     const line = await world.credits(order, '5000');
@@ -287,7 +287,7 @@ describe('a credit that is recalled', () => {
     await buys('5000', { customer: debtor });
   });
 
-  test('after it was taken and before anything is paid is a loss with a case, and nothing is paid', async () => {
+  test('after it was taken and before the payout is a loss with a case, and nothing is paid', async () => {
     const { units } = await world.balance(chart.treasury(USDC));
     await world.setsAside(USDC, 0n);
     const books = await world.balances();
@@ -344,8 +344,8 @@ test('a wallet that is the contract of a token is refused at creation, whatever 
   }
 });
 
-test('a node that forgets what waits to be mined has paid once', async () => {
-  // The node mines when it likes, so one may be in a block already: then the next.
+test('a node that forgets its pending transactions still pays once', async () => {
+  // The node mines on its own schedule, so one transaction may be in a block already: then the next one is used.
   const order = await world.until('a payout is forgotten', async () => {
     const one = await buys('1000');
     await world.credits(one, '1000');
@@ -394,7 +394,7 @@ describe('a purchase driven', () => {
     for (const order of orders) await isPaidOnce(order);
   });
 
-  test('step by step is paid for once; what it has passed is a success, what it can no longer become is refused', async () => {
+  test('step by step is paid for once; a status it has passed is a success, one it can no longer reach is refused', async () => {
     const order = await buys('1000');
     for (const status of ['0', '2', '3', '4']) await drives(order, status);
     await isPaidOnce(order);
@@ -404,7 +404,7 @@ describe('a purchase driven', () => {
     assert.equal((await world.drives(order, '99')).status, 400);
   });
 
-  test('to -1 is expired, and nothing else can become of it', async () => {
+  test('to -1 is expired, and any other status is refused', async () => {
     const order = await buys('1000');
     await drives(order, '-1');
     assert.equal(await world.statusOf(order), -1);
@@ -413,7 +413,7 @@ describe('a purchase driven', () => {
     assert.deepEqual(await world.eventsOf(order), ['created', 'expired']);
   });
 
-  test('to -2 is cancelled, and nothing else can become of it', async () => {
+  test('to -2 is cancelled, and any other status is refused', async () => {
     const order = await buys('1000');
     await drives(order, '-2');
     assert.equal(await world.statusOf(order), -2);

@@ -1,4 +1,4 @@
-/** Chains whose node starts when it is first needed: on offer from the start, and without a process until then. */
+/** Chains whose node starts when it is first needed: they are offered from the start and have no process until then. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ const openings = async (chain: string): Promise<number> => {
   );
   return Number(row?.count);
 };
-/** On a machine that is busy a wake takes longer than a request waits: then it is asked for again, as partners do. */
+/** On a busy machine a node may need longer to start than a request waits: then the request is repeated, as partners do. */
 const whenAwake = (input: () => Promise<Answer>): Promise<Answer> =>
   world.until('the chain is awake', async () => {
     const answer = await input();
@@ -57,7 +57,7 @@ const whenAwake = (input: () => Promise<Answer>): Promise<Answer> =>
 const quoteOf = (chain: string, coin = 'usdc') =>
   world.partner.post('offramp/quote', { fromCurrency: coin, toCurrency: 'INR', fromAmount: '100', chain });
 
-test('a chain that sleeps is on offer everywhere and has no process, no jobs and no readings', async () => {
+test('a chain that sleeps is offered everywhere and has no process, no jobs and no metrics', async () => {
   const networks = Object.values(await got('/onramp/api/v3/buy/public/listAllNetworks')) as {
     chainSymbol: string;
     networkId: number;
@@ -72,7 +72,7 @@ test('a chain that sleeps is on offer everywhere and has no process, no jobs and
   for (const { code, chainId } of CHAINS) {
     const network = networks.find(({ chainSymbol }) => chainSymbol === code);
     assert.equal(network?.networkId, chainId, code);
-    assert.equal(network.hashLink, '', `${code} is local: no explorer knows it`);
+    assert.equal(network.hashLink, '', `${code} is local, and an explorer link is shown`);
     assert.ok(JSON.stringify(networkConfig).includes(`"chainSymbol":"${code}"`), code);
   }
   const numbers: readonly string[] = ['0', '1', '3', '13'];
@@ -112,7 +112,7 @@ test('a chain that sleeps is on offer everywhere and has no process, no jobs and
   }
 });
 
-test('what only reads prices wakes no chain', async () => {
+test('a request that only reads prices wakes no chain', async () => {
   await world.partner.post('/onramp/api/v2/common/transaction/priceTicker', { type: '3', fiatType: '1' });
   await world.partner.post('/onramp/api/v2/common/transaction/limits', { type: '3' });
   await world.partner.post('/onramp/api/v2/common/transaction/allGasFee', {});
@@ -130,7 +130,11 @@ test('a quote wakes its chain, and a sale and a purchase on it settle like any o
     'another chain was woken',
   );
   const woken = sandboxFile();
-  assert.deepEqual(woken.chains.find(({ code }) => code === 'base')?.tokens, before?.tokens, 'its tokens moved');
+  assert.deepEqual(
+    woken.chains.find(({ code }) => code === 'base')?.tokens,
+    before?.tokens,
+    'its tokens have other addresses',
+  );
   assert.ok(!woken.asleep.some(({ code }) => code === 'base'));
   assert.deepEqual((await jobsOf('base')).toSorted(), (await jobsOf('matic20')).toSorted());
 
@@ -146,13 +150,13 @@ test('a quote wakes its chain, and a sale and a purchase on it settle like any o
   assert.equal(status, 200);
   for (const name of ['rail evm.base', 'treasury usdc.base', 'treasury eth.base'])
     assert.equal(checks.find((check) => check.name === name)?.ok, true, name);
-  // What is counted for metrics may be five seconds old.
+  // The counts in metrics may be five seconds old.
   await world.until('metrics show the chain', async () =>
     /cloverleaf_rail_healthy\{rail="evm\.base"\} 1/.test(await (await fetch(world.server.metricsUrl)).text()),
   );
 });
 
-test('coins of 18 places are traded on bep20, and several who need it at once wake it once', async () => {
+test('tokens with 18 decimals are traded on bep20, and several requests at once wake it once', async () => {
   const answers = await Promise.all([
     whenAwake(() => quoteOf('bep20')),
     whenAwake(() => quoteOf('BEP20', 'usdt')),
@@ -204,7 +208,7 @@ test('a wake that fails says so, books nothing, and succeeds when it is asked fo
   }
 });
 
-test('the treasury control wakes a chain: what it empties was there', async () => {
+test('the treasury control wakes a chain, which is funded before the control empties it', async () => {
   const wish = { currency: 'usdc', chain: 'arbitrum', state: 'DRY' };
   const emptied = await whenAwake(() => world.partner.post('/sandbox/v1/treasury', wish));
   assert.equal(emptied.status, 200, emptied.text);

@@ -1,6 +1,6 @@
 /**
- * Money that a bank can still take back: nothing made of it leaves before it has cleared, whatever state its order is in, and
- * who was paid out of what is reversed later owes it.
+ * Credits that a bank can still recall: no money from one leaves before it has cleared, whatever state its order is in, and a
+ * customer who was paid from a credit that is recalled later owes it.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -36,7 +36,7 @@ const inState = (order: Purchase, state: OrderState) =>
 const isBlocked = async ({ customerId }: Purchase) => (await world.read((tx) => findCustomer(tx, customerId))).blocked;
 const owedBy = async ({ customerId }: Purchase) => (await world.balances()).get(`receivable:${customerId}:inr`) ?? 0n;
 
-/** Work of a kind about a subject has been looked at and waits for a time to come. */
+/** A job of this kind about the subject has run and waits for a later time. */
 const waits = (kind: string, subject: string) =>
   world.until(`${kind} ${subject} waits`, async () => {
     const rows = await world.read((tx) =>
@@ -69,7 +69,7 @@ async function recalls(line: string): Promise<void> {
 const namesAccount = (order: Purchase, { fiatAccountId }: { fiatAccountId: string }) =>
   does(`/orders/${order.id}/destination`, { fiatAccountId });
 
-/** A purchase that is over, whose late deposit its policy wants to become something. */
+/** An expired purchase, and what its policy does with a late deposit. */
 async function expired(then: Then, clearsInS: number): Promise<Purchase> {
   await world.goesBy('onramp', 'usdc', { late: { then } });
   await world.clears('inr', clearsInS);
@@ -106,7 +106,7 @@ describe('a credit that comes late, on a market whose credits can be recalled fo
     assert.deepEqual(await openCases(order), []);
   });
 
-  test('recalled before that, becomes nothing, and leaves the books as they were', async () => {
+  test('recalled before that, becomes no order, and leaves the books as they were', async () => {
     const order = await expired('new_order', HOUR_S);
     const books = await world.balances();
     const line = await world.credits(order, '5000');
@@ -139,7 +139,7 @@ describe('a credit that comes late, on a market whose credits can be recalled fo
     assert.deepEqual(await world.changesSince(books), {});
   });
 
-  test('recalled before that, does not go back, and nobody owes anything', async () => {
+  test('recalled before that, does not go back, and makes no debt', async () => {
     const order = await expired('refund', HOUR_S);
     const books = await world.balances();
     const line = await world.credits(order, '5000');
@@ -152,7 +152,7 @@ describe('a credit that comes late, on a market whose credits can be recalled fo
     assert.equal(await isBlocked(order), false);
   });
 
-  test('comes nearer with a partner’s clock in the sandbox', async () => {
+  test('clears earlier when a partner advances its clock in the sandbox', async () => {
     const order = await expired('refund', HOUR_S);
     await world.credits(order, '5000');
     const refund = await world.until('a refund waits', async () => (await world.traceOf(order)).refunds[0]);
@@ -163,7 +163,7 @@ describe('a credit that comes late, on a market whose credits can be recalled fo
   });
 });
 
-test('a credit without a reference, given to its order by a person, is waited with all the same', async () => {
+test('a credit without a reference that an operator assigns to an order has to clear all the same', async () => {
   await world.clears('inr', HOUR_S);
   const order = await world.buys('5000', 'usdc');
   await world.credits(order, '5000', { text: 'for my coins' });
@@ -186,10 +186,10 @@ test('a credit without a reference, given to its order by a person, is waited wi
   };
   assert.equal((await asked())?.cause, 'clearing');
   await world.until('the payout is created', async () => (await world.traceOf(order)).payouts.length === 1);
-  // Held back where payouts are submitted.
+  // The gate holds it back before it is submitted.
   assert.equal((await world.traceOf(order)).payouts[0]?.state, 'created');
   assert.deepEqual(await world.transfersTo(order), []);
-  // The partner's clock brings it nearer, the payout that waits at the gate included.
+  // The partner's clock also advances the payout that waits at the gate.
   const said = await world.partner.post('/sandbox/v1/clock', { advance: '1h' });
   assert.equal(said.status, 200, said.text);
   assert.equal(await asked(), undefined);
@@ -198,7 +198,7 @@ test('a credit without a reference, given to its order by a person, is waited wi
   await world.reaches(order, 4);
 });
 
-/** A credit without its order's reference, which people give to the order before it has cleared. @returns the bank's line */
+/** A credit without a reference, which operators assign to the order before it has cleared. @returns the bank's line */
 async function assigned(order: Purchase, path = 'assign'): Promise<string> {
   const line = await world.credits(order, '5000', { text: 'for my coins' });
   const [row] = await world.until('it is in suspense', async () => {
@@ -211,7 +211,7 @@ async function assigned(order: Purchase, path = 'assign'): Promise<string> {
   return line;
 }
 
-/** What keeps the newest refund of an order from being submitted; undefined once it is submitted. */
+/** The reason why the newest refund of an order is not submitted yet; undefined once it is submitted. */
 const refundWaitsFor = (order: { id: bigint }) =>
   world.until('its refund is submitted or waits', async () => {
     const [row] = await world.read((tx) =>
@@ -225,7 +225,7 @@ const refundWaitsFor = (order: { id: bigint }) =>
     return { waitsFor: row.state === 'created' ? row.waitsFor : undefined };
   });
 
-test('what the law lets go of an order waits until the credit behind it has cleared', async () => {
+test('an order released by legal act waits until the credit behind it has cleared', async () => {
   await world.goesBy('onramp', 'usdc', {});
   await world.clears('inr', HOUR_S);
   const order = await world.buys('5000', 'usdc');
@@ -243,7 +243,7 @@ test('what the law lets go of an order waits until the credit behind it has clea
   await world.until('it is paid', async () => (await refunds(order))[0] === 'settled');
 });
 
-/** The bank may take back what came for an order for one more hour, although it has been paid: its stored time says so. */
+/** The bank may recall the credit of a paid order for one more hour: sets the stored time. */
 const clearsLater = ({ id }: { id: bigint }) =>
   world.read((tx) =>
     tx.run(`update deposits set clears_at = $2 where order_id = $1 and origin = 'rail'`, [
@@ -252,7 +252,7 @@ const clearsLater = ({ id }: { id: bigint }) =>
     ]),
   );
 
-test('a returned payout, sent to another account, leaves once what came for its order has cleared', async () => {
+test('a returned payout, sent to another account, leaves once the credit of its order has cleared', async () => {
   const customer = await world.verifiedCustomer({ ending: '9002' });
   const order = await world.sells('10', 'usdc', { customer });
   await world.pays(order, '10');
@@ -264,13 +264,13 @@ test('a returned payout, sent to another account, leaves once what came for its 
   assert.match((await refundWaitsFor(order)).waitsFor ?? '', /take the money back/);
   const paid = async () =>
     (await world.traceOf(order)).payouts.filter(({ purpose, submittedAt }) => purpose === 'payout' && submittedAt);
-  assert.equal((await paid()).length, 1, 'the one that came back');
+  assert.equal((await paid()).length, 1, 'not only the returned payment was made');
   world.clock.advance(HOUR_S * 1000);
   await world.until('it is paid', async () => (await world.traceOf(order)).refunds[0]?.state === 'settled');
   assert.equal((await paid()).length, 2);
 });
 
-test('a fee that is paid back leaves once what came for its order has cleared', async () => {
+test('a compensation of a fee leaves once the credit of its order has cleared', async () => {
   await world.clears('inr', 0);
   const order = await world.buys('5000', 'usdc', { customer: await world.verifiedCustomer() });
   await world.credits(order, '5000');
@@ -285,7 +285,7 @@ test('a fee that is paid back leaves once what came for its order has cleared', 
   await world.until('it is paid', async () => (await refunds(order))[0] === 'settled');
 });
 
-describe('what is reversed after somebody was paid out of it is owed by them', () => {
+describe('a credit that is recalled after it was refunded is a debt of its customer', () => {
   async function paidBack(order: Purchase): Promise<void> {
     await world.until('the refund is paid', async () => (await refunds(order))[0] === 'settled');
   }
@@ -297,7 +297,7 @@ describe('what is reversed after somebody was paid out of it is owed by them', (
     assert.equal(await world.stateOf(order), state);
   }
 
-  test('a refund of an expired order’s late deposit', async () => {
+  test('for a late deposit of an expired order', async () => {
     const order = await expired('refund', 0);
     const books = await world.balances();
     const line = await world.credits(order, '5000');
@@ -307,7 +307,7 @@ describe('what is reversed after somebody was paid out of it is owed by them', (
     assert.equal((await world.changesSince(books))['loss:inr'], undefined);
   });
 
-  test('a refund of a cancelled order’s late deposit', async () => {
+  test('for a late deposit of a cancelled order', async () => {
     await world.goesBy('onramp', 'usdc', { late: { then: 'refund' } });
     await world.clears('inr', 0);
     const customer = await world.verifiedCustomer();
@@ -320,7 +320,7 @@ describe('what is reversed after somebody was paid out of it is owed by them', (
     await owes(order, 'cancelled');
   });
 
-  test('a refund of a second deposit while the order is on hold, which goes on with its own', async () => {
+  test('for a second deposit of an order on hold, which stays on hold with its first', async () => {
     await world.goesBy('onramp', 'usdc', { second: { then: 'refund' } });
     await world.clears('inr', 0);
     const customer = await world.verifiedCustomer();
@@ -334,7 +334,7 @@ describe('what is reversed after somebody was paid out of it is owed by them', (
     await owes(order, 'on_hold');
   });
 
-  test('one of two parts that went back, the other of which the bank rejected', async () => {
+  test('for one of two parts, where the bank rejected the refund of the other', async () => {
     await world.goesBy('onramp', 'usdc', {});
     await world.clears('inr', 0);
     const customer = await world.verifiedCustomer();
@@ -362,7 +362,7 @@ describe('what is reversed after somebody was paid out of it is owed by them', (
     await owes(order, 'refund_held');
   });
 
-  test('while what nothing was paid out of is no debt', async () => {
+  test('and one that was not refunded makes no debt', async () => {
     await world.goesBy('onramp', 'usdc', {});
     await world.clears('inr', 0);
     const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
@@ -374,7 +374,7 @@ describe('what is reversed after somebody was paid out of it is owed by them', (
     assert.equal(await isBlocked(order), false);
   });
 
-  test('also where no order was meant, by whose account it went back to', async () => {
+  test('also for a credit without an order: the debtor is the holder of the account it was refunded to', async () => {
     await world.clears('inr', 0);
     const customer: StoryCustomer = await world.verifiedCustomer();
     const before = await world.read((tx) => tx.rows<{ id: bigint }>('select max(id) as id from deposits'));

@@ -1,6 +1,6 @@
 /**
- * A wrong fee of an order that has settled is paid back: out of the fee, by the way that refunds leave, once, and told to all who
- * are told of refunds. Every story ends with the books in order (story.ts).
+ * A wrong fee of a settled order is paid back: from the fee account, through the path of refunds, once, and announced like a
+ * refund. Every story ends with balanced books (story.ts).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -37,7 +37,7 @@ async function sold(amount = '100', customer?: StoryCustomer): Promise<Sale> {
   return sale;
 }
 
-/** @param how.account from which it was paid, where the statement shows one */
+/** @param how.account the payer's account, where the statement shows one */
 async function bought(amount = '5000', how: { account?: string } = {}): Promise<Purchase> {
   const order = await world.buys(amount, 'usdc');
   await world.bank.creditAccount({
@@ -78,7 +78,7 @@ const feeOf = async (order: Order, kind = 'operator'): Promise<Came> => {
 };
 
 describe('a sale', () => {
-  test('is paid back by two people to the account that its payout went to; books, partner, statement and revenue say so', async () => {
+  test('is compensated by two people to the account that its payout went to; books, partner, statement and revenue show it', async () => {
     const order = await sold();
     const [books, feeBefore] = [await world.balances(), order.fees.operator];
     const said = await types(
@@ -119,7 +119,7 @@ describe('a sale', () => {
       [told.kind, told.status, told.amount, told.currency, told.reason, told.fiatAccountId],
       ['refund', 'settled', '1.5', 'INR', 'fee_compensated', String(account)],
     );
-    assert.equal(data.receivedAmount, '100', 'what we pay back is no money that came');
+    assert.equal(data.receivedAmount, '100', 'a compensation is counted as received');
     const asked = await world.partner.post('offramp/refunds', {
       ...{ transactionId: String(order.id), customerId: order.customerId },
     });
@@ -141,7 +141,7 @@ describe('a sale', () => {
     assert.deepEqual([(await feeOf(order)).was, (await feeOf(order)).difference], ['20', '20']);
   });
 
-  test('said twice is said once; once more only by its number, and never more than was charged', async () => {
+  test('proposed twice is compensated once, a second time only under a number of its own, and never more than was charged', async () => {
     const order = await sold();
     const first = await asks(order);
     assert.equal((await asks(order)).body.reason, 'proposal_exists');
@@ -193,7 +193,7 @@ describe('a sale', () => {
     assert.equal(String(refund?.fiatAccountId), fiatAccountId);
   });
 
-  test('the partner part of the fee comes off what its partner is owed', async () => {
+  test('reduces what its partner is owed by the partner part of the fee', async () => {
     const order = await sold();
     const books = await world.balances();
     await agreed(await asks(order, { fee: 'partner', amount: '0.10' }));
@@ -203,7 +203,7 @@ describe('a sale', () => {
     assert.equal(changes[`fee_partner:${partnerId}:inr`], -10n);
   });
 
-  test('of a customer who is blocked is held with a case, and goes when people let it', async () => {
+  test('of a blocked customer is held with a case, and paid once operators release it', async () => {
     const order = await sold();
     await world.read((tx) => blockCustomer(tx, order.customerId, world.clock.now()));
     await agreed(await asks(order));
@@ -218,7 +218,7 @@ describe('a sale', () => {
     assert.equal((await world.casesOf(order)).filter(({ open }) => open).length, 0);
   });
 
-  test('waits while there is no money to pay it with, and goes once there is', async () => {
+  test('waits while the treasury cannot pay the compensation, and goes on once it can', async () => {
     const order = await sold();
     const custody = chart.custody(BANK, 'main', 'inr');
     await world.read(async (tx) => {
@@ -239,7 +239,7 @@ describe('a sale', () => {
 });
 
 describe('a purchase', () => {
-  test('is paid back to the account that its deposit came from, by two whatever a rule says', async () => {
+  test('is compensated to the account that its deposit came from, by two whatever a rule says', async () => {
     const order = await bought('5000', { account: '000555666777' });
     await world.read((tx) => takes(tx, 1, { action: 'order.compensate', asset: 'inr', above: 1_000_000n }));
     const said = await asks(order);
@@ -257,7 +257,7 @@ describe('a purchase', () => {
     assert.equal(data.receivedAmount, '5000');
   });
 
-  test('where the bank shows no account, one of the customer has to be named', async () => {
+  test('whose payer account the bank does not show needs a named account of the customer', async () => {
     const order = await bought('5000', { account: '' });
     const said = await asks(order);
     assert.deepEqual([said.status, said.body.reason], [400, 'missing_fields']);
@@ -270,7 +270,7 @@ describe('a purchase', () => {
 });
 
 describe('a deposit that is reversed', () => {
-  test('ends what has not left, the fee has it again, and no more is compensated', async () => {
+  test('cancels a compensation that was not submitted, returns it to the fee account and allows no other', async () => {
     const order = await world.buys('5000', 'usdc');
     const line = await world.credits(order, '5000');
     await world.payoutIsSubmitted(order);
@@ -301,7 +301,7 @@ describe('a deposit that is reversed', () => {
     assert.deepEqual(open, ['customer_owes']);
   });
 
-  test('lets one that was submitted arrive, and ends one that comes back', async () => {
+  test('lets a submitted compensation arrive, and cancels one that is returned', async () => {
     const order = await world.buys('5000', 'usdc');
     const line = await world.credits(order, '5000');
     await world.payoutIsSubmitted(order);
@@ -320,8 +320,8 @@ describe('a deposit that is reversed', () => {
   });
 });
 
-describe('refused at once', () => {
-  test('an order that has not settled, too much, another asset, a fee that was not charged, and no money at all', async () => {
+describe('the limits of a compensation', () => {
+  test('an unsettled order, too much, another asset, a fee that was not charged and an amount of zero are refused', async () => {
     const order = await sold();
     const open = await world.sells('10', 'usdc');
     const refusals: [Promise<Said>, number, RegExp][] = [
@@ -341,7 +341,7 @@ describe('refused at once', () => {
     assert.deepEqual([await refundsOf(order), await refundsOf(open)], [[], []]);
   });
 
-  test('one person is enough below an amount where a rule says so, over all of an order together', async () => {
+  test('one person is enough below an amount where a rule says so; the amounts of one order add up', async () => {
     await world.read((tx) => takes(tx, 2, { action: 'order.compensate', asset: 'inr', above: 400n }));
     const order = await sold();
     assert.equal((await asks(order, { amount: '1.90' })).status, 200);
@@ -387,11 +387,11 @@ describe('all settled orders of a wrong fee', () => {
     until = now();
   });
 
-  test('are paid back what the fee was too high, by two and at most what they agreed on; each once', async () => {
+  test('get back what the fee was too high, by two people and up to the total they confirmed; each order once', async () => {
     const report = `/reports/affected?market=${market}&from=${from}&until=${until}&change=${change}`;
     const { charged, orders } = (await ada.reads(report)).body;
     assert.deepEqual([charged.orders, orders.length], [3, 3]);
-    // One of them was compensated by itself before.
+    // One of these orders was compensated separately before.
     const own = orders.find((one: Came) => one.order === String(sales[2]?.id));
     assert.ok(sales[2]);
     await agreed(await asks(sales[2], { amount: own.difference }));
@@ -422,7 +422,7 @@ describe('all settled orders of a wrong fee', () => {
     assert.match(again.body.fields.most, /for nothing/);
   });
 
-  test('beyond what they agreed on nothing is paid: the rest is left to a person', async () => {
+  test('beyond the confirmed total nothing is paid: the rest is left to a person', async () => {
     world.clock.advance(60_000);
     from = now();
     await setsFee('500');

@@ -1,4 +1,4 @@
-/** The sandbox's controls: what a partner makes happen over `/sandbox/v1`, and what its orders make of it. */
+/** The sandbox's controls: a partner triggers events over `/sandbox/v1`, and its orders react to them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { findCustomer, saveDetails } from '../../src/customers/index.ts';
@@ -13,7 +13,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-/** Names of controls that had their way, and `name field word` of what they were told. */
+/** Names of the controls that succeeded, and `name field word` of each word that was used. */
 const told = new Set<string>();
 const does = (name: string, body: Fields, by = world.partner) => by.post(`/sandbox/v1/${name}`, body);
 async function control(name: string, body: Fields): Promise<Record<string, unknown>> {
@@ -30,7 +30,7 @@ const shows = (order: Sale | Purchase, exception: string) =>
   world.until(exception, async () => (await orderOf(order)).exception === exception);
 
 describe('pay', () => {
-  test('exactly, and again under the same key: paid once, settled', async () => {
+  test('exactly, twice under the same key: one payment is made and the order settles', async () => {
     const [sale, purchase] = [await world.sells('10', 'usdc'), await world.buys('1000', 'usdc')];
     for (const order of [sale, purchase]) {
       const headers = { 'idempotency-key': `pay ${order.id}` };
@@ -48,7 +48,7 @@ describe('pay', () => {
     assert.equal((await depositsOf(purchase)).length, 1);
   });
 
-  test('under: half came, and after the deadline a person looks', async () => {
+  test('under: half is paid, and after the deadline the order is held for a person', async () => {
     const order = await world.sells('10', 'usdc');
     await control('pay', of(order, { how: 'under' }));
     await world.mines(2);
@@ -62,7 +62,7 @@ describe('pay', () => {
     await world.reaches(order, 6);
   });
 
-  test('over: half more came', async () => {
+  test('over: half more is paid than was asked for', async () => {
     const [sale, purchase] = [await world.sells('10', 'usdc'), await world.buys('1000', 'usdc')];
     for (const order of [sale, purchase]) await control('pay', of(order, { how: 'over' }));
     await world.mines(2);
@@ -73,7 +73,7 @@ describe('pay', () => {
     );
   });
 
-  test('late: the deadline passes first, and the money does not bring the order back', async () => {
+  test('late: the deadline passes first, and the payment does not reopen the order', async () => {
     const order = await world.sells('10', 'usdc');
     await control('pay', of(order, { how: 'late' }));
     assert.equal(await world.statusOf(order), -1);
@@ -82,7 +82,7 @@ describe('pay', () => {
     assert.equal(await world.statusOf(order), -1);
   });
 
-  test('twice: the order takes one, and the other is kept apart', async () => {
+  test('twice: the order takes one payment, and the other goes to suspense', async () => {
     const order = await world.sells('10', 'usdc');
     const { payments } = await control('pay', of(order, { how: 'twice' }));
     assert.equal(new Set(payments as string[]).size, 2);
@@ -91,7 +91,7 @@ describe('pay', () => {
     await world.until('both are known', async () => (await depositsOf(order)).length === 2);
   });
 
-  test('with another token, or on another chain: the order goes on waiting', async () => {
+  test('with another token, or on another chain: the order still waits', async () => {
     const order = await world.sells('10', 'usdc');
     await control('pay', of(order, { how: 'another_token' }));
     await control('pay', of(order, { how: 'another_chain' }));
@@ -114,7 +114,7 @@ describe('with the node of a chain down', () => {
     assert.ok(body.error.includes(said), text);
   };
 
-  test('a payment is an error that says so, and the same key pays once when the node is back', async () => {
+  test('a payment fails with an error that names the node, and the same key pays once when the node is back', async () => {
     const order = await world.sells('10', 'usdc');
     const headers = { 'idempotency-key': `down ${order.id}` };
     const pay = () => world.partner.post('/sandbox/v1/pay', of(order), { headers });
@@ -124,7 +124,7 @@ describe('with the node of a chain down', () => {
     assert.deepEqual(again.body.data, (await pay()).body.data);
     await world.mines(3);
     await world.reaches(order, 6);
-    assert.equal((await depositsOf(order)).length, 1, 'the order has another number of deposits');
+    assert.equal((await depositsOf(order)).length, 1, 'the order does not have one deposit');
   });
 
   test('no deadline passes for a payment that cannot be made late', async () => {
@@ -133,7 +133,7 @@ describe('with the node of a chain down', () => {
     assert.equal(await world.statusOf(order), 0);
   });
 
-  test('a status is not driven to, a treasury not filled, a block not replaced', async () => {
+  test('driving a status, filling a treasury and replacing a block fail', async () => {
     const order = await world.sells('10', 'usdc');
     await world.nodeDown(async () => {
       const answers = await Promise.all([
@@ -176,7 +176,7 @@ describe('the bank', () => {
     for (const line of lines) await control('recall', { line });
   });
 
-  test("credits in the customer's name, or in none that the bank says: settled; in another: a person looks", async () => {
+  test("credits in the customer's name, or without a name: settled; in another name: held for a person", async () => {
     const customer = await world.verifiedCustomer();
     const details = { firstName: 'Asha', firstSurname: 'Rao' };
     await world.read(async (tx) => {
@@ -210,7 +210,7 @@ describe('the bank', () => {
     );
   });
 
-  test('brings back a payout that has settled', async () => {
+  test('returns a payout that has settled', async () => {
     const order = await world.sells('10', 'usdc');
     assert.equal(
       (await does('bounce', of(order))).body.fields.transactionId,
@@ -229,7 +229,7 @@ describe('the bank', () => {
     ['refuse', 5],
     ['return', 6],
   ] as const) {
-    test(`${fault}: what becomes of a payout`, async () => {
+    test(`${fault}: the payout and its order reach the expected states`, async () => {
       await control('bank', { fault });
       const order = await world.sells('10', 'usdc');
       await control('pay', of(order));
@@ -257,7 +257,7 @@ describe('the bank', () => {
 });
 
 describe('an order', () => {
-  test('is driven to a status, and to none that is not there', async () => {
+  test('is driven to a status, and an unknown status is refused', async () => {
     const order = await world.sells('10', 'usdc');
     await control('status', of(order, { status: '-1' }));
     await world.reaches(order, -1);
@@ -265,7 +265,7 @@ describe('an order', () => {
     assert.equal(answer.body.fields.status, 'must be a status number of an offramp transaction');
   });
 
-  test('fails screening, alone of those to the same account; undone in time, it passes', async () => {
+  test('fails screening while other orders to the same account pass; undone in time, it passes too', async () => {
     const customer = await world.verifiedCustomer();
     const sells = (amount: string) => world.sells(amount, 'usdc', { customer });
     const [held, beside, undone] = [await sells('10'), await sells('11'), await sells('12')];
@@ -302,7 +302,7 @@ describe('the world', () => {
     assert.equal((await depositsOf(order)).length, 1);
   });
 
-  test('prices: the next quote goes by the price that was said, and by the table again', async () => {
+  test('prices: the next quote uses the price that was set, and later the table again', async () => {
     const rate = async () => {
       const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '10' };
       return Number((await world.told('offramp/quote', pair)).rate);
@@ -331,7 +331,7 @@ describe('the world', () => {
     });
   }
 
-  test('webhooks: what is dropped comes when they are delivered again, and the clock brings the next attempt', async () => {
+  test('webhooks: dropped events arrive once delivery works again, and the clock triggers the next attempt', async () => {
     const receiver: Receiver = await openReceiver();
     try {
       const made = await world.partner.post('/v1/webhooks', { url: receiver.url, format: 'standard' });
@@ -352,7 +352,7 @@ describe('the world', () => {
 });
 
 describe('the clock', () => {
-  test("brings a partner's own deadlines, and nobody else's", async () => {
+  test("advances a partner's own deadlines, and those of no other partner", async () => {
     const order = await world.sells('10', 'usdc');
     await control('clock', { advance: '30m' });
     assert.equal(await world.statusOf(order), 0);
@@ -363,7 +363,7 @@ describe('the clock', () => {
     await world.reaches(order, -1);
   });
 
-  test('ends a quote', async () => {
+  test('expires a quote', async () => {
     const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '12.34' };
     await world.told('offramp/quote', pair);
     const ends = () =>
@@ -390,7 +390,7 @@ describe('the clock', () => {
     await world.clears('inr', 0);
   });
 
-  test('gives up after three days what no receiver has taken, with a case', async () => {
+  test('ends the delivery of an event that no receiver accepted for three days, with a case', async () => {
     const receiver = await openReceiver();
     await control('webhooks', { deliveries: 'drop' });
     const { id } = await world.told<{ id: string }>('/v1/webhooks', { url: receiver.url, format: 'standard' });
@@ -408,7 +408,7 @@ describe('the clock', () => {
     await receiver.down();
   });
 
-  test('brings an order that waits for a person to where it is overdue', async () => {
+  test('makes an order that waits for a person overdue', async () => {
     const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
     await control('pay', of(order));
     await world.mines(2);
@@ -418,8 +418,8 @@ describe('the clock', () => {
   });
 });
 
-describe('a wish', () => {
-  test("about another partner's order is about none, whatever the control", async () => {
+describe('a control', () => {
+  test('finds no order of another partner, whatever the control', async () => {
     const order = await world.sells('10', 'usdc');
     const more: Record<string, Fields> = { status: { status: '1' }, screening: { outcome: 'fail' } };
     for (const { name, takes } of CONTROLS.filter((one) => 'transactionId' in one.takes)) {
@@ -455,14 +455,14 @@ describe('a wish', () => {
     ['webhooks', { deliveries: 'maybe' }, 'deliveries', 'must be DROP or DELIVER'],
     ['recall', {}, 'transactionId', 'is missing'],
   ] as const) {
-    test(`that is none names the field and the rule: ${name} ${JSON.stringify(body)}`, async () => {
+    test(`with wrong input is refused by its field and rule: ${name} ${JSON.stringify(body)}`, async () => {
       const answer = await does(name, body);
       assert.equal(answer.status, 400, answer.text);
       assert.ok(answer.body.fields[field].startsWith(why), answer.text);
     });
   }
 
-  test('an unsigned one is refused', async () => {
+  test('is refused when the request is not signed', async () => {
     const response = await fetch(`${world.server.baseUrl}/sandbox/v1/clock`, {
       method: 'POST',
       body: '{}',
@@ -472,12 +472,12 @@ describe('a wish', () => {
   });
 });
 
-test('every control has been told of, with every word that it knows, and its page names them all', () => {
+test('the stories use every control with every word it accepts, and the page of the controls names them all', () => {
   const words = CONTROLS.flatMap(({ name, takes }) => [
     name,
     ...Object.entries(takes).flatMap(([field, { words }]) => words.map((word) => `${name} ${field} ${word}`)),
   ]);
-  assert.ok(words.length > CONTROLS.length + 20, 'the words are known');
+  assert.ok(words.length > CONTROLS.length + 20, 'too few words were collected');
   assert.deepEqual(
     words.filter((word) => !told.has(word)),
     [],

@@ -1,4 +1,4 @@
-/** Many sales at once, and two workers that both look after all of them. */
+/** Many sales at once, and two workers that both process all of them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { enqueue } from '../../src/base/jobs.ts';
@@ -20,7 +20,7 @@ after(async () => await world?.close());
 const SALES = 24;
 const CHAINS = ['matic20', 'erc20'];
 const RAILS = [...CHAINS.map((chain) => `evm.${chain}`), BANK];
-/** Each look enqueues for more than a hundred jobs, so a busy machine takes long for all of them. */
+/** Each round enqueues more than a hundred jobs, so a busy machine needs long for all of them. */
 const WITHIN_MS = 60_000;
 
 /** A second worker over the same rows, as in another process. */
@@ -42,7 +42,7 @@ async function secondWorker() {
   });
 }
 
-/** Enqueues for everything there may be to do about these orders, whether there is or not. */
+/** Enqueues every job there may be about these orders, whether it is due or not. */
 async function enqueuedForAll(sold: readonly Sale[]): Promise<void> {
   const dueAt = world.clock.now();
   await world.read(async (tx) => {
@@ -56,7 +56,7 @@ async function enqueuedForAll(sold: readonly Sale[]): Promise<void> {
   });
 }
 
-test('two workers, enqueued again and again, pay each of many sales once', async () => {
+test('two workers whose jobs are enqueued again and again pay each of many sales once', async () => {
   const books = await world.balances();
   const customers = await Promise.all([1, 2, 3].map(() => world.verifiedCustomer()));
   const sold = await Promise.all(
@@ -87,7 +87,7 @@ test('two workers, enqueued again and again, pay each of many sales once', async
   assert.equal((await world.changesSince(books))['custody:bank.simulated:main:inr'], -paidOut);
 });
 
-test('deposits for many orders in one block are each their own', async () => {
+test('deposits for many orders in one block are each booked to their own order', async () => {
   const customer = await world.verifiedCustomer();
   const sold = await Promise.all(Array.from({ length: 8 }, (_, at) => world.sells(`${20 + at}`, 'usdt', { customer })));
   for (const order of sold) await world.pays(order, order.fromAmount);

@@ -1,4 +1,4 @@
-/** The deadline of an order, by the outside's time: what was mined in time is in time, however late we get to see it. */
+/** The deadline of an order is judged by the chain's time: a deposit mined in time is in time, however late we read it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openStory, type Story } from '../support/story.ts';
@@ -13,7 +13,7 @@ const RAIL = 'evm.matic20';
 const follows = (why: string | null) =>
   world.read((tx) => tx.run('update chains set halted_why = $2 where rail = $1', [RAIL, why]));
 
-/** It stands in a block, of a time that is over: what the clock shows later is after it. */
+/** The transfer is in a block whose time has passed: the clock shows a later time from now on. */
 async function isMined(paid: Awaited<ReturnType<Story['pays']>>): Promise<void> {
   await world.mines(1);
   await world.until('it is mined', async () => {
@@ -24,7 +24,7 @@ async function isMined(paid: Awaited<ReturnType<Story['pays']>>): Promise<void> 
   });
 }
 
-test('while the chain is not followed, orders wait at their deadline; what was paid in time is paid out, what was not is late', async () => {
+test('while the chain is not followed, orders wait at their deadline; one paid in time is paid out, one paid later is late', async () => {
   const [inTime, late] = [await world.sells('10', 'usdc'), await world.sells('20', 'usdc')];
   await follows('a test');
   await isMined(await world.pays(inTime, '10'));

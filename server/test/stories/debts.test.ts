@@ -1,6 +1,6 @@
 /**
- * Debts: what chain or bank took back after we had paid for it. A debt is paid in parts, a part is kept or sent back by people
- * who say so, and what was taken by a reorg and is final again ends both debt and block by itself.
+ * Debts: deposits that a chain reversed or a bank recalled after we had paid for them. A debt is paid in parts, operators decide
+ * whether to keep a part or send it back, and a deposit that is final again after a reorg ends both debt and block by itself.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -23,7 +23,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-/** Proposed by one, confirmed by another. */
+/** One operator proposes, another confirms. */
 async function bothDo(path: string, body: Record<string, unknown> = {}) {
   const said = await finn.does(path, body);
   assert.equal(said.status, 202, `${path} does not take two: ${JSON.stringify(said.body)}`);
@@ -42,7 +42,7 @@ async function owed(order: Sale | Purchase, asset: string): Promise<bigint> {
   return (await world.balance(chart.receivable(order.customerId, row.partnerId, asset))).units;
 }
 
-/** A credit whose text is no order's, in suspense. */
+/** A credit in suspense, with a text that names no order. */
 async function stray(order: Purchase, amount: string): Promise<bigint> {
   const all = () =>
     world.read((tx) =>
@@ -55,7 +55,7 @@ async function stray(order: Purchase, amount: string): Promise<bigint> {
   return await world.until('it is in suspense', async () => (await all()).find(({ id }) => !known.has(id))?.id);
 }
 
-test('a recall after the coins have left is paid in parts: one kept whole, one kept in part, the rest of it sent back', async () => {
+test('the debt of a recall after the crypto was sent is paid in parts: one kept whole, one in part, its rest sent back', async () => {
   const books = await world.balances();
   const customer = await world.verifiedCustomer();
   const order = await world.buys('5000', 'usdc', { customer });
@@ -80,7 +80,7 @@ test('a recall after the coins have left is paid in parts: one kept whole, one k
   );
   assert.equal(seen?.facts.units, '300000', 'the case does not say what is left');
 
-  // Of the second, a part is kept and the rest sent back; both by people who say so.
+  // Operators keep a part of the second payment and send the rest back.
   const second = await stray(order, '4000');
   const path = `/deposits/${second}`;
   const tooMuch = await finn.does(`${path}/assign`, { order: String(order.id), amount: '3000.01' });
@@ -95,7 +95,7 @@ test('a recall after the coins have left is paid in parts: one kept whole, one k
   assert.equal(notYet.body.reason, 'deposit_unfit', JSON.stringify(notYet.body));
   assert.match(String(notYet.body.error), /despiteDebt/);
 
-  // Those who unblock see what is owed now, in the proposal and in the answer.
+  // The proposal and the answer show the operators who unblock what is owed now.
   const { proposal, done } = await bothDo(`/customers/${customer.id}/unblock`);
   assert.deepEqual(proposal.seen, { blocked: true, debts: [{ asset: 'inr', units: '2000' }] });
   assert.deepEqual(done.after, { blocked: false, debts: [{ asset: 'inr', units: '2000' }] });
@@ -105,8 +105,8 @@ test('a recall after the coins have left is paid in parts: one kept whole, one k
     await world.looksAtTheBank();
     return (await world.traceOf(order)).refunds.some(({ state }) => state === 'settled');
   });
-  // What is left of it covers the smaller part, and a third payment the rest.
-  // It is the order's by now, so one is enough.
+  // The rest of the deposit covers the smaller part of the debt, and a third payment the remainder.
+  // The deposit belongs to the order by now, so one operator is enough.
   assert.equal((await finn.does(`${path}/assign`, { order: String(order.id) })).status, 200);
   assert.equal(await owed(order, 'inr'), 50_000n);
   const third = await stray(order, '500');
@@ -115,7 +115,11 @@ test('a recall after the coins have left is paid in parts: one kept whole, one k
   assert.deepEqual(await openCases(order), []);
   const changed = await world.changesSince(books);
   assert.deepEqual([changed['suspense:bank.simulated:inr'], changed['loss:inr']], [undefined, undefined]);
-  assert.equal((await world.traceOf(order)).payouts.length, 2, 'anything but the purchase and one refund was paid');
+  assert.equal(
+    (await world.traceOf(order)).payouts.length,
+    2,
+    'something other than the purchase and one refund was paid',
+  );
 });
 
 test('a reorg after the fiat was paid makes a debt and a block, and both end when the same transfer is final again', async () => {
@@ -138,7 +142,7 @@ test('a reorg after the fiat was paid makes a debt and a block, and both end whe
   });
 });
 
-test('a block that an operator laid, too, stands when the debt ends', async () => {
+test('a block that an operator set as well remains when the debt ends', async () => {
   await world.blocksWait(async () => {
     const order = await world.sells('10', 'usdc');
     const paid = await world.pays(order, '10');
@@ -164,7 +168,7 @@ const caseOf = async (kind: string, order?: Sale | Purchase) =>
     ),
   );
 
-test('a debt that nobody will pay is written off by two, and neither twice nor with another amount', async () => {
+test('a debt that will not be paid is written off by two people, once, and only in its exact amount', async () => {
   const order = await world.buys('5000', 'usdc');
   const line = await world.credits(order, '5000');
   await world.payoutIsSubmitted(order);
@@ -185,10 +189,10 @@ test('a debt that nobody will pay is written off by two, and neither twice nor w
   assert.equal((await world.changesSince(books))['loss:inr'], 500_000n);
   assert.deepEqual(await openCases(order), []);
   assert.equal((await finn.does(path, input)).body.reason, 'does_not_fit');
-  assert.equal(await isBlocked(order), true, 'writing off lifts no block');
+  assert.equal(await isBlocked(order), true, 'writing off the debt lifted the block');
 });
 
-test('a payout that came back and a deposit that was reversed: two people undo the exchange, and nobody owes or is owed anything', async () => {
+test('a returned payout whose deposit was reversed: two people undo the exchange, and no debt or claim is left', async () => {
   await world.blocksWait(async () => {
     const books = await world.balances();
     const order = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9002' }) });
@@ -202,7 +206,7 @@ test('a payout that came back and a deposit that was reversed: two people undo t
     const lost = deposits.find(({ state }) => state === 'lost');
     const back = deposits.find(({ id }) => id !== lost?.id);
     const account = (await world.traceOf(order)).order.fiatAccountId;
-    // Named again, it is not paid: nothing stands behind it.
+    // A newly named account is not paid: no deposit backs the payout.
     const named = await bothOrOne(`/deposits/${back?.id}/refund`, { fiatAccountId: String(account) });
     assert.ok(named < 500, `naming an account failed: ${named}`);
     const payouts = async () => (await world.traceOf(order)).payouts.map(({ state }) => state);
@@ -216,11 +220,11 @@ test('a payout that came back and a deposit that was reversed: two people undo t
     await bothDo(path, input);
     assert.equal(await owed(order, 'usdc.matic20'), 0n);
     assert.deepEqual(await openCases(order), []);
-    assert.deepEqual(await payouts(), ['returned'], 'what came back was paid again');
-    assert.deepEqual(await world.changesSince(books), {}, 'something is left of an exchange that nobody had');
+    assert.deepEqual(await payouts(), ['returned'], 'the returned payout was paid again');
+    assert.deepEqual(await world.changesSince(books), {}, 'the undone exchange left balances in the books');
     assert.equal((await world.traceOf(order)).order.exception, 'deposit_lost');
     assert.equal((await finn.does(path, input)).body.reason, 'does_not_fit', 'it is undone twice');
-    // The same transfer is there again: it is the customer's, in suspense, and makes nothing good that is over.
+    // The same transfer is mined again: it is the customer's, in suspense, and does not reopen the undone exchange.
     await world.paysAgain(paid);
     await world.mines(3);
     const again = await world.until('what is there again lies in suspense', async () =>
@@ -233,7 +237,7 @@ test('a payout that came back and a deposit that was reversed: two people undo t
 
 const refundOf = async (order: Sale | Purchase) => (await world.traceOf(order)).refunds.map(({ state }) => state);
 
-/** A deposit that its bank can recall: held, blocked by law, let go by two, and sent to an account of the customer. */
+/** A deposit that its bank can recall: held, blocked by law, released by two people, and sent to the customer's account. */
 async function letGo(amount: string): Promise<{ order: Purchase; line: string; key: string }> {
   const customer = await world.verifiedCustomer();
   const order = await world.buys(amount, 'usdc', { customer, reference: 'screen:hold' });
@@ -252,7 +256,7 @@ async function letGo(amount: string): Promise<{ order: Purchase; line: string; k
   return { order, line, key: paid.id };
 }
 
-test('what law let go and was paid is owed once its deposit is recalled, and ends the debt by itself where it comes back', async () => {
+test('money released by legal act and paid is a debt once its deposit is recalled, which ends when the payment is returned', async () => {
   for (const [amount, left] of [
     ['5000', 0n],
     ['4000', 1_000n],
@@ -264,12 +268,12 @@ test('what law let go and was paid is owed once its deposit is recalled, and end
     await world.looksAtTheBank();
     await world.opensCase(order, 'customer_owes');
     assert.deepEqual([await owed(order, 'inr'), await isBlocked(order)], [units, true]);
-    // Banks on the way keep a part of the second: so much stays owed.
+    // Banks on the way keep a part of the second payment: the customer still owes that part.
     await world.bankReturns(key, units - left);
     await world.until('what came back makes the debt good', async () => (await owed(order, 'inr')) === left);
-    assert.deepEqual(await refundOf(order), ['cancelled'], 'what came back waits to be paid again');
+    assert.deepEqual(await refundOf(order), ['cancelled'], 'the returned payment waits to be paid again');
     assert.deepEqual(await openCases(order), left === 0n ? [] : ['customer_owes']);
-    assert.equal(await isBlocked(order), true, 'only operators lift the block');
+    assert.equal(await isBlocked(order), true, 'the block was lifted without an operator');
     if (left > 0n) {
       const [deposit] = (await world.traceOf(order)).deposits;
       const { id } = await caseOf('customer_owes', order);
@@ -283,7 +287,7 @@ test('what law let go and was paid is owed once its deposit is recalled, and end
   await world.reconciles();
 });
 
-test('what law let go and nobody has sent makes the loss good when its deposit is recalled', async () => {
+test('money released by legal act and not yet sent covers the loss when its deposit is recalled', async () => {
   const books = await world.balances();
   const order = await world.buys('3000', 'usdc', { reference: 'screen:hold' });
   const line = await world.credits(order, '3000');
@@ -296,11 +300,11 @@ test('what law let go and nobody has sent makes the loss good when its deposit i
   await world.until('it stays here', async () => (await refundOf(order))[0] === 'cancelled');
   assert.deepEqual(await openCases(order), []);
   assert.deepEqual(await world.changesSince(books), {});
-  assert.equal(await isBlocked(order), false, 'nothing had left, and the customer is blocked for it');
+  assert.equal(await isBlocked(order), false, 'the customer is blocked although nothing had left');
   await world.reconciles();
 });
 
-test('what law let go of a converted order is exchanged back where its deposit was reversed, sent or not', async () => {
+test('a converted order released by legal act is exchanged back where its deposit was reversed, sent or not', async () => {
   await world.blocksWait(async () => {
     for (const isSent of [false, true]) {
       const books = await world.balances();
@@ -330,14 +334,14 @@ test('what law let go of a converted order is exchanged back where its deposit w
       await world.until('nobody waits for it any more', async () => (await refundOf(order))[0] === 'cancelled');
       assert.equal(await owed(order, 'usdc.matic20'), 0n);
       assert.deepEqual(await openCases(order), []);
-      assert.deepEqual(await world.changesSince(books), {}, 'something is left of an exchange that nobody had');
+      assert.deepEqual(await world.changesSince(books), {}, 'the undone exchange left balances in the books');
       assert.equal(await world.stateOf(order), 'frozen');
     }
   });
   await world.reconciles();
 });
 
-test('what law let go of a converted order waits for people where its fees have been paid out, and the chain is followed on', async () => {
+test('a converted order released by legal act waits for people where its fees were paid out, and the chain is followed on', async () => {
   await world.blocksWait(async () => {
     const books = await world.balances();
     const order = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
@@ -370,7 +374,7 @@ test('what law let go of a converted order waits for people where its fees have 
   await world.reconciles();
 });
 
-test('of what law let go of a converted order, what its bank did not recall goes back once that is exchanged back', async () => {
+test('a converted order released by legal act gives back the part that its bank did not recall once it is exchanged back', async () => {
   const books = await world.balances();
   const customer = await world.verifiedCustomer();
   const nowhere = world.newAddress();
@@ -402,7 +406,7 @@ test('of what law let go of a converted order, what its bank did not recall goes
   await world.reconciles();
 });
 
-/** By one where that is enough. @returns the status */
+/** Confirms by a second operator where one is not enough. @returns the status */
 async function bothOrOne(path: string, body: Record<string, unknown>): Promise<number> {
   const said = await finn.does(path, body);
   if (said.status !== 202) return said.status;
@@ -433,7 +437,7 @@ test('an unexplained debit that was a charge of the bank becomes a cost of its r
   assert.deepEqual(
     confirmed.map(({ status }) => status).toSorted(),
     [200, 409],
-    `confirmed twice at once, it is not done once: ${JSON.stringify(confirmed.map(({ body }) => body))}`,
+    `two confirmations at once did not act exactly once: ${JSON.stringify(confirmed.map(({ body }) => body))}`,
   );
   assert.equal((await finn.does(`/cases/${id}/correct`, input)).body.reason, 'does_not_fit');
   const changed = await world.changesSince(books);

@@ -1,4 +1,4 @@
-/** Money that comes otherwise than asked: too little, too much, too late, twice, of another kind. None of it is lost. */
+/** Deposits that differ from what was asked: too little, too much, too late, twice, in another asset. None of them is lost. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { nativeOf, openStory, type Sale, type Story } from '../support/story.ts';
@@ -27,7 +27,7 @@ async function settled(amount: string, coin = 'usdc'): Promise<Sale> {
 }
 
 describe('parts', () => {
-  test('that add up before the deadline settle the order, once', async () => {
+  test('that add up before the deadline settle the order once', async () => {
     const order = await world.sells('100', 'usdc');
     const books = await world.balances();
     await world.pays(order, '60');
@@ -47,7 +47,7 @@ describe('parts', () => {
     assert.deepEqual(await world.casesOf(order), []);
   });
 
-  test('two in one block are both counted', async () => {
+  test('in one block are both counted', async () => {
     const order = await world.sells('50', 'usdc');
     const books = await world.balances();
     const [first, second] = await world.paysInOneBlock(order, '20', '30');
@@ -81,7 +81,7 @@ describe('parts', () => {
 });
 
 describe('too little', () => {
-  test('by the deadline is held, rejected, and really arrives back at the customer', async () => {
+  test('by the deadline is held, then refunded, and the refund arrives at the customer', async () => {
     const order = await world.sells('100', 'usdc');
     const books = await world.balances();
     await world.pays(order, '99.999999');
@@ -110,12 +110,12 @@ describe('too little', () => {
       'refunded',
     ]);
 
-    // Paid back from the hot wallet: what came in and what went out cancel, but for the gas.
+    // The hot wallet pays the refund: deposit and refund cancel out, except for the gas.
     const { [custody('usdc.matic20')]: came, ...rest } = await world.changesSince(books);
     const native = nativeOf('matic20');
     const gas = rest[`cost:evm.matic20:${native}`] ?? 0n;
     assert.equal(came, 99_999_999n);
-    assert.ok(gas > 0n, 'the refund has cost gas');
+    assert.ok(gas > 0n, 'no gas was booked for the refund');
     assert.deepEqual(rest, {
       'custody:evm.matic20:hot:usdc.matic20': -99_999_999n,
       [`custody:evm.matic20:hot:${native}`]: -gas,
@@ -123,7 +123,7 @@ describe('too little', () => {
     });
   });
 
-  test('cannot be released: it would pay out what was not paid in', async () => {
+  test('cannot be released, because the payout would exceed the deposit', async () => {
     const order = await world.sells('100', 'usdc');
     const books = await world.balances();
     await world.pays(order, '1');
@@ -147,7 +147,7 @@ describe('too little', () => {
     });
   });
 
-  test('with the rest coming after the deadline is still held, and the rest is in suspense', async () => {
+  test('is still held when the rest comes after the deadline, and the rest is in suspense', async () => {
     const order = await world.sells('100', 'usdc');
     const books = await world.balances();
     await world.pays(order, '70');
@@ -171,7 +171,7 @@ describe('too little', () => {
   });
 });
 
-test('too much settles the order with what was quoted, and the rest is in suspense with a case', async () => {
+test('too much settles the order with the quoted amount, and the excess is in suspense with a case', async () => {
   const order = await world.sells('100', 'usdc');
   const books = await world.balances();
   await world.pays(order, '150.25');
@@ -188,7 +188,7 @@ test('too much settles the order with what was quoted, and the rest is in suspen
 });
 
 describe('the deadline', () => {
-  test('expires an order nothing came for', async () => {
+  test('expires an order without a deposit', async () => {
     const order = await world.sells('10', 'usdc');
     await world.deadlinePasses();
     await world.reaches(order, -1);
@@ -216,7 +216,7 @@ describe('the deadline', () => {
     await world.confirmsAfter('dai.matic20', 2);
   });
 
-  test('leaves what comes later to suspense, with a case, and the order expired', async () => {
+  test('sends a later deposit to suspense, with a case, and the order stays expired', async () => {
     const order = await world.sells('10', 'usdc');
     const books = await world.balances();
     await world.deadlinePasses();
@@ -235,12 +235,12 @@ describe('the deadline', () => {
     assert.deepEqual(
       (await world.changesOf(order)).map(({ state, exception }) => [state, exception]),
       [['expired', 'late']],
-      'the partner is told that its order is not as it was',
+      'the partner was not told that its order has changed',
     );
   });
 });
 
-test('what comes for a cancelled order goes to suspense, with a case, and the order stays cancelled', async () => {
+test('a deposit for a cancelled order goes to suspense, with a case, and the order stays cancelled', async () => {
   const order = await world.sells('10', 'usdc');
   const books = await world.balances();
   await world.drives(order, '-2');
@@ -256,7 +256,7 @@ test('what comes for a cancelled order goes to suspense, with a case, and the or
 });
 
 describe('a second deposit', () => {
-  test('after the order was settled goes to suspense, with a case, and pays nobody twice', async () => {
+  test('after the order was settled goes to suspense, with a case, and causes no second payout', async () => {
     const order = await settled('10');
     const books = await world.balances();
     await world.pays(order, '10');
@@ -297,8 +297,8 @@ describe('a second deposit', () => {
   });
 });
 
-describe('something else than was asked', () => {
-  test('another listed token is kept in suspense, and the order can still be paid properly', async () => {
+describe('a deposit in another asset', () => {
+  test('goes to suspense where it is another listed token, and the order can still be paid', async () => {
     const order = await world.sells('10', 'usdc');
     const books = await world.balances();
     await world.pays(order, '10', 'usdt');
@@ -316,7 +316,7 @@ describe('something else than was asked', () => {
     assert.equal((await world.changesSince(books))[`${SUSPENSE}:usdt.matic20`], 10_000_000n);
   });
 
-  test('another token alone does not keep an order from expiring', async () => {
+  test('does not keep an order from expiring', async () => {
     const order = await world.sells('10', 'usdc');
     const books = await world.balances();
     await world.pays(order, '10', 'dai');
@@ -333,7 +333,7 @@ describe('something else than was asked', () => {
     });
   });
 
-  test('native coin at the deposit address is found when it is final, and kept in suspense', async () => {
+  test('is found when final and goes to suspense where it is the native asset', async () => {
     const order = await world.sells('10', 'usdc');
     const books = await world.balances();
     await world.paysNative(order, '0.25');
@@ -349,7 +349,7 @@ describe('something else than was asked', () => {
     await world.stands(order, books, { ...left, status: 6, told: 'settled', books: suspended });
   });
 
-  test('nothing at all, sent with an event all the same, is no deposit', async () => {
+  test('of zero units is no deposit, although the token emits an event', async () => {
     const order = await world.sells('10', 'usdc');
     await world.pays(order, '0');
     await world.pays(order, '10');

@@ -1,4 +1,4 @@
-/** Where money goes back to: money of one currency never to an account of another, whoever names it. */
+/** Destinations of refunds: money in one currency never goes to an account in another, whoever names it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { refundOrder } from '../../src/orders/index.ts';
@@ -27,7 +27,7 @@ const euroAccount = async (customerId: string, iban: string): Promise<string> =>
   return fiatAccountId;
 };
 
-/** 70 euros came with the reference of an order that asks for rupees, and that goes back to an account in rupees. */
+/** 70 euros came with the reference of an order that asks for rupees and has a refund account in rupees. */
 async function paidInEuros(): Promise<Purchase> {
   await world.goesBy('onramp', 'usdc', { wrongAsset: { then: 'refund' } });
   const customer = await world.verifiedCustomer();
@@ -39,7 +39,7 @@ async function paidInEuros(): Promise<Purchase> {
   return order;
 }
 
-test('a refund by policy of euros waits for an account in euros, where the order names one in rupees', async () => {
+test('a refund of euros by policy waits for an account in euros, where the order names one in rupees', async () => {
   const order = await paidInEuros();
   await world.opensCase(order, 'refund_destination');
   assert.deepEqual(await refunds(order), ['needs_destination']);
@@ -47,8 +47,8 @@ test('a refund by policy of euros waits for an account in euros, where the order
 
   const rupees = (await world.verifiedAccount(order.customerId)).fiatAccountId;
   const said = await names(order, rupees);
-  assert.equal(said.status, 200, 'of the order itself, which is in rupees, it is the account');
-  assert.deepEqual(await refunds(order), ['needs_destination'], 'and not of the euros');
+  assert.equal(said.status, 200, 'the account in rupees was refused for the order, which is in rupees');
+  assert.deepEqual(await refunds(order), ['needs_destination'], 'the refund in euros took the account in rupees');
   assert.equal((await world.traceOf(order)).order.refundAccountId, BigInt(rupees));
 
   const strangers = await euroAccount((await world.verifiedCustomer()).id, 'GB33BUKB20201555555555');
@@ -59,11 +59,15 @@ test('a refund by policy of euros waits for an account in euros, where the order
   await world.until('the euros are back', async () => (await refunds(order))[0] === 'settled');
   const [payout] = (await world.traceOf(order)).payouts;
   assert.deepEqual([payout?.asset, payout?.units, payout?.fiatAccountId], ['eur', 7_000n, BigInt(euros)]);
-  assert.equal((await world.traceOf(order)).order.refundAccountId, BigInt(rupees), 'rupees go back to rupees');
+  assert.equal(
+    (await world.traceOf(order)).order.refundAccountId,
+    BigInt(rupees),
+    'the order lost its refund account in rupees',
+  );
   assert.deepEqual(await openCases(order), []);
 });
 
-test('a refund that an older server wants to send to an account of another currency asks for one that fits', async () => {
+test('a refund that an older server created for an account in another currency waits for one that fits', async () => {
   const order = await paidInEuros();
   const rupees = (await world.verifiedAccount(order.customerId)).fiatAccountId;
   const [refund] = (await world.traceOf(order)).refunds;
@@ -76,7 +80,7 @@ test('a refund that an older server wants to send to an account of another curre
   assert.deepEqual(await openCases(order), ['deposit_wrong_asset', 'refund_destination']);
 });
 
-test('a person who gives an order’s deposit back names an account in its currency, of its customer', async () => {
+test('an operator who refunds an order’s deposit names an account of its customer in its currency', async () => {
   const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
   await world.credits(order, '5000');
   await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
@@ -97,7 +101,7 @@ test('a person who gives an order’s deposit back names an account in its curre
   await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
 });
 
-test('an account is not taken for a payout that was refused, and nobody is told that the money is on its way', async () => {
+test('an account is not accepted for a rejected payout, and no answer says that the money is on its way', async () => {
   const customer = await world.verifiedCustomer({ ending: '9001' });
   const order = await world.sells('10', 'usdc', { customer });
   const said = async () => {
@@ -107,7 +111,7 @@ test('an account is not taken for a payout that was refused, and nobody is told 
     });
     return [status, body.reason];
   };
-  assert.deepEqual(await said(), [404, 'unknown_refund'], 'nothing has been paid yet');
+  assert.deepEqual(await said(), [404, 'unknown_refund'], 'an account was accepted before anything was paid');
   await world.pays(order, '10');
   await world.mines(2);
   await world.until('its payout is refused', async () => (await world.stateOf(order)) === 'payout_held');
@@ -121,7 +125,7 @@ test('an account is not taken for a payout that was refused, and nobody is told 
 });
 
 describe('a refund that an operator asks for without a destination', () => {
-  /** A purchase that is held by screening, and whose refund an operator has asked for. */
+  /** A purchase held by screening, for which an operator has requested a refund. */
   async function asked(how: { reference?: string } = { reference: 'screen:hold' }): Promise<Purchase> {
     const order = await world.buys('5000', 'usdc', how);
     await world.credits(order, '5000');
@@ -145,7 +149,7 @@ describe('a refund that an operator asks for without a destination', () => {
   test('waits for it, says so in its case and to the partner, and goes where the partner names', async () => {
     const order = await asked();
     assert.deepEqual([await world.stateOf(order), await refunds(order)], ['on_hold', []]);
-    assert.deepEqual(await openCases(order), ['refund_destination'], 'the hold has been decided on');
+    assert.deepEqual(await openCases(order), ['refund_destination'], 'the case of the hold is still open');
     const { reason } = await world.opensCase(order, 'refund_destination');
     assert.equal(reason, 'the customer has to name where it goes');
     assert.equal(await needs(order), true);
@@ -166,7 +170,7 @@ describe('a refund that an operator asks for without a destination', () => {
     await goesBack(order);
   });
 
-  test('may be asked for twice, and let no hit pass before somebody names the destination', async () => {
+  test('may be requested twice, and passes no hit before the destination is named', async () => {
     const order = await asked();
     const again = await finn.does(`/orders/${order.id}/refund`, { failure: 'other' });
     assert.equal(again.status, 200, JSON.stringify(again.body));
@@ -185,7 +189,7 @@ describe('a refund that an operator asks for without a destination', () => {
     assert.deepEqual([await refunds(order), await openCases(order)], [[], []]);
   });
 
-  test('is declined of an order that is over', async () => {
+  test('is refused for an order that is over', async () => {
     const order = await asked();
     const { fiatAccountId } = await world.verifiedAccount(order.customerId);
     await names(order, fiatAccountId);

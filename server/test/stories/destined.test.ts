@@ -1,6 +1,6 @@
 /**
- * Where an operator sends money of an order that waits for a destination: whatever the order was, the destination fits the money itself. It
- * is what the law has released, or a payout that came back; coins go to an address, and a currency to an account in it.
+ * An operator names a destination for money that waits for one: money released by legal act, or a returned payout. Whatever the
+ * order was, the destination has to fit the money itself: crypto goes to an address, fiat to an account in its currency.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Money that nobody claims: announced, kept apart, and refunded all the same. The books are even at every step. */
+/** Unclaimed money: announced, kept on an account of its own, and still refundable. The books balance at every step. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { enqueue } from '../../src/base/jobs.ts';
@@ -32,7 +32,7 @@ async function agreed(said: { status: number; body: { proposal?: string } }): Pr
 const sets = async (afterDays: number | 'none', noticeDays = 30) =>
   assert.equal(await agreed(await ada.does('/dormancy', { afterDays, noticeDays })), 200);
 
-/** A second deposit of an order that is settled: it lies in suspense, and nobody says where it goes. */
+/** A second deposit of a settled order, in suspense, without a destination. */
 async function unclaimed(amount: string): Promise<{ order: Sale; deposit: bigint }> {
   const order = await world.sells('10', 'usdc');
   await world.pays(order, '10');
@@ -47,11 +47,11 @@ async function unclaimed(amount: string): Promise<{ order: Sale; deposit: bigint
   return { order, deposit };
 }
 
-/** The recurring job has looked at everything, by the clock of now. */
+/** The recurring job has run over all money at the current time of the clock. */
 async function looksAtAll(): Promise<void> {
   const asked = world.clock.now();
   await world.read((tx) => enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt: asked }));
-  // Two more servers look at the same time.
+  // Two more servers run it at the same time.
   const look = dormancyHandlers(world.server.orders)[DORMANCY];
   await Promise.all([look?.('all'), look?.('all')]);
   await world.until('the job has looked', () =>
@@ -65,7 +65,7 @@ async function passDays(days: number): Promise<void> {
   world.clock.advance(days * DAY_MS);
   await looksAtAll();
 }
-/** What stands on an account. */
+/** Balance of an account. */
 const held = async (code: string): Promise<bigint> =>
   (await world.read((tx) => balancesOf(tx, [code.split(':')[0] ?? '']))).find((one) => one.code === code)?.units ?? 0n;
 const isSound = async () => assert.deepEqual((await world.read((tx) => verifyLedger(tx))).problems, []);
@@ -99,7 +99,7 @@ describe('money that nobody claims', () => {
     await isSound();
   });
 
-  test('is announced, then stands on an account of its own, and the report says how long and how much', async () => {
+  test('is announced, then moved to an account of its own, and the report shows since when and how much', async () => {
     const { order, deposit } = await unclaimed('4');
     await sets(90);
     const before = [await held(SUSPENSE), await held(DORMANT)] as const;
@@ -110,7 +110,7 @@ describe('money that nobody claims', () => {
     assert.deepEqual([announced.state, announced.days, announced.units], ['announced', 61, '4']);
     assert.deepEqual(await casesAbout(`deposit:${deposit}`), ['deposit_second', 'dormant_soon']);
     const told = (await world.eventBodies(order)).at(-1) as { unclaimedFrom?: string };
-    assert.equal(told.unclaimedFrom, announced.dormantFrom, 'the partner was not told from when on');
+    assert.equal(told.unclaimedFrom, announced.dormantFrom, 'the partner was not told the date');
     const ids = { transactionId: String(order.id), customerId: order.customerId };
     const asked = await world.partner.post('offramp/transaction', ids);
     assert.equal(asked.body.data?.unclaimedFrom, announced.dormantFrom, `the call does not say so: ${asked.text}`);
@@ -131,7 +131,7 @@ describe('money that nobody claims', () => {
     await isSound();
   });
 
-  test('goes back to where the customer says, which wakes it by itself', async () => {
+  test('goes back to the destination that the customer names, without an operator', async () => {
     const { order, deposit } = await dormant('5');
     const address = world.newAddress();
     const refund = { transactionId: String(order.id), customerId: order.customerId, address };
@@ -148,7 +148,7 @@ describe('money that nobody claims', () => {
     await isSound();
   });
 
-  test('is taken out by an operator once, however many ask at once, and begins anew', async () => {
+  test('is taken out of dormancy once when several operators ask at once, and its time starts again', async () => {
     const { deposit } = await dormant('6');
     const suspense = await held(SUSPENSE);
     const said = await Promise.all([ada, bea, ada, bea].map((one) => one.does(`/deposits/${deposit}/wake`)));
@@ -162,7 +162,7 @@ describe('money that nobody claims', () => {
     await isSound();
   });
 
-  test('of a customer who is blocked, or that an operator holds, or that somebody deals with, stays where it is', async () => {
+  test('stays in suspense while its customer is blocked, an operator holds it, or a person works on its case', async () => {
     const [blocked, kept, dealt] = [await unclaimed('7'), await unclaimed('8'), await unclaimed('9')];
     await sets(90);
     await passDays(61);
@@ -181,7 +181,7 @@ describe('money that nobody claims', () => {
     await isSound();
   });
 
-  test('reversed by its chain leaves the books the way it came', async () => {
+  test('leaves the books as it entered them when its chain reverses it', async () => {
     const order = await world.sells('10', 'usdc');
     await world.pays(order, '10');
     await world.mines(2);
@@ -205,7 +205,7 @@ describe('money that nobody claims', () => {
     await isSound();
   });
 
-  test('what the database is asked to do with it while it is dormant is refused', async () => {
+  test('cannot be changed in the database while it is dormant', async () => {
     const { deposit } = await dormant('12');
     for (const sql of [
       `update deposits set state = 'reversed' where id = $1`,
@@ -218,7 +218,7 @@ describe('money that nobody claims', () => {
     await isSound();
   });
 
-  test('a setting that cannot be names the field and the rule', async () => {
+  test('has settings whose refusal names the field and the rule', async () => {
     const short = await ada.does('/dormancy', { afterDays: 10, noticeDays: 11 });
     const said = short.status === 202 ? await bea.does(`/proposals/${short.body.proposal}/confirm`) : short;
     assert.deepEqual([said.status, said.body.fields], [400, { noticeDays: 'must be at most 10, as afterDays' }]);
@@ -227,7 +227,7 @@ describe('money that nobody claims', () => {
   });
 });
 
-describe('what an order holds until somebody says where it goes', () => {
+describe('money that an order holds until a destination is named', () => {
   test('becomes dormant, and goes back when a destination is named', async () => {
     const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
     await world.pays(order, '20');

@@ -1,4 +1,4 @@
-/** A partner's program trying things out: orders brought to a status by test/changeOfframpStatus, by money that really moves. */
+/** A partner's program tests: test/changeOfframpStatus brings orders to a status by money that really moves. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { openStory, type Sale, type Story } from '../support/story.ts';
@@ -22,7 +22,7 @@ async function refuses(order: Sale, status: string): Promise<void> {
   assert.equal(await world.statusOf(order), before);
 }
 
-/** An order that was held, and whose deposit went back. */
+/** An order that was held and whose deposit is being refunded. */
 async function refunded(failure: 'amount' | 'other'): Promise<Sale> {
   const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
   await drives(order, '2');
@@ -38,7 +38,7 @@ describe('an order driven', () => {
     const asked = ['1', '2', '3', '4', '5', '6', '10', '11', '12', '13', '14', '15'];
     const orders = await Promise.all(asked.map((_, at) => world.sells(String(10 + at), 'usdc', { customer })));
     await Promise.all(orders.map((order, at) => drives(order, asked[at] ?? '')));
-    for (const order of orders) assert.ok((await world.statusOf(order)) >= 1, 'the deposit was seen');
+    for (const order of orders) assert.ok((await world.statusOf(order)) >= 1, 'the deposit was not seen');
     await world.mines(2);
     for (const order of orders) {
       await world.reaches(order, 6);
@@ -46,11 +46,11 @@ describe('an order driven', () => {
       const receipt = await world.rpc<{ status: string } | null>('matic20', 'eth_getTransactionReceipt', [
         shown.transactionHash,
       ]);
-      assert.equal(receipt?.status, '0x1', 'the hash is that of a real transaction');
+      assert.equal(receipt?.status, '0x1', 'the hash is not that of a successful transaction');
     }
   });
 
-  test('to 6 step by step is paid once, and every number passed is a success again', async () => {
+  test('to 6 step by step is paid once, and driving it to a passed status succeeds again', async () => {
     const order = await world.sells('10', 'usdc');
     for (const status of ['0', '1', '2', '6']) await drives(order, status);
     await world.mines(2);
@@ -69,7 +69,7 @@ describe('an order driven', () => {
     assert.equal((await world.traceOf(order)).deposits.length, 1);
   });
 
-  test('to -1 is expired, again is a success, and nothing else can become of it', async () => {
+  test('to -1 is expired; -1 again is a success, and any other status is refused', async () => {
     const order = await world.sells('10', 'usdc');
     await drives(order, '-1');
     assert.equal(await world.statusOf(order), -1);
@@ -120,13 +120,13 @@ describe('an order driven', () => {
     await refuses(order, '6');
   });
 
-  test('after being refunded for a wrong amount was not abandoned: -2 is refused', async () => {
+  test('after a refund for a wrong amount cannot be driven to -2, which means abandoned', async () => {
     const order = await refunded('amount');
     await world.refundArrives(order, -4);
     await refuses(order, '-2');
   });
 
-  test('after being refunded to a number it has passed through is a success', async () => {
+  test('after a refund to a status it has passed is a success', async () => {
     const order = await refunded('other');
     await world.refundArrives(order, -2);
     for (const status of ['1', '2', '3']) await drives(order, status);
@@ -134,7 +134,7 @@ describe('an order driven', () => {
   });
 });
 
-test('an order of another partner cannot be driven, nor told from none', async () => {
+test('an order of another partner cannot be driven, and the answer is that of an unknown order', async () => {
   const order = await world.sells('10', 'usdc');
   const stranger = world.otherPartner;
   const asked = { customerId: order.customerId, transactionId: String(order.id), status: '6' };

@@ -1,4 +1,4 @@
-/** Dust in suspense is written off: by two people, one with its case or many at once, and never what must stay. */
+/** Two people write off dust in suspense: a single deposit with its case, or many at once; what is held is never written off. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { blockCustomer } from '../../src/customers/index.ts';
@@ -23,7 +23,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-/** An order that is over, and what came for it afterwards. */
+/** An expired order with deposits that came afterwards. */
 async function late(...amounts: string[]): Promise<Sale> {
   const order = await world.sells('10', 'usdc');
   await world.deadlinePasses();
@@ -48,8 +48,8 @@ const proposalOf = (said: Said): string => {
   return said.body.proposal;
 };
 
-describe('many at once', () => {
-  test('by two people, the oldest first and so many; what is held or of a blocked customer stays', async () => {
+describe('dust of many deposits', () => {
+  test('is written off by two people, the oldest first, up to a number; held deposits and those of a blocked customer stay', async () => {
     const order = await late('0.001', '0.002', '0.003');
     const blocked = await late('0.004');
     const kept = await late('0.005');
@@ -60,14 +60,14 @@ describe('many at once', () => {
 
     const two = proposalOf(await writesOff(ada, 2));
     assert.equal((await ada.does(`/proposals/${two}/confirm`)).body.reason, 'own_proposal');
-    assert.equal(await held(SUSPENSE), suspense, 'one person wrote it off');
+    assert.equal(await held(SUSPENSE), suspense, 'one person wrote off the dust');
     assert.equal((await bea.does(`/proposals/${two}/confirm`)).status, 200);
     assert.deepEqual(await statesOf(order), ['written_off', 'written_off', 'suspense']);
     assert.equal(suspense - (await held(SUSPENSE)), 3_000n);
     assert.equal((await held(ROUNDING)) - rounding, 3_000n);
     await isSound();
 
-    // Proposed by two and confirmed by two at once: it is done once.
+    // Two people propose and two confirm at once: it is written off once.
     const [one, other] = await Promise.all([writesOff(ada), writesOff(bea)]);
     assert.deepEqual([one.status, other.status].sort(), [202, 409], 'the same was proposed twice');
     const [proposal, second] = one.status === 202 ? [proposalOf(one), bea] : [proposalOf(other), ada];
@@ -80,7 +80,7 @@ describe('many at once', () => {
     await isSound();
   });
 
-  test('what is overtaken is not done: the pile is another one than was proposed', async () => {
+  test('is not written off when the deposits have changed since the proposal', async () => {
     const order = await late('0.006');
     const proposal = proposalOf(await writesOff(ada));
     const [deposit] = (await world.traceOf(order)).deposits;
@@ -89,7 +89,7 @@ describe('many at once', () => {
     assert.deepEqual(await statesOf(order), ['suspense']);
   });
 
-  test('wrong input names the field and the rule', async () => {
+  test('is not written off with wrong input, and the refusal names the field and the rule', async () => {
     const said = await ada.does('/dust/write-off', { asset: 'gold', before: 'yesterday', most: 201 });
     assert.equal(said.status, 400);
     assert.deepEqual(Object.keys(said.body.fields).sort(), ['before', 'most']);
@@ -98,7 +98,7 @@ describe('many at once', () => {
   });
 });
 
-describe('one with its case', () => {
+describe('a deposit with a case', () => {
   const caseOf = async (order: Sale) => {
     const [deposit] = (await world.traceOf(order)).deposits;
     const { cases } = (await ada.reads('/cases?kind=deposit_late&limit=200')).body;
@@ -106,7 +106,7 @@ describe('one with its case', () => {
     return { id: found?.id as string, evidence: deposit?.reference ?? '' };
   };
 
-  test('that is dust by the threshold of now is written off with its evidence, and the case is closed', async () => {
+  test('that is below the current dust threshold is written off with its evidence, and the case is closed', async () => {
     const order = await late('0.015');
     const { id, evidence } = await caseOf(order);
     const input = { as: 'dust', amount: '0.015', evidence };
@@ -123,7 +123,7 @@ describe('one with its case', () => {
     await isSound();
   });
 
-  test('reversed by its chain afterwards is a loss, and the books fit the chain', async () => {
+  test('that its chain reverses after the write-off is a loss, and the books agree with the chain', async () => {
     const order = await world.sells('10', 'usdc');
     await world.deadlinePasses();
     await world.reaches(order, -1);

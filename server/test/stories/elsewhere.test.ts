@@ -1,4 +1,4 @@
-/** A payout that is rejected before anything left goes to another destination of the same customer, once two people agree. */
+/** A rejected payout goes to another destination of the same customer once two people confirm it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { MAGIC_HOLDS, type Screening } from '../../src/compliance/screening.ts';
@@ -27,7 +27,7 @@ const payouts = async (order: Sale | Purchase) => (await world.traceOf(order)).p
 const isHeld = async (order: Sale | Purchase) => await world.opensCase(order, 'payout_held');
 const openCases = async (order: Sale | Purchase) => (await world.casesOf(order)).filter(({ open }) => open);
 
-/** A sale whose payout the bank refuses: the account is closed. */
+/** A sale whose payout the bank rejects, because the account is closed. */
 async function refused(
   amount = '10',
   how: { refundAddress?: string } = {},
@@ -48,7 +48,7 @@ async function goesTo(order: Sale | Purchase, to: Record<string, unknown>): Prom
   assert.equal(done.status, 200, JSON.stringify(done.body));
 }
 
-test('a sale is paid to another account of its customer, on the terms it has', async () => {
+test('a sale is paid to another account of its customer on unchanged terms', async () => {
   const { order, customer } = await refused();
   const { order: as } = await world.traceOf(order);
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
@@ -62,7 +62,7 @@ test('a sale is paid to another account of its customer, on the terms it has', a
   for (const to of [{ address: world.newAddress() }, { address: world.newAddress(), fiatAccountId }])
     assert.deepEqual(status(await retries(order, to)), [400, 'malformed_field']);
   assert.deepEqual(status(await retries(order, { pastHits: true })), [400, 'missing_fields']);
-  assert.equal((await payouts(order)).length, 1, 'nothing was created by what was refused');
+  assert.equal((await payouts(order)).length, 1, 'a refused retry created a payout');
 
   await goesTo(order, { fiatAccountId });
   await world.reaches(order, 6);
@@ -72,19 +72,19 @@ test('a sale is paid to another account of its customer, on the terms it has', a
   assert.deepEqual([second?.units, third], [first?.units, undefined]);
   const { order: now } = await world.traceOf(order);
   for (const term of ['fiatAccountId', 'payoutUnits', 'depositUnits', 'rate', 'fees'] as const)
-    assert.deepEqual(now[term], as[term], `${term} is as agreed`);
+    assert.deepEqual(now[term], as[term], `${term} has changed`);
   assert.deepEqual(await openCases(order), []);
   assert.deepEqual(status(await retries(order, { fiatAccountId })), [409, 'order_over']);
 });
 
-test('a new destination that is refused as well is where a retry goes, until another is named', async () => {
+test('a new destination whose payout is rejected as well stays the destination of a retry until another is named', async () => {
   const { order, customer } = await refused();
   const alsoClosed = await account(customer, '000177779001');
   await goesTo(order, { fiatAccountId: alsoClosed });
   await world.until('it is refused again', async () => (await payouts(order))[1]?.state === 'rejected');
   await isHeld(order);
   const again = await retries(order);
-  assert.equal(again.status, 202, 'it is still no destination of the order');
+  assert.equal(again.status, 202, 'one person retried to a destination that is not the order’s own');
   assert.equal((await agrees(again.body.proposal)).status, 200);
   await world.until('and again', async () => (await payouts(order))[2]?.state === 'rejected');
   assert.equal((await payouts(order))[2]?.fiatAccountId, BigInt(alsoClosed));
@@ -98,7 +98,7 @@ test('a new destination that is refused as well is where a retry goes, until ano
   );
 });
 
-test('twice at once pays once', async () => {
+test('a retry confirmed twice at once pays once', async () => {
   const { order, customer } = await refused();
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
   const proposed = await retries(order, { fiatAccountId });
@@ -108,7 +108,7 @@ test('twice at once pays once', async () => {
   assert.equal((await payouts(order)).length, 2);
 });
 
-/** A purchase whose address takes no coins. */
+/** A purchase whose address rejects the transfer. */
 async function refusedPurchase(): Promise<Purchase> {
   const nowhere = world.newAddress();
   world.takesNothing(nowhere, 'matic20');
@@ -137,20 +137,20 @@ test('a purchase goes to another address', async () => {
   assert.equal(await world.tokensOf(address, 'usdc'), order.toAmount);
 });
 
-test('a destination that screening stops gets nothing, unless two people let it go past that', async () => {
+test('a destination with a screening hit is paid only if two people let the payout pass the hit', async () => {
   const order = await refusedPurchase();
   const { address } = MAGIC_HOLDS;
   const stopped = await retries(order, { address });
   assert.equal(stopped.status, 202);
   assert.deepEqual(status(await agrees(stopped.body.proposal)), [409, 'destination_held']);
   assert.equal(await world.stateOf(order), 'payout_held');
-  assert.equal((await payouts(order)).length, 1, 'nothing is created before the screener has answered');
-  assert.equal((await openCases(order)).length, 1, 'its case stays open');
+  assert.equal((await payouts(order)).length, 1, 'a payout was created before the screener answered');
+  assert.equal((await openCases(order)).length, 1, 'its case was closed');
   await goesTo(order, { address, pastHits: true });
   await arrives(order);
 });
 
-/** What `world.server.orders` is, but that the payout is sent again and a person holds it while the screener is asked. */
+/** As `world.server.orders`, but while the screener is asked, the payout is retried and an operator holds it. */
 function heldMeanwhile(order: Sale) {
   const { orders } = world.server;
   const screener = {
@@ -176,7 +176,7 @@ async function staysHeld(order: Sale): Promise<void> {
   assert.equal((await payouts(order)).length, 2);
 }
 
-test('a partner that names another destination sends nothing past a person who holds the order meanwhile', async () => {
+test('a destination that a partner names while an operator puts the order on hold is not paid', async () => {
   const { order, customer } = await refused();
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
   const asks = { orderId: order.id, apiKey: 'a key', to: { fiatAccountId: BigInt(fiatAccountId) }, isConfirmed: true };
@@ -186,7 +186,7 @@ test('a partner that names another destination sends nothing past a person who h
   await staysHeld(order);
 });
 
-test('people who retry it to another destination send nothing past a person who holds it meanwhile', async () => {
+test('a retry to another destination while an operator puts the order on hold pays nothing', async () => {
   const { order, customer } = await refused();
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
   const action = {
@@ -202,7 +202,7 @@ test('people who retry it to another destination send nothing past a person who 
   await staysHeld(order);
 });
 
-test('a policy that refunds it sends nothing past a person who holds it meanwhile', async () => {
+test('a refund by policy while an operator puts the order on hold pays nothing', async () => {
   const { order } = await refused('10', { refundAddress: world.newAddress() });
   const { refund_order: refunds } = refundHandlers(heldMeanwhile(order));
   await refunds?.(String(order.id));
@@ -215,7 +215,7 @@ const asksFor = (order: Sale, fiatAccountId: string) => ({
   now: world.clock.now(),
 });
 
-test('of a rejected payout that an operator holds, nothing leaves before the release', async () => {
+test('a rejected payout that an operator holds is neither retried nor refunded before the release', async () => {
   const { order, customer } = await refused('10', { refundAddress: world.newAddress() });
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
   const asks = asksFor(order, fiatAccountId);
@@ -240,12 +240,16 @@ test('of a rejected payout that an operator holds, nothing leaves before the rel
   assert.deepEqual([now.version, after.length, refunds], [held.version, 1, []]);
 
   await does(`/orders/${order.id}/release`);
-  assert.deepEqual([await world.stateOf(order), (await payouts(order)).length], ['payout_held', 1], 'nothing left yet');
+  assert.deepEqual(
+    [await world.stateOf(order), (await payouts(order)).length],
+    ['payout_held', 1],
+    'the release alone created a payout',
+  );
   assert.equal((await openCases(order)).length, 1);
   assert.deepEqual(
     status(await finn.does(`/orders/${order.id}/release`)),
     [409, 'order_over'],
-    'it is not held any more',
+    'an order that is not held was released',
   );
   await payElsewhereFor(world.server.orders, { ...asks, now: world.clock.now() });
   await world.reaches(order, 6);
@@ -266,7 +270,7 @@ test('a hold stops a refund that was requested before it; the release lets it go
   assert.equal(await world.tokensOf(asks.to.address, 'usdc'), '10');
 });
 
-test('one that is held is blocked by law, and nobody sends it on', async () => {
+test('a held payout can be blocked by law, and nobody can pay it afterwards', async () => {
   const { order, customer } = await refused();
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
   await does(`/orders/${order.id}/hold`);
@@ -280,7 +284,7 @@ test('one that is held is blocked by law, and nobody sends it on', async () => {
   assert.deepEqual([await world.stateOf(order), (await payouts(order)).length], ['frozen', 1]);
 });
 
-test('a partner who pays it elsewhere and an operator who holds it at once are decided one after the other', async () => {
+test('a partner’s new destination and an operator’s hold at the same moment are decided one after the other', async () => {
   const made = await Promise.all(['11', '12', '13', '14'].map((amount) => refused(amount)));
   for (const { order, customer } of made) {
     const { fiatAccountId } = await world.verifiedAccount(customer.id);
@@ -292,7 +296,7 @@ test('a partner who pays it elsewhere and an operator who holds it at once are d
     ]);
     await does('/kill-switches/lift', { kind: 'payouts', subject: 'all' });
     assert.equal(held.status, 'fulfilled');
-    assert.equal(held.value.status, 200, 'nothing of it was submitted');
+    assert.equal(held.value.status, 200, 'the hold was refused although nothing was submitted');
     assert.equal(await world.stateOf(order), 'payout_held');
     const made = (await payouts(order)).map(({ state }) => state);
     // The hold ends the attempt, or comes first and there is none.

@@ -1,4 +1,4 @@
-/** Every fiat that reference data names as live is traded by the sandbox, both ways, with limits, prices and accounts of its own. */
+/** The sandbox trades every fiat that reference data marks as live, both ways, with its own limits, prices and accounts. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { formatUnits, parseUnits } from '../../src/base/money.ts';
@@ -13,7 +13,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-/** An account as each country has it; what the customer is told to pay to, and one that is not of that shape. */
+/** A valid account of each country, the account that a customer is told to pay to, and an account of a wrong shape. */
 const ACCOUNTS: Readonly<
   Record<string, { account: Record<string, string>; paysTo: Record<string, RegExp>; wrong: Record<string, string> }>
 > = {

@@ -1,6 +1,6 @@
 /**
- * An order that is blocked by law: nothing of it moves until a legal release is on record, and what comes for it afterwards, or lies
- * beside it in suspense, does not go round that.
+ * An order that is blocked by law: none of its money moves until a legal release is on record. The same holds for later deposits
+ * of the order and for its deposits in suspense.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -25,7 +25,7 @@ async function does(path: string, body: Record<string, unknown> = {}): Promise<v
   assert.equal(done.status, 200, `${path}: ${JSON.stringify(done.body)}`);
 }
 
-/** A sale of ten coins that screening holds. */
+/** A sale of ten tokens that screening holds. */
 async function onHold(refundAddress: string): Promise<Sale> {
   const order = await world.sells('10', 'usdc', { refundAddress, reference: 'screen:hold' });
   await world.pays(order, '10');
@@ -37,7 +37,7 @@ async function onHold(refundAddress: string): Promise<Sale> {
 const refunds = async (order: Sale) => (await world.traceOf(order)).refunds.map(({ state }) => state);
 const openCases = async (order: Sale) => (await world.casesOf(order)).filter(({ open }) => open);
 
-test('what comes for it once more does not go back by itself, and does once the law lets go and people send it', async () => {
+test('a second deposit of a blocked order is not refunded by policy; operators refund it after the legal release', async () => {
   await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
   const back = world.newAddress();
   const order = await onHold(back);
@@ -62,7 +62,7 @@ test('what comes for it once more does not go back by itself, and does once the 
   assert.equal(await world.tokensOf(back, 'usdc'), '15');
 });
 
-test('a refund beside it that waits to be submitted is held', async () => {
+test('a refund out of suspense that waits to be submitted is held when its order is blocked by law', async () => {
   await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
   const back = world.newAddress();
   const order = await onHold(back);
@@ -77,7 +77,7 @@ test('a refund beside it that waits to be submitted is held', async () => {
   assert.equal(await world.tokensOf(back, 'usdc'), '0');
 });
 
-test('what comes for it once more becomes no new order', async () => {
+test('a second deposit of a blocked order becomes no new order', async () => {
   await world.goesBy('offramp', 'usdc', { second: { then: 'new_order' } });
   const order = await onHold(world.newAddress());
   await does(`/orders/${order.id}/block`);

@@ -1,4 +1,4 @@
-/** The gate: what was fine when an order was made, and must not leave now. Each life ends with what the bank really paid. */
+/** The gate: a payout that was fine when its order was made and must not leave now. Each test checks what the bank really paid. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { enqueue } from '../../src/base/jobs.ts';
@@ -23,14 +23,14 @@ before(async () => {
   ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
   bea = await operatorNamed({ db, baseUrl, clock: world.clock }, 'bea', 'admin');
 });
-/** Each begins with money to pay from and nothing switched off. */
+/** Each test begins with a funded treasury and no kill switch. */
 beforeEach(async () => {
   await switchesOn();
   if ((await treasury()) < parseUnits('50000', 2)) await world.brings('inr', parseUnits('90000', 2));
 });
 after(async () => await world?.close());
 
-/** What takes two is proposed by one and confirmed by the other. */
+/** Ada proposes; bea confirms where the action takes two. */
 async function agree(path: string, body: Record<string, unknown> = {}) {
   const said = await ada.does(path, body);
   return said.status === 202 ? await bea.does(`/proposals/${said.body.proposal}/confirm`) : said;
@@ -61,7 +61,7 @@ async function paid(amount: string, how: Parameters<Story['sells']>[2] = {}): Pr
 }
 const isIn = (order: Sale, state: string) =>
   world.until(`the order is ${state}`, async () => (await world.stateOf(order)) === state);
-/** Its payout is created and waits, as nothing is submitted to the bank. */
+/** Its payout is created and waits, because a kill switch stops submissions. */
 async function waitsForTheSwitch(order: Sale): Promise<void> {
   await isIn(order, 'paying_out');
   await world.until('its payout says what it waits for', async () =>
@@ -81,7 +81,7 @@ describe('a customer who is blocked', () => {
     assert.equal((await paidByBank(order)).length, 0);
   });
 
-  test('with a payout created and the rail switched off is held while it is off, and not paid when it is on again', async () => {
+  test('with a payout that a kill switch stops is held meanwhile, and not paid when the switch is lifted', async () => {
     await switchesOff();
     const order = await paid('100');
     const other = await paid('50');
@@ -96,14 +96,14 @@ describe('a customer who is blocked', () => {
     assert.equal((await paidByBank(order)).length, 0);
     assert.equal(await world.stateOf(order), 'payout_held');
 
-    // The deposit cannot go back either, until somebody lets just that pass.
+    // The deposit cannot be refunded either until an operator lifts the block.
     await world.read((tx) => unblockCustomer(tx, order.customerId, world.clock.now()));
     assert.equal((await agree(`/orders/${order.id}/retry`)).status, 200);
     await world.reaches(order, 6);
     assert.equal((await paidByBank(order, 2)).length, 1);
   });
 
-  test('after the payout was submitted is told of by a case, because it may still arrive', async () => {
+  test('after the payout was submitted gets a case, because the payout may still arrive', async () => {
     const order = await paid('60');
     await world.reaches(order, 6);
     await world.read((tx) =>
@@ -126,7 +126,7 @@ describe('a customer who is blocked', () => {
 });
 
 describe('an operator', () => {
-  test('takes a created payout back before it is submitted, and the rest of the rail goes on', async () => {
+  test('cancels a created payout before it is submitted, and the rail’s other payouts go on', async () => {
     await switchesOff();
     const order = await paid('100');
     const other = await paid('40');
@@ -170,7 +170,7 @@ describe('an operator', () => {
     await world.reaches(order, 6);
   });
 
-  test('prices an order anew whose payout is not submitted yet', async () => {
+  test('requotes an order whose payout is not submitted yet', async () => {
     await switchesOff();
     const order = await paid('25');
     await waitsForTheSwitch(order);
@@ -186,7 +186,7 @@ describe('an operator', () => {
     assert.equal((await world.traceOf(order)).order.payoutUnits, payment?.units);
   });
 
-  test('and a worker who are there at once are decided one after the other: an order is paid once or held, never both', async () => {
+  test('and a worker acting at once are decided one after the other: an order is paid once or held, never both', async () => {
     await switchesOff();
     const orders = await Promise.all(Array.from({ length: 8 }, () => world.sells('11', 'usdc')));
     for (const order of orders) await world.pays(order, '11');
@@ -203,7 +203,7 @@ describe('an operator', () => {
     }
   });
 
-  test('is told when it is too late', async () => {
+  test('cannot hold a submitted payout, and the refusal says so', async () => {
     const order = await paid('10');
     await world.until(
       'it is submitted',
@@ -221,7 +221,7 @@ describe('money in suspense', () => {
   const refundOf = async (order: Sale) => (await world.traceOf(order)).refunds[0];
   const openKinds = async (order: Sale) =>
     (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
-  /** More than was asked for came, and the rest goes back to where the customer said. */
+  /** An overpaid order whose excess is refunded to the address that the customer named. */
   async function overpaid(address: string): Promise<{ order: Sale; deposit: bigint }> {
     const order = await world.sells('10', 'usdc', { refundAddress: address });
     await world.pays(order, '15');
@@ -237,7 +237,7 @@ describe('money in suspense', () => {
       return (await refundOf(order))?.state === state;
     });
 
-  test('whose refund is created is held before it is submitted, and goes on when it is released', async () => {
+  test('with a created refund is held before it is submitted, and goes on when it is released', async () => {
     const address = world.newAddress();
     const { order, deposit } = await overpaid(address);
     assert.equal((await ada.does('/kill-switches', everything)).status, 200);
@@ -247,7 +247,7 @@ describe('money in suspense', () => {
     assert.equal(said.status, 200, JSON.stringify(said.body));
     assert.deepEqual([said.body.after.heldBy, (await refundOf(order))?.state], ['ada', 'held']);
     assert.equal((await agree('/kill-switches/lift', everything)).status, 200);
-    // Nobody makes it go by another way: not its partner, not an operator who does not know.
+    // Neither its partner nor another operator can send it on a different path.
     const named = { customerId: order.customerId, transactionId: String(order.id), address: world.newAddress() };
     assert.equal((await world.partner.put('offramp/refundDestination', named)).status, 200);
     await world.until('it is looked at and held', async () => (await refundOf(order))?.state === 'held');
@@ -266,7 +266,7 @@ describe('money in suspense', () => {
     assert.equal((await ada.does(`/deposits/${deposit}/hold`)).body.reason, 'deposit_unfit');
   });
 
-  test('that nobody wants back yet is held, also against a policy or a partner that asks for it later', async () => {
+  test('without a refund request is held, also when a policy or a partner requests a refund later', async () => {
     const { order, deposit } = await overpaid(world.newAddress());
     assert.equal((await bea.does(`/deposits/${deposit}/hold`)).status, 200);
     await world.read((tx) =>
@@ -280,7 +280,7 @@ describe('money in suspense', () => {
     await isRefund(order, 'settled');
   });
 
-  test('that belongs to nobody is held, and two let it go', async () => {
+  test('that belongs to no order is held, and two people release it', async () => {
     const order = await world.buys('500', 'usdc');
     await world.bank.creditAccount({ currency: 'INR', units: 70_007n, text: 'for my friend' });
     const deposit = await world.until('it is in suspense', async () => {
@@ -295,7 +295,7 @@ describe('money in suspense', () => {
     const refused = await agree(`/deposits/${deposit}/refund`, { fiatAccountId });
     assert.equal(refused.body.reason, 'deposit_unfit');
     const released = await ada.does(`/deposits/${deposit}/release`);
-    assert.equal(released.status, 202, 'money that belongs to nobody is let go by one');
+    assert.equal(released.status, 202, 'one person released money that belongs to no order');
     assert.equal((await bea.does(`/proposals/${released.body.proposal}/confirm`)).status, 200);
     assert.equal((await agree(`/deposits/${deposit}/refund`, { fiatAccountId })).status, 200);
     await world.until('it is back', async () => {
@@ -307,7 +307,7 @@ describe('money in suspense', () => {
     });
   });
 
-  test('and a worker who are there at once are decided by one row: it goes back, or is held', async () => {
+  test('that a worker refunds while an operator holds it is either refunded or held, as one row decides', async () => {
     const orders = [];
     for (let at = 0; at < 4; at += 1)
       orders.push({ address: world.newAddress(), ...(await overpaid(world.newAddress())) });
@@ -333,14 +333,14 @@ describe('money in suspense', () => {
   });
 });
 
-describe('coins whose nonce is reserved and that are not signed', () => {
+describe('an unsigned transfer with a reserved nonce', () => {
   const CHAIN = 'evm.matic20';
   const everything = { kind: 'payouts', subject: 'all' };
   const sends = (order: Purchase) =>
     world.read((tx) =>
       tx.rows<{ state: string }>('select state from chain_sends where key = $1', [`pay_${order.id}_1`]),
     );
-  /** As a process leaves it that was ended between reserving a nonce and signing: the answer is lost. */
+  /** The rows that a process leaves when it ends between reserving a nonce and signing: the answer is lost. */
   async function reserved(): Promise<Purchase> {
     const before = await world.buys('500', 'usdc');
     await world.credits(before, '500');
@@ -381,7 +381,7 @@ describe('coins whose nonce is reserved and that are not signed', () => {
     await world.mines(1);
   };
 
-  test('wait for a kill switch that was laid since, and leave once when it is lifted', async () => {
+  test('waits for a kill switch that was set since, and leaves once when it is lifted', async () => {
     const order = await reserved();
     await world.until('the reservation is given up', async () => {
       await world.mines(1);
@@ -396,7 +396,7 @@ describe('coins whose nonce is reserved and that are not signed', () => {
     assert.equal((await world.transfersTo(order)).length, 1);
   });
 
-  test('are held where their customer was blocked since', async () => {
+  test('is held where its customer was blocked since', async () => {
     const order = await reserved();
     assert.equal((await ada.does(`/customers/${order.customerId}/block`)).status, 200);
     await goesOn();
@@ -420,7 +420,7 @@ describe('a destination on a deny list', () => {
       }),
     );
 
-  test('that came on it after the payout was created is not paid, and goes on only with an approval of just that', async () => {
+  test('since the payout was created is not paid, and goes on only with an approval of exactly that hit', async () => {
     const order = await world.buys('5000', 'usdc');
     await world.read((tx) =>
       setKillSwitch(tx, { kind: 'payouts', subject: 'all', by: 'ada', reason: 'a test', at: world.clock.now() }),
@@ -449,7 +449,7 @@ describe('a destination on a deny list', () => {
 });
 
 describe('money blocked by law', () => {
-  test('whose deposit its bank has recalled is not let go to the customer, and makes the loss good', async () => {
+  test('whose deposit its bank has recalled is not released to the customer, and covers the loss', async () => {
     for (const amount of ['3000', '2000']) {
       const order = await world.buys(amount, 'usdc', { reference: 'screen:hold' });
       const before = await world.balances();
@@ -473,7 +473,7 @@ describe('money blocked by law', () => {
 });
 
 describe('a screening result that is too old', () => {
-  test('is asked for again before the payout leaves, and one that cannot be had makes it wait with one case', async () => {
+  test('is renewed before the payout leaves; while the screener is down, payouts wait with one case', async () => {
     await switchesOff();
     const [order, other] = [await paid('15'), await paid('16')];
     for (const one of [order, other]) await waitsForTheSwitch(one);
@@ -496,7 +496,7 @@ describe('a screening result that is too old', () => {
     } finally {
       screener.screen = screen;
     }
-    // What failed is tried again by itself; a person may not want to wait for that.
+    // A failed screening is retried on its own; here an operator does not wait for the retry.
     for (const one of [order, other])
       await world.read((tx) =>
         enqueue(tx, { kind: 'rescreen_payout', subject: `pay_${one.id}_1`, dueAt: world.clock.now() }),
@@ -505,7 +505,7 @@ describe('a screening result that is too old', () => {
     assert.equal((await ada.reads('/cases?kind=screening_unavailable')).body.cases.length, 0);
   });
 
-  test('counts for longer where two people say so while the screener is down, for a time and never past a hit', async () => {
+  test('is accepted for longer where two people extend it while the screener is down, for a time and never past a hit', async () => {
     const { screener } = world.server.orders;
     const { screen } = screener;
     const { Unavailable } = await import('../../src/base/errors.ts');

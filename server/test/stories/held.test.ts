@@ -1,4 +1,4 @@
-/** Money that a person looks at before it goes on: released, rejected, and refunds that may not go where they are asked to. */
+/** Orders held for a person: released, refunded, and refunds to destinations that are denied. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { replaceDenyList } from '../../src/compliance/index.ts';
@@ -11,7 +11,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-/** A hundred of it came in, and nothing has gone on. */
+/** A sale of a hundred whose deposit has come and which screening holds. */
 const HELD = {
   status: 3,
   told: 'on_hold',
@@ -36,7 +36,7 @@ const decisionsOn = (order: Sale) =>
   );
 
 describe('an order held by screening', () => {
-  test('shows 3, has a case that says why, and its decision is kept with the rules it went by', async () => {
+  test('shows 3, has a case with the reason, and its decision is stored with the rules it followed', async () => {
     const books = await world.balances();
     const order = await held();
     const { reason, open } = await world.opensCase(order, 'on_hold');
@@ -48,7 +48,7 @@ describe('an order held by screening', () => {
     assert.equal((await world.traceOf(order)).heldBy, 'us, for the customer (the deposit)');
   });
 
-  test('released is settled at the rate it was promised, and its case is closed', async () => {
+  test('is settled at the promised rate once released, and its case is closed', async () => {
     const order = await held();
     await world.releases(order);
     await world.reaches(order, 6);
@@ -69,7 +69,7 @@ describe('an order held by screening', () => {
     assert.deepEqual(release?.facts, { by: 'a person', why: 'looked at and found good' });
   });
 
-  test('rejected is refunded where it was asked, shows -2, and the refund was screened', async () => {
+  test('is refunded to the requested address when an operator refunds it, shows -2, and the refund was screened', async () => {
     const order = await held();
     const address = world.newAddress();
     await world.rejects(order, { failure: 'other', address });
@@ -95,7 +95,7 @@ describe('an order held by screening', () => {
     );
   });
 
-  test('released and rejected at once does one of the two', async () => {
+  test('is either settled or refunded when both are requested at once', async () => {
     const order = await held();
     const address = world.newAddress();
     const actions = await Promise.allSettled([
@@ -145,7 +145,7 @@ describe('a refund', () => {
     assert.deepEqual([await world.tokensOf(address, 'usdc'), await world.tokensOf(denied, 'usdc')], ['100', '0']);
   });
 
-  test('that the chain will not take leaves the deposit with the order, and a case', async () => {
+  test('that the chain rejects leaves the deposit with the order, and opens a case', async () => {
     const books = await world.balances();
     const order = await held();
     const address = world.newAddress();
@@ -159,8 +159,8 @@ describe('a refund', () => {
   });
 });
 
-describe('without a magic value', () => {
-  test('a payout to a denied account is held', async () => {
+describe('compliance without magic values', () => {
+  test('holds a payout to a denied account', async () => {
     const books = await world.balances();
     const customer = await world.verifiedCustomer({ iban: 'GB33BUKB20201555555555' });
     await world.read((tx) =>
@@ -178,7 +178,7 @@ describe('without a magic value', () => {
     await world.stands(order, books, HELD);
   });
 
-  test('a customer blocked after paying is not paid out', async () => {
+  test('does not pay a customer who was blocked after paying', async () => {
     const books = await world.balances();
     const customer = await world.verifiedCustomer();
     const order = await world.sells('100', 'usdc', { customer });

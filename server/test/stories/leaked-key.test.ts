@@ -1,7 +1,8 @@
 /**
  * A key leaks. The thief makes an endpoint, rotates the secret of another, adds an account, buys to an address of his own, names a
- * destination for somebody's refund and makes a link; then the partner is suspended since the leak. What the thief made hears
- * nothing and is no destination; what is older is paid and told as ever; and what waited comes later, in order and whole.
+ * destination for a customer's refund and makes a link; then the partner is suspended with the time of the leak. Endpoints of the
+ * thief receive no events and his accounts and addresses are not paid; older orders settle and are announced as before; and
+ * delayed events arrive later, complete and in order.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -65,7 +66,7 @@ const isHeld = async (d: { orderId?: bigint; account?: string; address?: string 
       }),
     )
   )?.why;
-/** Two of them: whoever proposes, and one who agrees. */
+/** One operator proposes the action and another confirms it. */
 async function agreed(path: string, body: Record<string, unknown> = {}): Promise<Came> {
   const said = await ada.does(path, body);
   assert.equal(said.status, 202, JSON.stringify(said.body));
@@ -107,7 +108,7 @@ describe('a key that leaked', () => {
     await stranger?.down();
   });
 
-  test('does what it likes for a while, and each of it is recorded', async () => {
+  test('is used for a while, and each of its actions is recorded', async () => {
     made.endpoint = data(await thief.post('/v1/webhooks', { url: stranger.url })).id;
     data(await thief.post(`/v1/webhooks/${rotated}/rotate`, { overlapSeconds: '0' }));
     const account = { customerId: customer.id, fiatAccount: '000199998888', ifsc: 'HDFC0000001' };
@@ -140,10 +141,7 @@ describe('a key that leaked', () => {
     assert.equal(by('endpoint.made').url, stranger.url);
     assert.equal(by('order.created').payoutAddress, made.address);
     assert.equal(by('refund_destination.named').address, made.refund);
-    assert.ok(
-      !JSON.stringify(body).includes('99998888'),
-      'an account number is shown to operators who look at activity',
-    );
+    assert.ok(!JSON.stringify(body).includes('99998888'), 'the activity list shows an account number to operators');
     const one = await vic.reads(`${path()}/activity?action=account.added&limit=1&since=${since}`);
     assert.deepEqual([one.body.activity.length, one.body.next], [1, null]);
     const until = one.body.activity[0].at;
@@ -159,7 +157,7 @@ describe('a key that leaked', () => {
     const second = await vic.reads(`${path()}/activity?limit=2&below=${first.body.next}`);
     assert.ok(
       BigInt(second.body.activity[0].id) < BigInt(first.body.activity[1].id),
-      'the second page begins below the first',
+      'the second page does not begin below the first',
     );
     const listed = data(await world.partner.get('/v1/webhooks')).find(
       (endpoint: Came) => endpoint.id === made.endpoint,
@@ -167,7 +165,7 @@ describe('a key that leaked', () => {
     assert.deepEqual([listed.madeByKey, listed.heldAt], [thief.apiKey, null]);
   });
 
-  test('is contained with its partner: by a time within ninety days, and a key of that partner', async () => {
+  test('is contained with its partner, from a time within ninety days and by a key of that partner', async () => {
     const suspend = (body: Record<string, unknown>) => ada.does(`${path()}/suspend`, body);
     const ahead = new Date(world.clock.now().getTime() + 60_000).toISOString();
     const long = new Date(world.clock.now().getTime() - 91 * 86_400_000).toISOString();
@@ -212,18 +210,22 @@ describe('a key that leaked', () => {
     assert.deepEqual(await answers(), [401, 'partner_suspended', 403]);
   });
 
-  test('has made no destination of anything: what it added is held, and what is older is not', async () => {
+  test('has made no destination of anything: every destination it added is held, and no older one', async () => {
     assert.match((await isHeld({ account: made.account })) ?? '', /added since then/);
     assert.match((await isHeld({ orderId: made.order, address: made.address })) ?? '', /by a new order/);
     assert.match((await isHeld({ orderId: sale.id, address: made.refund })) ?? '', /for a refund/);
-    assert.match((await isHeld({ address: made.refund })) ?? '', /for a refund/, 'named for nothing else either');
+    assert.match(
+      (await isHeld({ address: made.refund })) ?? '',
+      /for a refund/,
+      'an address named for a refund counts for another order',
+    );
     assert.equal(await isHeld({ orderId: sale.id, account: customer.fiatAccountId }), undefined);
     assert.equal(await isHeld({ orderId: made.order, account: customer.fiatAccountId }), undefined);
     assert.equal(await isHeld({ orderId: bought.id, address: bought.address }), undefined);
     assert.equal(
       await isHeld({ orderId: bought.id, address: made.address }),
       undefined,
-      'an order of before named it by then',
+      'the destination of an older order is held',
     );
   });
 
@@ -244,10 +246,10 @@ describe('a key that leaked', () => {
       );
     await world.until('what happened waits for the endpoint', async () => (await waiting()).length >= 4);
     assert.deepEqual([...new Set((await waiting()).map(({ state }) => state))], ['waiting']);
-    assert.equal(stranger.seen.length, heard, 'the endpoint of the thief was told of something');
+    assert.equal(stranger.seen.length, heard, 'the endpoint of the thief received an event');
   });
 
-  test('is listed at a terminal, with what is held', async () => {
+  test('is listed at a terminal, with the held items', async () => {
     const types = terminal(world.server.baseUrl, vic.token);
     const [activity, held] = await Promise.all([
       types('activity', String(partnerId), '--key', thief.apiKey, '--since', since),
@@ -259,7 +261,7 @@ describe('a key that leaked', () => {
     assert.match(held.out, new RegExp(`destination +${sale.id} +${made.refund}`, 'i'));
   });
 
-  test('stays out when its partner is back, by two; what is held is listed, and paused endpoints keep their events', async () => {
+  test('stays revoked when two people readmit its partner; held items are listed, and paused endpoints keep their events', async () => {
     const resumed = await agreed(`${path()}/resume`, { reason: 'secrets rotated, the log is clean' });
     assert.equal(resumed.after.suspended, false);
     assert.equal(resumed.stillHeld.length, 7);
@@ -307,7 +309,7 @@ describe('a key that leaked', () => {
     assert.deepEqual(body.held, []);
   });
 
-  test('is revoked when the rest is released by two, and the containment is over', async () => {
+  test('is revoked when two people release the rest, and the containment is over', async () => {
     const items = (await vic.reads(`${path()}/held`)).body.held;
     const account = items.find((item: Came) => item.kind === 'account');
     assert.equal((await ada.does(`${path()}/held/reject`, { items: ['999999'] })).body.reason, 'unknown_held_item');
@@ -318,12 +320,12 @@ describe('a key that leaked', () => {
     assert.match(
       (await isHeld({ account: made.account })) ?? '',
       /added since then/,
-      'what was rejected stays refused',
+      'a rejected item is no longer held',
     );
     assert.equal(await isHeld({ orderId: made.order, address: made.address }), undefined);
     const { body } = await vic.reads(path());
     const key = body.keys.find((one: Came) => one.key === thief.apiKey);
-    assert.ok(key.revokedAt !== null, 'releasing all lets the key go on');
+    assert.ok(key.revokedAt !== null, 'the key is not revoked after all items were released');
     assert.deepEqual(
       body.endpoints.map((one: Came) => [one.id, one.madeByKey, one.heldAt]),
       [[rotated, world.partner.apiKey, null]],
@@ -335,7 +337,7 @@ describe('a key that leaked', () => {
   });
 });
 
-describe('whoever is cut off', () => {
+describe('a key that is cut off', () => {
   test('changes nothing from that moment on, on a server that still remembers the key', async () => {
     const { clock, vault } = world;
     const { db } = world.server;
@@ -345,7 +347,7 @@ describe('whoever is cut off', () => {
     );
     const client = openClient(world.server.baseUrl, { apiKey, apiSecret });
     const { id } = data(await client.post('/v1/webhooks', { url: 'http://localhost:65000/hook' }));
-    // As another server does it: nobody tells this one.
+    // Another server revokes it and does not notify this one.
     await db.asSystem((tx) => revokeKey(tx, apiKey, clock.now()));
     const said = await client.post('/v1/webhooks', { url: 'http://localhost:65000/second' });
     assert.deepEqual([said.status, said.body.reason], [401, 'unauthenticated']);
@@ -361,7 +363,7 @@ describe('whoever is cut off', () => {
     await world.until('reads end, too', async () => (await client.get('/v1/webhooks')).status === 401);
   });
 
-  test('makes nothing that a containment misses, however much is under way', async () => {
+  test('makes nothing that a containment misses, even in requests under way', async () => {
     const { clock } = world;
     const owner = await world.read((tx) => createPartner(tx, { name: 'Busy', now: clock.now() }));
     const client = await keyOf(owner.id, 'busy');
@@ -381,21 +383,21 @@ describe('whoever is cut off', () => {
     const added = answers.filter(({ status }) => status === 200).map(({ body }) => body.data.fiatAccountId);
     assert.ok(
       answers.every(({ status }) => status === 200 || status === 403),
-      'a request ended in neither way',
+      'a request neither succeeded nor was refused',
     );
     const held = said.body.stillHeld.filter((item: Came) => item.kind === 'account').map((item: Came) => item.subject);
     assert.deepEqual(held.sort(), added.sort());
   });
 });
 
-describe('what a key does', () => {
-  /** What is asked for a price, changes nothing, or exists in the sandbox alone. */
+describe('the activity of a key', () => {
+  /** Paths that only ask for a price, change nothing, or exist in the sandbox alone. */
   const UNRECORDED = ['quote', 'quotes', 'test/', '/sandbox/'];
 
   test('is recorded at every path that changes anything', async () => {
     const owner = await world.read((tx) => createPartner(tx, { name: 'Recorded', now: world.clock.now() }));
     const client = await keyOf(owner.id, 'all of it');
-    // What is sent again or tried is answered with what the address said.
+    // Redelivering or testing an endpoint answers with the endpoint's own response.
     const answering = await openReceiver();
     after(() => answering.down());
     const addressOf = (path: string) => answering.url.replace('/hook', path);
@@ -436,7 +438,7 @@ describe('what a key does', () => {
       return answering.taken.length > 0;
     });
 
-    /** By the first path of each route: a call of it, and what is recorded of that. */
+    /** By the first path of each route: a call, and the activity it records. */
     const CALLS: Record<string, [actions: string[], call: () => Promise<{ status: number; text: string }>]> = {
       'POST kyc/url': [
         ['customer.contact_changed', 'link.made'],

@@ -1,4 +1,4 @@
-/** An operator without enough money: orders wait, say so, and go on by themselves when it comes. */
+/** A treasury without enough money: orders wait, show it, and go on without an operator once funds arrive. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -33,7 +33,7 @@ async function paid(amount: string, reference?: string): Promise<Sale> {
   return order;
 }
 
-/** Paid for, and waiting for funds. */
+/** A sale that is paid and waits for funds. */
 async function waits(amount: string): Promise<Sale> {
   const order = await paid(amount);
   await world.isShort(order);
@@ -63,7 +63,7 @@ test('an order that the treasury cannot fill waits at 2 with a case, and settles
   ]);
 });
 
-test('a funding one unit too small leaves the order waiting, and its missing unit lets it go on', async () => {
+test('a funding that is one unit too small leaves the order waiting, and one more unit lets it go on', async () => {
   const order = await paid('100');
   await world.isShort(order);
   await funds('8599.99');
@@ -73,7 +73,7 @@ test('a funding one unit too small leaves the order waiting, and its missing uni
   await world.reaches(order, 6);
 });
 
-test('of two that wait, money for one pays the older, the other waits on', async () => {
+test('funds for one of two waiting orders pay the older one, and the other still waits', async () => {
   const first = await waits('100');
   const second = await paid('100');
   await world.isShort(second);
@@ -84,7 +84,7 @@ test('of two that wait, money for one pays the older, the other waits on', async
   await world.reaches(second, 6);
 });
 
-test('many that wait for the same funds are one case, with how much is missing and for how many, until none waits', async () => {
+test('orders that wait for the same funds share one case, which shows the missing amount and their number until none waits', async () => {
   await isOver();
   const before = (await world.shortages('inr')).length;
   const orders = [await waits('100'), await waits('100'), await waits('50')];
@@ -98,7 +98,7 @@ test('many that wait for the same funds are one case, with how much is missing a
       .catch(() => assert.deepEqual(last, [{ kind: 'treasury_short', reason, open: true }]));
   };
   await says(`21500 inr missing at bank.simulated: 3 orders wait, first order ${orders[0]?.id}, which lacks 8600`);
-  // Enough for the last of them, and for none before it.
+  // The funds are enough for the last order and for none before it.
   await funds('4400');
   await says(`17100 inr missing at bank.simulated: 3 orders wait, first order ${orders[0]?.id}, which lacks 4200`);
   await allHaveLooked();
@@ -116,7 +116,7 @@ test('many that wait for the same funds are one case, with how much is missing a
   );
 });
 
-/** All that wait have seen the funds that are there, and sleep. */
+/** Every waiting order has checked the available funds, and its job sleeps. */
 async function allHaveLooked(): Promise<void> {
   await world.read((tx) => fundsArrived(tx, world.clock.now()));
   await world.until('orders that wait have looked again', async () => {
@@ -129,7 +129,7 @@ async function allHaveLooked(): Promise<void> {
   });
 }
 
-/** Ids of these orders in the order in which their payouts were written. */
+/** Ids of these orders, sorted by the creation of their payouts. */
 async function paidInTurn(orders: readonly Sale[]): Promise<bigint[]> {
   const rows = await world.read((tx) =>
     tx.rows<{ orderId: bigint }>(
@@ -140,7 +140,7 @@ async function paidInTurn(orders: readonly Sale[]): Promise<bigint[]> {
   return rows.map(({ orderId }) => orderId);
 }
 
-test('a newcomer that the funds would do for waits behind those that wait', async () => {
+test('a new order that the funds would cover waits behind the older ones', async () => {
   const first = await waits('100');
   await funds('5000');
   await world.until('the funding is booked', async () => (await treasury()) === 500_000n);
@@ -153,14 +153,14 @@ test('a newcomer that the funds would do for waits behind those that wait', asyn
   assert.deepEqual(await paidInTurn([first, small]), [first.id, small.id]);
 });
 
-test('money that comes in parts pays those that wait in their turn, whoever looks first', async () => {
+test('funds that arrive in parts pay waiting orders in their order of arrival, whichever job runs first', async () => {
   const orders: Sale[] = [];
   for (const amount of ['60', '20', '50', '20', '30']) {
     orders.push(await waits(amount));
   }
   for (const part of ['1720', '1720', '4300', '4300', '3440']) {
     await funds(part);
-    // Everybody looks at once.
+    // All jobs run at once.
     await world.read(async (tx) => {
       for (const { id } of orders.toReversed())
         enqueue(tx, { kind: 'fund_order', subject: String(id), dueAt: world.clock.now() });
@@ -173,7 +173,7 @@ test('money that comes in parts pays those that wait in their turn, whoever look
   );
 });
 
-test('an order that a person holds keeps nobody waiting, and has its place when it is released', async () => {
+test('an order that an operator holds blocks no other order, and has its old position when it is released', async () => {
   const [first, second] = [await waits('100'), await waits('50')];
   const ada = await operatorNamed(
     { db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock },
@@ -195,7 +195,7 @@ test('an order that a person holds keeps nobody waiting, and has its place when 
   assert.deepEqual(await paidInTurn([first, third]), [first.id, third.id]);
 });
 
-test('an operator lets smaller orders pass, for a time, and the audit and the case say so', async () => {
+test('an operator lets smaller orders pass for a time, and the audit and the case show it', async () => {
   const eva = await operatorNamed(
     { db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock },
     'eva',
@@ -228,7 +228,7 @@ test('an operator lets smaller orders pass, for a time, and the audit and the ca
     [['shortage.pass', 'done', 'eva', 'rent day']],
   );
 
-  // It ends by itself, and earlier where an operator says so.
+  // It ends after its time, and earlier when an operator ends it.
   assert.equal((await eva.does('/shortages/queue', { rail: 'bank.simulated', asset: 'inr' })).status, 200);
   await funds('4300');
   const another = await waits('50');
@@ -238,7 +238,7 @@ test('an operator lets smaller orders pass, for a time, and the audit and the ca
   for (const order of [first, another]) await world.reaches(order, 6);
 });
 
-test('an order released while the treasury is short waits with the same case as others', async () => {
+test('an order released while the treasury is short waits with the same case as the others', async () => {
   const order = await paid('100', 'screen:hold');
   await world.reaches(order, 3);
   await world.releases(order);
@@ -252,7 +252,7 @@ test('an order released while the treasury is short waits with the same case as 
   await world.reaches(order, 6);
 });
 
-test('an order released while the treasury is short is not shown a step back', async () => {
+test('an order released while the treasury is short never shows an earlier status', async () => {
   const order = await paid('100', 'screen:hold');
   await world.reaches(order, 3);
   await world.releases(order);

@@ -1,4 +1,4 @@
-/** Magic values of the sandbox: what each makes of an order, or of a page. */
+/** Magic values of the sandbox: the effect of each on an order or a page. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { listCases } from '../../src/compliance/index.ts';
@@ -18,7 +18,7 @@ after(async () => await world?.close());
 const told = new Set<string>();
 const magic = (value: string): string => {
   const found = MAGIC.find((one) => one.value === value || one.value === `… ${value}`);
-  assert.ok(found, `there is a magic value ${value}`);
+  assert.ok(found, `there is no magic value ${value}`);
   told.add(found.value);
   return value;
 };
@@ -29,7 +29,7 @@ async function pays(order: Sale): Promise<void> {
 const timesPaid = async (order: Sale) =>
   (await world.bank.payments(`pay_${order.id}_1`)).filter(({ state }) => state !== 'rejected').length;
 
-/** A customer with an account in this name. */
+/** A customer with an account held in this name. */
 async function named(accountHolder: string) {
   const { id } = await world.verifiedCustomer();
   const account = { customerId: id, fiatAccount: '000155501234', ifsc: 'HDFC0000001', accountHolder };
@@ -79,7 +79,7 @@ describe('an order held by screening', () => {
     assert.equal((await world.opensCase(order, 'on_hold')).reason, 'held_by_magic_value');
   });
 
-  test('for its amount, of a coin or a fiat, and not for one beside it', async () => {
+  test('for its amount in a token or a fiat, and not for an amount close to it', async () => {
     const amount = magic('666');
     const [held, beside] = [await world.sells(amount, 'usdc'), await world.sells('666.5', 'usdc')];
     for (const order of [held, beside]) await pays(order);
@@ -155,7 +155,7 @@ describe('an identity number', () => {
     });
 });
 
-test('every magic value has been told of', () => {
+test('the tests above use every magic value', () => {
   assert.deepEqual(
     MAGIC.map(({ value }) => value).filter((value) => !told.has(value)),
     [],

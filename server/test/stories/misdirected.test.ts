@@ -1,6 +1,6 @@
 /**
- * Money where nobody expected it: on another of our chains, as another token, at the wallet that pays, in crumbs, or without
- * a name; and what operators do with it over their wire.
+ * Misdirected deposits: on another of our chains, as another token, at the hot wallet, as dust, or without a reference; and how
+ * operators handle them over their API.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -26,7 +26,7 @@ before(async () => {
 after(async () => await world?.close());
 
 const onEthereum = (order: Sale): Sale => ({ ...order, chain: 'erc20' });
-/** To the wallet that pays, as if it were an order's address. */
+/** The order with the hot wallet as its deposit address. */
 const atHot = (order: Sale): Sale => ({ ...order, depositAddress: hot });
 const depositsOf = async (order: Sale | Purchase) =>
   (await world.traceOf(order)).deposits.map(({ asset, units, state, why }) => [asset, units, state, why]);
@@ -61,7 +61,7 @@ async function arrives(address: string, amount: string, coin: string, chain: str
   });
 }
 
-/** An action for which two are needed. */
+/** One operator proposes an action that takes two, and the other confirms it. */
 async function bothDo(path: string, body: Record<string, unknown>): Promise<void> {
   const said = await finn.does(path, body);
   assert.deepEqual([said.status, said.body.outcome], [202, 'proposed'], JSON.stringify(said.body));
@@ -70,7 +70,7 @@ async function bothDo(path: string, body: Record<string, unknown>): Promise<void
 }
 
 describe('the right token on another of our chains', () => {
-  test('is kept apart with its order named, goes back on that chain by an operator, and the order is paid all the same', async () => {
+  test('is kept in suspense under its order, an operator refunds it on that chain, and the order can still be paid', async () => {
     const order = await world.sells('10', 'usdc');
     const books = await world.balances();
     await world.pays(onEthereum(order), '10');
@@ -111,7 +111,7 @@ describe('the right token on another of our chains', () => {
     ]);
   });
 
-  test('goes back by policy to the address given up front, which a key has on every chain', async () => {
+  test('goes back by policy to the refund address of the order, because one key controls it on every chain', async () => {
     const address = world.newAddress();
     const order = await world.sells('10', 'usdc', { refundAddress: address });
     await goesBy(order, { wrongChain: { then: 'refund' } });
@@ -124,7 +124,7 @@ describe('the right token on another of our chains', () => {
     assert.equal(await world.statusOf(order), 0);
   });
 
-  test('does not go to a contract of the customer’s that is not there: a person names another place', async () => {
+  test('does not go to a contract address that does not exist on that chain: an operator names another address', async () => {
     const address = world.newAddress();
     await world.rpc('matic20', 'anvil_setCode', [address, '0x00']);
     const order = await world.sells('10', 'usdc', { refundAddress: address });
@@ -139,7 +139,7 @@ describe('the right token on another of our chains', () => {
     assert.equal(await world.tokensOf(address, 'usdc', 'erc20'), '0');
   });
 
-  test('coin of that chain is found there, too, when it is final', async () => {
+  test('is found when final as that chain’s native asset, too', async () => {
     const order = await world.sells('10', 'usdc');
     await world.paysNative(onEthereum(order), '0.25');
     await world.mines(13, 'erc20');
@@ -160,7 +160,7 @@ describe('the right token on another of our chains', () => {
   });
 });
 
-test('another listed token goes back by policy, and the order waits on for its own', async () => {
+test('another listed token goes back by policy, and the order still waits for its own', async () => {
   const address = world.newAddress();
   const order = await world.sells('10', 'usdc', { refundAddress: address });
   await goesBy(order, { wrongAsset: { then: 'refund' } });
@@ -173,8 +173,8 @@ test('another listed token goes back by policy, and the order waits on for its o
   assert.equal(await world.statusOf(order), 0);
 });
 
-describe('at the wallet that pays', () => {
-  test('tokens of a stranger are a deposit in suspense, and go back when two operators say so', async () => {
+describe('at the hot wallet', () => {
+  test('tokens from an unknown sender are a deposit in suspense, and two operators refund them', async () => {
     const order = await world.sells('10', 'usdc');
     const books = await world.balances();
     const { hash } = await world.pays(atHot(order), '4');
@@ -196,7 +196,7 @@ describe('at the wallet that pays', () => {
     assert.equal(await world.statusOf(order), 0);
   });
 
-  test('coin of a stranger is in suspense, and of a known source it is the operator’s gas', async () => {
+  test('the native asset goes to suspense from an unknown sender, and to the gas capital from a known source', async () => {
     const order = await world.sells('10', 'usdc');
     const books = await world.balances();
     const { hash } = await world.paysNative(atHot(order), '0.5');
@@ -227,7 +227,7 @@ describe('at the wallet that pays', () => {
 });
 
 describe('dust', () => {
-  test('that no order takes is booked and counted, stands in the trace, and calls nobody', async () => {
+  test('that no order takes is booked, counted and shown in the trace, and opens no case', async () => {
     const order = await world.sells('10', 'usdc');
     await world.deadlinePasses();
     await world.reaches(order, -1);
@@ -244,7 +244,7 @@ describe('dust', () => {
       [1, 2, 3].map(() => [true, 'late']),
     );
     assert.deepEqual(await world.casesOf(order), []);
-    assert.deepEqual(await world.changesOf(order), [], 'the partner hears nothing');
+    assert.deepEqual(await world.changesOf(order), [], 'the partner was told');
     assert.equal((await world.changesSince(books))['suspense:evm.matic20:usdc.matic20'], 12_000n);
     const metrics = await (await fetch(world.server.metricsUrl)).text();
     assert.match(metrics, /cloverleaf_dust_deposits\{rail="evm\.matic20"\} [3-9]/);
@@ -255,7 +255,7 @@ describe('dust', () => {
     await world.opensCase(order, 'deposit_late');
   });
 
-  test('is what its row says: an operator changes it for an asset', async () => {
+  test('is what is below the threshold of its asset, which an operator changes', async () => {
     const order = await world.sells('10', 'usdt');
     const said = await ada.does('/dust', { asset: 'usdt.matic20', below: 'none' });
     assert.equal(said.status, 200, JSON.stringify(said.body));
@@ -269,8 +269,8 @@ describe('dust', () => {
   });
 });
 
-describe('money without a name', () => {
-  /** A credit whose text is no order's, in suspense. */
+describe('a credit without a reference', () => {
+  /** A credit in suspense, with a text that names no order. */
   async function stray(order: Purchase, amount: string): Promise<bigint> {
     const known = new Set((await suspended(`order_id is null and origin = 'rail'`)).map(({ id }) => id));
     await world.credits(order, amount, { text: 'for my coins' });
@@ -280,7 +280,7 @@ describe('money without a name', () => {
     });
   }
 
-  test('is given to its order by two operators, once, and pays it', async () => {
+  test('is assigned to its order by two operators, once, and pays it', async () => {
     const order = await world.buys('5000', 'usdc');
     const depositId = await stray(order, '5000');
     assert.deepEqual(await casesAbout(depositId), [{ kind: 'deposit_unknown_target', open: true }]);
@@ -291,7 +291,7 @@ describe('money without a name', () => {
     const proposal = `/proposals/${said.body.proposal}`;
     assert.equal((await ada.does(`${proposal}/confirm`)).body.reason, 'deposit_unfit');
     const over = (await ada.reads(proposal)).body;
-    assert.deepEqual([over.state, over.failed_why], ['failed', 'deposit_unfit'], 'a proposal that failed stays open');
+    assert.deepEqual([over.state, over.failed_why], ['failed', 'deposit_unfit'], 'the failed proposal is still open');
     await bothDo(path, { order: String(order.id) });
     await world.payoutIsSubmitted(order);
     await world.mines(2);
@@ -302,7 +302,7 @@ describe('money without a name', () => {
     assert.deepEqual(await depositsOf(order), [['inr', 500_000n, 'applied', 'unknown_target']]);
   });
 
-  test('is a part of what its order asks for, and then nobody cancels that order', async () => {
+  test('given to its order as a part keeps that order from being cancelled', async () => {
     const order = await world.buys('5000', 'usdc');
     const depositId = await stray(order, '2000');
     await bothDo(`/deposits/${depositId}/assign`, { order: String(order.id) });
@@ -314,7 +314,7 @@ describe('money without a name', () => {
     assert.deepEqual(await depositsOf(order), [['inr', 200_000n, 'applied', 'part']]);
   });
 
-  test('pays the debt of a customer whose bank took back what we had paid for', async () => {
+  test('pays the debt of a customer whose bank recalled a credit that we had paid out', async () => {
     const order = await world.buys('5000', 'usdc');
     const line = await world.credits(order, '5000');
     await world.payoutIsSubmitted(order);
@@ -336,12 +336,12 @@ describe('money without a name', () => {
     assert.deepEqual(await openCases(order), ['overpaid']);
     assert.equal(await exceptionOf(order), 'deposit_replaced');
     assert.equal(await world.statusOf(order), 4);
-    assert.equal((await world.traceOf(order)).payouts.length, 1, 'nothing is paid twice');
+    assert.equal((await world.traceOf(order)).payouts.length, 1, 'the order was paid a second time');
     assert.equal((await finn.does(`/deposits/${depositId}/refund`, { amount: '2' })).body.reason, 'refund_exceeds');
   });
 });
 
-test('a deposit that a reorg took back is replaced by the one that came after it, and the order goes on', async () => {
+test('a deposit that a reorg reversed is replaced by a later one, and the order goes on', async () => {
   await world.blocksWait(async () => {
     const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
     const paid = await world.pays(order, '10');
@@ -351,7 +351,7 @@ test('a deposit that a reorg took back is replaced by the one that came after it
     await world.opensCase(order, 'deposit_lost');
     assert.equal((await finn.does(`/orders/${order.id}/release`)).body.reason, 'order_over');
     const books = await world.balances();
-    // Another payment under the number that the reorg freed: the same again would be the same transaction.
+    // A different payment with the nonce that the reorg freed: an identical one would be the same transaction.
     await world.pays(await world.sells('10', 'usdc'), '1');
     await world.pays(order, '10');
     await world.mines(2);

@@ -1,6 +1,6 @@
 /**
- * A payout whose outcome stays unknown, and two people who declare that it was never paid: not before its rail can no longer
- * execute it, then the order goes on under a new key or back, and if it was paid after all, the books and a case say so.
+ * Two people declare a payout with an unknown outcome never paid. They can do so only once its rail can no longer execute it.
+ * Then the order is paid under a new key or refunded; if the payout was made after all, the books and a case show it.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -9,7 +9,7 @@ import { parseUnits } from '../../src/base/money.ts';
 import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
-/** The bank shows a payment this long after it has taken it. */
+/** The bank shows a payment this long after it has accepted it. */
 const SETTLE_MS = 40 * 60_000;
 const ALARM_MS = 16 * 60_000;
 
@@ -43,7 +43,7 @@ const madeAt = async (order: Sale) =>
 const openCases = async (order: Sale | Purchase) =>
   (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
 
-/** So much real time passes for the key: at the bank, and for what was submitted. */
+/** Lets real time pass for the key: at the bank, and in the times of its submission. */
 async function keyAges(key: string, hours: number): Promise<void> {
   await world.bank.ages(hours * 3_600_000);
   await outside.query(
@@ -53,7 +53,7 @@ async function keyAges(key: string, hours: number): Promise<void> {
   );
 }
 
-/** A sale whose payout's answer was lost, before or after the bank has taken it, and of which the bank says nothing since. */
+/** A sale whose payout's answer was lost, before or after the bank accepted it, while the bank answers no status since. */
 async function unknown(lost: 'lose_answer_before_effect' | 'lose_answer_after_effect'): Promise<Sale> {
   const order = await world.sells('100', 'usdc');
   await world.bank.setFault({ kind: lost });
@@ -83,7 +83,7 @@ const statementIsRead = () =>
   });
 
 describe('declared never paid', () => {
-  test('is refused while its rail is asked, while it may execute it, and by one person; then it is paid once, under a new key', async () => {
+  test('is refused while its rail is asked or may still execute it, and by one person; later the order is paid once, under a new key', async () => {
     const order = await unknown('lose_answer_before_effect');
     const key = keyOf(order);
     const early = await declares(finn, key);
@@ -116,10 +116,14 @@ describe('declared never paid', () => {
       [keyOf(order, 2)],
     );
     const again = await declares(finn, key);
-    assert.deepEqual([again.status, again.body.reason], [409, 'does_not_fit'], 'it has ended');
+    assert.deepEqual(
+      [again.status, again.body.reason],
+      [409, 'does_not_fit'],
+      'an ended payout was declared never paid',
+    );
   });
 
-  test('and refunded: the customer has the deposit back and nothing was paid', async () => {
+  test('and refunded: the customer has the deposit back, and the bank paid nothing', async () => {
     const order = await unknown('lose_answer_before_effect');
     await isTold(order);
     await keyAges(keyOf(order), 25);
@@ -147,7 +151,7 @@ describe('declared never paid', () => {
     assert.equal((await payoutOf(keyOf(order))).state, 'settled');
     const changes = await world.changesSince(books);
     assert.equal(changes['custody:bank.simulated:main:inr'], -parseUnits(order.toAmount, 2));
-    assert.equal(changes['loss:inr'] ?? 0n, 0n, 'what the order held covers it');
+    assert.equal(changes['loss:inr'] ?? 0n, 0n, 'a loss was booked although the order’s hold covers the payment');
   });
 
   test('and paid after all, when another attempt has left: paid twice, booked as a loss, with a case', async () => {
@@ -170,14 +174,14 @@ describe('declared never paid', () => {
     assert.equal(changes['custody:bank.simulated:main:inr'], -2n * units);
     assert.equal(changes['loss:inr'], units);
     assert.equal((await madeAt(order)).length, 2);
-    // Claimed back, it lies in suspense, and is not owed: the other one has paid the order.
+    // A returned payment lies in suspense and is not owed, because the other payment has paid the order.
     await world.bankReturns(keyOf(order), units);
     await world.until('it is back', async () => (await payoutOf(keyOf(order))).state === 'returned');
     assert.equal((await world.changesSince(books))['suspense:bank.simulated:inr'], units);
     assert.deepEqual((await world.traceOf(order)).refunds, []);
   });
 
-  test('is refused while an unexplained debit of its amount may be it', async () => {
+  test('is refused while an unexplained debit of its amount may be this payout', async () => {
     const order = await unknown('lose_answer_before_effect');
     await isTold(order);
     await keyAges(keyOf(order), 25);
@@ -197,7 +201,7 @@ describe('declared never paid', () => {
     await twoDeclare(order);
   });
 
-  test('is done once by two who confirm at once, while workers ask the rail', async () => {
+  test('is done once when confirmations arrive at once while workers ask the rail', async () => {
     const order = await unknown('lose_answer_before_effect');
     await isTold(order);
     await keyAges(keyOf(order), 25);
@@ -220,7 +224,7 @@ describe('declared never paid', () => {
     assert.equal(rows[0].n, 1);
   });
 
-  test('is refused of a payout on a chain that keeps its nonce', async () => {
+  test('is refused for a payout on a chain that keeps its nonce', async () => {
     const order = await world.buys('5000', 'usdc');
     await world.credits(order, '5000');
     await world.until('it is submitted', async () => (await payoutOf(keyOf(order)))?.state === 'submitted');

@@ -1,6 +1,6 @@
 /**
- * One dishonest or mistaken operator, on real money: pieces below the limit add up, what was held or blocked and where nobody
- * named takes two whatever the amount, and the sandbox is one operator's until it is told otherwise.
+ * One dishonest or mistaken operator with real money: pieces below the limit add up; releases past a hit or block and unnamed
+ * destinations take two people whatever the amount; and the sandbox needs one operator until it is configured otherwise.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -24,7 +24,7 @@ before(async () => {
   ada = await named('ada', 'admin');
 });
 after(async () => await world?.close());
-/** Another in every test: what a person did alone today adds up. */
+/** A new operator in every test, because the amounts that one person decides alone in a day add up. */
 beforeEach(async () => void (finn = await named(`finn${(finns += 1)}`, 'finance')));
 
 const named = (name: string, role: 'admin' | 'finance') =>
@@ -40,7 +40,7 @@ async function held(amount: string, how: Parameters<Story['sells']>[2] = {}): Pr
 const releases = async (person: Person, order: Sale) => (await person.does(`/orders/${order.id}/release`)).status;
 const confirmed = async (proposal: unknown) => (await ada.does(`/proposals/${proposal}/confirm`)).status;
 
-describe('what one person does alone in a day', () => {
+describe('the daily limit of one person', () => {
   before(async () => {
     await world.read(async (tx) => {
       for (const action of ['*', 'release.screening_hit', 'destination.new'])
@@ -58,10 +58,14 @@ describe('what one person does alone in a day', () => {
     const [first, second, third] = orders as [Sale, Sale, Sale];
     assert.equal(await releases(finn, first), 200);
     const { token } = (await finn.does('/self/token', { label: 'second', days: 1 })).body;
-    assert.equal(await releases(withToken(world.server.baseUrl, token), second), 202, '60 in pieces of 30');
-    assert.equal(await releases(finn, third), 200, '45 is below the limit, and what waits for another is not alone');
+    assert.equal(
+      await releases(withToken(world.server.baseUrl, token), second),
+      202,
+      'one person released 60 in pieces of 30',
+    );
+    assert.equal(await releases(finn, third), 200, '45 was over the limit, or a proposal that waits was counted');
     const other = await named(`other${finns}`, 'finance');
-    assert.equal(await releases(other, await held('30')), 200, 'another person has a day of their own');
+    assert.equal(await releases(other, await held('30')), 200, 'the amounts of another person were counted');
     const fourth = await held('30');
     // A server whose clock steps a day ahead: the database still knows that it is the same day.
     const now = new Date(world.clock.now().getTime() + 25 * 3_600_000);
@@ -69,8 +73,12 @@ describe('what one person does alone in a day', () => {
     const need = { action: 'order.release', asset: 'usdc.matic20', units: 30_000_000n, operator: BigInt(id) };
     assert.equal(await world.read((tx) => peopleNeeded(tx, { ...need, now })), 2);
     await aDayPasses(finn.name);
-    assert.equal(await world.read((tx) => peopleNeeded(tx, { ...need, now })), 1, 'by both clocks the day is over');
-    assert.equal(await releases(finn, fourth), 202, 'and by the server’s it is not');
+    assert.equal(
+      await world.read((tx) => peopleNeeded(tx, { ...need, now })),
+      1,
+      'the day is not over although both clocks say so',
+    );
+    assert.equal(await releases(finn, fourth), 202, 'the day is over although the server’s clock says otherwise');
   });
 
   test('adds up of actions that are done at once', async () => {
@@ -79,7 +87,7 @@ describe('what one person does alone in a day', () => {
     assert.deepEqual(said.sort(), [200, 202, 202]);
   });
 
-  test('holds also for what goes back, to an address that nobody named before', async () => {
+  test('holds also for refunds to an address that was not named before', async () => {
     const order = await held('40');
     const address = world.newAddress();
     assert.equal((await finn.does(`/orders/${order.id}/refund`, { failure: 'other', address })).status, 200);
@@ -91,7 +99,7 @@ describe('what one person does alone in a day', () => {
     await world.until('it is refunded', async () => (await world.stateOf(next)) === 'refunded');
   });
 
-  /** As its owner, with the trigger off: nobody else can. */
+  /** Runs as the owner of the table, with the trigger off: no other role can. */
   async function aDayPasses(name: string): Promise<void> {
     const admin = new Client({ connectionString: world.adminUrl, options: '-c search_path=cloverleaf' });
     await admin.connect();
@@ -105,7 +113,7 @@ describe('what one person does alone in a day', () => {
   }
 });
 
-describe('without a rule that says otherwise', () => {
+describe('without a rule', () => {
   before(async () => {
     await world.read(async (tx) => {
       for (const action of ['release.screening_hit', 'release.customer_blocked', 'destination.new'])
@@ -114,7 +122,7 @@ describe('without a rule that says otherwise', () => {
     });
   });
 
-  test('a release past screening takes two, however little it is', async () => {
+  test('a release past screening takes two, however small the amount', async () => {
     const order = await held('5');
     const said = await finn.does(`/orders/${order.id}/release`);
     assert.equal(said.status, 202, JSON.stringify(said.body));
@@ -123,7 +131,7 @@ describe('without a rule that says otherwise', () => {
     await world.reaches(order, 6);
   });
 
-  test('a release of a blocked customer takes two, also where screening’s hits take one', async () => {
+  test('a release for a blocked customer takes two, also where a rule lets one pass screening hits', async () => {
     const hit = { action: 'release.screening_hit', asset: 'usdc.matic20' };
     await world.read((tx) => takes(tx, 1, hit));
     const [free, blocked] = [await held('5'), await held('5')];
@@ -132,7 +140,7 @@ describe('without a rule that says otherwise', () => {
     assert.deepEqual([said.status, said.body.people], [202, 2], JSON.stringify(said.body));
     assert.equal(await world.stateOf(blocked), 'on_hold');
     assert.equal((await finn.does(`/proposals/${said.body.proposal}/decline`)).status, 200);
-    assert.equal((await finn.does(`/orders/${free.id}/release`)).status, 200, 'a hit alone takes one by its rule');
+    assert.equal((await finn.does(`/orders/${free.id}/release`)).status, 200, 'a hit without a block took two people');
     await world.reaches(free, 6);
     await world.read((tx) => takes(tx, 2, hit));
   });
@@ -153,8 +161,8 @@ describe('without a rule that says otherwise', () => {
   });
 });
 
-describe('a deposit of no order', () => {
-  test('takes as many as a rule asks of its amount and of its destination, and two without one', async () => {
+describe('a deposit without an order', () => {
+  test('takes as many people as the rules for its amount and destination require, and two without a rule', async () => {
     await world.read(async (tx) => {
       await takes(tx, 3, { action: 'deposit.refund', asset: 'inr', above: 50_000n });
       await takes(tx, 1, { action: 'destination.new', asset: 'inr' });
@@ -177,7 +185,7 @@ describe('a deposit of no order', () => {
     assert.equal(await back(await strays('500')), 2);
     assert.equal(await back(await strays('501')), 3);
     await world.read((tx) => takes(tx, 3, { action: 'destination.new', asset: 'inr' }));
-    assert.equal(await back(await strays('400')), 3, 'an account that nobody named has a rule of its own');
+    assert.equal(await back(await strays('400')), 3, 'the rule for an unnamed account was not applied');
     const order = await world.buys('1000', 'usdc');
     const assigns = async (deposit: bigint) =>
       (await finn.does(`/deposits/${deposit}/assign`, { order: String(order.id) })).body.people;
@@ -200,7 +208,7 @@ describe('the sandbox', () => {
   };
   after(async () => await declare('two', 0));
 
-  test('lets an operator in by the hash of a token that is made at the terminal of that person', async () => {
+  test('admits an operator by the hash of a token created at that person’s terminal', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'token-'));
     try {
       const file = join(folder, 'kim.first');
@@ -210,7 +218,7 @@ describe('the sandbox', () => {
       const sha256 = /^tokenSha256 +([0-9a-f]{64})$/m.exec(made.out)?.[1] ?? '';
       assert.equal(sha256, createHash('sha256').update(token).digest('hex'));
       assert.deepEqual([made.out.includes(token), statSync(file).mode & 0o777], [false, 0o600]);
-      assert.equal((await types(['new', 'token', '--token-file', file], '')).code, 2, 'a token is written over');
+      assert.equal((await types(['new', 'token', '--token-file', file], '')).code, 2, 'a token file was overwritten');
       const asked = await types(['operator', 'create', 'kim', 'viewer', sha256, '--reason', 'new here'], ada.token);
       assert.deepEqual([asked.code, asked.out.includes('clo_')], [0, false], asked.out + asked.err);
       assert.match((await types(['self'], token)).out, /kim/);
@@ -219,7 +227,7 @@ describe('the sandbox', () => {
     }
   });
 
-  test('is one operator’s where it is not told otherwise, which readiness and the terminal show', async () => {
+  test('needs one operator by default, which readiness and the terminal show', async () => {
     const order = await held('5');
     assert.match((await types(['rules'], finn.token)).out, /operators +two/);
     assert.equal(await releases(finn, order), 202);
@@ -244,7 +252,7 @@ describe('the sandbox', () => {
     assert.equal((await types(['decline', proposal, '--reason', 'not mine'], ada.token)).code, 0);
     assert.equal(await world.stateOf(next), 'on_hold');
     const loud = world.complaints.findIndex((line) => line.includes('waits out its delay'));
-    assert.notEqual(loud, -1, 'the log does not say that an action waits');
+    assert.notEqual(loud, -1, 'the log has no line about the action that waits');
     world.complaints.splice(loud, 1);
   });
 });

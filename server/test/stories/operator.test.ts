@@ -1,4 +1,4 @@
-/** Operators at work on real money: a second person where much is at stake, switches that are obeyed, a timeline, a terminal. */
+/** Operators with real money: a second person for large amounts, kill switches, the timeline of an order, the terminal. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { openTyped } from '../../src/base/typed.ts';
@@ -11,7 +11,7 @@ import { type Ended, operatorTypes } from '../support/terminal.ts';
 let world: Story;
 let ada: Person;
 let bea: Person;
-/** Another in every test: what a person did alone today adds up. */
+/** A new operator in every test, because the amounts that one person decides alone in a day add up. */
 let finn: Person;
 let vic: Person;
 let finns = 0;
@@ -24,7 +24,7 @@ before(async () => {
   ada = await named('ada', 'admin');
   bea = await named('bea', 'admin');
   vic = await named('vic', 'viewer');
-  // Two from above fifty.
+  // Amounts above fifty take two people.
   await world.read(async (tx) => {
     for (const action of ['*', 'release.screening_hit', 'destination.new'])
       await takes(tx, 2, {
@@ -53,7 +53,7 @@ const auditOf = async (order: Sale) =>
   ]);
 
 describe('an action above the limit', () => {
-  test('is done once when another agrees, however many do at once, and never by its own proposer', async () => {
+  test('is done once when another person confirms it, even several times at once, and never by its own proposer', async () => {
     const order = await held('100');
     const said = await finn.does(`/orders/${order.id}/release`, { reason: 'papers are in order' });
     assert.deepEqual([said.status, said.body.outcome], [202, 'proposed']);
@@ -77,7 +77,7 @@ describe('an action above the limit', () => {
     assert.match(why, new RegExp(`papers are in order \\(proposed by ${finn.name}; a test\\)`));
   });
 
-  test('is overtaken where the order has changed since, and nothing is done', async () => {
+  test('is not done when the order has changed since the proposal, which becomes overtaken', async () => {
     const order = await held('100');
     const { proposal } = (await finn.does(`/orders/${order.id}/release`)).body;
     await world.rejects(order, { failure: 'other', address: world.newAddress() });
@@ -89,7 +89,7 @@ describe('an action above the limit', () => {
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0);
   });
 
-  test('may be declined, and then be proposed anew', async () => {
+  test('may be declined, and then proposed again', async () => {
     const order = await held('100');
     const { proposal } = (await finn.does(`/orders/${order.id}/release`)).body;
     assert.equal((await ada.does(`/proposals/${proposal}/decline`, { reason: 'no papers' })).status, 200);
@@ -97,12 +97,12 @@ describe('an action above the limit', () => {
     assert.equal((await ada.does(`/orders/${order.id}/release`)).status, 202);
     assert.equal((await ada.does(`/orders/${order.id}/block`)).body.after.state, 'frozen');
     const legal = await ada.does(`/orders/${order.id}/release-blocked`, { legalAct: 'court 17/2026' });
-    assert.equal(legal.status, 202, 'whatever the amount');
+    assert.equal(legal.status, 202, 'one person released a blocked order');
   });
 });
 
-describe('an action below it', () => {
-  test('is done by one: a deposit is refunded, which is audited as begun and done', async () => {
+describe('an action below the limit', () => {
+  test('is done by one person: a deposit is refunded, and the audit shows it as begun and done', async () => {
     const order = await held('20');
     const address = world.newAddress();
     const nowhere = await finn.does(`/orders/${order.id}/refund`, { failure: 'name', pastHits: true });
@@ -121,8 +121,8 @@ describe('an action below it', () => {
   });
 });
 
-describe('an action of which nobody knows how it ended', () => {
-  test('is in the audit as begun and as nothing else, and may be done again', async () => {
+describe('an action with an unknown outcome', () => {
+  test('is in the audit only as begun, and may be done again', async () => {
     const order = await held('20');
     const { screener } = world.server.orders;
     const screen = screener.screen;
@@ -142,9 +142,13 @@ describe('an action of which nobody knows how it ended', () => {
 });
 
 describe('a payout that the bank rejects', () => {
-  test('goes out again when an operator says so, under an id of its own, and can be refunded after all', async () => {
+  test('is retried by an operator under a new id, and can be refunded when it is rejected again', async () => {
     const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
-    assert.equal((await finn.does(`/orders/${order.id}/retry`)).body.reason, 'order_over', 'not before it was refused');
+    assert.equal(
+      (await finn.does(`/orders/${order.id}/retry`)).body.reason,
+      'order_over',
+      'a retry was accepted before the rejection',
+    );
     await world.pays(order, '20');
     await world.mines(2);
     await world.until('it is refused', async () => (await world.stateOf(order)) === 'payout_held');
@@ -166,7 +170,7 @@ describe('a payout that the bank rejects', () => {
 });
 
 describe('money in suspense', () => {
-  test('of a deposit too high goes back where an operator says, once, and never more than is there', async () => {
+  test('from an overpaid order is refunded to the operator’s destination, once, and never more than is there', async () => {
     const order = await world.sells('20', 'usdc');
     await world.pays(order, '23');
     await world.mines(2);
@@ -191,7 +195,7 @@ describe('money in suspense', () => {
 });
 
 describe('a deposit that two operators refund at once', () => {
-  test('goes back once, to where one of them said, and the other is told', async () => {
+  test('goes back once, to the destination of one of them, and the other is refused', async () => {
     const order = await world.sells('20', 'usdc');
     await world.pays(order, '23');
     await world.mines(2);
@@ -211,7 +215,7 @@ describe('a deposit that two operators refund at once', () => {
   });
 });
 
-describe('the limit on what goes back', () => {
+describe('the limit on refunds', () => {
   async function excessOf100(): Promise<{ order: Sale; path: string }> {
     const order = await world.sells('20', 'usdc');
     await world.pays(order, '120');
@@ -220,7 +224,7 @@ describe('the limit on what goes back', () => {
     return { order, path: `/deposits/${(await world.traceOf(order)).deposits[0]?.id}/refund` };
   }
 
-  test('holds for the refund that waits, whatever amount is named with its destination, and for the order that names it', async () => {
+  test('holds for a refund that waits, whatever amount is named with its destination, and for naming it by its order', async () => {
     const { order, path } = await excessOf100();
     const address = world.newAddress();
     const { proposal } = (await finn.does(path)).body;
@@ -235,12 +239,16 @@ describe('the limit on what goes back', () => {
       (one: { action: string }) => one.action === 'order.destination',
     );
     const part = await ada.does(`/proposals/${BigInt(whole.id) - 1n}/confirm`);
-    assert.equal(part.body.reason, 'refund_under_way', 'another amount than that of the one that waits');
+    assert.equal(
+      part.body.reason,
+      'refund_under_way',
+      'a refund of another amount than the one that waits was accepted',
+    );
     assert.equal((await ada.does(`/proposals/${whole.id}/confirm`)).status, 200);
     await world.until('it has arrived', async () => (await world.tokensOf(address, 'usdc')) === '100');
   });
 
-  test('counts the pieces of one deposit together', async () => {
+  test('adds up the pieces of one deposit', async () => {
     const { order, path } = await excessOf100();
     const address = world.newAddress();
     assert.equal((await finn.does(path, { amount: '30', address })).status, 200);
@@ -251,7 +259,7 @@ describe('the limit on what goes back', () => {
 });
 
 describe('a destination', () => {
-  test('is one, of the kind that the rail has, and an account in the fiat that came', async () => {
+  test('is exactly one, of the rail’s kind, and for fiat an account in the currency of the deposit', async () => {
     const customer = await world.verifiedCustomer();
     const { fiatAccountId } = customer;
     const sale = await world.sells('20', 'usdc', { customer, reference: 'screen:hold' });
@@ -318,7 +326,7 @@ describe('a chain that halted by itself', () => {
     return ready.checks.find(({ name }) => name === `rail ${RAIL}`);
   };
 
-  test('goes on when two say so, from the chain as it is now, and its case is closed', async () => {
+  test('is resumed by two people from the chain’s present state, and its case is closed', async () => {
     await world.mines(20, 'erc20');
     const newest = BigInt(await world.rpc<string>('erc20', 'eth_blockNumber'));
     await world.until('it is followed', async () => ((await head())?.headNumber ?? 0n) >= newest);
@@ -334,7 +342,7 @@ describe('a chain that halted by itself', () => {
     assert.equal((await finn.does(confirm)).body.reason, 'own_proposal');
     const done = await ada.does(confirm);
     assert.deepEqual([done.status, done.body.after], [200, { halted: false }]);
-    // It is loud in the log, and was meant.
+    // The error in the log is expected.
     const loud = world.complaints.findIndex((line) => /"msg":"rail halted"/.test(line));
     assert.notEqual(loud, -1);
     world.complaints.splice(loud, 1);
@@ -351,7 +359,7 @@ describe('a chain that halted by itself', () => {
     );
     assert.match(audit[0].before.why, /deeper than 12 blocks/);
 
-    // The books are right on the new chain, too: what is paid there is found and settled.
+    // The books are right on the new chain, too: a deposit there is found and settled.
     await world.read((tx) => takes(tx, 1, { right: 'resume' }));
     const order = await world.sells('20', 'usdc', { chain: 'erc20' });
     await world.pays(order, '20');
@@ -359,7 +367,7 @@ describe('a chain that halted by itself', () => {
     await world.reaches(order, 6);
   });
 
-  test('is not cleared where it has not stopped, is no chain, or by who may not', async () => {
+  test('cannot be cleared where it has not halted, where the rail is no chain, or without the right', async () => {
     const running = await finn.does(clear);
     assert.deepEqual([running.status, running.body.reason], [409, 'rail_not_halted']);
     assert.match(running.body.error, /^evm\.erc20 has not halted by itself\./);
@@ -373,8 +381,8 @@ describe('a chain that halted by itself', () => {
   });
 });
 
-describe('what an operator sees', () => {
-  test('an order is found by its address, hash and bank reference, and its timeline tells all of it', async () => {
+describe('the view of an operator', () => {
+  test('finds an order by its address, hash and bank reference, with a complete timeline', async () => {
     const order = await world.sells('25', 'usdc');
     const { hash } = await world.pays(order, '25');
     await world.mines(2);
@@ -409,7 +417,7 @@ test('nothing that an operator typed is in a dump of the database', async () => 
   assert.deepEqual(
     deposits.map(({ orderId, reference }: Record<string, unknown>) => [orderId, reference]),
     [[String(order.id), legalAct]],
-    'what was released is not found by its legal act',
+    'the released order was not found by its legal act',
   );
   const words = [
     'Zenobia',
@@ -420,14 +428,14 @@ test('nothing that an operator typed is in a dump of the database', async () => 
   ];
   assert.deepEqual(await findInDump(world.adminUrl, words), []);
   const clear = `select count(*)::int as n from audit where role <> 'machine' and reason not like 'enc:op1:%'`;
-  assert.equal((await world.read((tx) => tx.row<{ n: number }>(clear)))?.n, 0, 'actions have reasons in clear');
+  assert.equal((await world.read((tx) => tx.row<{ n: number }>(clear)))?.n, 0, 'actions store reasons in clear');
 });
 
 describe('a terminal', () => {
   const types = (words: string[], over: Record<string, string> = {}): Promise<Ended> =>
     operatorTypes({ baseUrl: world.server.baseUrl, token: finn.token }, words, over);
 
-  test('shows tables to people and JSON to programs, and ends with a number that says how it went', async () => {
+  test('shows tables to people and JSON to programs, and its exit code states the outcome', async () => {
     const order = await held('100');
     const id = String(order.id);
     const [cases, json, misused, unknown, help, declined, waits, elsewhere, stranger, shown, runs] = await Promise.all([

@@ -1,6 +1,6 @@
 /**
- * The page of a checkout says the same as its order's money: it asks its customer for something, or says that there is nothing to do,
- * and never both.
+ * The page of a checkout agrees with the state of its order's money: it either asks the customer for something, or says that
+ * there is nothing to do, never both.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -26,7 +26,7 @@ const refundsOf = async (order: Sale): Promise<Came[]> =>
   (await world.told<Came>('offramp/refunds', { customerId: order.customerId, transactionId: String(order.id) }))
     .refunds;
 
-/** A sale of ten that its customer makes on our page. */
+/** A sale of ten that its customer creates on our page. */
 async function checksOut(how: { reference?: string } = {}) {
   const { id: customerId } = await world.verifiedCustomer();
   const { link } = await world.told<{ link: string }>('/onramp/api/v2/common/transaction/generateLink', {
@@ -63,7 +63,7 @@ async function checksOut(how: { reference?: string } = {}) {
 }
 
 describe('the page of a sale', () => {
-  test('that the law stopped and let go asks where it goes, and then says that it goes back', async () => {
+  test('released from a legal block asks for a destination, and then says that the money goes back', async () => {
     const { order, browser, page } = await checksOut({ reference: 'screen:hold' });
     await world.pays(order, '10');
     await world.mines(2);
@@ -82,7 +82,7 @@ describe('the page of a sale', () => {
     );
     assert.equal(released.title, GOES_BACK);
     const named = await browser.go('destination', { wallet: world.newAddress() });
-    assert.equal(named.title, GOES_BACK, 'a page looks into what goes back');
+    assert.equal(named.title, GOES_BACK, 'the page still says that we are looking into a payment that goes back');
     await world.until('it went back', async () => {
       await world.mines(1);
       return (await refundsOf(order))[0]?.status === 'settled';
@@ -90,7 +90,7 @@ describe('the page of a sale', () => {
     assert.equal((await page()).title, 'You have your payment back');
   });
 
-  test('whose refund an operator asks for without a destination asks its customer for it', async () => {
+  test('with a refund requested by an operator without a destination asks its customer for one', async () => {
     const { order, browser, page } = await checksOut({ reference: 'screen:hold' });
     await world.pays(order, '10');
     await world.mines(2);
@@ -111,7 +111,7 @@ describe('the page of a sale', () => {
     assert.equal((await page()).title, 'You have your payment back');
   });
 
-  test('that goes back by its policy asks where it goes, and does not say that nothing is to be done', async () => {
+  test('refunded by policy asks for a destination, and does not say that there is nothing to do', async () => {
     await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 0, beyond: 'refund' } });
     const { order, browser, login, page } = await checksOut();
     await world.pays(order, '4');

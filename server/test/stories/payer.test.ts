@@ -1,4 +1,4 @@
-/** A purchase paid from an account in another name: looked at by a person before anything is converted. */
+/** A purchase paid from an account in another name is held for a person before anything is converted. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { findCustomer, saveDetails } from '../../src/customers/index.ts';
@@ -15,7 +15,7 @@ after(async () => await world?.close());
 
 const NAME = { firstName: 'Ásha', firstSurname: 'Rao', secondSurname: 'Menon' };
 const CAME = { 'custody:bank.simulated:main:inr': 500_000n };
-/** Five thousand came in, and nothing has gone on. */
+/** A purchase with a credit of five thousand that is held. */
 const HELD = { status: 2, told: 'on_hold', exception: null, cases: ['on_hold'], books: CAME };
 const SETTLED = { status: 4, told: 'settled', exception: null, cases: [], books: CAME };
 
@@ -49,7 +49,7 @@ describe('a purchase', () => {
     await settles(order, books);
   });
 
-  test('paid by somebody else is held, shown as 2, with the reason kept; rejected it is refunded and shows -3', async () => {
+  test('paid by another payer is held, shown as 2, with the reason stored; an operator’s refund makes it show -3', async () => {
     const { order, books, fiatAccountId } = await paidBy('Ravi Iyer');
     await world.stands(order, books, HELD);
     const [decision] = await world.read((tx) =>
@@ -61,7 +61,7 @@ describe('a purchase', () => {
     await world.stands(order, books, { status: -3, told: 'refunded', exception: null, cases: [], books: nothing });
   });
 
-  test('paid in two credits is held by the second one’s payer as by the first one’s', async () => {
+  test('paid in two credits is held because of the second payer as well as because of the first', async () => {
     for (const names of [
       ['Asha Rao Menon', 'Ravi Iyer'],
       ['Ravi Iyer', 'Asha Rao Menon'],
@@ -94,7 +94,7 @@ describe('a purchase', () => {
     assert.deepEqual((await world.traceOf(order)).payouts, []);
   });
 
-  test('paid by somebody else may be released by a person, and settles', async () => {
+  test('paid by another payer can be released by an operator, and settles', async () => {
     const { order, books } = await paidBy('Ravi Iyer');
     await world.stands(order, books, HELD);
     await world.releases(order);

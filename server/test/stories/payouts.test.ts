@@ -1,4 +1,4 @@
-/** What a bank does to a payout: loses its answer, refuses, pays and takes back. Nobody is paid twice, no money is lost. */
+/** Faults of a bank: it loses an answer, rejects a payout, or pays and returns it. No payout is paid twice, no money is lost. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { parseUnits } from '../../src/base/money.ts';
@@ -12,7 +12,7 @@ async function paid(amount: string, ending = '0000'): Promise<Sale> {
   await world.mines(2);
   return order;
 }
-/** Payments that the bank really made, whatever key. */
+/** Payments that the bank really made for the order, under any key. */
 const made = async (order: Sale) =>
   (await world.bank.payments()).filter(({ key, state }) => key.startsWith(`pay_${order.id}_`) && state !== 'rejected');
 
@@ -24,22 +24,22 @@ async function isPaidOnce(order: Sale): Promise<void> {
   assert.equal((await world.eventsOf(order)).filter((event) => event === 'settled').length, 1);
 }
 
-/** Holds whether or not the bank takes a key once. */
+/** These tests hold whether or not the bank deduplicates by key. */
 function paysOnce(): void {
-  test('and loses its answer after paying has paid once', async () => {
+  test('and loses its answer after paying pays once', async () => {
     const order = await paid('100', '9003');
     await isPaidOnce(order);
     assert.deepEqual(await world.casesOf(order), []);
   });
 
-  test('and answers nothing for a while, status neither, has paid once', async () => {
+  test('and answers neither the submission nor the status for a while pays once', async () => {
     await world.bank.setFault({ kind: 'lose_answer_after_effect' });
     await world.bank.setFault({ kind: 'status_unavailable', times: 2 });
     await isPaidOnce(await paid('100'));
     await world.bank.clearFaults();
   });
 
-  test('and shows its statement twice and in another order is believed once', async () => {
+  test('and repeats and reorders its statement has each line booked once', async () => {
     const books = await world.balances();
     await world.bank.setFault({ kind: 'statement_twice', times: 4 });
     await world.bank.setFault({ kind: 'statement_reordered', times: 4 });
@@ -69,7 +69,7 @@ describe('a bank that takes a key once', () => {
     await isPaidOnce(await paid('100', '9004'));
   });
 
-  test('and refuses leaves the payout held at 5 with a case', async () => {
+  test('and rejects the payout leaves it held at 5 with a case', async () => {
     const books = await world.balances();
     const order = await paid('100', '9001');
     const { reason } = await world.opensCase(order, 'payout_held');
@@ -84,7 +84,7 @@ describe('a bank that takes a key once', () => {
     assert.deepEqual(await made(order), []);
   });
 
-  test('and refuses, and a person who rejects: the conversion is undone, fees too, and the customer has it all back', async () => {
+  test('and rejects the payout, which an operator refunds: conversion and fees are undone, and the customer has the whole deposit', async () => {
     const books = await world.balances();
     const order = await paid('100', '9001');
     await world.opensCase(order, 'payout_held');
@@ -116,7 +116,7 @@ describe('a bank that takes a key once', () => {
     );
   });
 
-  test('and pays and takes back: suspense and a case, and the order stays settled', async () => {
+  test('and returns a paid payout leaves it in suspense with a case, and the order stays settled', async () => {
     const books = await world.balances();
     const order = await paid('100', '9002');
     await world.reaches(order, 6);
@@ -135,7 +135,7 @@ describe('a bank that takes a key once', () => {
     );
   });
 
-  test('and shows money from nobody: suspense and a case; reversed: out of the books again, and the case is closed', async () => {
+  test('and shows a credit without an order has it in suspense with a case; a recall removes it and closes the case', async () => {
     const books = await world.balances();
     const line = await world.bank.creditAccount({ currency: 'INR', units: 12_345n, text: 'for my friend' });
     const caseOf = (kind: string) =>

@@ -1,4 +1,4 @@
-/** A phone number that its network has given to somebody else: one person is not taken for the other. */
+/** A phone number that its network has reassigned: the new owner is not taken for the former one. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { operatorNamed } from '../protocols/operator/people.ts';
@@ -11,7 +11,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-test('a recycled number is detached after a fresh verification, in the audit, and then enrolls somebody else', async () => {
+test('a recycled number is detached after a fresh verification, which the audit records, and then enrolls another customer', async () => {
   const { db, baseUrl } = world.server;
   const ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
   const phoneNumber = newPhone();
@@ -23,7 +23,7 @@ test('a recycled number is detached after a fresh verification, in the audit, an
   assert.deepEqual([refused.status, refused.body.customerId], [400, former]);
 
   const bare = await ada.does(`/customers/${former}/detach-phone`, { reason: 'the number is another person’s' });
-  assert.equal(bare.status, 400, 'a number is detached without anything verified');
+  assert.equal(bare.status, 400, 'a number was detached without evidence of a verification');
   const evidence = 'video call of the new owner, kept as ticket 4711';
   const done = await ada.does(`/customers/${former}/detach-phone`, { reason: 'recycled number', evidence });
   assert.deepEqual([done.status, done.body.detached], [200, true], JSON.stringify(done.body));

@@ -1,4 +1,4 @@
-/** The plain life of a sale, as everybody who has a part in it sees it. */
+/** A plain sale as the partner, the bank, the chain and the books see it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { parseUnits } from '../../src/base/money.ts';
@@ -10,7 +10,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-test('a sale paid exactly is settled by one payout, and everybody has what was quoted', async () => {
+test('a sale paid exactly is settled by one payout, and each party has the quoted amount', async () => {
   const books = await world.balances();
   const order = await world.sells('100.5', 'usdc');
   assert.equal(await world.statusOf(order), 0);
@@ -61,7 +61,7 @@ test('a sale paid exactly is settled by one payout, and everybody has what was q
   assert.equal(shown.toAmount, order.toAmount);
 });
 
-test('its history and its events tell every step, in order, with the evidence for it', async () => {
+test('the history and the events of a sale show every step in order, with its evidence', async () => {
   const order = await world.sells('20', 'usdt', { chain: 'erc20', fiat: 'INR', reference: 'invoice 7' });
   const paid = await world.pays(order, '20');
   await world.mines(2, 'erc20');
@@ -81,7 +81,7 @@ test('its history and its events tell every step, in order, with the evidence fo
   assert.equal(history[1]?.facts.reference, paid.hash);
   assert.equal(history[4]?.facts.reference, row.payoutReference);
   for (const [at, { at: time }] of history.entries()) {
-    assert.ok(at === 0 || time >= (history[at - 1]?.at ?? time), 'time does not run backwards');
+    assert.ok(at === 0 || time >= (history[at - 1]?.at ?? time), 'the history is not sorted by time');
   }
   const events = await world.eventBodies(order);
   assert.deepEqual(
@@ -96,14 +96,14 @@ test('its history and its events tell every step, in order, with the evidence fo
       ['deposit_seen', 'invoice 7', paid.hash, null],
       ['deposit_confirmed', 'invoice 7', paid.hash, null],
       ['paying_out', 'invoice 7', paid.hash, null],
-      // The bank has taken the payout.
+      // The bank has accepted the payout.
       ['paying_out', 'invoice 7', paid.hash, null],
       ['settled', 'invoice 7', paid.hash, row.payoutReference],
     ],
   );
 });
 
-test('what the partner is shown goes 0, 1, 2, 4, 5, 6 and never back', async () => {
+test('the status shown to the partner goes 0, 1, 2, 4, 5, 6 and never back', async () => {
   const order = await world.sells('1234.567891', 'usdc', {
     fiat: 'EUR',
     customer: await world.verifiedCustomer({ iban: 'DE89370400440532013000' }),
@@ -139,7 +139,7 @@ test('two sales of one customer paid in one block are two payouts', async () => 
   );
 });
 
-test('a token of 18 places is sold to its last place, and what rounding leaves over is booked', async () => {
+test('a token with 18 decimals is sold to its last unit, and the rounding remainder is booked', async () => {
   const books = await world.balances();
   const order = await world.sells('3.000000000000000001', 'dai');
   await world.pays(order, '3.000000000000000001');

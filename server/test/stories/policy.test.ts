@@ -1,6 +1,6 @@
 /**
- * Amount, time or price other than asked, and an order that goes by its policy: what is accepted, made anew, refunded or
- * held, each to its end.
+ * Deposits with another amount, time or price than quoted, and the policy of their order: each is accepted, requoted, refunded
+ * or held, and followed to its end.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -25,7 +25,7 @@ const requotedOf = async (order: Sale | Purchase) =>
 const openCases = async (order: Sale | Purchase) =>
   (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
 
-/** Sold, and paid so much in one transfer; the deadline has passed where that was too little. */
+/** A sale paid by one transfer of this amount; its deadline has passed where that was too little. */
 async function soldAndPaid(amount: string, paid: string, coin = 'usdc'): Promise<Sale> {
   const order = await world.sells(amount, coin);
   await world.pays(order, paid, coin);
@@ -37,7 +37,7 @@ async function soldAndPaid(amount: string, paid: string, coin = 'usdc'): Promise
   return order;
 }
 
-/** DAI has prices of its own here, that move when a story says so. */
+/** DAI has prices of its own here, which a story moves. */
 async function ownPrices(): Promise<void> {
   await world.read(async (tx) => {
     const market = await findMarket(tx, { direction: 'offramp', coin: 'dai', fiat: 'inr', chain: 'matic20' });
@@ -63,7 +63,7 @@ async function daiIsAt(price: string): Promise<void> {
       ),
     );
   }
-  // This source is silent until a story goes on, which would halt its market; and what it says then is meant.
+  // This source has no price between stories, which would halt its market; and a new price here is intended, not a jump.
   await world.read((tx) =>
     tx.run(
       `update price_levels set level_num = null, level_den = null, missing_since = null, halted_at = null, why = null,
@@ -74,7 +74,7 @@ async function daiIsAt(price: string): Promise<void> {
 }
 
 describe('too little, within the band', () => {
-  test('goes on at the new amount: booked rate, fees of the schedule, and the partner is told', async () => {
+  test('goes on at the new amount with the booked rate and the fees of the schedule, and the partner is told', async () => {
     await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 50, beyond: 'hold' } });
     const asked = await world.sells('100', 'usdc');
     const books = await world.balances();
@@ -91,8 +91,8 @@ describe('too little, within the band', () => {
     assert.equal(order.grossUnits, BigInt(Math.round(gross * 100)));
     const fees = order.fees.operator + order.fees.partner + order.fees.rail + order.fees.chain;
     assert.equal(order.payoutUnits, order.grossUnits - fees);
-    assert.equal(order.fees.chain, asked.fees.chain, 'gas does not ask how much it moves');
-    assert.ok(order.fees.operator < asked.fees.operator, 'a part of less is less');
+    assert.equal(order.fees.chain, asked.fees.chain, 'the chain fee changed with the amount');
+    assert.ok(order.fees.operator < asked.fees.operator, 'the operator fee did not fall with the amount');
 
     const changes = await world.changesSince(books);
     assert.equal(changes['treasury:usdc.matic20'], 99_500_000n);
@@ -107,7 +107,7 @@ describe('too little, within the band', () => {
       [told?.reason, told?.depositUnits, told?.depositUnitsBefore],
       ['underpaid', '99500000', '100000000'],
     );
-    assert.equal(told?.rate, undefined, 'the rate stayed');
+    assert.equal(told?.rate, undefined, 'a new rate was announced');
     const said = (await world.changesOf(asked)).map((body) => [body.exception, body.depositUnits, body.receivedUnits]);
     assert.deepEqual(said, [
       ['underpaid', '100000000', null],
@@ -116,14 +116,14 @@ describe('too little, within the band', () => {
     assert.deepEqual(await world.casesOf(asked), []);
   });
 
-  test('one unit less than the band is held as ever', async () => {
+  test('one unit below the band is held', async () => {
     const order = await soldAndPaid('100', '99.499999');
     await world.reaches(order, 3);
     assert.equal((await world.opensCase(order, 'on_hold')).reason, 'underpaid');
     assert.equal(await requotedOf(order), undefined);
   });
 
-  test('an order goes by the policy it was made under, whatever becomes of the row', async () => {
+  test('an order keeps the policy it was created under, although the policy’s row changes', async () => {
     const order = await world.sells('100', 'usdc');
     await world.goesBy('offramp', 'usdc', {});
     await world.pays(order, '99.9');
@@ -137,7 +137,7 @@ describe('too little, within the band', () => {
     assert.deepEqual(kept?.underpaid, { acceptBps: 50, beyond: 'hold' });
   });
 
-  test('a purchase too: what is bought is what the money buys', async () => {
+  test('a purchase goes on with the amount that the credit buys', async () => {
     await world.goesBy('onramp', 'usdc', { underpaid: { acceptBps: 100, beyond: 'hold' } });
     const asked = await world.buys('5000', 'usdc');
     await world.credits(asked, '4990');
@@ -169,7 +169,7 @@ describe('too much, within the band', () => {
     assert.deepEqual(await world.casesOf(order), []);
   });
 
-  test('beyond what the customer may give at once only what was asked is taken', async () => {
+  test('above the customer’s limit per order only the quoted amount is taken', async () => {
     const limit = async (maxUnits: bigint | null) =>
       await world.read(async (tx) => {
         const market = await findMarket(tx, { direction: 'offramp', coin: 'usdc', fiat: 'inr', chain: 'matic20' });
@@ -188,7 +188,7 @@ describe('too much, within the band', () => {
 describe('a price that has moved', () => {
   const goesBy = (priceMoved: { lockS?: number | null; bps: number; then: 'honour' | 'requote' | 'refund' }) =>
     world.goesBy('offramp', 'dai', { priceMoved: { lockS: 0, ...priceMoved } });
-  /** Sold at 86, paid after the lock, confirmed at another price. */
+  /** A sale at 86, paid after the rate lock ended and confirmed at another price. */
   async function soldBefore(price: string): Promise<Sale> {
     await daiIsAt('86');
     const order = await world.sells('100', 'dai');
@@ -198,7 +198,7 @@ describe('a price that has moved', () => {
     return order;
   }
 
-  test('is honoured where the policy says so, and where it moved less than the band', async () => {
+  test('does not change the quoted rate where the policy honours it or the move is within the band', async () => {
     await goesBy({ bps: 100, then: 'honour' });
     const honoured = await soldBefore('80');
     await world.reaches(honoured, 6);
@@ -211,14 +211,14 @@ describe('a price that has moved', () => {
     }
   });
 
-  test('is honoured whatever it is while the rate is locked', async () => {
+  test('does not change the quoted rate while the rate is locked', async () => {
     await goesBy({ lockS: null, bps: 0, then: 'refund' });
     const order = await soldBefore('10');
     await world.reaches(order, 6);
     assert.equal((await world.shown(order)).toAmount, order.toAmount);
   });
 
-  test('makes the order anew at the price of now, down and up, with a quote that says what it rests on', async () => {
+  test('requotes the order at the current price, down and up, with a quote that names its prices', async () => {
     await goesBy({ bps: 100, then: 'requote' });
     for (const price of ['80', '90']) {
       const asked = await soldBefore(price);
@@ -243,7 +243,7 @@ describe('a price that has moved', () => {
     }
   });
 
-  test('waits for a price where there is none, and goes on when it comes', async () => {
+  test('makes the order wait while there is no price, and go on once there is one', async () => {
     await goesBy({ bps: 100, then: 'requote' });
     await daiIsAt('86');
     const order = await world.sells('100', 'dai');
@@ -268,7 +268,7 @@ describe('a price that has moved', () => {
 describe('a state that lasts too long', () => {
   const DAY_MS = 24 * 3_600_000;
 
-  test('is a case that says so, comes back when it was closed in vain, and ends with the state', async () => {
+  test('opens a case, reopens it when it was closed early, and closes it when the state ends', async () => {
     const order = await world.sells('100', 'usdc', { reference: 'screen:hold' });
     await world.pays(order, '100');
     await world.mines(2);
@@ -292,13 +292,13 @@ describe('a state that lasts too long', () => {
     assert.deepEqual([ended.by, ended.otherwise], [null, null]);
   });
 
-  test('an unpaid order says by when it expires', async () => {
+  test('is announced for an unpaid order, with the time when it expires', async () => {
     const order = await world.sells('10', 'usdc');
     const { by, otherwise, order: row } = await world.traceOf(order);
     assert.deepEqual([by, otherwise], [row.expiresAt, 'it expires']);
   });
 
-  test('refunds what a policy held, and never what screening holds, though a policy would', async () => {
+  test('refunds an order that a policy holds, and never one that screening holds', async () => {
     await world.goesBy('offramp', 'usdc', { waiting: { on_hold: { afterS: 60, then: 'refund' } } });
     const screened = await world.sells('100', 'usdc', { reference: 'screen:hold' });
     const away = await goesBackTo(screened);
@@ -337,22 +337,22 @@ describe('a state that lasts too long', () => {
   });
 });
 
-/** The customer has said where a deposit would go back to. @returns that address */
+/** The customer names a refund address. @returns that address */
 async function goesBackTo(order: Sale): Promise<string> {
   const address = world.newAddress();
   await world.read((tx) => tx.run('update orders set refund_address = $2 where id = $1', [order.id, address]));
   return address;
 }
 
-/** So much has come back to the customer, on the chain. */
+/** The amount has arrived at the customer's address on the chain. */
 const arrives = (address: string, amount: string, coin = 'usdc') =>
   world.until(`${amount} ${coin} came back`, async () => {
     await world.mines(1);
     return (await world.tokensOf(address, coin)) === amount;
   });
 
-describe('refunded by itself', () => {
-  test('too little, beyond the band: -4, and the customer has it again', async () => {
+describe('refunded by policy', () => {
+  test('too little, beyond the band: it shows -4, and the customer has the deposit back', async () => {
     await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 50, beyond: 'refund' } });
     const order = await world.sells('100', 'usdc');
     const address = await goesBackTo(order);
@@ -382,7 +382,7 @@ describe('refunded by itself', () => {
     await world.reaches(order, -4);
   });
 
-  test('without a place to go to it stays with us, and a case says whose word is missing', async () => {
+  test('without a destination the money stays with us, and a case says who has to name one', async () => {
     await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 0, beyond: 'refund' } });
     const order = await soldAndPaid('100', '50');
     await world.opensCase(order, 'refund_destination');
@@ -412,7 +412,7 @@ describe('refunded by itself', () => {
     assert.deepEqual(await openCases(order), []);
   });
 
-  test('too much, and all of it', async () => {
+  test('too much, of which all goes back', async () => {
     await world.goesBy('offramp', 'usdc', { overpaid: { acceptBps: 0, beyond: 'refund_all' } });
     const books = await world.balances();
     const order = await world.sells('100', 'usdc');
@@ -427,7 +427,7 @@ describe('refunded by itself', () => {
     await world.goesBy('offramp', 'usdc', {});
   });
 
-  test('at a price that moved: -2', async () => {
+  test('at a price that moved: it shows -2', async () => {
     await world.goesBy('offramp', 'dai', { priceMoved: { lockS: 0, bps: 100, then: 'refund' } });
     await daiIsAt('86');
     const order = await world.sells('100', 'dai');
@@ -440,7 +440,7 @@ describe('refunded by itself', () => {
     await world.goesBy('offramp', 'dai', {});
   });
 
-  test('paid by another: -3, to the account the customer named', async () => {
+  test('paid by another payer: it shows -3, and goes to the account that the customer named', async () => {
     await world.goesBy('onramp', 'usdc', { payerName: { then: 'refund' } });
     const customer = await world.verifiedCustomer();
     await world.read(async (tx) => {
@@ -476,7 +476,7 @@ describe('refunded by itself', () => {
     await world.goesBy('offramp', 'usdc', {});
   });
 
-  test('what screening holds is not', async () => {
+  test('an order that screening holds is not', async () => {
     await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 0, beyond: 'refund' } });
     const order = await world.sells('100', 'usdc', { reference: 'screen:hold' });
     await goesBackTo(order);
@@ -497,7 +497,7 @@ describe('a deposit that no order waits for', () => {
   const KINDS = ['late', 'second'] as const;
   type Kind = (typeof KINDS)[number];
 
-  /** Sold, and brought to where another deposit is too late, or one too many. */
+  /** A sale in the state in which the next deposit is too late, or a second one. */
   async function soldUpTo(kind: Kind, then: 'hold' | 'refund' | 'new_order', coin = 'usdc'): Promise<Sale> {
     await world.goesBy('offramp', coin, { [kind]: { then } });
     if (coin === 'dai') await daiIsAt('86');
@@ -527,7 +527,7 @@ describe('a deposit that no order waits for', () => {
       assert.equal(await world.statusOf(order), status);
     });
 
-    test(`${kind}, refunded: it comes back, and the order stays as it ended`, async () => {
+    test(`${kind}, refunded: it goes back, and the order keeps its final state`, async () => {
       const order = await soldUpTo(kind, 'refund');
       const address = await goesBackTo(order);
       const books = await world.balances();
@@ -543,7 +543,7 @@ describe('a deposit that no order waits for', () => {
       assert.deepEqual(await openCases(order), []);
     });
 
-    test(`${kind}, a new order: at the price of now, paid to the same account, and both name each other`, async () => {
+    test(`${kind}, a new order: it has the current price, is paid to the same account, and both orders name each other`, async () => {
       const first = await soldUpTo(kind, 'new_order', 'dai');
       const books = await world.balances();
       await daiIsAt('80');
@@ -588,7 +588,7 @@ describe('a deposit that no order waits for', () => {
     await world.until('its case is closed', async () => (await openCases(order)).length === 0);
   });
 
-  test('waits in suspense, with its case, for a price there is none of', async () => {
+  test('waits in suspense, with its case, while there is no price for a new order', async () => {
     const first = await soldUpTo('late', 'new_order', 'dai');
     await world.read((tx) => tx.run(`update prices set fetched_at = now() - interval '1 hour' where source = 'story'`));
     await world.pays(first, '40', 'dai');

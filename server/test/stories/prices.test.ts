@@ -1,4 +1,4 @@
-/** A price that nobody should believe: the market stops, goes on by itself or by a person, and unpaid orders are put right. */
+/** An implausible price: the market halts, resumes on its own or by operators, and unpaid orders are requoted or cancelled. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
@@ -25,7 +25,7 @@ const marketOf = (direction: string): string =>
   markets.find((one) => one.direction === direction && one.crypto === 'usdc.matic20' && one.fiat === 'inr')?.id ?? '';
 const PAIR = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
 
-/** The sandbox's control: what a USDC costs in rupees; the table's again where nothing is said. */
+/** The sandbox's control for the price of a USDC in rupees; without one, the table's price applies again. */
 async function costs(price?: string): Promise<void> {
   const body: Fields = { coin: 'usdc', fiat: 'inr', ...(price === undefined ? {} : { price }) };
   const { status, text } = await world.partner.post('/sandbox/v1/prices', body);
@@ -46,7 +46,7 @@ describe('a price times a hundred', () => {
     await quotesAgain();
   });
 
-  test('stops quotes, orders and requotes, and goes on by itself when the price is back for long enough', async () => {
+  test('halts quotes, orders and requotes, and trading resumes on its own once the price is back for long enough', async () => {
     const early = await quote();
     const { id, fiatAccountId } = await world.verifiedCustomer();
     await costs('8600');
@@ -62,11 +62,15 @@ describe('a price times a hundred', () => {
     const mine = markets
       .filter(({ crypto, fiat }) => crypto.startsWith('usdc.') && fiat === 'inr')
       .map((one) => one.id);
-    assert.ok(mine.length > 2, 'many markets rest on this price');
+    assert.ok(mine.length > 2, 'too few markets use this price');
     const { reason, facts } = await haltedCase();
     const byNumber = mine.toSorted((a, b) => Number(a) - Number(b)).join(', ');
     assert.deepEqual([reason, facts.markets], [`usdc/inr jumped from 86 to 8600: markets ${byNumber}`, byNumber]);
-    assert.equal((await ada.reads('/cases?kind=price_halted')).body.cases.length, 1, 'one cause has one case');
+    assert.equal(
+      (await ada.reads('/cases?kind=price_halted')).body.cases.length,
+      1,
+      'the halt does not have exactly one case',
+    );
     await costs();
     await quotesAgain();
     assert.equal(Number((await quote()).body.data.rate), 86);
@@ -76,14 +80,14 @@ describe('a price times a hundred', () => {
     );
   });
 
-  test('is quoted at once two operators have confirmed it', async () => {
+  test('is quoted as soon as two operators have confirmed it', async () => {
     await world.read((tx) => takes(tx, 2, { right: 'terms' }));
     try {
       await costs('430');
       assert.equal((await quote()).body.reason, 'price_halted');
       const said = await ada.does(`/markets/${marketOf('offramp')}/price`, { level: '430', reason: 'it is so' });
       assert.equal(said.status, 202);
-      assert.equal((await quote()).body.reason, 'price_halted', 'one has agreed');
+      assert.equal((await quote()).body.reason, 'price_halted', 'the price was quoted after one confirmation');
       const confirmed = await bea.does(`/proposals/${said.body.proposal}/confirm`, { reason: 'seen, too' });
       assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
       assert.equal(Number((await quote()).body.data.rate), 430);
@@ -91,14 +95,14 @@ describe('a price times a hundred', () => {
       await world.read((tx) => takes(tx, 1, { right: 'terms' }));
     }
     await costs();
-    assert.equal((await quote()).body.reason, 'price_halted', 'from there the old one is a jump, too');
+    assert.equal((await quote()).body.reason, 'price_halted', 'the jump back to the old price was quoted');
     const names = (await haltedCase()).facts.markets.split(', ');
     assert.equal((await ada.does(`/markets/${marketOf('offramp')}/price`, { level: '86' })).status, 200);
     const rest = names.filter((id: string) => id !== marketOf('offramp'));
-    assert.deepEqual((await haltedCase()).facts.markets.split(', '), rest, 'the others stay halted');
+    assert.deepEqual((await haltedCase()).facts.markets.split(', '), rest, 'the other markets did not stay halted');
   });
 
-  test('is quoted by all of its markets at one word, and the case closes with the last', async () => {
+  test('is quoted by all of its markets after one confirmation for the pair, and the case closes with the last market', async () => {
     const confirm = (level: string) => ada.does('/prices/usdc/inr/confirm', { level, reason: 'compared' });
     const open = async () => (await ada.reads('/cases?kind=price_halted')).body.cases;
     await world.until('no market is halted', async () => (await open()).length === 0);
@@ -136,7 +140,7 @@ describe('unpaid orders at a wrong price', () => {
   const shown = async (order: Sale) =>
     await world.told('offramp/transaction', { transactionId: String(order.id), customerId: order.customerId });
 
-  test('are requoted: the customer sends the same and gets what it is worth, and one that was paid is left alone', async () => {
+  test('are requoted: the customer sends the same and gets its present value, and a paid order does not change', async () => {
     const from = world.clock.now();
     await costs('129');
     await world.until('it costs 129', async () => Number((await quote()).body.data?.rate) === 129);
@@ -167,13 +171,13 @@ describe('unpaid orders at a wrong price', () => {
     await world.mines(2);
     await world.reaches(unpaid, 6);
     await world.reaches(paid, 6);
-    assert.equal((await shown(unpaid)).toAmount, now.toAmount, 'paid out as requoted');
-    assert.equal((await shown(paid)).toAmount, paid.toAmount, 'what was paid keeps its price');
-    // Again, it finds nothing.
+    assert.equal((await shown(unpaid)).toAmount, now.toAmount, 'the requoted order paid out another amount');
+    assert.equal((await shown(paid)).toAmount, paid.toAmount, 'the paid order was requoted');
+    // A second run finds no order.
     assert.deepEqual(await listed('offramp', from), []);
   });
 
-  test('are cancelled, in the span only, and each is told of', async () => {
+  test('are cancelled within the time span only, each with an event', async () => {
     const before = await world.sells('10', 'usdc');
     const from = world.clock.now();
     const orders = [await world.buys('1000', 'usdc'), await world.buys('2000', 'usdc')];
@@ -190,7 +194,7 @@ describe('unpaid orders at a wrong price', () => {
     assert.equal(await world.stateOf(before), 'created');
   });
 
-  test('a span that lies ahead, or ends before it begins, is refused by its field', async () => {
+  test('are not changed for a time span in the future or one that ends before it begins; the refusal names the field', async () => {
     const path = `/markets/${marketOf('offramp')}/unpaid/cancel`;
     const from = new Date(world.clock.now().getTime() - 60_000).toISOString();
     const ahead = new Date(world.clock.now().getTime() + 60_000).toISOString();

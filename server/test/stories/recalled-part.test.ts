@@ -1,5 +1,5 @@
 /**
- * A bank takes back only a part of a credit: two people name the deposit, and its customer owes that part as after a whole recall.
+ * A bank recalls only a part of a credit: two people name the deposit, and its customer owes that part as after a full recall.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-/** Proposed by one, confirmed by another. */
+/** One operator proposes, another confirms. */
 async function bothDo(path: string, body: Record<string, unknown> = {}) {
   const said = await finn.does(path, body);
   assert.equal(said.status, 202, `${path} does not take two: ${JSON.stringify(said.body)}`);
@@ -41,7 +41,7 @@ async function owed(order: Sale | Purchase, asset: string): Promise<bigint> {
   return (await world.balance(chart.receivable(order.customerId, row.partnerId, asset))).units;
 }
 
-/** A credit whose text is no order's, in suspense. */
+/** A credit in suspense, with a text that names no order. */
 async function stray(order: Purchase, amount: string): Promise<bigint> {
   const all = () =>
     world.read((tx) =>
@@ -54,7 +54,7 @@ async function stray(order: Purchase, amount: string): Promise<bigint> {
   return await world.until('it is in suspense', async () => (await all()).find(({ id }) => !known.has(id))?.id);
 }
 
-/** A debit of the bank that names nothing of ours. */
+/** A debit of the bank without a reference of ours. */
 async function debits(id: string, units: number): Promise<bigint> {
   const bank = new pg.Client(world.adminUrl);
   await bank.connect();
@@ -78,7 +78,7 @@ async function debits(id: string, units: number): Promise<bigint> {
   });
 }
 
-test('a part of a credit is recalled after its coins have left: the customer owes that part, and pays it', async () => {
+test('a part of a credit is recalled after its crypto was sent: the customer owes that part, and pays it', async () => {
   const order = await world.buys('5000', 'usdc', { customer: await world.verifiedCustomer() });
   await world.credits(order, '5000');
   await world.payoutIsSubmitted(order);
@@ -101,7 +101,11 @@ test('a part of a credit is recalled after its coins have left: the customer owe
 
   const more = await debits('recalled-2', 300_100);
   const over = { as: 'recall', evidence: 'RECALL IN PART', amount: '3001', deposit: String(deposit) };
-  assert.equal((await finn.does(`/cases/${more}/correct`, over)).body.reason, 'does_not_fit', 'more than came');
+  assert.equal(
+    (await finn.does(`/cases/${more}/correct`, over)).body.reason,
+    'does_not_fit',
+    'a recall of more than the credit was booked',
+  );
   await bothDo(`/cases/${more}/correct`, { as: 'fee', evidence: 'RECALL IN PART', amount: '3001' });
 
   const paid = await stray(order, '2000');
@@ -110,7 +114,7 @@ test('a part of a credit is recalled after its coins have left: the customer owe
   await world.reconciles();
 });
 
-test('a part that is recalled before anything left is nobody’s debt', async () => {
+test('a part that is recalled before anything was sent makes no debt', async () => {
   const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
   await world.credits(order, '5000');
   await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');

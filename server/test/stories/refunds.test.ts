@@ -1,6 +1,6 @@
 /**
- * Money that goes back: in parts, from suspense, to where the customer says, once however many ask; and a payout that came
- * back, paid again to another account. Every story ends with the books in order (story.ts).
+ * Refunds: of parts, from suspense, to the destination of the customer, once although many ask; and a returned payout, paid
+ * again to another account. Every story ends with balanced books (story.ts).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -60,7 +60,7 @@ async function overpaid(): Promise<{ order: Sale; depositId: bigint }> {
   return { order, depositId: (await world.traceOf(order)).deposits[0]?.id ?? 0n };
 }
 
-test('an order paid in parts goes back as parts, each naming its own deposit', async () => {
+test('an order paid in parts is refunded in parts, each for its own deposit', async () => {
   const order = await world.sells('100', 'usdc');
   const books = await world.balances();
   await world.paysInOneBlock(order, '20', '30');
@@ -88,7 +88,7 @@ test('an order paid in parts goes back as parts, each naming its own deposit', a
   assert.equal(changes['custody:evm.matic20:hot:usdc.matic20'], -50_000_000n);
 });
 
-test('of an order paid in parts the fees are kept once, whichever part comes first', async () => {
+test('a refund of an order paid in parts keeps the fees once, whichever part is refunded first', async () => {
   const order = await world.sells('100', 'usdc');
   await world.read((tx) =>
     tx.run(`update orders set policy = policy || '{"refundFees": {"keep": ["operator", "rail"]}}' where id = $1`, [
@@ -106,7 +106,7 @@ test('of an order paid in parts the fees are kept once, whichever part comes fir
   await refunded(order);
   await world.reaches(order, -4);
   const { fees, rate } = (await world.traceOf(order)).order;
-  // The fees that were booked, at the booked rate, rounded down, because we pay.
+  // The booked fees at the booked rate, rounded down in favour of the customer.
   const kept = ((fees.operator + fees.rail) * rate.den * 10_000n) / rate.num;
   assert.ok(kept > 0n && kept < 20_000_000n);
   const refunds = await refundsOf(order);
@@ -114,14 +114,14 @@ test('of an order paid in parts the fees are kept once, whichever part comes fir
   assert.equal(
     refunds.reduce((sum, { costUnits }) => sum + costUnits, 0n),
     kept,
-    'more was kept than the fees of one order',
+    'the kept amount is not the fees of one order',
   );
   assert.equal(await world.tokensOf(address, 'usdc'), formatUnits(75_000_000n - kept, 6));
   assert.equal((await world.changesSince(books))['fee_operator:usdc.matic20'], kept);
 });
 
 describe('money in suspense', () => {
-  test('waits with a case until the partner names an address, which is read, and goes there once', async () => {
+  test('waits with a case until the partner names a valid address, and goes there once', async () => {
     const { order, depositId } = await overpaid();
     const refund = await world.read((tx) => refundDeposit(world.server.orders, tx, { depositId, ...actions(order) }));
     assert.deepEqual([refund.state, refund.netUnits], ['needs_destination', 5_000_000n]);
@@ -205,7 +205,7 @@ describe('money in suspense', () => {
   });
 });
 
-test('an order without a destination stays held until one is named, and its policy keeps the fees it says', async () => {
+test('an order without a destination stays held until one is named, and the refund keeps the fees that its policy names', async () => {
   const order = await world.sells('100', 'usdc');
   await world.read((tx) =>
     tx.run(
@@ -229,14 +229,14 @@ test('an order without a destination stays held until one is named, and its poli
   const kept = (await world.changesSince(books))['fee_operator:usdc.matic20'] ?? 0n;
   assert.ok(kept > 0n && kept < 50_000_000n);
   assert.equal(await world.tokensOf(address, 'usdc'), formatUnits(50_000_000n - kept, 6));
-  // Said again by whoever had no answer: it is as they said. Another place is another matter.
+  // The same destination again succeeds, for a caller that got no answer. A different one is refused.
   assert.equal((await names(order, { address })).status, 200);
   assert.notEqual((await names(order, { address: world.newAddress() })).status, 200);
   assert.equal((await world.traceOf(order)).refunds.length, 1);
   assert.deepEqual(await openCases(order), []);
 });
 
-test('released and refunded at once does one of the two, and a second refund of a refused one goes elsewhere', async () => {
+test('released and refunded at once does one of the two, and a retry of a rejected refund may go to another address', async () => {
   const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
   await world.pays(order, '10');
   await world.mines(2);
@@ -256,7 +256,7 @@ test('released and refunded at once does one of the two, and a second refund of 
   assert.deepEqual(await openCases(order), []);
 });
 
-test('what was blocked by law is let go once, by a legal act, and goes back', async () => {
+test('an order blocked by law is released once, by a legal act, and refunded', async () => {
   const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
   await world.pays(order, '10');
   await world.mines(2);
@@ -273,7 +273,7 @@ test('what was blocked by law is let go once, by a legal act, and goes back', as
   assert.equal(await world.stateOf(order), 'frozen');
 });
 
-test('a payout that came back is paid again to another account of the customer, once, and the order stays settled', async () => {
+test('a returned payout is paid again to another account of the customer, once, and the order stays settled', async () => {
   const customer = await world.verifiedCustomer({ ending: '9002' });
   const order = await world.sells('10', 'usdc', { customer });
   await world.pays(order, '10');
@@ -303,12 +303,12 @@ test('a payout that came back is paid again to another account of the customer, 
   );
   assert.equal(await world.statusOf(order), 6);
   assert.deepEqual(await openCases(order), []);
-  assert.equal((await names(order, { fiatAccountId })).status, 200, 'it is as they say');
+  assert.equal((await names(order, { fiatAccountId })).status, 200, 'naming the same account again was refused');
   assert.equal((await names(order, { fiatAccountId: customer.fiatAccountId })).status, 417);
   assert.equal((await world.traceOf(order)).payouts.length, 2);
 });
 
-test('of a payout that came back in part only that part is paid again', async () => {
+test('a payout of which a part was returned has only that part paid again', async () => {
   const order = await world.sells('10', 'usdc');
   await world.pays(order, '10');
   await world.mines(2);
@@ -333,11 +333,11 @@ test('of a payout that came back in part only that part is paid again', async ()
       [paid.units - kept, 'settled'],
     ],
   );
-  // What came back has left again: our account stands as it did, and nothing is left in suspense.
+  // The returned money has left again: our account has its former balance, and nothing is left in suspense.
   assert.deepEqual(await world.changesSince(books), {});
 });
 
-test('a refund that the bank returned is paid again as it was, and its fees are kept once', async () => {
+test('a refund that the bank returned is paid again in the same amount, and its fees are kept once', async () => {
   const customer = await world.verifiedCustomer({ ending: '9002' });
   const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
   await world.read((tx) =>
@@ -371,7 +371,7 @@ test('a refund that the bank returned is paid again as it was, and its fees are 
   assert.deepEqual(await openCases(order), []);
 });
 
-test('a purchase says where its money goes back to, before anything is asked', async () => {
+test('a partner can name the refund account of a purchase before any refund is requested', async () => {
   const customer = await world.verifiedCustomer();
   const order = await world.buys('5000', 'usdc', { customer });
   // onramp/refundDestination
@@ -380,7 +380,7 @@ test('a purchase says where its money goes back to, before anything is asked', a
   assert.equal((await world.traceOf(order)).order.refundAccountId, BigInt(customer.fiatAccountId));
 });
 
-test('a credit without a reference is given to the order it was meant for, once, and pays it', async () => {
+test('a credit without a reference is assigned to its order once, and pays it', async () => {
   const order = await world.buys('5000', 'usdc');
   const other = await world.buys('4000', 'usdc');
   await world.credits(order, '5000', { text: 'for my coins' });
@@ -406,7 +406,7 @@ test('a credit without a reference is given to the order it was meant for, once,
   assert.equal(await world.statusOf(other), 0);
 });
 
-test('a fact that our books cannot take opens a case that names its rail, and the case closes when it goes on', async () => {
+test('a fact that cannot be booked opens a case about its rail, which closes when the rail goes on', async () => {
   let isBroken = true;
   const rail = {
     async observe() {

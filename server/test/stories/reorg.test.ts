@@ -1,4 +1,4 @@
-/** Blocks that leave the chain, with a customer's deposit in them: before it counted, and after. */
+/** Reorgs that remove a customer's deposit from the chain, before and after it was confirmed. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setConfirmationPolicy } from '../../src/partners/index.ts';
@@ -10,7 +10,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-/** More than the blocks that come by themselves while a story looks. */
+/** More blocks than the chain mines on its own during a story. */
 const MANY = 11;
 const USDC = 'usdc.matic20';
 const usually = () => world.confirmsAfter(USDC, 2);
@@ -19,7 +19,7 @@ const patiently = () => world.confirmsAfter(USDC, MANY);
 const exceptionOf = async (order: Sale) => (await world.traceOf(order)).order.exception;
 const depositStates = async (order: Sale) => (await world.traceOf(order)).deposits.map(({ state }) => state);
 
-/** The very money that a reorg took is in a block again, and the order has it as its deposit. */
+/** The transaction that a reorg removed is in a block again, and the order has it as its deposit. */
 const isMadeGood = (order: Sale) =>
   world.until('the order has its deposit again', async () => (await exceptionOf(order)) === 'deposit_replaced');
 
@@ -86,7 +86,7 @@ describe('a deposit reorged out before it was confirmed', () => {
   });
 });
 
-test('a large amount in small parts waits for the blocks that it would wait for in one, and a reorg of fewer costs nothing', async () => {
+test('a large amount in small parts waits for as many blocks as in one transfer, and a reorg of fewer blocks costs nothing', async () => {
   const fromWhole = (units: bigint, confirmations: number) => ({ fromUnits: units * 1_000_000n, confirmations });
   await world.read((tx) =>
     setConfirmationPolicy(tx, { chain: 'matic20', asset: USDC, steps: [fromWhole(0n, 2), fromWhole(1_000n, MANY)] }),
@@ -104,7 +104,11 @@ test('a large amount in small parts waits for the blocks that it would wait for 
       );
       return chain?.headNumber === head;
     });
-    assert.deepEqual(await depositStates(order), ['seen', 'seen', 'seen'], 'too few blocks stand behind their sum');
+    assert.deepEqual(
+      await depositStates(order),
+      ['seen', 'seen', 'seen'],
+      'a part was confirmed with too few blocks for the sum',
+    );
     await world.reorgsAway(first);
     await world.reaches(order, 0);
     assert.deepEqual(await world.changesSince(books), {});
@@ -142,14 +146,14 @@ describe('a confirmed deposit reversed by a reorg', () => {
     assert.equal(await world.statusOf(order), 3);
     assert.deepEqual((await world.traceOf(order)).payouts, []);
 
-    // Nothing is left to refund: it ends, and the loss that was booked is nobody's claim any more.
+    // Nothing is left to refund: the order ends, and the booked loss is reversed because no claim backs it.
     await world.rejects(order, { failure: 'other', address: world.newAddress() });
     assert.equal(await world.stateOf(order), 'cancelled');
     assert.equal(await lossOf(books), undefined);
     assert.ok((await world.casesOf(order)).every(({ open }) => !open));
   });
 
-  test('of a held order that is mined again is its deposit again, and a person may release it: it pays once', async () => {
+  test('of a held order that is mined again is its deposit again, and an operator may release the order, which pays once', async () => {
     const order = await world.sells('100', 'usdc', { reference: 'screen:hold' });
     const books = await world.balances();
     const paid = await pays(order);
@@ -171,7 +175,7 @@ describe('a confirmed deposit reversed by a reorg', () => {
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
   });
 
-  test('of a settled order that is mined again ends the debt, and is not refunded as a second one', async () => {
+  test('of a settled order that is mined again ends the debt, and is not refunded as a second deposit', async () => {
     await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
     const order = await world.sells('100', 'usdc', { refundAddress: world.newAddress() });
     const books = await world.balances();
@@ -189,14 +193,14 @@ describe('a confirmed deposit reversed by a reorg', () => {
     await world.goesBy('offramp', 'usdc', {});
   });
 
-  test('of a settled order keeps another payment of its customer from going back, until a person says what it is', async () => {
+  test('of a settled order keeps another payment of its customer from being refunded until an operator decides', async () => {
     await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
     const order = await world.sells('100', 'usdc', { refundAddress: world.newAddress() });
     const paid = await pays(order);
     await world.reaches(order, 6);
     await world.reorgsAway(paid);
     await world.opensCase(order, 'customer_owes');
-    // Another amount: the same again would be the same transaction.
+    // A different amount, because an identical transfer would be the same transaction.
     await world.pays(order, '90');
     await world.mines(2);
     await world.opensCase(order, 'deposit_second');
@@ -205,7 +209,7 @@ describe('a confirmed deposit reversed by a reorg', () => {
     await world.goesBy('offramp', 'usdc', {});
   });
 
-  test('of an order that waits for funds is not paid out when they come', async () => {
+  test('of an order that waits for funds keeps the order from being paid out when they come', async () => {
     await world.setsAside('inr', 0n);
     const order = await world.sells('100', 'usdc');
     const paid = await pays(order);
@@ -232,7 +236,7 @@ describe('a confirmed deposit reversed by a reorg', () => {
     assert.equal((await world.eventsOf(order)).at(-1), 'settled');
   });
 
-  test('of an order that is being paid out is a debt and a case, and the promise made is kept', async () => {
+  test('of an order that is being paid out is a debt and a case, and the payout is completed', async () => {
     const order = await world.sells('100', 'usdc', { customer: await world.verifiedCustomer({ ending: '9005' }) });
     const paid = await pays(order);
     await world.reaches(order, 5);
@@ -243,7 +247,7 @@ describe('a confirmed deposit reversed by a reorg', () => {
     await world.reaches(order, 6);
   });
 
-  test('that was one of two: the held order is not paid out, and what is left of it goes back', async () => {
+  test('that was one of two keeps the held order from being paid out, and the other one is refunded', async () => {
     await usually();
     const order = await world.sells('100', 'usdc', { reference: 'screen:hold' });
     await world.pays(order, '40');
@@ -263,7 +267,7 @@ describe('a confirmed deposit reversed by a reorg', () => {
     assert.ok((await world.casesOf(order)).every(({ open }) => !open));
   });
 
-  test('that was a part, and paid again, settles the order', async () => {
+  test('that was a part and is paid again settles the order', async () => {
     const order = await world.sells('300', 'usdc');
     const paid = await pays(order);
     await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');

@@ -1,6 +1,7 @@
 /**
- * Books that were put back to an earlier moment, before it is known what chain and bank have paid since: nothing goes back by
- * itself, no price is asked anew, and no payout leaves that a debit may have been. All of it goes on by itself, or by two people.
+ * Books that were restored to an earlier moment, before chain and bank have been read for the time since: nothing is refunded by
+ * policy, no order is requoted, and no payout leaves for which a debit may exist. All of it goes on once both are read, or once
+ * two people decide.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -24,7 +25,7 @@ before(async () => {
   await db.asSystem(amountsDecide);
   outside = new pg.Client({ connectionString: world.adminUrl, options: '-c search_path=cloverleaf' });
   await outside.connect();
-  // Nothing has happened yet, so nothing is lost by it.
+  // The books are still empty, so this restore loses nothing.
   await outside.query(
     `insert into restores (backup_taken_at, restored_at) values (now() - interval '1 hour', now() - interval '1 hour')`,
   );
@@ -34,7 +35,7 @@ after(async () => {
   await world?.close();
 });
 
-/** Chain and bank have not been read since: as if the restore were of a moment that they have not reached. */
+/** Chain and bank count as unread since the restore, because its time lies in the future. */
 async function whileUnread(body: () => Promise<void>): Promise<void> {
   await outside.query(`update restores set restored_at = now() + interval '1 year'`);
   try {
@@ -63,13 +64,13 @@ const arrives = (address: string, amount: string, coin = 'usdc') =>
     await world.mines(1);
     return (await world.tokensOf(address, coin)) === amount;
   });
-/** The deadline of its state has passed, somebody has looked, and left it for later. */
+/** The deadline of its state has passed, and a job has run and postponed it. */
 async function isLeftForLater(order: Sale | Purchase): Promise<void> {
   const { by } = await traceOf(order);
   assert.ok(by !== null && by <= world.clock.now());
   await world.until('it is looked at again later', async () => ((await traceOf(order)).by ?? by) > by);
 }
-/** Work about it was taken in hand and put off, and then once more: it is not done, nor merely in hand. */
+/** A job about it was leased and postponed twice: it is neither done nor merely leased. */
 async function isPutOffTwice(kind: string, order: Sale): Promise<void> {
   const putOff = async () => {
     const [row] = await world.read((tx) =>
@@ -130,7 +131,7 @@ describe('an order that may have been paid in the time that was lost', () => {
     await world.goesBy('offramp', 'usdc', {});
   });
 
-  test('bought: nor until what its chain shows as paid to the same wallet is decided by people', async () => {
+  test('does not go back as a purchase either, until people decide on a transfer that the chain shows to the same wallet', async () => {
     await world.goesBy('onramp', 'usdc', { waiting: { awaiting_liquidity: { afterS: 60, then: 'refund' } } });
     const asset = 'usdc.matic20';
     const { units } = await world.balance(chart.treasury(asset));
@@ -163,7 +164,7 @@ describe('an order that may have been paid in the time that was lost', () => {
     await world.goesBy('onramp', 'usdc', {});
   });
 
-  test('does not go back for an amount that its policy refunds, until the bank is read', async () => {
+  test('does not go back because of its amount until the bank is read, although its policy refunds it', async () => {
     await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 50, beyond: 'refund' } });
     const order = await world.sells('100', 'usdc');
     const address = await goesBackTo(order);
@@ -172,7 +173,7 @@ describe('an order that may have been paid in the time that was lost', () => {
       await world.mines(2);
       await world.until('the part is booked', async () => (await traceOf(order)).order.exception === 'underpaid');
       await world.deadlinePasses();
-      // The deadline waits for the chain to be read, which it is; what waits is the refund.
+      // The deadline only waits for the chain, which has been read; the refund is what waits.
       await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
       await isPutOffTwice('refund_order', order);
       assert.equal(await world.stateOf(order), 'on_hold');
@@ -219,7 +220,7 @@ describe('a price that has moved in the time that was lost', () => {
     return order;
   }
 
-  test('gives nothing back before the bank is read; then it does by itself', async () => {
+  test('refunds nothing before the bank is read; then it does by itself', async () => {
     const order = await soldBefore();
     const address = await goesBackTo(order);
     await whileUnread(async () => {
@@ -233,7 +234,7 @@ describe('a price that has moved in the time that was lost', () => {
     await world.reaches(order, -2);
   });
 
-  test('gives nothing back where the bank shows that the order was paid: it is settled by that, as it was', async () => {
+  test('refunds nothing where the bank shows that the order was paid: the order is settled by that payment on its old terms', async () => {
     const order = await soldBefore();
     const { payoutUnits } = (await traceOf(order)).order;
     const line = await debits(payoutUnits, `pay_${order.id}_1`);
@@ -270,7 +271,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     return rows.length;
   };
 
-  test('holds it: one case, also where somebody closed it, until two people say that it paid none of ours', async () => {
+  test('holds the payout with one case, also after an operator closed it, until two people declare the debit foreign', async () => {
     const { order, line } = await waits('31');
     const alike = await world.sells('31', 'usdc');
     await world.pays(alike, '31');
@@ -281,7 +282,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     assert.equal(await caseOf(line), 1);
     await closesCases(line);
     await world.until('it is open again', async () => (await caseOf(line)) === 1);
-    // What is of another amount goes its way.
+    // A payout of another amount is not held.
     const other = await world.sells('32', 'usdc');
     await world.pays(other, '32');
     await world.mines(2);
@@ -305,7 +306,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     assert.equal(await caseOf(line), 0);
   });
 
-  test('of the payout’s own key and another amount: two people settle it by that, and the difference stands by itself', async () => {
+  test('of the payout’s own key and another amount: two people settle the payout by it, and the difference is booked separately', async () => {
     const books = await world.balances();
     const order = await world.sells('34', 'usdc');
     const { payoutUnits } = (await traceOf(order)).order;
@@ -324,7 +325,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0, 'it was paid a second time');
   });
 
-  test('of the payout’s own key and another amount, said to be none of ours before the payout was created: it is that payout all the same', async () => {
+  test('of the payout’s own key and another amount, declared foreign before the payout was created, still counts as that payout', async () => {
     const books = await world.balances();
     const order = await world.sells('35', 'usdc');
     const { payoutUnits } = (await traceOf(order)).order;
@@ -337,7 +338,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     await world.until('the payout waits for it', async () =>
       (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
     );
-    assert.equal(await caseOf(line), 1, 'nobody is told of it');
+    assert.equal(await caseOf(line), 1, 'the debit has no case');
     await twoDo(`/payouts/${key}/settle-by`, { line, otherAmount: true });
     await world.reaches(order, 6);
     assert.equal((await traceOf(order)).payouts[0]?.paidUnits, payoutUnits + 700n);
@@ -346,7 +347,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     assert.equal(await caseOf(line), 0);
   });
 
-  test('of the payout’s own key is not said to be none of ours while the payout is there', async () => {
+  test('of the payout’s own key cannot be declared foreign while the payout exists', async () => {
     const order = await world.sells('36', 'usdc');
     const { payoutUnits } = (await traceOf(order)).order;
     const key = `pay_${order.id}_1`;
@@ -364,7 +365,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     await world.reaches(order, 6);
   });
 
-  test('of a later attempt that the books have lost: the one before it waits, and two people settle it by that, at another amount, too', async () => {
+  test('of a lost later attempt: the earlier payout waits, and two people settle it by the debit, also at another amount', async () => {
     const order = await world.sells('37', 'usdc');
     const { payoutUnits } = (await traceOf(order)).order;
     const line = await debits(payoutUnits - 700n, `pay_${order.id}_2`);
@@ -380,11 +381,11 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
   });
 });
 
-describe('a deposit that came too late, of which a restore has lost the new order and its payout', () => {
+describe('a late deposit whose follow-on order and payout a restore has lost', () => {
   before(() => world.goesBy('offramp', 'usdc', { late: { then: 'new_order' } }));
   after(() => world.goesBy('offramp', 'usdc', {}));
 
-  /** Its first order has ended when the deposit is seen (again), and a new order is made of it. */
+  /** The deposit is seen again after its first order has ended, and a follow-on order is created from it. */
   async function becomesAnother(amount: string): Promise<Sale> {
     const first = await world.sells(amount, 'usdc');
     await world.deadlinePasses();
@@ -408,7 +409,7 @@ describe('a deposit that came too late, of which a restore has lost the new orde
       ]),
     );
 
-  test('waits, with a case, where a debit of another amount may have paid it at another price; two people settle it by that', async () => {
+  test('waits with a case while a debit of another amount may have paid it at another price; two people settle it by the debit', async () => {
     const books = await world.balances();
     const line = await debits(123_456n, 'pay_700000000000001_1');
     const order = await becomesAnother('51');
@@ -417,7 +418,7 @@ describe('a deposit that came too late, of which a restore has lost the new orde
     const key = `pay_${order.id}_1`;
     const unsaid = await finn.does(`/payouts/${key}/settle-by`, { line });
     const declined = await ada.does(`/proposals/${unsaid.body.proposal}/confirm`, {});
-    assert.equal(declined.status, 409, 'another amount was matched by people who did not say so');
+    assert.equal(declined.status, 409, 'a debit of another amount was accepted without otherAmount');
     await twoDo(`/payouts/${key}/settle-by`, { line, otherAmount: true });
     await world.reaches(order, 6);
     const { order: row, payouts } = await traceOf(order);
@@ -427,11 +428,11 @@ describe('a deposit that came too late, of which a restore has lost the new orde
     assert.equal((await openDebits(line)).length, 0);
   });
 
-  test('is paid once people say that the debit paid none of ours', async () => {
+  test('is paid once two people declare the debit foreign', async () => {
     const line = await debits(123_457n, 'pay_700000000000002_1');
     const order = await becomesAnother('52');
     await waitsForDebit(order, line);
-    // An order that is not made of another's deposit is of no concern to it.
+    // An order that follows on no other order is not held by the debit.
     const other = await world.sells('53', 'usdc');
     await world.pays(other, '53');
     await world.mines(2);
@@ -443,8 +444,8 @@ describe('a deposit that came too late, of which a restore has lost the new orde
     await closesCases(line);
   });
 
-  test('waits until the bank is read to the restore, for only then such a debit is known', async () => {
-    // What was made before this restore has its own key, and the bank is asked for that.
+  test('waits until the bank is read up to the restore, because such a debit is only known then', async () => {
+    // A payout created before this restore has its own key, and the bank is asked about that key.
     let order: Sale | undefined;
     await whileUnread(async () => {
       order = await becomesAnother('54');
@@ -457,7 +458,7 @@ describe('a deposit that came too late, of which a restore has lost the new orde
     await world.reaches(order as Sale, 6);
   });
 
-  test('of an order sold for another: of the very same price it is held by its amount, and settled by the debit', async () => {
+  test('of an unchanged price is held because its amount equals the debit, and settled by the debit', async () => {
     const order = await world.sells('55', 'usdc');
     const { payoutUnits } = (await traceOf(order)).order;
     const line = await debits(payoutUnits, 'pay_700000000000003_1');
@@ -477,8 +478,8 @@ describe('a deposit that came too late, of which a restore has lost the new orde
   });
 });
 
-describe('a debit taken for that of a lost order', () => {
-  test('and a deposit given for it that the bank takes back since: where the debit paid an order of the books, nobody has lost anything', async () => {
+describe('a debit corrected as that of a lost order', () => {
+  test('and whose deposit the bank then recalls causes no loss once the debit turns out to have paid an order of the books', async () => {
     const sale = await world.sells('36', 'usdc');
     const { payoutUnits } = (await traceOf(sale)).order;
     const books = await world.balances();
@@ -516,7 +517,11 @@ describe('a debit taken for that of a lost order', () => {
     await world.looksAtTheBank();
     await world.until('it is reversed', async () => (await depositOf())?.state === 'lost');
     const lost = (await world.changesSince(books))['loss:inr'];
-    assert.equal(lost === undefined ? 0n : lost < 0n ? -lost : lost, 500_000n, 'what was given for it is a loss');
+    assert.equal(
+      lost === undefined ? 0n : lost < 0n ? -lost : lost,
+      500_000n,
+      'the recalled deposit is not booked as a loss',
+    );
 
     await world.pays(sale, '36');
     await world.mines(2);
@@ -526,10 +531,10 @@ describe('a debit taken for that of a lost order', () => {
     await twoDo(`/payouts/pay_${sale.id}_1/settle-by`, { line });
     await world.reaches(sale, 6);
     assert.equal((await world.bank.payments(`pay_${sale.id}_1`)).length, 0, 'it was paid a second time');
-    assert.equal((await depositOf())?.state, 'reversed', 'it came and went, and nothing was made of it');
+    assert.equal((await depositOf())?.state, 'reversed', 'the recalled deposit is not reversed');
     const changes = await world.changesSince(books);
     const inSuspense = Object.keys(changes).filter((account) => account.startsWith('suspense:'));
-    assert.deepEqual([changes['loss:inr'], inSuspense], [undefined, []], 'somebody has lost it');
+    assert.deepEqual([changes['loss:inr'], inSuspense], [undefined, []], 'a loss or a balance in suspense remains');
     const left = await world.read((tx) =>
       tx.rows<{ kind: string }>('select kind from cases where closed_at is null and subject = $1', [
         `deposit:${deposit.id}`,

@@ -1,4 +1,4 @@
-/** The customer says on a page of ours where coins in suspense go back to: by code, seen whole, and sent by two operators. */
+/** The customer logs in by code and confirms the full address for a refund of crypto in suspense, which two operators send. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { getAddress } from 'viem';
@@ -23,7 +23,7 @@ const ASK = 'Where your coins go back to';
 const CHECK = 'Is this your address?';
 const WAITS = 'We have your address';
 
-/** A sale that is paid, and paid a second time by mistake. */
+/** A sale that its customer pays a second time by mistake. */
 async function paidTwice(amount = '25'): Promise<{ order: Sale; deposit: bigint }> {
   const order = await world.sells('10', 'usdc');
   await world.pays(order, '10');
@@ -67,30 +67,30 @@ const agreed = async (said: { status: number; body: { proposal?: string } }): Pr
   return (await bea.does(`/proposals/${said.body.proposal}/confirm`)).status;
 };
 
-describe('a customer confirms where coins go back to', () => {
-  test('from the link to the coins: shown whole, kept as evidence, returned by two, and told to all', async () => {
+describe('a customer confirms a refund address', () => {
+  test('from the link to the refund: the address is shown in full, stored as evidence, used by two people, and announced', async () => {
     const { order, deposit } = await paidTwice();
     const url = await linkFor(deposit);
     const target = getAddress(world.newAddress());
     const browser = openBrowser();
     const login = await browser.open(url);
     assert.equal(login.title, 'Log in');
-    assert.doesNotMatch(
-      login.text,
-      /USDC|0x[0-9a-fA-F]{40}|matic20/,
-      'before the login the page tells nothing of the money',
-    );
+    assert.doesNotMatch(login.text, /USDC|0x[0-9a-fA-F]{40}|matic20/, 'the page shows the deposit before the login');
     const page = await browser.login(url);
     assert.equal(page.title, ASK);
     assert.match(page.text, /25 USDC/);
     assert.match(page.text, /matic20/);
     assert.match(page.text, new RegExp(`${order.id}`));
-    assert.doesNotMatch(page.text, new RegExp(`suspense|second_payment|>${deposit}<|ada|ticket`), 'no internals');
+    assert.doesNotMatch(
+      page.text,
+      new RegExp(`suspense|second_payment|>${deposit}<|ada|ticket`),
+      'the page shows internals',
+    );
 
     const check = await browser.go('address', { wallet: ` ${target} ` });
     assert.equal(check.title, CHECK);
     assert.equal(shownAddress(check.text).toLowerCase(), target.toLowerCase());
-    assert.deepEqual(await casesAbout(deposit), [], 'nothing is confirmed by typing it');
+    assert.deepEqual(await casesAbout(deposit), [], 'typing an address confirmed it');
     assert.equal((await ada.does(`/deposits/${deposit}/return`)).body.reason, 'missing_fields');
 
     const again = await browser.go('other');
@@ -107,7 +107,10 @@ describe('a customer confirms where coins go back to', () => {
 
     const [link, ...others] = await linksOf(deposit);
     assert.deepEqual([others.length, link.madeBy, link.confirmedAddress], [0, 'ada', shownAddress(check.text)]);
-    assert.ok(link.confirmedAt !== null && link.loggedInAt !== null, 'when, and by which login');
+    assert.ok(
+      link.confirmedAt !== null && link.loggedInAt !== null,
+      'the link lacks the time of the login or of the confirmation',
+    );
     const [found] = await casesAbout(deposit);
     assert.equal(found.reason, 'the customer has confirmed where it goes back to');
     const { lines, next } = (await vic.reads(`/orders/${order.id}/timeline`)).body;
@@ -119,7 +122,7 @@ describe('a customer confirms where coins go back to', () => {
     assert.equal(line.waitsFor, 'operator');
     const { audit } = (await vic.reads(`/audit?subject=deposit:${deposit}`)).body;
     assert.deepEqual([audit[0].action, audit[0].outcome], ['deposit.return-link', 'done']);
-    assert.ok(!JSON.stringify(audit).includes(url.slice(-40)), 'the link itself stands nowhere');
+    assert.ok(!JSON.stringify(audit).includes(url.slice(-40)), 'the audit contains the link');
 
     const elsewhere = await ada.does(`/deposits/${deposit}/return`, { address: world.newAddress() });
     assert.deepEqual([elsewhere.status, Object.keys(elsewhere.body.fields)], [400, ['address']]);
@@ -140,7 +143,7 @@ describe('a customer confirms where coins go back to', () => {
     assert.deepEqual(await casesAbout(deposit), []);
   });
 
-  test('refuses what is no address, a wrong checksum, a token contract and addresses of ours, and says which it is', async () => {
+  test('refuses a malformed address, a wrong checksum, a token contract and our own addresses, and gives the reason', async () => {
     const { order, deposit } = await paidTwice();
     const browser = openBrowser();
     await browser.login(await linkFor(deposit));
@@ -169,7 +172,7 @@ describe('a customer confirms where coins go back to', () => {
     );
   });
 
-  test('only the address that was shown is confirmed, and once: an older form changes nothing', async () => {
+  test('confirms only the address that was shown, and only once: an older form changes nothing', async () => {
     const { deposit } = await paidTwice();
     const url = await linkFor(deposit);
     const browser = openBrowser();
@@ -184,7 +187,7 @@ describe('a customer confirms where coins go back to', () => {
     assert.equal((await linksOf(deposit))[0].confirmedAddress, second);
   });
 
-  test('a newer link ends the one before it and what was confirmed by it', async () => {
+  test('ends an older link, with its confirmation, when a newer one is made', async () => {
     const { deposit } = await paidTwice();
     const url = await linkFor(deposit);
     const { browser } = await confirms(url, world.newAddress());
@@ -203,7 +206,7 @@ describe('a link', () => {
     const browser = openBrowser();
     assert.equal((await browser.login(others)).title, ASK);
     const foreign = await browser.open(url);
-    assert.equal(foreign.title, 'Log in', 'the session of another customer is none here');
+    assert.equal(foreign.title, 'Log in', 'the page accepted the session of another customer');
     assert.doesNotMatch(foreign.text, /USDC|0x[0-9a-fA-F]{40}|matic20/);
     const posted = await browser.send('address', { wallet: world.newAddress() });
     assert.equal((await browser.open(posted.location ?? url)).title, 'Log in');
@@ -219,7 +222,7 @@ describe('a link', () => {
     assert.equal(bare.status, 403, 'a form without the text of this session is refused');
   });
 
-  test('is made for coins of a known customer that lie in suspense, and else the reason says what to do instead', async () => {
+  test('is made only for crypto of a known customer in suspense; a refusal says what to do instead', async () => {
     const credit = await world.bank.creditAccount({
       currency: 'INR',
       units: 90_000n,
@@ -250,8 +253,8 @@ describe('a link', () => {
   });
 });
 
-describe('what stands against it is not told', () => {
-  test('a denied address, a block and a hold look as any other to the customer, and none lets the coins go', async () => {
+describe('reasons against a refund are not shown', () => {
+  test('a denied address, a block and a hold look as any other to the customer, and none lets the refund leave', async () => {
     const pages: string[] = [];
     for (const against of ['nothing', 'denied', 'blocked', 'held'] as const) {
       const { order, deposit } = await paidTwice();
@@ -281,13 +284,16 @@ describe('what stands against it is not told', () => {
       const said = await ada.does(`/deposits/${deposit}/return`);
       if (said.status === 202) {
         const { seen } = (await bea.reads(`/proposals/${said.body.proposal}`)).body;
-        assert.ok(seen.approves.length > 1 || against === 'held', 'who agrees sees what stands against it');
+        assert.ok(
+          seen.approves.length > 1 || against === 'held',
+          'the proposal does not show the confirming operator the reasons against it',
+        );
         await bea.does(`/proposals/${said.body.proposal}/confirm`);
         await world.until('its refund is held', async () => {
           const { refunds } = (await vic.reads(`/deposits/${deposit}`)).body;
           return refunds[0]?.state === 'held';
         });
-        assert.equal((await openBrowserAt(url)).title, WAITS, 'held is not told either');
+        assert.equal((await openBrowserAt(url)).title, WAITS, 'the page shows that the refund is held');
       } else assert.equal(said.body.reason, 'deposit_unfit');
       assert.equal(await world.tokensOf(target, 'usdc'), '0');
     }
@@ -296,12 +302,12 @@ describe('what stands against it is not told', () => {
 });
 
 async function openBrowserAt(url: string) {
-  // Codes of one customer come a minute apart.
+  // A customer can request one code per minute.
   world.clock.advance(61_000);
   return await openBrowser().login(url);
 }
 
-test('a partner that waits for its customer to name a destination hears that this is done', async () => {
+test('a partner whose customer has to name a destination receives an event once it is confirmed', async () => {
   const { order, deposit } = await paidTwice();
   const told = async () =>
     await world.told<{ needsDestination: boolean; refunds: { status: string }[] }>('offramp/transaction', {
@@ -323,7 +329,7 @@ test('a partner that waits for its customer to name a destination hears that thi
   assert.deepEqual((await types()).slice(before), [{ type: 'order.changed' }]);
 });
 
-test('a link ends after seven days, and what was not confirmed by then is not', async () => {
+test('a link expires after seven days, and an address cannot be confirmed afterwards', async () => {
   const { deposit } = await paidTwice();
   const url = await linkFor(deposit);
   const browser = openBrowser();

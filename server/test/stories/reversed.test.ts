@@ -1,6 +1,6 @@
 /**
- * Money that is reversed, or comes back, while it is on its way to somebody: payouts and refunds that are written and not
- * yet submitted, submitted, refused in part, returned. And two operators who want opposite things at once.
+ * Deposits that are reversed and payments that are returned while money is on its way: payouts and refunds that are created but
+ * not submitted, submitted, rejected in part, or returned. Also two operators with opposite actions at once.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -33,7 +33,7 @@ async function does(path: string, body: Record<string, unknown> = {}): Promise<v
   assert.equal(said.status, 200, `${path}: ${JSON.stringify(said.body)}`);
 }
 
-/** What is written meanwhile is not submitted. */
+/** Payouts created meanwhile are not submitted. */
 async function whileStopped(body: () => Promise<void>): Promise<void> {
   await does('/kill-switches', ALL);
   try {
@@ -59,7 +59,7 @@ async function held(amount = '10'): Promise<{ order: Sale; paid: Awaited<ReturnT
   return { order, paid };
 }
 
-/** The bank has rejected an attempt, and then its statement shows that it paid it after all. */
+/** The bank's statement shows an attempt as paid that the bank had rejected. */
 async function paysAfterAll(order: Sale | Purchase): Promise<void> {
   const refused = (await world.traceOf(order)).payouts.find(({ state }) => state === 'rejected');
   assert(refused);
@@ -80,7 +80,7 @@ async function paysAfterAll(order: Sale | Purchase): Promise<void> {
   );
 }
 
-describe('a payout that was refused and is then shown as paid', () => {
+describe('a payout that was rejected and is then shown as paid', () => {
   async function refused(): Promise<Sale> {
     const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
     await world.pays(order, '20');
@@ -92,12 +92,12 @@ describe('a payout that was refused and is then shown as paid', () => {
     await world.reaches(order, 6);
     assert.equal((await world.eventsOf(order)).at(-1), 'settled');
     assert.equal((await world.traceOf(order)).order.payoutReference, 'UTR-LATE');
-    // The bank contradicted itself, which somebody should know.
+    // The bank contradicted itself, which has to open a case.
     assert.deepEqual(await openCases(order), ['payout_contradiction']);
     assert.equal((await finn.does(`/orders/${order.id}/retry`)).body.reason, 'order_over');
   }
 
-  /** The customer, who was paid 20 coins' worth for nothing, owes them and is blocked. */
+  /** The customer was paid for 20 tokens that were reversed: the customer owes them and is blocked. */
   async function owes(order: Sale, books: Awaited<ReturnType<Story['balances']>>, state: OrderState): Promise<void> {
     assert.equal(await world.stateOf(order), state);
     assert.equal((await world.read((tx) => findCustomer(tx, order.customerId))).blocked, true);
@@ -105,7 +105,7 @@ describe('a payout that was refused and is then shown as paid', () => {
     assert.equal(changes[`receivable:${order.customerId}:usdc.matic20`], 20_000_000n);
   }
 
-  test('has paid its order: nothing is lost, and nobody can send it again', async () => {
+  test('has paid its order: nothing is lost, and it cannot be sent again', async () => {
     const books = await world.balances();
     const order = await refused();
     await paysAfterAll(order);
@@ -114,7 +114,7 @@ describe('a payout that was refused and is then shown as paid', () => {
     assert.equal((await world.changesSince(books))['loss:inr'], undefined);
   });
 
-  test('after its deposit was reversed makes a debt: its customer has been paid for nothing', async () => {
+  test('after its deposit was reversed makes a debt, because its customer was paid without a deposit', async () => {
     await world.blocksWait(async () => {
       const books = await world.balances();
       const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
@@ -134,7 +134,7 @@ describe('a payout that was refused and is then shown as paid', () => {
     });
   });
 
-  test('by people, after its deposit was reversed under its refund, makes a debt as well', async () => {
+  test('makes a debt as well where its deposit was reversed during a refund and people settle the order', async () => {
     await world.blocksWait(async () => {
       const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
       const paid = await world.pays(order, '20');
@@ -158,7 +158,7 @@ describe('a payout that was refused and is then shown as paid', () => {
     });
   });
 
-  test('after its order gave the reversed deposit up and ended makes a debt as well', async () => {
+  test('makes a debt as well where its order had given up the reversed deposit and ended', async () => {
     await world.blocksWait(async () => {
       const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
       const paid = await world.pays(order, '20');
@@ -177,7 +177,7 @@ describe('a payout that was refused and is then shown as paid', () => {
     });
   });
 
-  test('stops the next attempt, as long as nobody has begun to submit it', async () => {
+  test('stops the next attempt, as long as its submission has not begun', async () => {
     const order = await refused();
     await whileStopped(async () => {
       await does(`/orders/${order.id}/retry`);
@@ -192,10 +192,10 @@ describe('a payout that was refused and is then shown as paid', () => {
     );
   });
 
-  test('ends its order once the next attempt, which was under way, is refused too', async () => {
+  test('settles its order once the next attempt, which was under way, is rejected too', async () => {
     const books = await world.balances();
     const order = await refused();
-    // The bank rejects it as well, and nobody hears so for a while.
+    // The bank rejects it as well, but its answer and status are not available for a while.
     await world.bank.setFault({ kind: 'lose_answer_after_effect' });
     await world.bank.setFault({ kind: 'status_unavailable', times: 1_000 });
     await does(`/orders/${order.id}/retry`);
@@ -209,10 +209,10 @@ describe('a payout that was refused and is then shown as paid', () => {
   });
 });
 
-describe('an order priced anew after a rejected payout that is then shown as paid', () => {
+describe('an order requoted after a rejected payout that is then shown as paid', () => {
   const LOSS = 'loss:inr';
   const DIFFERENCE = 'difference:inr';
-  /** Whoever asks first is finn, and ada agrees. */
+  /** Finn proposes, and ada confirms. */
   async function twoDo(path: string, body: Record<string, unknown> = {}): Promise<void> {
     const asked = await finn.does(path, body);
     assert.equal(asked.status, 202, `${path} was done by one person: ${JSON.stringify(asked.body)}`);
@@ -227,7 +227,7 @@ describe('an order priced anew after a rejected payout that is then shown as pai
   after(() => feeIs(BigInt(FEES.operatorBps)));
   const unitsOf = async (order: Sale) => (await world.traceOf(order)).order.payoutUnits;
 
-  /** Refused once, priced anew at another fee, and refused again: it holds its payout at other terms than the first. */
+  /** Rejected once, requoted at another fee, and rejected again: its payout is held on other terms than the first. */
   async function repriced(bps: bigint): Promise<{ order: Sale; first: bigint; then: bigint }> {
     const customer = await world.verifiedCustomer({ ending: '9001' });
     const order = await world.sells('20', 'usdc', { customer });
@@ -269,7 +269,7 @@ describe('an order priced anew after a rejected payout that is then shown as pai
     assert.deepEqual(await openCases(order), []);
   }
 
-  test('is settled by what left, by two people: more than it says now is a difference and no loss', async () => {
+  test('is settled by two people with the payment that left: an amount above the new quote is a difference and no loss', async () => {
     await feeIs(0n);
     const { order, first, then } = await repriced(500n);
     assert.ok(first > then);
@@ -283,7 +283,7 @@ describe('an order priced anew after a rejected payout that is then shown as pai
     assert.equal(changes[DIFFERENCE], then - first);
   });
 
-  test('is settled by what left, which is less: the rest stays with us where people say so', async () => {
+  test('is settled by a smaller payment that left, and the rest stays with us where people decide so', async () => {
     await feeIs(700n);
     const { order, first, then } = await repriced(0n);
     assert.ok(first < then);
@@ -300,12 +300,12 @@ describe('an order priced anew after a rejected payout that is then shown as pai
     assert.equal(changes[DIFFERENCE], then - first);
   });
 
-  test('is settled by what left, which is less: the rest is paid as well where people say so, once', async () => {
+  test('is settled by a smaller payment that left, and the rest is paid once where people decide so', async () => {
     await feeIs(500n);
     const { order, first, then } = await repriced(0n);
     const books = await world.balances();
     await paysAfterAll(order);
-    // Its account takes what is sent there from now on.
+    // Its account accepts payments from now on.
     const { fiatAccountId } = await world.verifiedAccount(order.customerId);
     await world.read((tx) =>
       tx.run('update payouts set fiat_account_id = $2 where id = $1', [firstOf(order), fiatAccountId]),
@@ -314,7 +314,7 @@ describe('an order priced anew after a rejected payout that is then shown as pai
     await world.until('the rest is paid', async () => (await refunds(order))[0] === 'settled');
     const { payouts: all } = await world.traceOf(order);
     const paid = all.filter(({ state }) => state === 'settled').reduce((sum, { units }) => sum + units, 0n);
-    assert.equal(paid, then, 'the customer has not what the order says');
+    assert.equal(paid, then, 'the customer did not receive the amount of the order');
     assert.deepEqual(await openCases(order), []);
     const changes = await world.changesSince(books);
     assert.deepEqual([changes[LOSS], changes[DIFFERENCE]], [undefined, undefined]);
@@ -324,7 +324,7 @@ describe('an order priced anew after a rejected payout that is then shown as pai
     assert.equal(first + (all.at(-1)?.units ?? 0n), then);
   });
 
-  test('is settled so where it is held before its conversion, and where its refund has failed', async () => {
+  test('is settled by that payment also where it is held before its conversion and where its refund has failed', async () => {
     await feeIs(0n);
     const customer = await world.verifiedCustomer({ ending: '9001' });
     const books = await world.balances();
@@ -348,7 +348,7 @@ describe('an order priced anew after a rejected payout that is then shown as pai
     assert.deepEqual([changes[LOSS], changes[DIFFERENCE]], [undefined, undefined]);
   });
 
-  test('not by an attempt that nobody has shown as paid, nor by one of another order', async () => {
+  test('is not settled by an attempt that is not shown as paid, nor by one of another order', async () => {
     await feeIs(0n);
     const { order } = await repriced(500n);
     const other = await repriced(0n);
@@ -368,14 +368,14 @@ describe('an order priced anew after a rejected payout that is then shown as pai
   });
 });
 
-describe('a refund that was refused and is then shown as paid', () => {
+describe('a refund that was rejected and is then shown as paid', () => {
   async function isRefundedOnce(order: Purchase, books: Awaited<ReturnType<typeof world.balances>>): Promise<void> {
     await world.until('the refund is made', async () => (await refunds(order))[0] === 'settled');
     assert.deepEqual(await openCases(order), ['payout_contradiction']);
     assert.equal((await world.changesSince(books))['loss:inr'], undefined);
   }
 
-  test('has given its order back: nobody can send it again', async () => {
+  test('has refunded its order, and cannot be sent again', async () => {
     const customer = await world.verifiedCustomer({ ending: '9001' });
     const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
     const books = await world.balances();
@@ -394,7 +394,7 @@ describe('a refund that was refused and is then shown as paid', () => {
     );
   });
 
-  test('of money in suspense: the one written after it is stopped', async () => {
+  test('from suspense stops the refund that was created after it', async () => {
     const customer = await world.verifiedCustomer({ ending: '9001' });
     const order = await world.buys('5000', 'usdc', { customer });
     await world.credits(order, '5000');
@@ -417,8 +417,8 @@ describe('a refund that was refused and is then shown as paid', () => {
   });
 });
 
-describe('between written and submitted', () => {
-  test('a recall stops the payout: the bank’s money is gone and ours has not left', async () => {
+describe('between created and submitted', () => {
+  test('a recall stops the payout: the credit is gone and our crypto has not left', async () => {
     const order = await world.buys('5000', 'usdc');
     const books = await world.balances();
     await whileStopped(async () => {
@@ -439,7 +439,7 @@ describe('between written and submitted', () => {
     await world.reaches(order, -2);
     assert.equal(await world.stateOf(order), 'cancelled');
     assert.deepEqual(await openCases(order), []);
-    assert.deepEqual(await world.changesSince(books), {}, 'as if nothing had come');
+    assert.deepEqual(await world.changesSince(books), {}, 'the reversed deposit left balances in the books');
     assert.deepEqual(await world.transfersTo(order), []);
     assert.equal((await world.eventsOf(order)).at(-1), 'cancelled');
   });
@@ -472,7 +472,7 @@ describe('between written and submitted', () => {
     });
   });
 
-  test('a reorg stops the refund of a whole order, which then has nothing to refund and ends', async () => {
+  test('a reorg stops the refund of a whole order, which ends because nothing is left to refund', async () => {
     await world.blocksWait(async () => {
       const { order, paid } = await held();
       const address = world.newAddress();
@@ -496,7 +496,7 @@ describe('between written and submitted', () => {
   });
 });
 
-test('a refund under way makes what the bank takes back a debt, which ends when the refund is refused and given up', async () => {
+test('a recall during a refund makes a debt, which ends when the refund is rejected and given up', async () => {
   const customer = await world.verifiedCustomer({ ending: '9001' });
   const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
   const books = await world.balances();
@@ -512,7 +512,7 @@ test('a refund under way makes what the bank takes back a debt, which ends when 
   await world.opensCase(order, 'customer_owes');
   await world.bank.clearFaults();
   await inState(order, 'refund_held');
-  // Who unblocks it sees what it owes.
+  // The operator who unblocks the customer sees the debt.
   const { proposal } = (await finn.does(`/customers/${customer.id}/unblock`)).body;
   const { seen } = (await ada.reads(`/proposals/${proposal}`)).body;
   assert.deepEqual(seen, { blocked: true, debts: [{ asset: 'inr', units: '5000' }] });
@@ -520,10 +520,10 @@ test('a refund under way makes what the bank takes back a debt, which ends when 
   await does(`/orders/${order.id}/retry-refund`, { fiatAccountId: customer.fiatAccountId });
   await inState(order, 'cancelled');
   assert.deepEqual(await openCases(order), []);
-  assert.deepEqual(await world.changesSince(books), {}, 'as if nothing had come');
+  assert.deepEqual(await world.changesSince(books), {}, 'the reversed deposit left balances in the books');
 });
 
-test('a refund that has left when a reorg takes its deposit arrives, and the deposit is a debt with a case', async () => {
+test('a refund that has left when a reorg reverses its deposit arrives, and the deposit is a debt with a case', async () => {
   await world.blocksWait(async () => {
     const { order, paid } = await held();
     const books = await world.balances();
@@ -550,7 +550,7 @@ test('a refund that has left when a reorg takes its deposit arrives, and the dep
   });
 });
 
-test('a payment that its customer replaces, after it was seen, by another of the same number counts as what it became', async () => {
+test('a payment that its customer replaces with another of the same nonce after it was seen counts as the replacement', async () => {
   await world.blocksWait(async () => {
     await world.confirmsAfter('usdc.matic20', 11);
     const order = await world.sells('10', 'usdc');
@@ -585,7 +585,7 @@ test('a payment that its customer replaces, after it was seen, by another of the
   });
 });
 
-test('a refund that the bank sends back is still owed, and is paid to the next account that is named', async () => {
+test('a refund that the bank returns is still owed, and is paid to the next account that is named', async () => {
   const customer = await world.verifiedCustomer({ ending: '9002' });
   const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
   const books = await world.balances();
@@ -608,7 +608,7 @@ test('a refund that the bank sends back is still owed, and is paid to the next a
   assert.equal(await world.statusOf(order), -2);
 });
 
-describe('a refund that came back, whose deposit the bank then recalls', () => {
+describe('a returned refund whose deposit the bank then recalls', () => {
   /** A purchase that was refunded to an account that is closed. */
   async function cameBack(keep: readonly string[] = []) {
     const customer = await world.verifiedCustomer({ ending: '9002' });
@@ -628,19 +628,19 @@ describe('a refund that came back, whose deposit the bank then recalls', () => {
   }
   const blocked = async (id: string) => (await world.read((tx) => findCustomer(tx, id))).blocked;
 
-  test('makes no debt: its money is here, and leaves the books the way it came', async () => {
+  test('makes no debt: its money is here, and leaves the books as it entered them', async () => {
     const { customer, order, books, line } = await cameBack();
     await world.bank.recall(line);
     await world.looksAtTheBank();
     await world.until('it is cancelled', async () => (await refunds(order))[0] === 'cancelled');
     assert.deepEqual(await openCases(order), []);
-    assert.deepEqual(await world.changesSince(books), {}, 'as if nothing had come');
-    assert.equal(await blocked(customer.id), false, 'a customer who was paid nothing is blocked for a debt');
+    assert.deepEqual(await world.changesSince(books), {}, 'the reversed deposit left balances in the books');
+    assert.equal(await blocked(customer.id), false, 'the customer is blocked for a debt although nothing was paid');
     const { fiatAccountId } = await world.verifiedAccount(customer.id);
     assert.equal((await finn.does(`/orders/${order.id}/destination`, { fiatAccountId })).status, 409);
   });
 
-  test('of which fees were kept makes a loss of these fees alone', async () => {
+  test('from which fees were kept makes a loss of these fees alone', async () => {
     const { customer, order, books, line } = await cameBack(['operator']);
     const kept = (await world.changesSince(books))['fee_operator:inr'] ?? 0n;
     assert.ok(kept > 0n, 'no fee was kept');
@@ -657,7 +657,7 @@ describe('a refund that came back, whose deposit the bank then recalls', () => {
 });
 
 describe('a refund out of suspense that is under way when the bank recalls its deposit', () => {
-  /** A second deposit that goes back to a closed account; the bank says nothing of it for a while. */
+  /** A refund of a second deposit to a closed account; its answer and status are not available for a while. */
   async function underWay(ending: string) {
     const customer = await world.verifiedCustomer({ ending });
     const order = await world.buys('5000', 'usdc', { customer });
@@ -675,7 +675,7 @@ describe('a refund out of suspense that is under way when the bank recalls its d
   }
   const owes = async (id: string) => (await world.balances()).get(`receivable:${id}:inr`) ?? 0n;
 
-  test('makes a debt, which ends when the refund is rejected: nothing has left, and nobody is owed anything', async () => {
+  test('makes a debt, which ends when the refund is rejected, because nothing has left', async () => {
     const { customer, order, books, line } = await underWay('9001');
     await world.bank.recall(line);
     await world.looksAtTheBank();
@@ -685,11 +685,11 @@ describe('a refund out of suspense that is under way when the bank recalls its d
     await world.until('it is cancelled', async () => (await refunds(order))[0] === 'cancelled');
     assert.equal(await owes(customer.id), 0n);
     assert.deepEqual(await openCases(order), []);
-    assert.deepEqual(await world.changesSince(books), {}, 'as if the second deposit had not come');
+    assert.deepEqual(await world.changesSince(books), {}, 'the recalled second deposit left balances in the books');
   });
 });
 
-test('of two parts one refund fails: the other arrives, the order waits, and the failed one goes again when an operator says so', async () => {
+test('when one of two partial refunds fails, the other arrives, the order waits, and an operator retries the failed one', async () => {
   const order = await world.sells('100', 'usdc');
   await world.paysInOneBlock(order, '20', '30');
   await world.mines(2);
@@ -701,12 +701,16 @@ test('of two parts one refund fails: the other arrives, the order waits, and the
     await does(`/orders/${order.id}/refund`, { failure: 'amount', address });
     const [first] = (await world.traceOf(order)).payouts;
     assert(first);
-    // As when the chain takes the one and not the other.
+    // The chain accepts one refund and rejects the other.
     await world.read(async (tx) => {
       const fact = { type: 'payout_rejected', rail: 'evm.matic20', key: first.id, why: 'reverted on chain' } as const;
       await orderFacts(world.server.orders)(tx, fact);
     });
-    assert.equal(await world.stateOf(order), 'refunding', 'the other one is under way');
+    assert.equal(
+      await world.stateOf(order),
+      'refunding',
+      'the order is not refunding while the other refund is under way',
+    );
   });
   await world.until('the other arrives', async () => {
     await world.mines(1);
@@ -727,7 +731,7 @@ test('of two parts one refund fails: the other arrives, the order waits, and the
   assert.equal(await world.statusOf(order), -4);
 });
 
-test('of two parts of which one is submitted, a hold stops the other and says which one it came too late for', async () => {
+test('when one of two partial refunds is submitted, a hold stops the other and names the one it came too late for', async () => {
   const order = await world.sells('100', 'usdc');
   await world.paysInOneBlock(order, '20', '30');
   await world.mines(2);
@@ -739,7 +743,7 @@ test('of two parts of which one is submitted, a hold stops the other and says wh
   await whileStopped(async () => {
     await does(`/orders/${order.id}/refund`, { failure: 'amount', address });
     [submitted, other] = (await world.traceOf(order)).payouts.map(({ id }) => id);
-    // As where its worker was a moment earlier than the switch, and its rail has not answered yet.
+    // The state after its worker was just before the kill switch and its rail has not answered yet.
     await world.read((tx) =>
       tx.run(
         `update payouts set state = 'unknown', submissions = 1, unknown_since = now(), submitting_until = now() where id = $1`,
@@ -752,7 +756,7 @@ test('of two parts of which one is submitted, a hold stops the other and says wh
     const stateOf = async (key?: string) => (await world.traceOf(order)).payouts.find(({ id }) => id === key)?.state;
     assert.deepEqual([await stateOf(other), await world.stateOf(order)], ['rejected', 'refunding']);
     assert.deepEqual(await openCases(order), ['hold_too_late']);
-    // What would end the order has to wait for it: nothing else is changed.
+    // An action that would end the order has to wait for the submitted refund, and changes nothing.
     assert.equal((await finn.does(`/orders/${order.id}/block`)).body.reason, 'payout_submitted');
   });
   await world.until('the one that was submitted arrives', async () => {
@@ -761,7 +765,7 @@ test('of two parts of which one is submitted, a hold stops the other and says wh
   });
   assert.deepEqual((await refunds(order)).sort(), ['rejected', 'settled']);
   assert.deepEqual(await openCases(order), ['refund_held']);
-  assert.equal((await payouts(order)).length, 2, 'the part that was held has gone again');
+  assert.equal((await payouts(order)).length, 2, 'the held part was submitted again');
   await does(`/orders/${order.id}/retry-refund`, { address });
   await world.until('all is back', async () => {
     await world.mines(1);
@@ -770,7 +774,7 @@ test('of two parts of which one is submitted, a hold stops the other and says wh
   assert.equal(await world.tokensOf(address, 'usdc'), '50');
 });
 
-test('what law had blocked is let go by two operators, and goes where a third word says', async () => {
+test('an order blocked by law is released by two operators, and refunded to an address that is named afterwards', async () => {
   const { order } = await held();
   await does(`/orders/${order.id}/block`);
   assert.deepEqual(await openCases(order), ['frozen']);
@@ -789,7 +793,7 @@ test('what law had blocked is let go by two operators, and goes where a third wo
   assert.deepEqual(await openCases(order), []);
 });
 
-test('released and refused at once by many, over and over: each order is paid out or refunded, never both', async () => {
+test('many releases and refunds at once: each order is paid out or refunded, never both', async () => {
   const orders = await Promise.all([1, 2, 3, 4].map(() => world.sells('10', 'usdc', { reference: 'screen:hold' })));
   for (const order of orders) await world.pays(order, '10');
   await world.mines(2);
@@ -802,7 +806,7 @@ test('released and refused at once by many, over and over: each order is paid ou
       const refuse = () => ada.does(`/orders/${id}/refund`, { failure: 'other', address });
       const said = await Promise.all([release(), refuse(), release(), refuse()]);
       const done = said.filter(({ status }) => status === 200).map(({ body }) => body.action as string);
-      // What was released can be refused until its payout is submitted; what was refused is over.
+      // A released order can be refunded until its payout is submitted; a refunded one is over.
       const told = JSON.stringify(said.map(({ body }) => body));
       assert.ok(done.length > 0 && new Set(done).size === done.length, told);
       if (done.includes('order.refund')) refused.add(id);
@@ -816,22 +820,22 @@ test('released and refused at once by many, over and over: each order is paid ou
     });
     const isBack = (await world.stateOf(order)) === 'refunded';
     if (isBack) back += 1;
-    assert.equal(isBack, refused.has(order.id), 'the answer to the refusal said otherwise');
+    assert.equal(isBack, refused.has(order.id), 'the answer to the refund contradicts the state of the order');
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, isBack ? 0 : 1);
-    // Refused by us: reversed before it was submitted.
+    // A payout that we cancelled before it was submitted is rejected.
     const sent = (await payouts(order)).filter((payout) => payout !== 'payout rejected');
     assert.deepEqual(sent, [isBack ? 'refund settled' : 'payout settled']);
   }
   assert.equal(await world.tokensOf(address, 'usdc'), String(back * 10));
 });
 
-test('whatever waits is called overdue: one order in every state that something has to end', async () => {
+test('an order in any waiting state opens a case when it is overdue', async () => {
   const reached = new Map<OrderState, Sale>();
   const sale = async (reference?: string, ending?: string) => {
     const customer = await world.verifiedCustomer(ending === undefined ? {} : { ending });
     return await world.sells('10', 'usdc', { customer, ...(reference === undefined ? {} : { reference }) });
   };
-  /** Where prices of what is sold come from, from now on. */
+  /** Sets the price source of the offramp markets. */
   const sources = async (source: string) => {
     await world.read((tx) => tx.run(`update markets set price_sources = $1 where direction = 'offramp'`, [[source]]));
     await world.until('the markets are read anew', async () => {
@@ -872,7 +876,7 @@ test('whatever waits is called overdue: one order in every state that something 
     await world.mines(1);
     await inState(seen, 'deposit_seen');
     reached.set('deposit_seen', seen);
-    // Its rate was promised no longer when it was paid, and there is no price to ask about: it waits for one.
+    // Its rate lock had ended when it was paid and there is no price for a requote, so it waits for one.
     const priceless = await sale();
     await world.read(async (tx) => {
       const answers = { priceMoved: { lockS: 0, bps: 1, then: 'requote' } };
@@ -889,7 +893,10 @@ test('whatever waits is called overdue: one order in every state that something 
 
     for (const [state, order] of reached) {
       const { by, otherwise } = await world.traceOf(order);
-      assert.ok(by !== null && otherwise !== null && /case/.test(otherwise), `${state} says by when, and what then`);
+      assert.ok(
+        by !== null && otherwise !== null && /case/.test(otherwise),
+        `${state} has no deadline or no case after it`,
+      );
       await world.read((tx) =>
         tx.run(`update orders set waits_until = now() - interval '1 s' where id = $1`, [order.id]),
       );
@@ -905,7 +912,7 @@ test('whatever waits is called overdue: one order in every state that something 
   for (const state of ['paying_out', 'awaiting_liquidity', 'deposit_confirmed', 'deposit_seen'] as const) {
     const order = reached.get(state) as Sale;
     await world.mines(2);
-    // Each try without a price doubled the pause before the next, which no test waits for.
+    // Each attempt without a price doubled the pause before the next; the test does not wait for it.
     await world.read((tx) => tx.run(`update jobs set due_at = now() where kind = 'screen_order' and lease is null`));
     await world.reaches(order, 6);
     assert.deepEqual(await openCases(order), [], `${state} went on`);

@@ -1,4 +1,4 @@
-/** Sanctions lists and money: who is on a list is not paid, and nobody gives the money back, until people have decided. */
+/** Sanctions lists and money: a listed person is neither paid nor refunded until people have decided. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ after(async () => {
   if (dir !== undefined) rmSync(dir, { recursive: true });
 });
 
-/** A verified customer who has given this name. */
+/** A verified customer with this name. */
 async function named(firstName: string, lastName: string): Promise<StoryCustomer> {
   const made = await world.verifiedCustomer();
   await world.read(async (tx) => {
@@ -51,7 +51,7 @@ async function sold(amount: string, customer: StoryCustomer): Promise<Sale> {
   return order;
 }
 
-/** What takes two is proposed by one and confirmed by the other. */
+/** One operator proposes; the other confirms where the action takes two. */
 async function agree(path: string, body: Record<string, unknown> = {}): Promise<Said> {
   const said = await ada.does(path, body);
   return said.status === 202 ? await bea.does(`/proposals/${said.body.proposal}/confirm`) : said;
@@ -77,7 +77,7 @@ test('a customer whose name is on no list is paid, and the next order reads the 
   const first = await stored();
   assert.deepEqual(first.map(({ names }) => names).toSorted(), [0, 1]);
   await world.reaches(await sold('35', customer), 6);
-  assert.deepEqual(await stored(), first, 'nothing of the customer was compared again');
+  assert.deepEqual(await stored(), first, 'the customer was compared again');
 });
 
 test('a customer with a listed name is held, under review for the partner; two dismiss it, and the order goes on', async () => {
@@ -85,11 +85,11 @@ test('a customer with a listed name is held, under review for the partner; two d
   const order = await sold('32', customer);
   await world.opensCase(order, 'on_hold');
   const hit = await hitOf(customer);
-  // Nothing that the partner is told names a list.
+  // No message to the partner names a list.
   const told = JSON.stringify([await world.eventBodies(order), await world.changesOf(order)]);
   assert.doesNotMatch(told, /sanction|XXX0001|orlenkov/i);
 
-  // Nobody lets it pass or gives it back before that is decided: neither one, nor two, nor past hits.
+  // Before the decision the order cannot be released or refunded: not by one person, not by two, not past hits.
   const back = { failure: 'other', address: world.newAddress(), pastHits: true };
   for (const refund of [await agree(`/orders/${order.id}/refund`, back), await agree(`/orders/${order.id}/release`)])
     assert.equal(refund.status, 409, JSON.stringify(refund.body));
@@ -97,14 +97,14 @@ test('a customer with a listed name is held, under review for the partner; two d
   assert.deepEqual([shown.alert.given.names, shown.entry.id], [['Taras Orlenkov'], 'XXX0001']);
 
   const alone = await ada.does(`/sanctions/hits/${hit.id}/dismiss`);
-  assert.equal(alone.status, 202, 'that it is somebody else takes two');
+  assert.equal(alone.status, 202, 'one person dismissed the match');
   assert.equal((await bea.does(`/proposals/${alone.body.proposal}/confirm`)).status, 200);
   assert.equal((await agree(`/orders/${order.id}/release`)).status, 200);
   await world.reaches(order, 6);
 
   const replayed = await ada.does(`/screening/decisions/${hit.screening}/replay`);
   assert.equal(replayed.body.replay.outcome, 'same');
-  // Asked once: the next order of this customer is paid.
+  // The decision is kept: the next order of this customer is paid.
   await world.reaches(await sold('33', customer), 6);
 });
 

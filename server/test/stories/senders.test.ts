@@ -1,4 +1,4 @@
-/** Who paid, and money that goes back to where it came from: shown to those who may, sent by two, and never on a guess. */
+/** Payers, and refunds to their accounts: shown only with the right to see them, sent by two people, never to a guessed account. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
@@ -50,7 +50,7 @@ const agreed = async (said: { status: number; body: { proposal?: string } }): Pr
   return (await bea.does(`/proposals/${said.body.proposal}/confirm`)).status;
 };
 
-describe('who paid', () => {
+describe('the payer of a deposit', () => {
   test('a credit is shown to those who may see it, from its deposit and from its case, and each look is in the audit', async () => {
     const deposit = await unknownCredit('1200');
     const { cases } = (await ada.reads('/cases?kind=deposit_unknown_target')).body;
@@ -85,7 +85,7 @@ describe('who paid', () => {
 });
 
 describe('a credit goes back', () => {
-  test('to the account that it came from, when two agree, and the books are even', async () => {
+  test('to the account that it came from, when two agree, and the books balance', async () => {
     const deposit = await unknownCredit('900');
     assert.equal(await agreed(await ada.does(`/deposits/${deposit}/return`, { reason: 'nobody knows it' })), 200);
     const paid = await world.until('the bank has paid it back', async () => {
@@ -103,7 +103,7 @@ describe('a credit goes back', () => {
     );
   });
 
-  test('not where the statement shows no account, and not because one operator says so', async () => {
+  test('not where the statement shows no account, and not by one operator alone', async () => {
     const nameless = await unknownCredit('800', { payerAccount: '' });
     const said = await ada.does(`/deposits/${nameless}/return`);
     assert.deepEqual([said.status, said.body.reason], [409, 'does_not_fit']);
@@ -126,7 +126,7 @@ describe('a credit goes back', () => {
   });
 });
 
-describe('coins go back', () => {
+describe('crypto goes back', () => {
   test('to an address that the sending key signs for, and to no other by that signature; never to the sender by itself', async () => {
     const sender = privateKeyToAccount(generatePrivateKey());
     const order = await world.sells('10', 'usdc');
@@ -165,7 +165,7 @@ describe('coins go back', () => {
   });
 });
 
-test('what an order holds is not returned as money in suspense: nobody is asked to agree to what cannot be done', async () => {
+test('a deposit that an order holds cannot be returned as money in suspense, and no proposal is created for it', async () => {
   const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
   await world.credits(order, '5000', { name: NAME });
   await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
@@ -175,8 +175,8 @@ test('what an order holds is not returned as money in suspense: nobody is asked 
   assert.match(said.body.error, /nothing of it lies in suspense/);
 });
 
-describe('a credit in another name, which its order holds, goes back to the account that it came from', () => {
-  // Rules that would let one operator do it alone.
+describe('a credit in another name that its order holds goes back to the account that it came from', () => {
+  // These rules would let one operator do it alone.
   before(async () => {
     await world.read(async (tx) => {
       for (const action of ['order.refund', 'order.retry-refund', 'destination.new']) await takes(tx, 1, { action });
@@ -211,7 +211,7 @@ describe('a credit in another name, which its order holds, goes back to the acco
     (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
   const depositOf = async (order: Purchase) => (await world.traceOf(order)).deposits[0]?.id;
 
-  test('when two agree, whatever a rule says, and the books are even', async () => {
+  test('when two agree, whatever a rule says, and the books balance', async () => {
     const order = await held();
     const said = await refunds(order);
     assert.deepEqual([said.status, said.body.people], [202, 2], JSON.stringify(said.body));
@@ -250,7 +250,7 @@ describe('a credit in another name, which its order holds, goes back to the acco
     await world.read((tx) => replaceDenyList(tx, world.vault, lists('000000000009')));
   });
 
-  test('again when the bank has rejected it, by two as well', async () => {
+  test('on a retry after the bank has rejected it, by two people as well', async () => {
     const order = await held({ account: '000123459001' });
     assert.equal(await agreed(await refunds(order)), 200);
     await world.until('the bank rejects it', async () => (await world.stateOf(order)) === 'refund_held');
@@ -263,11 +263,11 @@ describe('a credit in another name, which its order holds, goes back to the acco
     });
     const { fiatAccountId } = await world.verifiedAccount(order.customerId);
     const own = await ada.does(`/orders/${order.id}/retry-refund`, { fiatAccountId });
-    assert.equal(own.status, 200, 'to an account of the customer the rules decide');
+    assert.equal(own.status, 200, 'a retry to an account of the customer did not follow the rules');
     await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
   });
 
-  test('again past a hit that was found after the bank had rejected it', async () => {
+  test('on a retry past a hit that was found after the bank had rejected it', async () => {
     const account = '000123469001';
     const order = await held({ account });
     assert.equal(await agreed(await refunds(order)), 200);
@@ -317,7 +317,7 @@ describe('a credit in another name, which its order holds, goes back to the acco
     assert.equal(unpaid[0], 409);
   });
 
-  test('not of coins', async () => {
+  test('not for crypto', async () => {
     const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
     await world.pays(order, '10');
     await world.mines(2);
@@ -327,7 +327,7 @@ describe('a credit in another name, which its order holds, goes back to the acco
     assert.match(said.body.error, /coins go back/);
   });
 
-  test('which is no destination that a partner or an operator can name', async () => {
+  test('which neither a partner nor an operator can name as a destination', async () => {
     const order = await held();
     await refunds(order);
     const deposit = await depositOf(order);

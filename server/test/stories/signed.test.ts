@@ -1,6 +1,6 @@
 /**
- * Coins that were signed by a process which ended before it broadcast them, and that must not leave since. They wait, a person is
- * told, and either what stands against them is lifted or two people end them; the chain shows what left.
+ * Transfers signed by a process that ended before it broadcast them, and that have been blocked since. They wait with a case until
+ * the block is lifted or two people cancel them; the chain shows which transfer left.
  */
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -21,17 +21,17 @@ before(async () => {
   ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
   bea = await operatorNamed({ db, baseUrl, clock: world.clock }, 'bea', 'admin');
 });
-// Closing compares the books with bank and chains.
+// Closing also compares the books with bank and chains.
 after(async () => await world?.close());
 
-/** What takes two is proposed by one and confirmed by the other. */
+/** One operator proposes; the other confirms where the action takes two. */
 async function agree(path: string, body: Record<string, unknown> = {}) {
   const said = await ada.does(path, body);
   const answer = said.status === 202 ? await bea.does(`/proposals/${said.body.proposal}/confirm`) : said;
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
 }
 
-/** No signed bytes reach a node meanwhile: they are stored, and that is where a process that is killed then leaves them. */
+/** No signed bytes reach a node meanwhile: they are stored, which is the state that a killed process leaves. */
 async function beforeBroadcast(body: () => Promise<void>): Promise<void> {
   const { request } = http;
   http.request = ((...given: Parameters<typeof request>) => {
@@ -78,7 +78,7 @@ async function signedAndBlocked(): Promise<Purchase> {
   return order;
 }
 
-test('the block is lifted: it is broadcast and arrives once', async () => {
+test('a signed transfer is broadcast and arrives once when the block is lifted', async () => {
   const order = await signedAndBlocked();
   await agree(`/customers/${order.customerId}/unblock`);
   await world.until('it has arrived', async () => {
@@ -93,7 +93,7 @@ test('the block is lifted: it is broadcast and arrives once', async () => {
   assert.deepEqual(await world.read((tx) => tx.rows(`select from found_movements where state = 'unread'`)), []);
 });
 
-test('two people end it: it never leaves, what is behind it goes on, and a retry pays under another nonce', async () => {
+test('a signed transfer that two people cancel never leaves; later ones go on, and a retry pays under another nonce', async () => {
   const order = await signedAndBlocked();
   const behind = await world.buys('500', 'usdc');
   await world.credits(behind, '500');
@@ -104,7 +104,7 @@ test('two people end it: it never leaves, what is behind it goes on, and a retry
     await world.mines(3);
     return (await sends(order))[0]?.state === 'absent';
   });
-  // The time in which a submission may still be under way.
+  // Waits out the time in which a submission may still be under way.
   await world.read((tx) =>
     tx.run(`update payouts set submitting_until = now() - interval '5 minutes' where id = $1`, [keyOf(order)]),
   );
@@ -126,7 +126,7 @@ test('two people end it: it never leaves, what is behind it goes on, and a retry
       `select id, facts from cases where kind = 'unexplained_debit' and closed_at is null`,
     ),
   );
-  assert.ok(gas !== undefined, 'what the empty transfer cost has a case');
+  assert.ok(gas !== undefined, 'the gas of the empty transfer has no case');
   await agree(`/cases/${gas.id}/correct`, {
     as: 'fee',
     amount: formatUnits(BigInt(gas.facts.units), 18),

@@ -1,4 +1,4 @@
-/** What one customer sold is what another is paid with: from the deposit address, by a sweep, out of the hot wallet. */
+/** Tokens that one customer sold pay another one's purchase: a sweep moves them from the deposit address to the hot wallet. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { formatUnits, parseUnits } from '../../src/base/money.ts';
@@ -28,7 +28,7 @@ after(async () => await world?.close());
 
 const held = async (account: ReturnType<typeof hot>) => (await world.balance(account)).units;
 
-/** The operator takes everything out of the hot wallet, and says so in the books. */
+/** The operator withdraws everything from the hot wallet and books it. */
 async function empties(asset: string): Promise<void> {
   const rail = world.server.rails.get(RAIL) as ChainRail;
   const [units, coin] = [await rail.balance('hot', asset), await rail.balance('hot', MATIC)];
@@ -59,7 +59,7 @@ async function buys(fromAmount: string, address: string): Promise<Sale> {
   return { id: BigInt(transactionId), customerId, chain: 'matic20' } as Sale;
 }
 
-test('a buy that the empty hot wallet cannot pay waits, and is paid with what a sale brought once that is swept', async () => {
+test('a purchase that the empty hot wallet cannot pay waits, and is paid from a sale’s deposit once that is swept', async () => {
   await empties(USDC);
   const sale = await world.sells('100', 'usdc');
   await world.pays(sale, '100');
@@ -76,7 +76,7 @@ test('a buy that the empty hot wallet cannot pay waits, and is paid with what a 
   assert.equal(await held(deposits(USDC)), 100_000_000n);
 
   await world.read((tx) => setMinimum(tx, USDC, 1_000_000n));
-  // What was looked at and left is looked at again after a while.
+  // A deposit address that was checked and left is checked again after a while.
   world.clock.advance(600_000);
   await world.until('the purchase is settled', async () => {
     await world.mines(3);
@@ -93,10 +93,10 @@ test('a buy that the empty hot wallet cannot pay waits, and is paid with what a 
     assert.equal(await held(hot(asset)), await rail.balance('hot', asset), `hot ${asset}`);
     assert.equal(await held(deposits(asset)), await rail.balance('deposits', asset), `deposits ${asset}`);
   }
-  assert.ok((await held(deposits(MATIC))) > 0n, 'what is left of the gas is still ours, and in the books');
+  assert.ok((await held(deposits(MATIC))) > 0n, 'the unused gas is not in the books');
 });
 
-test('a sweep that a reorg deeper than final took back is reversed by two operators, and is mined and booked again', async () => {
+test('a sweep that a reorg deeper than finality removed is reversed by two operators, and is mined and booked again', async () => {
   const sale = await world.sells('40', 'usdc');
   await world.pays(sale, '40');
   await world.mines(2);
@@ -112,7 +112,7 @@ test('a sweep that a reorg deeper than final took back is reversed by two operat
   });
   const rail = world.server.rails.get(RAIL) as ChainRail;
   const before = [await held(hot(USDC)), await held(deposits(USDC))];
-  // Its node forgets the blocks, and what was in them.
+  // Its node forgets the blocks and their transactions.
   await world.blocksWait(async () => {
     await world.reorgsAway({ hash: sweep.reference, raw: '0x', chain: 'matic20' });
     await world.mines(14);
@@ -123,9 +123,13 @@ test('a sweep that a reorg deeper than final took back is reversed by two operat
       );
       return rows.length > 0;
     });
-    assert.equal(await rail.balance('hot', USDC), (before[0] ?? 0n) - 40_000_000n, 'the sweep is still on the chain');
+    assert.equal(
+      await rail.balance('hot', USDC),
+      (before[0] ?? 0n) - 40_000_000n,
+      'the sweep is still on the chain after the reorg',
+    );
   });
-  // It says so aloud, as it should.
+  // The log has to contain an error about it.
   const loud = world.complaints.findIndex((line) => line.includes('a reorg deeper than'));
   assert.notEqual(loud, -1);
   world.complaints.splice(loud, 1);
@@ -154,7 +158,7 @@ test('a sweep that a reorg deeper than final took back is reversed by two operat
     return (await held(deposits(USDC))) === before[1];
   });
   assert.equal(await held(hot(USDC)), before[0]);
-  // The coin of its gas was back at the address meanwhile, and may have been taken for somebody's: that is dust.
+  // The gas was back at the address meanwhile and may have been booked as a deposit, which is dust.
   await world.until('books and chain agree', async () => {
     await world.mines(1);
     await compared(rail);
@@ -185,7 +189,7 @@ async function compared(rail: ChainRail): Promise<void> {
   await reconcileRail({ db, clock: world.clock, graceMs: 0 }, rail, 'begin');
 }
 
-/** Proposed by one, confirmed by another, where it takes two. */
+/** One operator proposes; another confirms where the action takes two. */
 async function does(path: string, body: Record<string, unknown>): Promise<void> {
   const said = await finn.does(path, body);
   const done = said.status === 202 ? await ada.does(`/proposals/${said.body.proposal}/confirm`) : said;

@@ -1,6 +1,5 @@
 /**
- * A market that withholds tax: what is quoted, booked and paid out, and what becomes of the tax of an order that is not
- * carried out.
+ * A market that withholds tax: its quotes, entries and payouts, and the tax of an order that is not completed.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -20,7 +19,7 @@ after(async () => await world?.close());
 
 const taxed = () => world.balance(chart.tax('inr')).then(({ units }) => units);
 
-/** An operator sets the tax of both markets of USDC on matic20 in rupees. */
+/** An operator sets the tax of both markets of USDC on matic20 against rupees. */
 async function withholds(bps: number): Promise<void> {
   const rows = await world.read((tx) =>
     tx.rows<{ id: bigint }>(
@@ -42,7 +41,7 @@ const feesOf = async (path: string, input: Record<string, string>): Promise<Reco
 const SALE = { fromCurrency: 'usdc', toCurrency: 'inr', chain: 'matic20', fromAmount: '100' };
 const FIVE = ['type', 'onrampFee', 'clientFee', 'gatewayFee', 'gasFee'];
 
-test('a sixth key stands in the fees of a market that withholds tax, and of no other', async () => {
+test('the fees of a market that withholds tax have a sixth key, those of other markets do not', async () => {
   assert.deepEqual(Object.keys(await feesOf('offramp/quote', SALE)), FIVE);
   await withholds(100);
   const fees = await feesOf('offramp/quote', SALE);
@@ -88,7 +87,7 @@ test('the tax of a sale is withheld from its payout, booked to an account of its
   assert.equal((last?.fees as Record<string, string> | undefined)?.tax, '8600');
 });
 
-test('a purchase buys for what is left of the money paid in after tax and fees', async () => {
+test('a purchase buys for the amount paid in less tax and fees', async () => {
   await withholds(100);
   const [books, before] = [await world.balances(), await taxed()];
   const order = await world.buys('5000', 'usdc');
@@ -103,7 +102,7 @@ test('a purchase buys for what is left of the money paid in after tax and fees',
   assert.equal((await taxed()) - before, 50_00n);
 });
 
-test('an order that keeps the tax it was made with: setting another changes no order', async () => {
+test('an order keeps the tax it was created with when the setting changes', async () => {
   await withholds(100);
   const before = await taxed();
   const order = await world.sells('10', 'usdc');
@@ -114,14 +113,14 @@ test('an order that keeps the tax it was made with: setting another changes no o
   assert.equal((await taxed()) - before, 8_60n);
 });
 
-test('a sale whose payout is refused and that is refunded refunds all of the deposit, and withholds nothing', async () => {
+test('a sale that is refunded after its payout was rejected returns the whole deposit and withholds nothing', async () => {
   await withholds(100);
   const before = await taxed();
   const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
   await world.pays(order, '20');
   await world.mines(2);
   await world.opensCase(order, 'payout_held');
-  assert.equal((await taxed()) - before, 17_20n, 'converted: withheld as long as the sale stands');
+  assert.equal((await taxed()) - before, 17_20n, 'the tax is not withheld while the sale is converted');
   const address = world.newAddress();
   await world.rejects(order, { failure: 'other', address });
   await world.refundArrives(order, -2);

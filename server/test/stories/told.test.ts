@@ -1,6 +1,6 @@
 /**
- * What is said of an order is so: who holds its money and what is next, to operators; what came in, why it is unusual, what goes
- * back and what came back to us, to its partner, by every way it is told.
+ * Statements about an order are true: operators see who holds its money and what is next; its partner sees deposits, exceptions,
+ * refunds and returned payouts, the same in every API and event.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -22,10 +22,10 @@ after(async () => await world?.close());
 type Order = Sale | Purchase;
 const side = (order: Order) => ('address' in order ? 'onramp' : 'offramp');
 const asked = (order: Order) => ({ customerId: order.customerId, transactionId: String(order.id) });
-/** What the partner is told when it asks: of a sale in the transaction too. */
+/** The answer to the partner's request for the order; for a sale also its transaction. */
 const asks = (order: Order) => world.told<Came>(`${side(order)}/refunds`, asked(order));
 const gets = (order: Order) => world.told<Came>(`${side(order)}/transaction`, asked(order));
-/** The newest event about the order, as it is pulled, once all that happened so far has its place in the feed. */
+/** The newest event about the order from the feed, once everything that happened so far has its position there. */
 async function hears(order: Order): Promise<Came> {
   await world.until('all events are published', async () =>
     world.read(async (tx) => (await tx.row('select from event_feed where position is null limit 1')) === undefined),
@@ -51,7 +51,7 @@ async function sold(how: Parameters<Story['sells']>[2] = {}): Promise<Sale> {
   return order;
 }
 
-test('of a payout that came back everybody is told that we hold it, until it is paid again', async () => {
+test('partner and operators see that we hold a returned payout until it is paid again', async () => {
   const customer = await world.verifiedCustomer({ ending: '9002' });
   const order = await sold({ customer });
   await world.opensCase(order, 'payout_returned');
@@ -70,7 +70,7 @@ test('of a payout that came back everybody is told that we hold it, until it is 
     [['payout', 'needs_destination', order.toAmount]],
   );
   const got = await gets(order);
-  assert.equal(got.status, '6', 'what was shown never goes back');
+  assert.equal(got.status, '6', 'the status shown went back');
   const { receivedAmount, reason, needsDestination, refunds, returnedPayouts } = got;
   assert.deepEqual(
     { receivedAmount, reason, needsDestination, refunds, returnedPayouts },
@@ -99,7 +99,7 @@ test('of a payout that came back everybody is told that we hold it, until it is 
   assert.equal((await asks(order)).needsDestination, false);
 });
 
-test('an attempt that is looked into has not the reference of the one before it, which came back', async () => {
+test('an attempt under review does not show the reference of the returned attempt before it', async () => {
   const customer = await world.verifiedCustomer({ ending: '9002' });
   const order = await sold({ customer });
   await world.opensCase(order, 'payout_returned');
@@ -118,11 +118,19 @@ test('an attempt that is looked into has not the reference of the one before it,
   const { reference } = await again(closed.fiatAccountId, 'returned');
   assert.notEqual(reference, '');
   await world.read((tx) => blockCustomer(tx, customer.id, world.clock.now()));
-  assert.equal((await again(fiatAccountId, 'under_review')).reference, '', 'what has not left has a reference');
-  assert.equal((await asks(order)).returnedPayouts.at(-1).reference, reference, 'what came back has none any more');
+  assert.equal(
+    (await again(fiatAccountId, 'under_review')).reference,
+    '',
+    'an attempt that has not left has a reference',
+  );
+  assert.equal(
+    (await asks(order)).returnedPayouts.at(-1).reference,
+    reference,
+    'the returned payout has lost its reference',
+  );
 });
 
-test('a part that came is ours and not under way, and the partner is told how much', async () => {
+test('a partial deposit is shown as held by us and not as under way, and the partner sees its amount', async () => {
   const order = await world.sells('10', 'usdc');
   await world.pays(order, '4');
   await world.mines(2);
@@ -140,7 +148,7 @@ test('a part that came is ours and not under way, and the partner is told how mu
   assert.equal((await asks(order)).receivedAmount, '10');
 });
 
-test('a second deposit in suspense is ours, what goes back of it is told with amount, destination and hash', async () => {
+test('a second deposit in suspense is shown as held by us, and its refund with amount, destination and hash', async () => {
   const order = await sold();
   await world.reaches(order, 6);
   await world.pays(order, '7');
@@ -165,7 +173,7 @@ test('a second deposit in suspense is ours, what goes back of it is told with am
   });
   const [refund] = (await asks(order)).refunds;
   const limited = await world.told<Came>('offramp/refunds', { ...asked(order), before: refund.refundId, limit: '1' });
-  assert.deepEqual(limited.refunds, [], 'none is older');
+  assert.deepEqual(limited.refunds, [], 'the list has a refund older than the limit');
   const odd = await world.partner.post('offramp/refunds', { ...asked(order), before: 'x', limit: '101' });
   assert.equal(odd.status, 400, odd.text);
   assert.deepEqual(
@@ -180,10 +188,10 @@ test('what the law blocks is told as what anybody looks into, and as ours once i
   const held = await sold({ reference: 'screen:hold' });
   await world.reaches(held, 3);
   const before = await asks(held);
-  assert.equal(before.reason, 'under_review', 'a screening hit is told to the partner');
+  assert.equal(before.reason, 'under_review', 'the partner can see the screening hit');
   const last = await hears(held);
   await world.read((tx) => block(world.server.orders, tx, actions(held)));
-  assert.deepEqual(await asks(held), before, 'a legal block can be told from a look');
+  assert.deepEqual(await asks(held), before, 'a legal block looks different from a review');
   assert.deepEqual(await hears(held), last, 'a legal block was announced');
   assert.equal(last.data.state, 'on_hold');
   await world.read((tx) => releaseBlocked(world.server.orders, tx, { ...actions(held), legalAct: 'order 12/2026' }));
@@ -200,7 +208,7 @@ test('what the law blocks is told as what anybody looks into, and as ours once i
     assert.deepEqual(
       [token.status, token.body.fields],
       [400, { address: 'must not be the contract of a token' }],
-      'coins go back to the contract of their token, where nobody gets them out',
+      'a token contract was accepted as the destination, where the tokens would be lost',
     );
   }
   assert.equal((await names(held, { address: world.newAddress() })).status, 200);
@@ -210,12 +218,12 @@ test('what the law blocks is told as what anybody looks into, and as ours once i
   });
   const over = await traced(held);
   assert.deepEqual([over.heldBy, over.next], ['the customer (released by law)', 'nothing: it is over']);
-  // Nothing that any partner can pull says which of its orders the law has stopped.
+  // No event that a partner can pull tells which of its orders are blocked by law.
   const { text } = await world.partner.get('/v1/events?limit=500');
   assert.doesNotMatch(text, /frozen|screening|blocked|denied|legal/);
 });
 
-test('what a partner asks of an order that the law has stopped is answered as of one that a person looks into', async () => {
+test('requests of a partner for an order blocked by law are answered as for an order under review', async () => {
   const customer = await world.verifiedCustomer();
   const bought = async () => {
     const order = await world.buys('1000', 'usdc', { customer, reference: 'screen:hold' });
@@ -234,7 +242,7 @@ test('what a partner asks of an order that the law has stopped is answered as of
   for (const [stopped, looked] of [sales, purchases]) {
     const of = (order: Order) => ('address' in order ? { fiatAccountId } : { address });
     const [named, other] = [await names(stopped, of(stopped)), await names(looked, of(looked))];
-    assert.deepEqual(said(named), said(other), `naming a destination tells of a legal block: ${named.text}`);
+    assert.deepEqual(said(named), said(other), `naming a destination reveals a legal block: ${named.text}`);
   }
   const claims = (order: Order) =>
     world.partner.put('onramp/referenceId', { ...asked(order), referenceId: '0000111122' });
@@ -242,7 +250,7 @@ test('what a partner asks of an order that the law has stopped is answered as of
     world.partner.post('bank/bankDetails', { ...asked(order), fromCurrency: 'INR', paymentMethodType: 'UPI' });
   for (const asks of [claims, details]) {
     const [stopped, looked] = [await asks(purchases[0]), await asks(purchases[1])];
-    assert.deepEqual(said(stopped), said(looked), `it tells of a legal block: ${stopped.text}`);
+    assert.deepEqual(said(stopped), said(looked), `the answer reveals a legal block: ${stopped.text}`);
   }
 
   await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 0, beyond: 'refund' } });
@@ -255,10 +263,10 @@ test('what a partner asks of an order that the law has stopped is answered as of
   await world.until('it waits for a destination', async () => (await asks(short)).needsDestination === true);
   const before = await asks(short);
   await world.read((tx) => block(world.server.orders, tx, actions(short)));
-  assert.deepEqual(await asks(short), before, 'what is asked of the partner ends with a legal block');
+  assert.deepEqual(await asks(short), before, 'a legal block changed what the partner is asked for');
 });
 
-test('an order that is refused goes to the destination that its customer has named already', async () => {
+test('a refund without a destination goes to the one that the customer has named before', async () => {
   const address = world.newAddress();
   const order = await sold({ reference: 'screen:hold', refundAddress: address });
   await world.reaches(order, 3);
@@ -267,7 +275,7 @@ test('an order that is refused goes to the destination that its customer has nam
   const nowhere = await ada.does(`/orders/${unnamed.id}/refund`, { failure: 'other' });
   assert.deepEqual([nowhere.status, (await asks(unnamed)).needsDestination], [200, true]);
   const past = await ada.does(`/orders/${order.id}/refund`, { failure: 'other', pastHits: true });
-  assert.equal(past.status, 400, 'hits are let pass for a destination that the action does not name');
+  assert.equal(past.status, 400, 'hits were passed for a destination that the action does not name');
   const said = await ada.does(`/orders/${order.id}/refund`, { failure: 'other' });
   assert.equal(said.status, 200, JSON.stringify(said.body));
   await world.refundArrives(order, -2);
@@ -278,7 +286,7 @@ test('an order that is refused goes to the destination that its customer has nam
   );
 });
 
-test('a purchase tells the same by its own call, and its transaction keeps the interface’s eleven fields', async () => {
+test('the call for a purchase shows the same, and its transaction keeps the interface’s eleven fields', async () => {
   const customer = await world.verifiedCustomer();
   const order = await world.buys('5000', 'usdc', { customer });
   await world.credits(order, '2000');
@@ -291,7 +299,7 @@ test('a purchase tells the same by its own call, and its transaction keeps the i
   assert.equal((await world.otherPartner.post('onramp/refunds', asked(order))).status, 404);
 });
 
-test('an operator reads amounts of one scale on the page of an order', async () => {
+test('the page of an order shows an operator amounts in one scale', async () => {
   const order = await sold();
   await world.reaches(order, 6);
   const { body } = await ada.reads(`/orders/${order.id}/timeline`);

@@ -9,7 +9,7 @@ import { openStory, type Story } from '../support/story.ts';
 
 const CHAIN = 'trc20';
 const RAIL = 'tron.trc20';
-/** The payout is asked about at growing intervals, and counts when its block is solidified. */
+/** The payout is queried at growing intervals, and counts when its block is solidified. */
 const SETTLED_WITHIN_MS = 120_000;
 
 let world: Story;
@@ -61,7 +61,7 @@ async function passes(seconds: number): Promise<void> {
   await world.mines(13, CHAIN);
 }
 
-/** Mines a few blocks once the rail has read those that there are: it asks for each, and a chain has no such hurry. */
+/** Mines a few blocks once the rail has read the existing ones: it reads them one by one, and a real chain is slower. */
 async function goesOn(): Promise<void> {
   const [followed] = await world.read((tx) =>
     tx.rows<{ head: bigint }>('select head_number as head from chains where rail = $1', [RAIL]),
@@ -81,7 +81,7 @@ const payoutOf = (id: bigint) =>
     ),
   );
 
-test('a sale on Tron is paid to an address of its own, and settles when that is solidified', async () => {
+test('a sale on Tron is paid to an address of its own, and settles when the deposit is solidified', async () => {
   const sale = await world.sells('100.5', 'usdt', { chain: CHAIN });
   assert.equal(readTronAddress(sale.depositAddress), sale.depositAddress);
   const paid = await world.partner.post('/sandbox/v1/pay', { transactionId: String(sale.id) });
@@ -93,7 +93,7 @@ test('a sale on Tron is paid to an address of its own, and settles when that is 
   assert.equal(await held(sale.depositAddress), 100_500_000n);
 });
 
-test('a payout that never reached the chain is sent again once its deadline is proved over, and arrives once', async () => {
+test('a payout that never reached the chain is sent again once its deadline has provably passed, and arrives once', async () => {
   const address = addressOf(`0x${'77'.repeat(20)}`);
   const purchase = await world.buys('5000', 'usdt', { chain: CHAIN, address });
   await loses('bytes');

@@ -1,6 +1,6 @@
 /**
- * A sale and a purchase as receivers hear of them: one that knows the wire's words and one that knows a flat order, both at the
- * wire's own address, and one that knows Standard Webhooks.
+ * A sale and a purchase as three receivers get them: one for the events of the white-label API and one for its flat orders, both at
+ * the address set in that API, and one for Standard Webhooks.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -32,7 +32,7 @@ after(async () => {
   await standard?.down();
 });
 
-/** What both heard of an order, once it has come; every signature checked. */
+/** The messages of both receivers about an order once they have arrived, with every signature checked. */
 async function heard(id: bigint): Promise<{ flat: Came; words: unknown[]; types: unknown[] }> {
   const ofWire = () => wire.taken.filter(({ body }) => body.metadata !== undefined && body.referenceId === Number(id));
   const ofFlat = () => wire.taken.filter(({ body }) => body.orderId === Number(id));
@@ -57,7 +57,7 @@ async function heard(id: bigint): Promise<{ flat: Came; words: unknown[]; types:
   return { flat: flat?.body, words: ofWire().map(type), types: ofStandard().map(({ body }) => body.type) };
 }
 
-test('a sale is told in every format, step by step', async () => {
+test('a sale is announced in every format, step by step', async () => {
   const order = await world.sells('100', 'usdc');
   await world.pays(order, '100');
   await world.reaches(order, 6);
@@ -97,7 +97,7 @@ test('a sale is told in every format, step by step', async () => {
   );
 });
 
-test('a purchase is told in every format, step by step', async () => {
+test('a purchase is announced in every format, step by step', async () => {
   const order = await world.buys('5000', 'usdc');
   await world.credits(order, '5000');
   await world.reaches(order, 4);
@@ -116,7 +116,7 @@ test('a purchase is told in every format, step by step', async () => {
   );
 });
 
-test('what was pushed can be pulled, in the same words', async () => {
+test('every pushed event can be pulled with the same body', async () => {
   const pulled: unknown[] = [];
   let after = '0';
   for (let more = true; more; ) {
@@ -130,7 +130,7 @@ test('what was pushed can be pulled, in the same words', async () => {
   for (const { body } of standard.taken) assert.deepEqual(byId.get(body.id), body);
 });
 
-test('sandbox listen prints what comes, checks it, and takes its endpoints along', async () => {
+test('sandbox listen prints and checks each message, and removes its endpoints when it ends', async () => {
   const { baseUrl, sandbox } = world.server;
   const folder = freshFolder('listen');
   writeFileSync(join(folder, 'sandbox.json'), JSON.stringify({ baseUrl, partners: sandbox.partners }));

@@ -11,7 +11,7 @@ import { encodeDeployData, parseAbi, toFunctionSelector } from 'viem/utils';
 
 export type Hex = `0x${string}`;
 
-/** Accounts of anvil's well-known mnemonic; the first is unlocked and rich, and sends whatever a test wants sent. */
+/** Accounts of anvil's well-known mnemonic; the first is unlocked and funded, and sends the transactions of a test. */
 export const ANVIL_MNEMONIC = 'test test test test test test test test test test test junk';
 export const ANVIL_FIRST = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266';
 
@@ -20,7 +20,7 @@ export interface Anvil {
   chainId: bigint;
   rpc<T = unknown>(method: string, params?: unknown[]): Promise<T>;
   mine(blocks?: number): Promise<void>;
-  /** Sends from the rich account (or another that anvil is told to impersonate) and returns the hash; mined by `mine`. */
+  /** Sends from the funded account (or another that anvil impersonates) and returns the hash; `mine` mines it. */
   send(tx: { to?: string; data?: string; value?: bigint; from?: string }): Promise<string>;
   stop(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export async function startAnvil(options: { chainId?: bigint } = {}): Promise<An
   const child = spawn(
     binary,
     ['--port', String(port), '--chain-id', String(chainId), '--mnemonic', ANVIL_MNEMONIC, '--no-mining', '--quiet'],
-    // It keeps a folder of its own at home; a test leaves nothing there.
+    // Anvil keeps a folder in the home directory; a test must leave nothing there.
     { stdio: 'ignore', env: { ...process.env, HOME: process.env.TEST_DATA_DIR ?? tmpdir() } },
   );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -88,7 +88,7 @@ const artifact = JSON.parse(readFileSync(new URL('./testtoken.artifact.json', im
   bytecode: Hex;
 };
 
-/** Puts a test token on the chain; its address, lower case. */
+/** Deploys a test token. @returns its address in lower case */
 export async function deployToken(anvil: Anvil, decimals = 6): Promise<string> {
   const abi = parseAbi(['constructor(uint8)']);
   const hash = await anvil.send({ data: encodeDeployData({ abi, bytecode: artifact.bytecode, args: [decimals] }) });

@@ -1,4 +1,4 @@
-/** An authenticator made of software: an ES256 key that answers as a browser does after a person touched it. */
+/** An authenticator in software: an ES256 key that answers as a browser does after the user touched the device. */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 
@@ -19,7 +19,7 @@ const uint = (value: number, bytes: number): Buffer => {
   return made;
 };
 
-/** @param isVerified whether it asks for a finger or a PIN */
+/** @param isVerified whether the user was verified by a fingerprint or a PIN */
 export function authenticator({ isVerified = true }: { isVerified?: boolean } = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });

@@ -1,6 +1,6 @@
 /**
- * A world with a bank: a database, the simulated bank, its rail, and payouts with a receiver of facts that does to them what
- * orders does. The words of the stories about payouts and statements.
+ * A world with a bank: a database, the simulated bank, its rail, and payouts with a receiver of facts that changes them as the
+ * orders module does. It has the functions for tests about payouts and statements.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,7 +36,7 @@ export async function bankWorld(
     );
   let rail = makeRail();
 
-  /** A worker of its own over a rail that may misbehave. */
+  /** A worker of its own with a rail that may misbehave. */
   const worker = (through: Rail = rail) => {
     const { send_payout: handle } = payoutHandlers({
       ...fixture,
@@ -66,10 +66,10 @@ export async function bankWorld(
     get rail() {
       return rail;
     },
-    /** Writes a payout. @returns its id, the key */
+    /** Creates a payout. @returns its id, which is the key */
     writes: (units: bigint, account = '123456780000'): Promise<string> =>
       payouts.writes(units, { account, name: 'Asha Rao', ifsc: 'SIMB0000001' }),
-    /** A worker looks at a payout. */
+    /** A worker processes a payout once. */
     looksAt: (id: string, through?: Rail): Promise<Handled> => worker(through)(id),
     async payout(id: string): Promise<Payout> {
       const payout = await fixture.db.asSystem((tx) => payoutByKey(tx, RAIL, id));
@@ -79,11 +79,11 @@ export async function bankWorld(
     async state(id: string): Promise<string> {
       return (await this.payout(id)).state;
     },
-    /** How many payments the bank really made or is making for a key. */
+    /** Number of payments that the bank really made or is making for a key. */
     async paid(id: string): Promise<number> {
       return (await bank.payments(id)).filter(({ state }) => state !== 'rejected').length;
     },
-    /** The statement is read after the bank has settled what is due. */
+    /** Reads the statement after the bank has settled all due payments. */
     async reads(): Promise<void> {
       await bank.settlesDue();
       await rail.observe();
@@ -91,7 +91,7 @@ export async function bankWorld(
     get troubles() {
       return payouts.facts.filter(({ type }) => BAD.has(type));
     },
-    /** Nothing of ours runs for so long, by real time, which bank and database count keys and submissions by. */
+    /** Our side stands still for this much real time, which bank and database use for keys and submissions. */
     async isOffFor(ms: number): Promise<void> {
       await bank.ages(ms);
       await rows.query(
@@ -114,5 +114,5 @@ export async function bankWorld(
   };
 }
 
-/** A rail that behaves, except for what is given. */
+/** A well-behaved rail, except for the given methods. */
 export const behaving = (rail: Rail, otherwise: Partial<Rail>): Rail => ({ ...rail, ...otherwise });

@@ -1,12 +1,12 @@
 /**
- * Books: what must hold after any history, however often it was interrupted.
+ * Books: the invariants that hold after any history, with any interruptions.
  *
- * - debits and credits are equal per asset, and every running balance is what its transfers add up to;
- * - every order holds what its state says, and one payout of it settled at most;
- * - every custody account is, to the unit, what chain or bank say themselves;
- * - the seals hold, and no work was given up.
+ * - debits and credits are equal per asset, and every running balance is the sum of its transfers;
+ * - every order holds the amount that its state requires, and at most one payout of it settled;
+ * - every custody account equals, to the unit, the balance that chain or bank report;
+ * - the seals are valid, and no job was given up.
  *
- * What is broken is answered in sentences, so that a caller may wait until what is under way has arrived.
+ * The result lists the broken invariants as sentences, so that a caller can wait until payments under way have arrived.
  */
 
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ import { privateKey } from '../../src/sandbox/wallets.ts';
 import { patience } from './patience.ts';
 import type { Sandbox } from './process.ts';
 
-/** What the outside says is in a wallet of ours. */
+/** The balance of one of our wallets as chain or bank report it. */
 export type Outside = (rail: string, wallet: string, asset: string) => Promise<bigint | undefined>;
 
 export async function brokenBooks(tx: Tx, outside: Outside): Promise<string[]> {
@@ -32,7 +32,7 @@ export async function brokenBooks(tx: Tx, outside: Outside): Promise<string[]> {
     const { order, payouts } = await trace(tx, id);
     const settled = payouts.filter(({ state, purpose }) => state === 'settled' && purpose === 'payout');
     const paid = settled.length;
-    // What an earlier attempt left short is paid by another one: together they are what the order says.
+    // Another attempt may pay the rest of a short one: together they equal the amount of the order.
     const sum = settled.reduce((units, one) => units + (one.paidUnits ?? one.units), 0n);
     if (paid > 1 && sum > order.payoutUnits) broken.push(`order ${id} was paid ${paid} times`);
     if (paid > 0 && order.state === 'refunded') broken.push(`order ${id} was paid and refunded`);
@@ -54,7 +54,7 @@ export async function brokenBooks(tx: Tx, outside: Outside): Promise<string[]> {
   return broken;
 }
 
-/** By what really left: the table's own check counts what was meant to. */
+/** Compares the amounts that really left; the table's own check only counts the intended ones. */
 const depositsGivenTwice = (tx: Tx) =>
   tx.rows<{ id: bigint }>(
     `select d.id from deposits d join refunds r on r.deposit_id = d.id join payouts p on p.refund_id = r.id and p.state = 'settled'
@@ -110,9 +110,9 @@ export async function openBooksOf(dataDir: string, sandbox: Sandbox) {
     tx,
     broken: () =>
       brokenBooks(tx, (rail, wallet, asset) => (rail.startsWith('bank.') ? bank(asset) : chain(rail, wallet, asset))),
-    /** What a chain shows in a wallet of ours; undefined where no node runs. */
+    /** The balance of one of our wallets on a chain; undefined where no node runs. */
     chain,
-    /** Payments the bank has made, by key, as it knows them. */
+    /** Payments that the bank has made, by key, from its own records. */
     async payments(): Promise<Map<string, number>> {
       const rows = await tx.rows<{ key: string; times: number }>(
         `select key, count(*)::int as times from simulated_bank.payments where state <> 'rejected' group by key`,
@@ -120,7 +120,7 @@ export async function openBooksOf(dataDir: string, sandbox: Sandbox) {
       return new Map(rows.map(({ key, times }) => [key, times]));
     },
     /**
-     * What the chain has paid to the wallet of each settled purchase, by its own logs, beside the hash of the bytes that were
+     * The transfers to the wallet of each settled purchase, from the chain's logs, beside the hash of the bytes that were
      * stored before they were sent.
      */
     async purchases(): Promise<{ paid: string[]; stored: string | undefined }[]> {
@@ -148,7 +148,7 @@ export async function openBooksOf(dataDir: string, sandbox: Sandbox) {
   };
 }
 
-/** Waits until nothing is broken; what still is after `patienceMs` is answered. */
+/** Waits until no invariant is broken. @returns those that are still broken after `patienceMs` */
 export async function untilSound(look: () => Promise<string[]>, patienceMs = 10_000): Promise<string[]> {
   for (const isOver = patience(patienceMs); ; ) {
     const broken = await look();

@@ -1,10 +1,10 @@
 /**
- * A real Chromium for a test, out of an npm package, gone afterwards.
+ * A real Chromium for a test, from an npm package, removed afterwards.
  *
- * The package holds a headless Chromium for Linux on x64, packed (67 MB), and it wants a few shared libraries that a plain
- * Debian has not (NSS, NSPR, expat) and a font. The package brings both for the platform it was made for, so they are
- * unpacked beside the browser, and only the browser is pointed at them. Everything, its home and temporary files too, is in
- * a folder of the test's own (230 MB), which goes with the test.
+ * The package holds a compressed headless Chromium for Linux on x64 (67 MB), which needs a few shared libraries that a plain
+ * Debian lacks (NSS, NSPR, expat) and a font. The package contains both, so they are unpacked beside the browser, and only the
+ * browser uses them. Everything, including its home and temporary files, is in a folder of the test (230 MB), which is removed
+ * with the test.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ import { inflate } from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
 import { freshFolder } from './folder.ts';
 
-/** Why there is no browser on this machine; undefined: there is one. */
+/** The reason why this machine has no browser; undefined where it has one. */
 export const noChromium: string | undefined =
   process.platform === 'linux' && process.arch === 'x64'
     ? undefined
@@ -54,7 +54,7 @@ export async function startChromium(): Promise<Browser> {
   });
 }
 
-/** Both the package and Playwright take the folder for temporary files from the environment, when they are called. */
+/** Both the package and Playwright read the folder for temporary files from the environment when they are called. */
 async function withTmpdir<T>(folder: string, action: () => Promise<T>): Promise<T> {
   const before = process.env.TMPDIR;
   process.env.TMPDIR = folder;

@@ -1,7 +1,7 @@
 /**
- * A partner's program, as they are written out there: signs, sends, reads. Knows nothing of the server but its address.
+ * A partner's program as partners write it: it signs, sends and reads. It knows only the address of the server.
  *
- * The options are the differences seen between such programs; each default is the commonest.
+ * The options are the differences between such programs; each default is the most common variant.
  */
 import { createHmac } from 'node:crypto';
 import { assertDeclared } from './declared.ts';
@@ -13,19 +13,19 @@ export interface Signing {
   format?: 'json' | 'form' | 'multipart';
   /** How the signed JSON is written: Python puts spaces after colons and commas. */
   spacing?: 'compact' | 'spaced';
-  /** What stands under `body` in the payload: the object, its JSON text, or nothing. */
+  /** The value of `body` in the payload: the object, its JSON text, or nothing. */
   signs?: 'object' | 'text' | 'nothing';
-  /** Sends numbers where the text is one: amounts as JSON numbers, say. */
+  /** `numbers` sends numeric texts, such as amounts, as JSON numbers. */
   sends?: 'strings' | 'numbers';
   /** How the payload is written: programs strip the padding, or take the URL alphabet. */
   base64?: 'padded' | 'bare' | 'url';
   timestamp?: number | string;
-  /** Signs something else than is sent. */
+  /** Signs another body than the one that is sent. */
   signedBody?: unknown;
   headers?: Record<string, string>;
 }
 
-/** JSON that came from the other side: tests look into it and assert what they find. */
+/** JSON from the server: tests read its fields and assert their values. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the one place where that is said
 export type Came = any;
 
@@ -44,7 +44,7 @@ export interface Keys {
 }
 
 let phones = 0;
-/** A number that nobody else in this run has: one phone is one customer of a partner. */
+/** A phone number that is unique in this run, because each phone belongs to one customer of a partner. */
 export const newPhone = (): string =>
   `+91-9${String(process.pid % 1000).padStart(3, '0')}${String((phones += 1)).padStart(6, '0')}`;
 

@@ -1,7 +1,7 @@
 /**
- * A database of its own for a test, gone afterwards.
+ * A separate database for a test, dropped afterwards.
  *
- * Under `npm test` it is made in the run's one PostgreSQL; a file that is run alone starts one, which ends with it.
+ * Under `npm test` it is created in the run's shared PostgreSQL; a file that runs alone starts one and stops it at the end.
  */
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -10,14 +10,14 @@ import pg from 'pg';
 import { startPostgres } from '../../src/base/postgres.ts';
 
 export interface FreshDatabase {
-  /** Of the superuser, to this database. */
+  /** Connection string of the superuser for this database. */
   adminUrl: string;
   drop(): Promise<void>;
 }
 
 /**
- * Copied from TEST_DATABASE_TEMPLATE, a migrated database without connections, where `npm test` has made one: a copy takes
- * a tenth of the time that the migrations take.
+ * Copied from TEST_DATABASE_TEMPLATE, a migrated database without connections, where `npm test` has created one: a copy takes a
+ * tenth of the time of the migrations.
  *
  * @param isEmpty for tests of the migrations themselves
  */

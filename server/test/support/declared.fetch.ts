@@ -1,4 +1,4 @@
-/** `fetch` for tests: every JSON reply of a wire that declares its endpoints is compared with what is declared. */
+/** `fetch` for tests: compares every JSON reply of an API with the declaration of its endpoint. */
 
 import { assertDeclaredOperator } from './declared.operator.ts';
 import { assertDeclared } from './declared.ts';
@@ -7,14 +7,14 @@ const OPERATOR_PATHS = '/operator/v1';
 
 export interface Read {
   readonly method: string;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
   readonly status: number;
   readonly type?: string | undefined;
   readonly text: string;
 }
 
-/** @throws AssertionError for a reply that is not as declared */
+/** @throws AssertionError for a reply that does not match its declaration */
 export function assertAsDeclared({ method, path, status, type, text }: Read): void {
   if (type?.startsWith('application/json') !== true || text === '') return;
   const body = JSON.parse(text);
@@ -23,7 +23,7 @@ export function assertAsDeclared({ method, path, status, type, text }: Read): vo
   else assertDeclared({ method, path }, status, body);
 }
 
-/** The reply can still be read. @throws AssertionError for one that is not as declared */
+/** The reply can still be read afterwards. @throws AssertionError for one that does not match its declaration */
 export async function fetchDeclared(url: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(url, init);
   const { pathname, search } = new URL(url);

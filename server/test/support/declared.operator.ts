@@ -1,6 +1,6 @@
 /**
- * Whether a reply of the operator's wire is what its endpoint declares: a success as its schema says, a failure for a reason that it
- * names. The programs of the tests that come as operators ask this of everything they are answered.
+ * Compares a reply of the operator API with the declaration of its endpoint: a success with the schema, a failure with the list of
+ * reasons. The operator clients of the tests check every reply.
  */
 import assert from 'node:assert/strict';
 import { Compile, type Validator } from 'typebox/compile';
@@ -16,7 +16,7 @@ const forms = ENDPOINTS.map((declared) => ({
   declared,
   form: new RegExp(`^${declared.path.replaceAll(/:\w+/g, '[^/]+')}$`),
 }))
-  // A path without names comes before one with them.
+  // A path without parameters comes before one with them.
   .toSorted((a, b) => Number(a.declared.path.includes(':')) - Number(b.declared.path.includes(':')));
 const byName = new Map(ENDPOINTS.map((declared) => [(declared as DeclaredAction).name, declared]));
 const validators = new Map<unknown, Validator>();
@@ -39,7 +39,7 @@ export function assertDeclaredOperator(asked: { method: string; path: string }, 
   const where = `${asked.method} ${found.path}`;
   if (status >= 400) {
     assertSchema(FAILURE, body, where);
-    // What confirming does may be refused for the reasons of the action.
+    // A confirmation may be refused for the reasons of the action it carries out.
     if (found === PROPOSALS.confirm) return;
     const reasons: readonly string[] = reasonsOf(found);
     assert.ok(reasons.includes(String(body.reason)), `${where} declines for ${body.reason}, which it does not declare`);
@@ -49,7 +49,7 @@ export function assertDeclaredOperator(asked: { method: string; path: string }, 
     assert.ok(proposes(found), `${where} proposes, and declares that one person does it`);
     return assertSchema(PROPOSED, body, where);
   }
-  // What a proposal did answers as its action does.
+  // A confirmed proposal answers with the schema of its action.
   const does = found === PROPOSALS.confirm ? (byName.get(String(body.action)) ?? found) : found;
   assertSchema(does.gives, body, `${where}${does === found ? '' : ` of ${body.action}`}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Whether a reply is what its endpoint declares: `data` of a success as its schema says, a failure for a reason that it names. The
- * clients of the tests ask this of everything they are answered.
+ * Compares a reply with the declaration of its endpoint: `data` of a success with the schema, a failure with the list of reasons.
+ * The clients of the tests check every reply.
  */
 import assert from 'node:assert/strict';
 
@@ -19,7 +19,7 @@ const bodies = Object.fromEntries(
   Object.entries(WEBHOOK_BODIES).map(([format, schema]) => [format, Compile(schema)]),
 ) as Record<keyof typeof WEBHOOK_BODIES, Validator>;
 
-/** Which form a webhook has, its receivers tell by its top level. @throws AssertionError */
+/** Receivers recognise the format of a webhook by its top level. @throws AssertionError */
 export function assertDeclaredWebhook(body: Came): void {
   const format = 'orderId' in body ? 'flat' : 'subject' in body ? 'standard' : 'whitelabel';
   if (bodies[format].Check(body)) return;
@@ -38,7 +38,7 @@ export function assertDeclared(asked: { method: string; path: string }, status: 
   const where = `${asked.method} ${path}`;
   if (status !== 200) {
     const reasons: readonly string[] = reasonsOf(route);
-    // What is at no path, or takes another method, is refused before it is an endpoint's.
+    // An unknown path or a wrong method is refused before the request reaches an endpoint.
     assert.ok(
       reasons.includes(body.reason as Reason),
       `${where} declines for ${body.reason}, which it does not declare`,

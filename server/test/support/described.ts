@@ -1,4 +1,4 @@
-/** Claims about what is generated from declarations: files that are fresh, a description that lints, replies that explain themselves. */
+/** Tests of files generated from declarations: they are up to date, the description lints, and every reply is described. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../../..');
 /** Of this software. */
 export const { version } = JSON.parse(readFileSync(join(root, 'server/package.json'), 'utf8')) as { version: string };
 
-/** A test for each file, by path; UPDATE_DOCS=1 writes them anew. */
+/** A test for each file, by path; UPDATE_DOCS=1 writes the files again. */
 export function testFresh(files: Readonly<Record<string, string>>): void {
   for (const [path, text] of Object.entries(files))
     test(`${path} is what the declarations say`, () => {
@@ -44,8 +44,8 @@ interface Form {
 /**
  * Every name in these replies has a description.
  *
- * @param replies  where each is given, and its schema
- * @param exempt   names that need none
+ * @param replies  the place and the schema of each reply
+ * @param exempt   names that need no description
  */
 export function assertExplained(replies: readonly (readonly [string, object])[], exempt: readonly string[] = []): void {
   const silent: string[] = [];

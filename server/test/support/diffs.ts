@@ -1,6 +1,6 @@
 /**
- * Diffs in documents, applied: new files whole, and changes where their context stands exactly once. A document whose context is
- * no longer in the sources fails here by name.
+ * Applies the diffs in documents: new files as a whole, and changes where their context occurs exactly once. A document whose
+ * context is no longer in the sources fails here by name.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
- * Drills: a production installation whose database is put back to an earlier moment while chain and bank go on.
+ * Drills: a production installation whose database is restored to an earlier moment while chain and bank go on.
  *
- * PostgreSQL, node and signer are real. A backup is a copy of the database made while no server runs; a restore starts the
- * server on that copy, told that it is older than the world. Statements are downloaded at the bank again.
+ * PostgreSQL, node and signer are real. A backup is a copy of the database made while no server runs; a restore starts the server
+ * on that copy, marked as older than chain and bank. Statements are downloaded from the bank again.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
@@ -60,7 +60,7 @@ export async function openDrills() {
   });
 }
 
-/** @param closing how to end each part, in the order in which they were begun */
+/** @param closing functions that end each part, in the order in which the parts were started */
 async function assemble(closing: (() => Promise<unknown>)[], close: () => Promise<void>) {
   const [database, anvil, hosts, codes] = await Promise.all([freshDatabase(), startAnvil(), priceHosts(), codeHost()]);
   const made: string[] = [];
@@ -99,7 +99,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
   let partnerKeys: { apiKey: string; apiSecret: string };
   let customerId = '';
   let fiatAccountId = '';
-  /** All that the bank shows, by the day. */
+  /** All statements of the bank, one for each day. */
   const statements: string[] = [];
   let takenUpTo = 0;
   let bankBalance = 0n;
@@ -129,14 +129,14 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
     assert.ok(answer.status < 300, `${path}: ${JSON.stringify(answer)}`);
     return answer.body;
   }
-  /** An action that answers with a file. */
+  /** Runs an action that answers with a file. */
   async function operatesForFile(path: string): Promise<string> {
     const json = JSON.stringify({ reason: 'to be uploaded' });
     const response = await asks(path, { 'content-type': 'application/json' }, json);
     assert.equal(response.status, 200);
     return await response.text();
   }
-  /** An action that needs two, by two. */
+  /** Proposes an action that takes two people, and confirms it with the second. */
   async function twoDo(path: string, body: Record<string, unknown> = {}) {
     const proposed = await operates(path, body);
     assert.equal(proposed.outcome, 'proposed', `${path} was done by one person`);
@@ -146,7 +146,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
     const { outcome, proposal } = await operates('/kill-switches/lift', { kind, subject });
     if (outcome !== 'proposed') return;
     const confirmed = await tries(`/proposals/${proposal}/confirm`, {}, secondToken);
-    // After a restore the server halts the rail by itself, perhaps between the two: then they look at both and lift both.
+    // After a restore the server halts the rail on its own, perhaps between the two: then both switches are lifted again.
     if (confirmed.body.reason === 'proposal_overtaken') await lifts(kind, subject);
     else assert.ok(confirmed.status < 300, JSON.stringify(confirmed));
   }
@@ -164,14 +164,14 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
 
   // The bank.
 
-  /** The bank books a line: in a statement of its own day. */
+  /** The bank books a line in a statement of its own day. */
   function books({ amount, text, account, name }: Line): void {
     bankBalance += amount.startsWith('-') ? -parseUnits(amount.slice(1), 2) : parseUnits(amount, 2);
     const day = new Date(Date.now() - (90 - statements.length) * 86_400_000).toISOString().slice(0, 10);
     const row = [day, amount, text, name, account, `bank-${statements.length + 1}`, formatUnits(bankBalance, 2)];
     statements.push(`day,amount,text,name,account,id,balance\n${row.join(',')}\n`);
   }
-  /** A person takes in what the books have not been shown yet. */
+  /** An operator takes in the statements that the books do not have yet. */
   async function takesStatements(): Promise<void> {
     for (; takenUpTo < statements.length; takenUpTo += 1) {
       const taken = await asks('/bank/statements?asset=eur', { 'content-type': 'text/csv' }, statements[takenUpTo]);
@@ -229,7 +229,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
     return await anvil.send({ to: token, data: data('transfer(address,uint256)', to, parseUnits(amount, 6)) });
   }
 
-  /** The operator's fee from now on, so that what is priced anew comes to another amount. */
+  /** Changes the operator's fee, so that a requote comes to another amount. */
   async function feeBecomes(bps: bigint): Promise<void> {
     const bought = { fromCurrency: 'EUR', toCurrency: 'usdc', chain: CHAIN, fromAmount: '100' };
     const shown = async () => [
@@ -251,7 +251,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
     });
   const payoutStates = async (id: bigint) => (await read((tx) => trace(tx, id))).payouts.map(({ state }) => state);
 
-  /** Amounts that the wallet that pays has sent to an address, by the chain's own logs. */
+  /** Amounts that the hot wallet has sent to an address, from the chain's logs. */
   async function paidTo(address: string): Promise<string[]> {
     const topic = (of: string) => `0x${'00'.repeat(12)}${of.slice(2)}`;
     const logs = await anvil.rpc<{ data: string; transactionHash: string }[]>('eth_getLogs', [
@@ -271,10 +271,10 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
       BigInt(await anvil.rpc<string>('eth_call', [{ to: token, data: data('balanceOf(address)', address) }, 'latest'])),
       6,
     );
-  /** Transactions of the wallet that pays. */
+  /** Number of transactions of the hot wallet. */
   const nonceOf = async (address = hot): Promise<number> =>
     Number(await anvil.rpc<string>('eth_getTransactionCount', [address, 'latest']));
-  /** Until what is on the chain now is final there. */
+  /** Mines until everything on the chain now is final. */
   async function isFinal(): Promise<void> {
     const now = BigInt(await anvil.rpc<string>('eth_blockNumber'));
     await anvil.mine(4);
@@ -301,7 +301,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
   }
   const nameOf = (url: string) => new URL(url).pathname.slice(1);
 
-  /** @returns what brings it back */
+  /** @returns the function that restores it */
   async function backup(): Promise<() => Promise<void>> {
     await server.stop();
     const copy = `drill_${process.pid}_${randomBytes(4).toString('hex')}`;
@@ -390,7 +390,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
     });
     for (const marketId of [selling, buying])
       await setFee(tx, { marketId, partnerId: null, kind: 'operator', bps: 100n });
-    // What a drill needs of the bank one person does; after a restore it is still so.
+    // One person may do everything that a drill needs at the bank, also after a restore.
     await setRule(tx, { action: 'bank.*', right: '*', asset: '*', aboveUnits: 0n, people: 1 });
   });
   await mints(COLD, '5000');

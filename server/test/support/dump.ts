@@ -1,5 +1,5 @@
 /**
- * Looking for what must not be there: a dump of a whole database as text, searched for words that were put in.
+ * Searches a dump of the whole database for values that must not be in it in clear.
  */
 import { Client } from 'pg';
 
@@ -10,7 +10,7 @@ export interface Found {
 }
 
 /**
- * Searches every column of every row of every table of ours, and whatever else is in the schemas of this database.
+ * Searches every column of every row of every table of ours, and everything else in the schemas of this database.
  *
  * @param words looked for as they are, in any case, as hex of their bytes (so within bytea) and as base64
  */
@@ -49,12 +49,12 @@ function spellings(word: string): Record<string, string> {
     hex: bytes.toString('hex'),
     'hex of lower case': Buffer.from(word.toLowerCase()).toString('hex'),
     'hex of upper case': Buffer.from(word.toUpperCase()).toString('hex'),
-    // The bytes in the middle, as they would stand inside a longer text, whatever comes before.
+    // The bytes in the middle, as they would be encoded inside a longer text at any offset.
     ...Object.fromEntries([0, 1, 2].map((skip) => [`base64 after ${skip}`, base64Core(bytes, skip)])),
   };
 }
 
-/** Base64 groups three bytes to four characters: those groups that a word fills whole, when `skip` bytes come before. */
+/** Base64 encodes three bytes as four characters: the groups that a word fills completely when `skip` bytes come before it. */
 function base64Core(bytes: Buffer, skip: number): string {
   const from = (3 - skip) % 3;
   const whole = Math.floor((bytes.length - from) / 3) * 3;

@@ -1,6 +1,6 @@
 /**
- * What the operator of a production installation puts in by hand before anybody trades: two assets, a market each way between
- * USDC on one chain and euros at one bank, a partner with a key; and a customer whom a person verifies.
+ * The setup of a production installation by its operator: two assets, a market each way between USDC on one chain and euros at one
+ * bank, a partner with a key; and a customer whom an operator verifies.
  */
 import type { Vault } from '../../src/base/crypto.ts';
 import type { Tx } from '../../src/base/db.ts';
@@ -10,7 +10,7 @@ import type { Client, Keys } from './client.ts';
 import { type CodeHost, PUBLIC_URL } from './production.ts';
 import { fiat, marketTerms } from './terms.ts';
 
-/** Who gave DETAILS, as a bank writes it. */
+/** The name in DETAILS, as a bank writes it. */
 export const CUSTOMER_NAME = 'Zebulon Quagmire-Ōtaki';
 
 export async function seedEuros(
@@ -46,7 +46,7 @@ export async function seedEuros(
   });
 }
 
-/** Logs in with the code that was sent, gives details, and is verified by a person. @returns the customer's id */
+/** Logs in with the code that was sent, submits details, and is verified by an operator. @returns the customer's id */
 export async function verifiedCustomer(
   { url, partner, codes }: { url: string; partner: Client; codes: CodeHost },
   operates: (path: string, body: Record<string, unknown>) => Promise<{ review: { version: unknown } }>,

@@ -1,6 +1,6 @@
 /**
- * A chain in memory, for what a real node cannot be made to do: lie, contradict itself, fork at will.
- * It watches only; sending is tested on a real node (test/rails/evm.test.ts).
+ * A chain in memory, for faults that a real node cannot produce: lies, contradictions and arbitrary forks.
+ * It can only be watched; sending is tested on a real node (test/rails/evm.test.ts).
  */
 import { createHash } from 'node:crypto';
 import { Unavailable } from '../../src/base/errors.ts';
@@ -19,7 +19,7 @@ export interface Paid {
   units: bigint;
   contract?: string;
   from?: string;
-  /** Among the logs of its transaction. */
+  /** Position among the logs of its transaction. */
   position?: number;
 }
 
@@ -41,7 +41,7 @@ export function fakeChain(options: { finality: number; pace?: Partial<ChainPace>
     return { number, hash, parentHash, paid, at: new Date() };
   };
   let chain: FakeBlock[] = [encrypted(0n, '0x', [])];
-  /** Every block there ever was, as a node knows the abandoned ones too. */
+  /** Every block that ever existed, because a node knows orphaned ones too. */
   const all = new Map<string, FakeBlock>(chain.map((block) => [block.hash, block]));
 
   const at = (number: bigint): FakeBlock => {
@@ -95,7 +95,7 @@ export function fakeChain(options: { finality: number; pace?: Partial<ChainPace>
   } satisfies ChainAdapter;
 
   return {
-    /** Its methods may be replaced by a test, to lie. */
+    /** A test may replace its methods to make it lie. */
     adapter: adapter as { -readonly [K in keyof typeof adapter]: (typeof adapter)[K] },
     height: () => BigInt(chain.length - 1),
     at,
@@ -109,16 +109,16 @@ export function fakeChain(options: { finality: number; pace?: Partial<ChainPace>
     mineEmpty(count: number) {
       for (let i = 0; i < count; i += 1) this.mine();
     },
-    /** Takes back the newest blocks; what was in them is gone until mined again. */
+    /** Removes the newest blocks; their transactions are gone until they are mined again. */
     drop(depth: number) {
       chain = chain.slice(0, chain.length - depth);
     },
-    /** Another chain altogether, as when a node's data was thrown away. */
+    /** Starts a different chain, as after the loss of a node's data. */
     restart() {
       chain = [encrypted(0n, '0x', [])];
       for (const block of chain) all.set(block.hash, block);
     },
-    /** What the node knows now, to come back to. */
+    /** A snapshot of the node's present state. */
     snapshot: () => chain,
     revert(to: FakeBlock[]) {
       chain = to;

@@ -1,5 +1,5 @@
 /**
- * Fixture for tests: a migrated database of its own, with the pools, the vault and a clock that can be moved.
+ * Fixture for tests: a separate migrated database, with the pools, the vault and a clock that can be moved.
  */
 import { createHash } from 'node:crypto';
 import { movableClock } from '../../src/base/clock.ts';

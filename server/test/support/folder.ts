@@ -1,5 +1,5 @@
 /**
- * A folder of a test's own, gone when the test is.
+ * A folder for one test, removed with it.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ const home =
   process.env.TEST_DATA_DIR ?? join(import.meta.dirname, '..', '..', '..', '.test-data', String(process.pid));
 const made: string[] = [];
 
-/** Empty, and removed when the file's process ends. Under TEST_DATA_DIR, so that even a killed run leaves nothing. */
+/** An empty folder, removed when the file's process ends. It is under TEST_DATA_DIR, so that even a killed run leaves nothing. */
 export function freshFolder(name: string): string {
   mkdirSync(home, { recursive: true });
   const path = mkdtempSync(join(home, `${name}-`));

@@ -1,4 +1,4 @@
-/** The rules of the gate as a server has them, for tests that compose modules without one. */
+/** The rules of the gate as in a server, for tests that compose modules without one. */
 import type { Vault } from '../../src/base/crypto.ts';
 import { SCREENING_MAX_AGE_MS, screenOwn } from '../../src/compliance/index.ts';
 import type { GateRules } from '../../src/orders/index.ts';

@@ -1,4 +1,4 @@
-/** What a person and a business give of themselves, so that nothing of the default forms is missing. */
+/** Answers of a person and of a business that fill in the default forms completely. */
 export const ADDRESS = { addressLine1: '1 Main Road', city: 'Pune', postalCode: '411001' };
 
 export const PERSON = {

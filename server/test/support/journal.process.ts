@@ -1,9 +1,9 @@
 /**
- * A journal of any length, and how long it takes to verify: `node scripts/run.mjs server/test/support/journal.process.ts
- * [transfers]`, a million where nothing is said. By hand; it is no test.
+ * Creates a journal of any length and measures its verification: `node scripts/run.mjs server/test/support/journal.process.ts
+ * [transfers]`, one million by default. It is run by hand and is not a test.
  *
- * Entries are written past the ledger, in bulk, with the very content hashes that posting would have given them, over
- * accounts of orders as a year of business opens them; the seals are made by the ledger itself.
+ * Entries are inserted in bulk without the ledger, with the content hashes that posting would have given them, over accounts of
+ * orders as in a year of business; the ledger itself makes the seals.
  */
 import pg from 'pg';
 import { txOn } from '../../src/base/db.ts';

@@ -1,6 +1,6 @@
 /**
- * Processes that belong to a folder: it stands in their command, in their environment, or they work below it. Whatever
- * starts processes for a while gives each of them its folder in one of these ways, and finds them again by it. Linux only.
+ * Processes that belong to a folder: its name is in their command or environment, or they work below it. Code that starts
+ * processes gives each of them its folder in one of these ways, and finds them again by it. Linux only.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { commandOf, isAlive } from '../../src/base/processes.ts';
@@ -19,7 +19,7 @@ export function processesOf(folder: string): { pid: number; command: string }[] 
 const environmentOf = (pid: number): string => orNothing(() => readFileSync(`/proc/${pid}/environ`, 'utf8'));
 const workingFolderOf = (pid: number): string => orNothing(() => readlinkSync(`/proc/${pid}/cwd`));
 
-/** Gone between two looks, or another user's. */
+/** The process may have ended meanwhile, or belong to another user. */
 function orNothing(read: () => string): string {
   try {
     return read();

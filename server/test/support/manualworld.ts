@@ -1,6 +1,6 @@
 /**
- * A world with a manual bank: a database, the rail, the desk, payouts, and a receiver of facts that does to payouts what orders
- * does. What a person does at the bank is played by the words here: upload, pay, download a statement.
+ * A world with a manual bank: a database, the rail, the desk, payouts, and a receiver of facts that changes payouts as the orders
+ * module does. Its functions play the person at the bank: upload a file, pay, download a statement.
  */
 import assert from 'node:assert/strict';
 import type { Tx } from '../../src/base/db.ts';
@@ -50,28 +50,28 @@ export async function manualWorld() {
     rows,
     rail,
     desk,
-    /** At the desk, in a transaction of its own. */
+    /** Runs an action of the desk in a transaction of its own. */
     asks: <T>(what: (desk: ManualDesk, tx: Tx) => Promise<T>): Promise<T> =>
       fixture.db.asSystem((tx) => what(desk, tx)),
     facts: payouts.facts,
     contradictions: payouts.contradictions,
-    /** What the gate says of a payout from now on; without a word it may leave. */
+    /** Sets the gate's answer for a payout from now on; by default it may leave. */
     gateSays: (id: string, answer: GateAnswer): void => void answers.set(id, answer),
     of: payouts.of,
     today,
-    /** Writes a payout as orders would, and has a worker submit it. @returns its id */
+    /** Creates a payout as orders would, and has a worker submit it. @returns its id */
     async pays(units: bigint, details: Record<string, string> = PAYEE): Promise<string> {
       const id = await payouts.writes(units, details);
       await handle(id);
       return id;
     },
-    /** Writes the payout of a key that is sent past the engine, as the contract of a rail does. */
+    /** Creates the payout of a key that is sent without the engine, as the contract tests of rails do. */
     async writesOnce(key: string, units: bigint): Promise<void> {
       if ((await fixture.db.asSystem((tx) => payoutByKey(tx, settings.code, key))) === undefined)
         await payouts.writes(units, PAYEE, key);
     },
     looksAt: handle,
-    /** The next camt.053 of the bank, following the one before. */
+    /** The next camt.053 of the bank, which continues the previous one. */
     nextStatement(entries: readonly BankEntry[]): string {
       statements += 1;
       const opening = closing;
@@ -82,7 +82,7 @@ export async function manualWorld() {
       const read = await desk.readStatement({ asset, bytes: typeof file === 'string' ? Buffer.from(file) : file });
       return await fixture.db.asSystem((tx) => desk.takeStatement(tx, { file: read, by: BY }));
     },
-    /** Takes a file in and reads what it brought. */
+    /** Takes a file in and reads its lines. */
     async takes(file: string | Uint8Array): Promise<void> {
       await this.imports(file);
       await rail.observe();

@@ -1,9 +1,9 @@
 /**
- * A chain of outputs in memory, as Bitcoin's family is: a transaction spends whole outputs and makes several, change among
- * them; there are no nonces, no contracts and no logs. A transaction is replaced by one that spends one of the same outputs
- * and offers more. Its adapter shows that the contract of chains needs no account.
+ * A UTXO chain in memory, as in Bitcoin's family: a transaction spends whole outputs and creates several, including change; there
+ * are no nonces, no contracts and no logs. A transaction is replaced by one that spends one of the same outputs and offers a
+ * higher fee. Its adapter shows that the chain contract works without accounts.
  *
- * Not faithful: there are no scripts, the signature is the hash of the transaction, and one block holds any number of them.
+ * Simplified: there are no scripts, the signature is the hash of the transaction, and a block holds any number of transactions.
  */
 import { createHash } from 'node:crypto';
 import { Unavailable } from '../../src/base/errors.ts';
@@ -36,11 +36,11 @@ interface OutputBlock extends Block {
 
 const CODE = 'outputs.test';
 export const HOT = 'out-hot';
-/** Units per byte, and the bytes of an input and of an output. */
+/** Fee in units per byte, and the bytes of an input and of an output. */
 const PRICE = 2n;
 const INPUT = 68n;
 const OUTPUT = 31n;
-/** What a replacement must offer more per byte than what it replaces. */
+/** The higher fee per byte that a replacement must offer. */
 const RELAY = 1n;
 
 const packed = (tx: Omit<OutputTx, 'hash'>): Buffer =>
@@ -59,7 +59,7 @@ export function outputChain(options: { finality: number; pace?: Partial<ChainPac
   let branch = 0;
   let paid = 0;
   let isDark = false;
-  /** What the node does with the next broadcast: it takes it and its answer is lost, or it never sees it. */
+  /** Fault of the next broadcast: the node accepts it and the answer is lost, or it never arrives. */
   let loses: 'answer' | 'bytes' | undefined;
   let pool: OutputTx[] = [];
   const known = new Map<string, OutputTx>();
@@ -92,7 +92,7 @@ export function outputChain(options: { finality: number; pace?: Partial<ChainPac
       .toSorted((a, b) => (a.units === b.units ? (a.slot < b.slot ? -1 : 1) : a.units > b.units ? -1 : 1));
   }
 
-  /** Chooses coins until they pay for the transfer, and sends back what is too much. */
+  /** Chooses coins until they cover the transfer, and sends the rest back as change. */
   function build(
     call: Call,
     price: bigint,
@@ -111,7 +111,7 @@ export function outputChain(options: { finality: number; pace?: Partial<ChainPac
       }
       const next = free.shift();
       if (next !== undefined) inputs.push(next.slot);
-      // Coins of sends under way come back as change.
+      // Sends under way return their coins as change.
       else if (taken.size > 0) throw new Unavailable(CODE, 'the coins are in use by other sends');
       else return { rejected: 'not enough coins' };
     }
@@ -142,7 +142,7 @@ export function outputChain(options: { finality: number; pace?: Partial<ChainPac
       const { number: block, hash: blockHash } = found.block;
       return { is: 'included', hash: found.tx.hash, block, blockHash, succeeded: true, cost: costOf(found.tx) };
     }
-    // One output is common to all versions: whoever has spent that has ended them all.
+    // One output is common to all versions: a transaction that spends it ends them all.
     const [first, ...others] = versions;
     const common = first?.slots.filter((slot) => others.every(({ slots }) => slots.includes(slot))) ?? [];
     for (const slot of common) {
@@ -229,7 +229,7 @@ export function outputChain(options: { finality: number; pace?: Partial<ChainPac
     mineEmpty(count: number) {
       for (let n = 0; n < count; n += 1) mine(() => false);
     },
-    /** Somebody outside pays these outputs, in one transaction. */
+    /** An outside payer pays these outputs in one transaction. */
     pay(...outputs: Output[]): string {
       paid += 1;
       const tx = { hash: createHash('sha256').update(`paid ${paid}`).digest('hex'), inputs: [], outputs };
@@ -237,14 +237,14 @@ export function outputChain(options: { finality: number; pace?: Partial<ChainPac
       pool.push(tx);
       return tx.hash;
     },
-    /** Spends an output of ours, as somebody else who has the key would. */
+    /** Spends an output of ours, as another owner of the key would. */
     spend(slot: string, to: string): void {
       const body = packed({ inputs: [slot], outputs: [{ to, units: outputAt(slot)?.units ?? 0n }] });
       const tx = unpacked(body);
       known.set(tx.hash, tx);
       pool = [...pool.filter((one) => !one.inputs.includes(slot)), tx];
     },
-    /** Takes back the newest blocks; what was in them waits again. */
+    /** Removes the newest blocks; their transactions wait again. */
     drop(depth: number) {
       pool = [...chain.slice(-depth).flatMap(({ txs }) => txs), ...pool];
       chain = chain.slice(0, -depth);

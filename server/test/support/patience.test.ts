@@ -14,7 +14,7 @@ function machine() {
   };
 }
 
-test('on a quiet machine a wait lasts as long as it says', () => {
+test('on a quiet machine a wait has exactly its given length', () => {
   const { read, passes } = machine();
   const isOver = patience(20_000, read);
   passes(20_000);
@@ -23,7 +23,7 @@ test('on a quiet machine a wait lasts as long as it says', () => {
   assert.equal(isOver(), true, 'it is not over at its end');
 });
 
-test('what programs waited for a processor, or the host took, does not count', () => {
+test('time in which programs waited for a processor, or that the host took, does not count', () => {
   for (const lost of [{ waitedMs: 12_000 }, { takenMs: 12_000, waitedMs: 3_000 }]) {
     const { read, passes } = machine();
     const isOver = patience(20_000, read);
@@ -34,7 +34,7 @@ test('what programs waited for a processor, or the host took, does not count', (
   }
 });
 
-test('a machine that gives nothing ends a wait all the same', () => {
+test('a wait ends even on a machine that gives no time at all', () => {
   const { read, passes } = machine();
   const isOver = patience(20_000, read);
   passes(120_000, { waitedMs: 120_000 });

@@ -1,26 +1,26 @@
 /**
- * How long a test waits. The time in which the machine kept its programs waiting does not count in full: a test that waits 20 s
- * on a quiet machine waits up to two minutes on one that is busy or whose host gives its processors to others, and fails there
- * for what is wrong and not for what is slow.
+ * How long a test waits. Time in which programs waited for the machine is not counted in full: a test that waits 20 s on a quiet
+ * machine waits up to two minutes on one that is busy or whose host uses its processors for others, so that it fails for an error
+ * and not for slowness.
  *
- * The kernel tells both: `/proc/pressure/cpu` counts the time in which some program waited for a processor, `/proc/stat` the
+ * The kernel reports both: `/proc/pressure/cpu` counts the time in which some program waited for a processor, `/proc/stat` the
  * time that the host took. Where neither file exists, all time counts.
  */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-/** A wait lasts at most so many times as long as it says. */
+/** A wait lasts at most this many times its given length. */
 const STRETCH = 6;
 const MS_PER_TICK = 10;
 
 export interface Reading {
   atMs: number;
-  /** Since the machine began: in which programs waited, and which the host took of each processor. */
+  /** Times since boot: in which programs waited, and which the host took from each processor. */
   waitedMs: number;
   takenMs: number;
 }
 
-/** @returns a question: whether that much time is over, without what the machine could not give */
+/** @returns a function that tells whether that much time has passed, less the time that the machine could not give */
 export function patience(ms: number, read: () => Reading = readMachine): () => boolean {
   const began = read();
   return () => {
@@ -36,7 +36,7 @@ function readMachine(): Reading {
   // The eighth number is `steal`, in ticks, of all processors together.
   const taken = /^cpu +(?:\d+ +){7}(\d+)/.exec(readIfThere('/proc/stat'))?.[1] ?? '0';
   return {
-    // The simulation stops `Date` and `performance`; a wait of a test is real all the same.
+    // The simulation stops `Date` and `performance`, but a wait of a test takes real time.
     atMs: Number(process.hrtime.bigint()) / 1e6,
     waitedMs: Number(waited) / 1_000,
     takenMs: (Number(taken) * MS_PER_TICK) / availableParallelism(),

@@ -1,6 +1,6 @@
 /**
- * The side of orders that payouts see, for worlds that have a rail and no orders: payouts are written as orders write them, and
- * a fact about one is done to it as orders do.
+ * Replaces the orders module for worlds with a rail and without orders: it creates payouts as orders do, and applies facts about
+ * them as orders do.
  */
 import type { Tx } from '../../src/base/db.ts';
 import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';
@@ -42,7 +42,7 @@ export async function openPayoutSide(
     of: <T extends RailFact['type']>(type: T) =>
       facts.filter((fact) => fact.type === type) as Extract<RailFact, { type: T }>[],
 
-    /** @param key where it has to be a certain one. @returns the payout's id, which is its key */
+    /** @param key where the test needs a certain one. @returns the payout's id, which is its key */
     async writes(units: bigint, account: Record<string, string>, key?: string): Promise<string> {
       attempt += 1;
       const fiatAccountId = await rows.fiatAccount();

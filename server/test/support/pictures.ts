@@ -1,4 +1,4 @@
-/** Small files of each kind that is taken, made of their structure. */
+/** Small files of each accepted type, built from their structure. */
 import { crc32, deflateSync } from 'node:zlib';
 
 const u16 = (value: number) => Buffer.from([value >> 8, value & 0xff]);
@@ -56,13 +56,13 @@ export function webp({ width = 32, height = 16, more = Buffer.alloc(0) } = {}): 
   return Buffer.concat([latin('RIFF'), size(body.length), body]);
 }
 
-/** @param objects what stands between header and trailer */
+/** @param objects the part between header and trailer */
 export const pdf = (objects = '1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n', end = '%%EOF\n'): Buffer =>
   latin(
     `%PDF-1.7\n${objects}2 0 obj\n<< /Type /Pages /Count 0 >>\nendobj\ntrailer\n<< /Root 1 0 R >>\nstartxref\n9\n${end}`,
   );
 
-/** An object stream: objects that are compressed. */
+/** An object stream, which holds compressed objects. */
 export function objectStream(inside: string, filter = '/FlateDecode'): string {
   const packed = deflateSync(latin(inside)).toString('latin1');
   return `5 0 obj\n<< /Type /ObjStm /N 1 /First 4 /Filter ${filter} /Length ${packed.length} >>\nstream\n${packed}\nendstream\nendobj\n`;

@@ -1,8 +1,8 @@
 /**
- * The public hosts of prices, played on loopback from fixtures that were built from their documentation: one HTTP server
- * for all of them, since no two have a path in common. Each answers with times of now, and can be told to do otherwise.
+ * The public price hosts, simulated on loopback from fixtures that were built from their documentation: one HTTP server for all of
+ * them, because no two share a path. Each answers with present times, and a test can change its answers.
  *
- * An exchange is here by its fixture alone, `fixtures/prices/<code>.json`, and by its line in registry.ts.
+ * An exchange needs only its fixture, `fixtures/prices/<code>.json`, and its line in registry.ts.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ import { LISTS } from '../../src/registry.ts';
 
 const FIXTURES = new URL('../fixtures/prices/', import.meta.url);
 
-/** Those that tests name; a fixture more is one more of EXCHANGES. */
+/** The exchanges that tests name; EXCHANGES has one for each fixture. */
 export type ExchangeName = 'binance' | 'coinbase' | 'kraken' | 'bitstamp';
 export type HostName = ExchangeName | 'ecb';
 export const EXCHANGES = LISTS.priceSources
@@ -22,16 +22,16 @@ export const EXCHANGES = LISTS.priceSources
   .filter((code) => readdirSync(FIXTURES).includes(`${code}.json`)) as readonly ExchangeName[];
 
 interface Fixture {
-  /** What is asked for; `{symbol}` is one, or several with commas where they are answered together. */
+  /** The path of the request; `{symbol}` is one symbol, or several with commas where one answer has them all. */
   path: string;
-  /** The one pair that the answer is of, and the middle of its bid and ask. */
+  /** The pair in the answer, and the middle of its bid and ask. */
   of: { pair: string; symbol: string; middle: string };
-  /** Where in the answer what stands; a path with dots. */
+  /** Paths of the fields in the answer, with dots. */
   fields: { bid: string; ask: string; symbol?: string; time?: string };
-  /** How it writes a time; left out where it says none. */
+  /** Its format of times; left out where it gives none. */
   time?: 'iso' | 's' | 'ms';
   answer: Record<string, unknown>;
-  /** Where several are answered together: the whole, and where in it each stands under its symbol. */
+  /** Where one answer has several symbols: the whole answer, and the path of the map by symbol. */
   together?: Record<string, unknown>;
   under?: string;
   unknown: { status: number; body: unknown };
@@ -42,30 +42,30 @@ export const FIXTURE = Object.fromEntries(EXCHANGES.map((name) => [name, fixture
   ExchangeName,
   Fixture
 >;
-/** Without its first line, which says where it is from. */
+/** The document without its first line, which names its source. */
 const ECB_DOCUMENT = readFileSync(new URL('eurofxref-daily.xml', FIXTURES), 'utf8').replace(/^<!--[^>]*-->\n/, '');
 
-/** As the exchange writes it. */
+/** A time in the exchange's own format. */
 export function writeTime(name: ExchangeName, ms: number): unknown {
   const { time } = FIXTURE[name];
   if (time === 'iso') return new Date(ms).toISOString();
   return time === 's' ? String(Math.floor(ms / 1_000)) : ms;
 }
 
-/** Of the day, as the bank would publish it. */
+/** The document of a day, as the bank would publish it. */
 export const ecbDocument = (day: string): string => ECB_DOCUMENT.replace('2024-06-28', day);
 export const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
 
-/** What a ticker says: the fixture's, but for these. */
+/** Differences of a ticker from the fixture. */
 export interface Said {
   bid?: unknown;
   ask?: unknown;
-  /** As the exchange would write it; of now if not said. */
+  /** In the exchange's own format; now by default. */
   time?: unknown;
   symbol?: unknown;
 }
 
-/** The body that tells of these symbols. */
+/** The body for these symbols. */
 export function tickers(name: ExchangeName, symbols: readonly string[], said: (symbol: string) => Said): unknown {
   const { together, under } = FIXTURE[name];
   const of = (symbol: string): Record<string, unknown> => write(name, symbol, said(symbol));
@@ -94,11 +94,11 @@ export interface Told {
   status?: number;
   headers?: Record<string, string>;
   body?: string | Buffer;
-  /** Something else than a whole answer. */
+  /** A fault in place of a complete answer. */
   action?: (response: ServerResponse) => void;
 }
 
-/** The symbols that a path asks an exchange for. */
+/** The symbols in the path of a request. */
 function asksFor(name: ExchangeName, path: string): string[] | undefined {
   const [before = '', after = ''] = FIXTURE[name].path.split('{symbol}');
   if (!path.startsWith(before) || !path.endsWith(after)) return undefined;
@@ -106,7 +106,7 @@ function asksFor(name: ExchangeName, path: string): string[] | undefined {
   return /^[A-Za-z0-9,-]+$/.test(symbols) ? symbols.split(',') : undefined;
 }
 
-/** A price source of the list, at another address than its own. */
+/** A price source of the registry, at another address than its own. */
 export function sourceAt(code: string, where: { baseUrl: string; deadlineMs?: number; http?: Http }): PriceSource {
   const found = LISTS.priceSources.find((one) => one.code === code);
   if (found === undefined) throw new Error(`registry.ts lists no price source ${code}`);
@@ -114,7 +114,7 @@ export function sourceAt(code: string, where: { baseUrl: string; deadlineMs?: nu
 }
 
 export async function priceHosts() {
-  /** What each host says of a symbol; what is not there it does not list. */
+  /** The ticker of each host for a symbol; a host does not list a symbol without one. */
   const books = Object.fromEntries(EXCHANGES.map((name) => [name, {}])) as Record<ExchangeName, Record<string, Said>>;
   const instead = new Map<HostName, (symbols: string[]) => Told | undefined>();
   const asked: string[] = [];

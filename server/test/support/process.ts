@@ -1,5 +1,5 @@
 /**
- * The server as a process of its own, started as a user starts it, on a data folder and port of its own.
+ * The server as a separate process, started as a user starts it, with its own data folder and port.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -27,11 +27,11 @@ export interface ServerProcess {
   readonly dataDir: string;
   readonly pid: number;
   sandbox(): Sandbox;
-  /** kill -9 of the server itself, and nothing else. */
+  /** kill -9 of the server process only. */
   kill(): Promise<void>;
-  /** The exit code, once it has ended. */
+  /** Resolves to the exit code once the process has ended. */
   readonly ended: Promise<number | null>;
-  /** Ctrl-C; the exit code. */
+  /** Sends Ctrl-C. @returns the exit code */
   interrupt(): Promise<number | null>;
   output(): string;
 }
@@ -39,14 +39,14 @@ export interface ServerProcess {
 export const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'cloverleaf-'));
 export const removeDataDir = (dataDir: string): void => rmSync(dataDir, { recursive: true, force: true });
 
-/** @returns once the server says that it is ready */
+/** Resolves once the server reports that it is ready. */
 export async function startProcess(options: {
   dataDir: string;
   port: number;
   env?: NodeJS.ProcessEnv;
-  /** Where its source lies, if not here: another version. */
+  /** The folder of the source, for another version of the server. */
   root?: string;
-  /** What is run, if not the server as it is. */
+  /** The command to run in place of the server. */
   program?: string;
   readyMs?: number;
 }): Promise<ServerProcess> {
@@ -79,7 +79,7 @@ export async function startProcess(options: {
   };
 }
 
-/** A script of ours as a process; the environment is cleaned of what the test runner put there. */
+/** A script of ours as a process, without the environment variables of the test runner. */
 export function run(args: string[], env: NodeJS.ProcessEnv, stdin?: string, root = ROOT): ChildProcess {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(NODE_(?!COMPILE_CACHE)|TEST_|DATABASE_URL|PORT$)/.test(name)),

@@ -1,6 +1,6 @@
 /**
- * A production installation: what an operator would have set up before the first start, on loopback. Chains file, bank
- * file, limits of the signer, and the environment that names them; each test may change what it wants to see refused.
+ * A production installation as an operator sets it up before the first start, on loopback: chains file, bank file, limits of the
+ * signer, and the environment that names them. Each test may change the part whose refusal it tests.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { freshFolder } from './folder.ts';
 import type { SignerProcess } from './signer.ts';
 
 export const PUBLIC_URL = 'https://ramp.example';
-/** Fictitious, with right check digits. */
+/** Fictitious account numbers with valid check digits. */
 export const OWN_IBAN = 'DE89370400440532013000';
 export const FUNDING_IBAN = 'FR1420041010050500013M02606';
 
@@ -65,7 +65,7 @@ export const bankFile = (): Json => ({
   ],
 });
 
-/** An installation that starts but for what is changed. `chain` and `bank` are what stands in the files. */
+/** An installation that can start, except for the changes of a test. `chain` and `bank` are the contents of the files. */
 export function installation(change: { chain?: Json; bank?: Json; env?: NodeJS.ProcessEnv; folder?: string } = {}) {
   const folder = change.folder ?? freshFolder('production');
   const keys = keysOf(newPhrase());
@@ -100,7 +100,7 @@ export function installation(change: { chain?: Json; bank?: Json; env?: NodeJS.P
 /** The operator's cold wallet. */
 export const COLD = `0x${'c0'.repeat(20)}`;
 
-/** All that a price in euro may be composed of: it is asked for in one call, and one that is not listed would fail the others. */
+/** All pairs of a price in euro: they are requested in one call, and one that is not listed would fail the others. */
 export const EURO_PRICES = {
   USDCEUR: { bid: '0.90', ask: '0.90' },
   USDCUSD: { bid: '1.0', ask: '1.0' },
@@ -109,7 +109,7 @@ export const EURO_PRICES = {
   XETHZEUR: { bid: '2700', ask: '2700' },
 };
 
-/** What an installation has around it where all of that really runs, on this machine: one chain, and one token on it. */
+/** The surroundings of an installation that really run on this machine: one chain with one token. */
 export function onThisMachine(w: {
   database: { adminUrl: string };
   anvil: { chainId: bigint; url: string };
@@ -149,7 +149,7 @@ export interface CodeHost {
   server: Server;
 }
 
-/** What sends text messages for the operator. */
+/** The operator's sender of text messages. */
 export async function codeHost(): Promise<CodeHost> {
   const secret = randomBytes(32).toString('hex');
   const sent: CodeHost['sent'] = [];

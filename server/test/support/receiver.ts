@@ -1,5 +1,5 @@
 /**
- * A partner's receiver of webhooks, as a real HTTP or HTTPS server that does what it is told to.
+ * A partner's receiver of webhooks: a real HTTP or HTTPS server whose behaviour a test sets.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -14,14 +14,14 @@ export interface Received {
   body: Came;
 }
 
-/** Answers a request; what it takes with 2xx is noted by whoever calls `takes`. */
+/** Answers a request; the caller of `takes` records the messages answered with 2xx. */
 export type Behaviour = (received: Received, response: ServerResponse, request: IncomingMessage) => void;
 
 export type Receiver = Awaited<ReturnType<typeof openReceiver>>;
 
-/** @param options.anything bodies that are no webhooks of ours come too, and are not compared with what is declared */
+/** @param options.anything accepts other bodies than our webhooks, and does not compare them with their declarations */
 export async function openReceiver(options: { tls?: { key: string; cert: string }; anything?: boolean } = {}) {
-  /** Everything that came, and what of it was answered with 2xx, in the order of arrival. */
+  /** All requests, and those answered with 2xx, in the order of arrival. */
   const seen: Received[] = [];
   const taken: Received[] = [];
   const takes: Behaviour = (received, response) => {

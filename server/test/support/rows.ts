@@ -1,6 +1,6 @@
 /**
- * Rows for tests of one module that need rows of others: written as the owner of the database, past all rules.
- * Stories over HTTP have no use for this.
+ * Rows for tests of one module that need rows of others: inserted as the owner of the database, without the rules of the modules.
+ * Stories over HTTP do not need this.
  */
 import pg from 'pg';
 
@@ -11,7 +11,7 @@ export interface Rows {
   policy(chain: string, asset: string, fromUnits: bigint, confirmations: number): Promise<void>;
   /** An order that waits for a deposit of `asset`, with its partner and customer (made once) behind it. */
   order(asset: string, rail: string, target: string): Promise<{ orderId: bigint; partnerId: bigint }>;
-  /** A fiat account of that customer; what is sealed in it is nonsense unless given. */
+  /** A fiat account of that customer; its encrypted details are meaningless unless given. */
   fiatAccount(details?: Buffer): Promise<bigint>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * The signer as a process of its own, with keys that nobody else has: started as an operator starts it, out of a key file.
+ * The signer as a separate process with its own keys: started as an operator starts it, from a key file.
  */
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const READY_MS = 60_000;
 
 export type SignerProcess = Awaited<ReturnType<typeof startSigner>>;
 
-/** @param options.folder a test's own, if not said */
+/** @param options.folder by default a new folder of the test */
 export async function startSigner(options: { limits: readonly ChainLimits[]; folder?: string }) {
   const dir = options.folder ?? freshFolder('signer');
   const socket = join(dir, 's.sock');
@@ -61,7 +61,7 @@ export async function startSigner(options: { limits: readonly ChainLimits[]; fol
     expected: publicOf(keys),
     connect: () => connectTo({ path: socket }),
     start,
-    /** Writes other limits; the signer reads them when it is started again. */
+    /** Writes new limits; the signer reads them at its next start. */
     allow,
     async kill(): Promise<void> {
       child.kill('SIGKILL');

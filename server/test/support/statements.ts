@@ -1,6 +1,6 @@
 /**
  * Statements as a bank would write them, for tests: camt.053 in its oldest and in a recent version, and a CSV.
- * Amounts are given in smallest units of a currency with two places; a debit is below zero.
+ * Amounts are given in the smallest units of a currency with two decimals; a debit is below zero.
  */
 
 export interface BankEntry {
@@ -19,7 +19,7 @@ export interface BankEntry {
   valuedOn?: string;
   currency?: string;
   chargeUnits?: bigint;
-  /** What a batch consists of; its details come to `units`. */
+  /** The details of a batch; their sum is `units`. */
   parts?: readonly Omit<BankEntry, 'parts' | 'on'>[];
 }
 
@@ -135,7 +135,7 @@ export interface CsvLine {
   kind?: string;
 }
 
-/** As a German bank writes it: semicolons, decimal commas, days the other way round, and a preamble. */
+/** A CSV as a German bank writes it: semicolons, decimal commas, days before months, and a preamble. */
 export function germanCsv(lines: readonly CsvLine[], options: { opening?: bigint; iban?: string } = {}): string {
   let balance = options.opening ?? 0n;
   const quote = (said: string): string => `"${said.replaceAll('"', '""')}"`;

@@ -1,12 +1,12 @@
 /**
- * Stories: the words in which a test tells what a customer, a partner, a bank and a chain do to a real server.
+ * Stories: functions for the actions of a customer, a partner, a bank and a chain on a real server.
  *
- * The server runs in this process on a database and a data folder of its own, with the sandbox's nodes and bank outside it,
- * reached as ever by JSON-RPC and HTTP. A partner's words go over HTTP; a customer pays with a wallet that the server has no
- * key of; what a bookkeeper sees is read from the books. Nothing sleeps: what has to happen is waited for, with a deadline.
+ * The server runs in this process on a database and a data folder of its own, with the sandbox's nodes and bank outside it, reached
+ * as usual by JSON-RPC and HTTP. A partner's requests go over HTTP; a customer pays with a wallet whose key the server does not
+ * have; the books are read directly. Nothing sleeps: a story waits for conditions, with a deadline.
  *
- * `close` ends every story alike: the books balance and agree with chain and bank, every order holds what its state says,
- * its history is complete, its events tell the same, and nothing that ran in the background met a bug of ours.
+ * `close` checks the same after every story: the books balance and agree with chain and bank, every order holds the amount that its
+ * state requires, its history is complete, its events match, and no background job met a bug of ours.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -64,7 +64,7 @@ export interface StoryCustomer {
   fiatAccountId: string;
 }
 
-/** A sale as the partner was told of it. Amounts as text. */
+/** A sale as the partner sees it. Amounts as text. */
 export interface Sale {
   id: bigint;
   customerId: string;
@@ -80,7 +80,7 @@ export interface Sale {
   fees: { operator: bigint; partner: bigint; rail: bigint; chain: bigint };
 }
 
-/** A purchase as the partner was told of it. Amounts as text. */
+/** A purchase as the partner sees it. Amounts as text. */
 export interface Purchase {
   id: bigint;
   customerId: string;
@@ -89,7 +89,7 @@ export interface Purchase {
   /** Our code for what is bought, such as `usdc.matic20`. */
   asset: string;
   fiat: string;
-  /** What the customer is told to write on the transfer. */
+  /** The reference that the customer has to give with the transfer. */
   reference: string;
   /** The customer's wallet. */
   address: string;
@@ -102,7 +102,7 @@ export interface Purchase {
 type Order = Sale | Purchase;
 const directionOf = (order: Order) => ('address' in order ? 'onramp' : 'offramp');
 
-/** A transfer out of the customer's wallet, signed: it can be sent again to the letter. */
+/** A signed transfer from the customer's wallet: the same bytes can be sent again. */
 export interface Paid {
   hash: Hex;
   raw: Hex;
@@ -117,23 +117,23 @@ export interface StoryCase {
 
 /** keccak256 of Transfer(address,address,uint256). */
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
-/** How long anything may take that a story waits for. Blocks come once a second, and this machine may be busy. */
-/** How an order stands, for all who look at it. */
+/** The state of an order as the partner, the operators and the books show it. */
 export interface Standing {
   /** The number the partner is shown. */
   status: number;
-  /** The state it was told of last. */
+  /** The state in the last event to the partner. */
   told: string;
   exception: string | null;
   /** Kinds of the open cases about the order. */
   cases: string[];
-  /** What has changed in the shared accounts that are named here: 0n in one that has not. */
+  /** Changes of the shared accounts that are named here; 0n for one without a change. */
   books: Record<string, bigint>;
 }
 
+/** The longest wait of a story. Blocks come once a second, and the machine may be busy. */
 const PATIENCE_MS = 20_000;
 const LOOK_EVERY_MS = 20;
-/** From the bank's taking a payment to its line on the statement: as a bank, only faster. */
+/** Time from the bank's acceptance of a payment to its line on the statement: as at a real bank, only faster. */
 const SETTLE_MS = 100;
 const DEPOSIT_TTL_MS = 3_600_000;
 const NATIVE: Readonly<Record<string, string>> = Object.fromEntries(CHAINS.map(({ code, native }) => [code, native]));
@@ -149,7 +149,7 @@ export async function openStory(
 ) {
   const database = await freshDatabase();
   const dataDir = mkdtempSync(join(tmpdir(), 'cloverleaf-story-'));
-  // Only now are the nodes' last words read.
+  // Removed only at exit, because the nodes use the folder until they have ended.
   process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }));
   const clock = movableClock();
   const complaints: string[] = [];
@@ -174,7 +174,7 @@ export async function openStory(
     throw error;
   }
   const { db, vault, rails, orders, sandbox } = server;
-  // Another counter of the same bank: the same books, so what is ordered here happens there.
+  // A second instance of the same bank on the same books: orders given here take effect there.
   const settleMs = options.bankSettleMs ?? SETTLE_MS;
   const bank = await startSimulatedBank({ adminUrl: database.adminUrl, clock, log, deduplicatesForMs, settleMs });
   const [keys, otherKeys] = sandbox.partners;
@@ -188,7 +188,7 @@ export async function openStory(
     return answer.body.data as T;
   }
 
-  // Sweeps move custody when it suits them, and stories count it to the unit: one that is about sweeps names what is swept.
+  // Sweeps would change custody at any time, while stories compare it to the unit: a story about sweeps sets its own minimums.
   await read((tx) => tx.run('delete from sweep_minimums'));
 
   // Waiting.
@@ -229,7 +229,7 @@ export async function openStory(
       ...(how.refundAddress === undefined ? {} : { refundAddress: how.refundAddress }),
       ...(reference === undefined ? {} : { merchantRecognitionId: reference }),
     });
-    assert.equal(created.toAmount, quote.toAmount, 'what was quoted is what is promised');
+    assert.equal(created.toAmount, quote.toAmount, 'the order differs from the quote');
     const fee = (name: string) => parseUnits(quote.fees[0]?.[name] ?? '', 2);
     return {
       id: BigInt(created.transactionId ?? ''),
@@ -287,7 +287,7 @@ export async function openStory(
     };
   }
 
-  /** Money comes to our account at the bank. @returns the bank's line, which can be recalled */
+  /** A credit arrives at our bank account. @returns the bank's line, which can be recalled */
   async function credits(order: Purchase, amount: string, how: { text?: string; name?: string } = {}): Promise<string> {
     const payer = how.name === undefined ? {} : { payerName: how.name };
     const credit = { currency: order.fiat, units: parseUnits(amount, 2), text: how.text ?? order.reference };
@@ -296,10 +296,10 @@ export async function openStory(
     return line;
   }
 
-  /** As a bank's webhook would have it: the statement is read now, and not when its turn comes. */
+  /** Reads the statement at once, as after a bank's webhook, and not at its next scheduled time. */
   const looksAtTheBank = () => read((tx) => enqueue(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() }));
 
-  /** The bank shows that so much of a payout has come back. */
+  /** The bank shows that this amount of a payout was returned. */
   async function bankReturns(key: string, units: bigint): Promise<void> {
     const counter = new pg.Client(database.adminUrl);
     await counter.connect();
@@ -338,12 +338,12 @@ export async function openStory(
 
   const chainOf = (code: string) => {
     const chain = sandbox.chains.find((one) => one.code === code);
-    assert(chain, `the sandbox has a chain ${code}`);
+    assert(chain, `the sandbox has no chain ${code}`);
     return chain;
   };
   const tokenOf = (coin: string, chain: string) => {
     const token = chainOf(chain).tokens.find((one) => one.code === coin);
-    assert(token, `${chain} has a token ${coin}`);
+    assert(token, `${chain} has no token ${coin}`);
     return token;
   };
 
@@ -404,7 +404,7 @@ export async function openStory(
     return { to: token.address, data: encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args }) };
   };
 
-  /** One after the other also when asked at once: each takes the wallet's next nonce, which the one before it moves. */
+  /** Payments are sent one after the other even when requested at once, because each uses the wallet's next nonce. */
   async function pays(order: Sale, amount: string, coin = order.coin): Promise<Paid> {
     const sent = lastPaid.then(async () => await broadcasts(await signs(order.chain, [tokensTo(order, amount, coin)])));
     lastPaid = sent.catch(() => undefined);
@@ -422,7 +422,7 @@ export async function openStory(
     return receipt === null ? undefined : BigInt(receipt.blockNumber);
   };
 
-  /** Replaces the blocks from the payment's up to the newest by as many empty ones. */
+  /** Replaces the blocks from the payment's up to the newest with as many empty ones. */
   async function reorgsAway(paid: Paid): Promise<void> {
     await until('the payment is off the chain', async () => {
       const block = await blockOf(paid);
@@ -440,13 +440,13 @@ export async function openStory(
   const traceOf = (order: Order): Promise<MoneyTrace> => read((tx) => trace(tx, order.id));
   const stateOf = async (order: Order): Promise<string> => (await traceOf(order)).order.state;
 
-  /** Every account that is not one order's, by its code, in smallest units. */
+  /** Balances of all accounts that belong to no single order, by code, in smallest units. */
   async function balances(): Promise<Map<string, bigint>> {
     const all = await read((tx) => balancesOf(tx, SHARED));
     return new Map(all.map(({ code, units }) => [code, units]));
   }
 
-  /** What has changed in the books since: account code → units, on the account's own side. */
+  /** Changes in the books since then: account code → units, on the account's own side. */
   async function changesSince(before: Map<string, bigint>): Promise<Record<string, bigint>> {
     const changes = [...(await balances())].map(([code, units]) => [code, units - (before.get(code) ?? 0n)] as const);
     return Object.fromEntries(changes.filter(([, units]) => units !== 0n));
@@ -460,7 +460,7 @@ export async function openStory(
       ),
     );
 
-  /** Cases about funds of an asset that lack, the oldest first. */
+  /** Cases about missing funds of an asset, the oldest first. */
   const shortages = (asset: string): Promise<StoryCase[]> =>
     read((tx) =>
       tx.rows<StoryCase>(
@@ -470,7 +470,7 @@ export async function openStory(
       ),
     );
 
-  /** States announced to the partner; what else changed about the order is announced as 'changed', see `changesOf`. */
+  /** States announced to the partner; other changes of the order are announced as 'changed', see `changesOf`. */
   const eventsOf = async (order: Order): Promise<string[]> =>
     (await eventRows(order.id))
       .map(({ type }) => type.replace(/^order\./, ''))
@@ -531,7 +531,7 @@ export async function openStory(
     casesOf,
     eventsOf,
     eventBodies: async (order: Order) => (await eventRows(order.id)).map(({ body }) => body),
-    /** Bodies of what was announced beside states. */
+    /** Bodies of the events that are not about states. */
     changesOf: async (order: Order) =>
       (await eventRows(order.id)).filter(({ type }) => type === 'order.changed').map(({ body }) => body),
 
@@ -552,7 +552,7 @@ export async function openStory(
         await mines(1, order.chain);
         const [first, ...others] = await Promise.all(payments.map(blockOf));
         if (others.every((block) => block === first)) return payments;
-        // The node has mined by itself in between: once more.
+        // The node has mined on its own in between, so the payments are sent again.
         if (payments[0] !== undefined) await reorgsAway(payments[0]);
         return false;
       });
@@ -565,7 +565,7 @@ export async function openStory(
       return paid;
     },
 
-    /** Sends the very same bytes again, as a wallet does whose transaction has left the chain. */
+    /** Sends the same bytes again, as a wallet does whose transaction has left the chain. */
     async paysAgain(paid: Paid): Promise<void> {
       await broadcasts([paid]);
     },
@@ -578,7 +578,7 @@ export async function openStory(
       return formatUnits(BigInt(units), token.decimals);
     },
 
-    /** No block comes by itself meanwhile: a reorg stays as deep as the story makes it, however slow the machine is. */
+    /** The node mines no block on its own meanwhile, so that a reorg keeps its depth on a slow machine. */
     async blocksWait(body: () => Promise<void>, chain = 'matic20'): Promise<void> {
       await rpc(chain, 'evm_setIntervalMining', [0]);
       try {
@@ -601,7 +601,7 @@ export async function openStory(
 
     tokenAddress: (coin: string, chain: string): string => tokenOf(coin, chain).address,
 
-    /** The chain takes no tokens to this address, as where they were for the contract of their own. */
+    /** The chain rejects tokens to this address, as for the address of their own contract. */
     takesNothing(address: string, chain: string): void {
       const rail = rails.get(`evm.${chain}`);
       assert(rail !== undefined, `rail evm.${chain} is not running`);
@@ -612,7 +612,7 @@ export async function openStory(
           : await send(sending);
     },
 
-    /** Another account of a customer's, in rupees. */
+    /** Another account of a customer, in rupees. */
     async verifiedAccount(customerId: string): Promise<{ fiatAccountId: string }> {
       const fiatAccount = `0001${randomBytes(3).readUIntBE(0, 3).toString().padStart(8, '0')}0000`;
       const { fiatAccountId = '' } = await told('bank/addFiatAccount', {
@@ -623,12 +623,12 @@ export async function openStory(
       return { fiatAccountId };
     },
 
-    /** An address nobody has ever paid to. */
-    /** What the wallet that customers pay from signs of a text (EIP-191). */
+    /** Signature of a text by the wallet that customers pay from (EIP-191). */
     signsAsPayer: (text: string): Promise<Hex> => wallet.signMessage({ message: text }),
+    /** An unused address. */
     newAddress: (): string => `0x${randomBytes(20).toString('hex')}`,
 
-    /** Waits until an order stands so, and says all of how it does where it does not come to that. */
+    /** Waits until an order has this standing; on failure the message shows its whole standing. */
     async stands(order: Order, since: Map<string, bigint>, as: Standing): Promise<void> {
       const look = async (): Promise<Standing> => {
         const changes = await changesSince(since);
@@ -660,7 +660,7 @@ export async function openStory(
     },
     shortages,
 
-    /** The hour passes that each customer has to pay in. A chain is read to a deadline only once a block is as late, and blocks count whole seconds. */
+    /** Lets the hour for paying pass. A chain counts as read to a deadline once a block is as late; blocks count whole seconds. */
     async deadlinePasses(chain = 'matic20'): Promise<void> {
       clock.advance(DEPOSIT_TTL_MS);
       const head = await rpc<{ timestamp: Hex }>(chain, 'eth_getBlockByNumber', ['latest', false]);
@@ -687,7 +687,7 @@ export async function openStory(
       await reaches(order, status);
     },
 
-    /** The operator sets own funds aside, so that only so much is left to fill orders from. */
+    /** The operator sets own funds aside, so that only this amount is left for orders. */
     async setsAside(asset: string, leaving: bigint): Promise<void> {
       await read(async (tx) => {
         const { units } = await balance(tx, chart.treasury(asset));
@@ -698,8 +698,8 @@ export async function openStory(
     },
 
     /**
-     * What orders made from now on do when something is otherwise than asked, on the market that sells or buys this coin for
-     * rupees. What is not named is answered by the built-in policy.
+     * Sets the policy for deviations of new orders on the market that sells or buys this coin for
+     * rupees. The built-in policy applies to everything that is not named.
      */
     async goesBy(
       direction: 'offramp' | 'onramp',
@@ -713,7 +713,7 @@ export async function openStory(
       });
     },
 
-    /** How long the bank's money is waited with, from now on, before a purchase in this fiat takes it. */
+    /** Sets the time after which a credit in this fiat has cleared and a purchase takes it. */
     async clears(fiat: string, seconds: number): Promise<void> {
       const rows = await read((tx) =>
         tx.rows<{ id: bigint }>(
@@ -727,7 +727,7 @@ export async function openStory(
       });
     },
 
-    /** The operator brings back what was set aside. */
+    /** The operator returns the funds that were set aside. */
     async brings(asset: string, units: bigint): Promise<void> {
       await read(async (tx) => {
         const lines = move(chart.capital(asset), chart.treasury(asset), units);
@@ -752,22 +752,22 @@ export async function openStory(
       return logs.map(({ transactionHash, data }) => ({ hash: transactionHash, units: BigInt(data) }));
     },
 
-    /** What the bank charges on top of each payment from now on. */
+    /** Sets the charge of the bank on top of each payment. */
     async bankCharges(chargeUnits: bigint): Promise<void> {
       const settings = { deduplicatesForMs, settleMs, chargeUnits };
       await (await startSimulatedBank({ adminUrl: database.adminUrl, clock, log, ...settings })).stop();
     },
 
-    /** Confirmations that deposits of an asset want from now on, whatever their amount. */
+    /** Sets the confirmations that deposits of an asset need, whatever their amount. */
     async confirmsAfter(asset: string, confirmations: number): Promise<void> {
       const [, chain = ''] = asset.split('.');
       await read((tx) => setConfirmationPolicy(tx, { chain, asset, steps: [{ fromUnits: 0n, confirmations }] }));
     },
 
-    /** What the server's log has said that it should not have; a story that means to break something empties it. */
+    /** Warnings and errors in the server's log; a story that causes some on purpose empties the list. */
     complaints,
 
-    /** Looks at all that must hold after any story, and ends what was started. */
+    /** Checks all invariants that hold after any story, and stops everything that was started. */
     async close(): Promise<void> {
       try {
         await inOrder();
@@ -781,8 +781,8 @@ export async function openStory(
   return world;
 
   /**
-   * Every movement outside is one of the books and the other way round: asked from the beginning, once all of it is final.
-   * @returns what does not fit, in sentences
+   * Compares every movement of chain and bank with the books in both directions, from the beginning, once all of it is final.
+   * @throws AssertionError with the differences, as sentences
    */
   async function reconciles(): Promise<void> {
     for (const { code } of sandbox.chains) await mines(13, code);
@@ -823,9 +823,9 @@ export async function openStory(
       const events = await eventRows(id);
       assert.deepEqual(
         events.map(({ type }) => type).filter((type) => !BESIDE_STATES.includes(type)),
-        // What changes no state is announced as a change.
+        // A change without a new state is announced as a change.
         history
-          // What the law stops is announced to nobody.
+          // A legal block is not announced.
           .filter((step) => step.stateFrom !== step.stateTo && step.stateTo !== 'frozen')
           .map((step) => `order.${step.stateTo}`),
         `events of ${id}`,
@@ -838,14 +838,14 @@ export async function openStory(
     const bugs = complaints.filter((line) =>
       /"level":(5|6)0|"error":"(BugError|TypeError|RangeError|error)"/.test(line),
     );
-    assert.deepEqual(bugs, [], 'nothing went wrong in the background');
+    assert.deepEqual(bugs, [], 'a background job met a bug');
   }
 }
 
-/** What is announced of an order beside its states. */
+/** Types of events about an order beside its states. */
 const BESIDE_STATES = ['order.changed', 'order.payout_submitted'];
 
-/** Every kind of account but an order's own. */
+/** Every kind of account except those of an order. */
 const SHARED: AccountKind[] = [
   'custody',
   'treasury',

@@ -1,6 +1,6 @@
 /**
- * Loaded into a program of ours before it runs (`--import`): appends what each of its requests was answered to a file, for the test
- * that started it (terminal.ts). The program notices nothing.
+ * Loaded into a program of ours before it runs (`--import`): appends the answer to each of its requests to a file, for the test
+ * that started it (terminal.ts). The program runs unchanged.
  */
 import { appendFileSync } from 'node:fs';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
@@ -26,7 +26,7 @@ http.request = ((...given: Parameters<typeof request>) => {
 }) as typeof request;
 syncBuiltinESMExports();
 
-/** Listens where the parser delivers, so that the stream flows as without it. */
+/** Listens at the parser, so that the stream flows as it would without the listener. */
 function record({ method, path }: ClientRequest, response: IncomingMessage): void {
   const chunks: Buffer[] = [];
   const push = response.push.bind(response);

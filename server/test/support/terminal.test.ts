@@ -1,4 +1,4 @@
-/** What our programs read at a terminal is compared with what is declared, and not only printed. */
+/** Replies that our programs read at a terminal are compared with their declarations, and not only printed. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,21 +17,21 @@ after(() => server.close());
 const baseUrl = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const types = (...words: string[]) => operatorTypes({ baseUrl: baseUrl(), token: 'a-token-of-a-test-server' }, words);
 
-test('a reply as it is declared is printed, and one with another field is an error', async () => {
+test('a reply that matches its declaration is printed, and one with another field is an error', async () => {
   answers = { status: 200, body: { cases: [], next: null } };
   assert.equal((await types('cases')).code, 0);
   answers = { status: 200, body: { cases: [], next: null, odd: 1 } };
   await assert.rejects(types('cases'), /GET \/cases answers what it does not declare/);
 });
 
-test('so is a reason that the endpoint does not decline for', async () => {
+test('a reason that the endpoint does not declare is an error', async () => {
   answers = { status: 404, body: { error: 'There is no such case.', reason: 'unknown_case' } };
   assert.equal((await types('case', '1')).code, 1);
   answers = { status: 404, body: { error: 'There is no such key.', reason: 'unknown_key' } };
   await assert.rejects(types('case', '1'), /declines for unknown_key, which it does not declare/);
 });
 
-test('a program that calls by fetch is compared, too', async () => {
+test('replies to a program that uses fetch are compared, too', async () => {
   answers = { status: 200, body: { status: 1, code: 200, data: 'soon' } };
   const call = `await (await fetch('${baseUrl()}/onramp/api/v2/common/public/currentTimestamp')).json()`;
   await assert.rejects(

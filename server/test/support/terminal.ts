@@ -1,6 +1,6 @@
 /**
- * Our programs at a terminal: words in, what they wrote and how they ended out. Every reply that one of them reads is compared with
- * what its endpoint declares (terminal.preload.ts).
+ * Runs our programs at a terminal: arguments in, output and exit code out. Every reply that one of them reads is compared with the
+ * declaration of its endpoint (terminal.preload.ts).
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ export interface Ended {
   code: number | null;
   out: string;
   err: string;
-  /** Both, as they came. */
+  /** Both outputs in the order of arrival. */
   printed: string;
 }
 
@@ -21,7 +21,7 @@ const PRELOAD = new URL('terminal.preload.ts', import.meta.url).href;
 const OPERATOR = fileURLToPath(new URL('../../src/apps/operator.ts', import.meta.url));
 let runs = 0;
 
-/** @throws AssertionError for a reply that is not as declared */
+/** @throws AssertionError for a reply that does not match its declaration */
 export async function run(argv: readonly string[], options: { env: NodeJS.ProcessEnv; cwd?: string }): Promise<Ended> {
   const file = join(tmpdir(), `replies-${process.pid}-${(runs += 1)}`);
   try {
@@ -57,7 +57,7 @@ export const terminal =
   (...words: string[]): Promise<Ended> =>
     operatorTypes({ baseUrl, token }, words);
 
-/** RFC 4180, read by another program than the one that wrote it: rows by the names of the first line. */
+/** A reader of RFC 4180 that is independent of the writer: rows by the names in the first line. */
 export function readCsv(text: string): Record<string, string>[] {
   const rows: string[][] = [[]];
   let cell = '';

@@ -1,10 +1,10 @@
-/** Assets and terms of a market for tests of one module: what has to be said, and says nothing by itself. */
+/** Assets and terms of a market for tests of one module: required values without a meaning for the test. */
 
-/** @returns a fiat with two places */
+/** @returns a fiat with two decimals */
 export const fiat = (code: string) =>
   ({ code, kind: 'fiat', coin: code, chain: null, contract: null, decimals: 2, native: false }) as const;
 
-/** Of a market that has everything but its pair. */
+/** Terms of a market without its pair. */
 export const marketTerms = {
   direction: 'offramp',
   enabled: true,

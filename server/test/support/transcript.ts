@@ -1,12 +1,12 @@
 /**
- * Transcripts: troubles played on a real server by the documented commands, and the pages in docs/operating that show them.
+ * Transcripts: incidents played on a real server with the documented commands, and the pages in docs/operating that show them.
  *
- * A story says what happens, types commands at a real terminal, asks as a partner does, and writes the page as it goes. The page
- * must be the one that is kept: UPDATE_TRANSCRIPT=1 writes it anew. Every command has to end with the exit code that the story
+ * A story describes the events, types commands at a real terminal, sends a partner's requests, and writes the page meanwhile. The
+ * page must equal the stored one: UPDATE_TRANSCRIPT=1 writes it again. Every command has to end with the exit code that the story
  * expects, and every story ends with `npm run reconcile`.
  *
- * What differs from run to run is shown by stand-ins of the same length, so that columns stay columns. A day in a page is a day of the
- * page: it begins on 2026-01-05, and only days that pass are shown.
+ * Values that differ between runs are replaced with placeholders of the same length, so that columns stay aligned. Dates are those
+ * of the page: it begins on 2026-01-05, and only days that pass are shown.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -25,12 +25,12 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FOLDER = `${ROOT}docs/operating/troubles/`;
 export const REWRITE = process.env.UPDATE_TRANSCRIPT === '1';
 const DAY_MS = 86_400_000;
-/** Whatever happened a moment before a story began is of its first day. */
+/** Events from a moment before a story began belong to its first day. */
 const SLACK_MS = 3_600_000;
 const FIRST_DAY = Date.parse('2026-01-05T03:12:00.000Z');
 const WHITE_LABEL = '/onramp/api/v2/whiteLabel/';
 
-/** Numbers of these begin so high that no amount is taken for one. */
+/** The ids of these start so high that no amount is mistaken for one. */
 const NUMBERED = {
   cases: 31,
   deposits: 32,
@@ -48,7 +48,7 @@ const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
   'verify-ledger': ['server/src/apps/reconcile.ts', 'verify-ledger'],
 };
 
-/** What a page calls things: `<order>` in a command stands for the order's number. */
+/** Names on a page: `<order>` in a command stands for the order's number. */
 export type Names = Record<string, string>;
 
 export interface Typed {
@@ -66,7 +66,7 @@ export interface Stage {
 
 export type StandIns = (text: string) => string;
 
-/** A server, operators with tokens, and rows whose numbers are recognised. */
+/** A server, operators with tokens, and rows whose ids can be recognised. */
 export async function openStage(
   operators: Readonly<Record<string, Role>>,
   options: Parameters<typeof openStory>[0] = {},
@@ -117,7 +117,7 @@ async function types(world: Story, people: Record<string, Person>, line: string,
 const counted = (begin: string, length: number) => (n: number) =>
   begin + String(n).padStart(length - begin.length, '0');
 
-/** Each real value has one stand-in on a page; they are counted as they appear. */
+/** Each real value has one placeholder on a page, numbered by first appearance. */
 function standIns(opened: number): StandIns {
   const known = new Map<string, string>();
   const counts = new Map<string, number>();
@@ -156,7 +156,7 @@ function standIns(opened: number): StandIns {
       .replace(/\b[0-9A-Za-z]{10}_[0-9]{1,3}\b/g, (real) =>
         standIn('customer', real, (n) => `Customer${String(n).padStart(2, '0')}${real.slice(10)}`),
       )
-      // The token of a link to a hosted page is longer than a line, and says nothing to a reader.
+      // The token of a link to a hosted page is longer than a line and of no use to a reader.
       .replace(/(?<=\/(?:return|bank)\/)[0-9A-Za-z_-]{60,}/g, '…')
       .replace(/whsec_[0-9A-Za-z+/=]+/g, (real) => standIn('secret', real, counted('whsec_', real.length)))
       .replace(/\b(?=[0-9a-z]*[A-Z])[0-9A-Za-z]{32,64}\b/g, (real) => standIn('key', real, counted('Key', real.length)))
@@ -186,7 +186,7 @@ function standIns(opened: number): StandIns {
       .trimEnd();
 }
 
-/** What gas costs is never the same twice: such amounts are left out, and the columns of tables set again. */
+/** The cost of gas differs in every run: such amounts are left out, and the columns of tables are aligned again. */
 const GAS = /-?\d+\.\d{9,}/g;
 function aligned(text: string): string {
   const lines = text.split('\n');
@@ -221,7 +221,7 @@ function aligned(text: string): string {
 const widthsOf = (rows: readonly (readonly string[])[]): number[] =>
   (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
 
-/** Rows in columns; those from a number on stand at the right. */
+/** Rows in columns; those from a given column on are right-aligned. */
 function set(rows: readonly (readonly string[])[], numbers: number): string[] {
   const widths = widthsOf(rows);
   return rows.map((row) =>
@@ -232,12 +232,12 @@ function set(rows: readonly (readonly string[])[], numbers: number): string[] {
   );
 }
 
-/** What a sandbox account that was filled again has, less what waiting orders took from it meanwhile. */
+/** The balance of a refilled sandbox account, less the amounts that waiting orders took from it meanwhile. */
 const TAKEN_ALREADY = /(?<="available": ")[0-9]{9}(?=")/g;
 const OF_A_MOMENT = /^(?:2026-|3[1-7]###|BREAK )/;
 /**
- * What happened within a millisecond may stand in either order: the rows of one moment are compared as a set, and which of them was
- * counted first says nothing.
+ * Events within a millisecond may appear in either order: the rows of one moment are compared as a set, and the order of their
+ * placeholders has no meaning.
  */
 export function comparable(block: string): string[] {
   const [rows, rest] = [[] as string[], [] as string[]];
@@ -250,7 +250,7 @@ export function comparable(block: string): string[] {
   return [...rest, ...rows.toSorted()];
 }
 
-/** A hosted page as somebody reads it. Its tags are ours, so no parser is needed. */
+/** The text of a hosted page. Its tags are ours, so no parser is needed. */
 function textOf(html: string): string {
   const main = /<main[^>]*>([\s\S]*)<\/main>/.exec(html)?.[1] ?? assert.fail('no page');
   return unescaped(
@@ -275,13 +275,13 @@ export interface Scene {
   names: Names;
   /** A paragraph of the page. */
   says(text: string): void;
-  /** A command of an operator, typed and shown with what it prints. It must end with 0, or as said. */
+  /** A command of an operator, shown with its output. It must end with exit code 0, or with the given one. */
   types(line: string, ends?: number): Promise<string>;
-  /** The same, not shown. */
+  /** Runs a command without showing it. */
   looks(line: string): Promise<string>;
-  /** A partner's request, and what it is answered. */
+  /** A partner's request and the answer to it. */
   asks(path: string, body: Record<string, string>, status?: number): Promise<Came>;
-  /** What a customer sees on a hosted page, as text: fields as lines, buttons in brackets. */
+  /** A hosted page as a customer sees it, as text: fields as lines, buttons in brackets. */
   sees(html: string): void;
   puts(path: string, body: Record<string, string>): Promise<Came>;
   /** The same with another key, or another method. */
@@ -292,9 +292,9 @@ export interface Scene {
     body: Record<string, string>,
     status?: number,
   ): Promise<Came>;
-  /** Proposed by finn, looked at and confirmed by ada. */
+  /** Finn proposes; ada looks at the proposal and confirms it. */
   bothDo(line: string, why: string): Promise<void>;
-  /** By finn alone where that is enough, else confirmed by another operator. */
+  /** Finn acts alone where that is enough; otherwise another operator confirms. */
   does(line: string, why: string): Promise<string>;
   /** Waits for an open case of this kind that has no name yet, and calls it `<case>`, or as named. */
   caseOpens(kind: string, as?: string, subject?: string): Promise<void>;
@@ -323,7 +323,7 @@ export function pagesOf(
         ? readFileSync(at, 'utf8')
         : assert.fail(`${at} is missing: UPDATE_TRANSCRIPT=1 writes it`);
       const [ours, theirs] = [blocksOf(kept).map(comparable), blocksOf(shown).map(comparable)];
-      // The first block that differs says more than a whole page of both.
+      // The first block that differs is more helpful than both pages in full.
       const differs = ours.findIndex((block, at) => !isDeepStrictEqual(block, theirs[at]));
       if (differs >= 0) assert.deepEqual(theirs[differs], ours[differs], `${file}.md is out of date`);
       assert.equal(theirs.length, ours.length, `${file}.md is out of date`);

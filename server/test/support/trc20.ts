@@ -26,15 +26,15 @@ const parent = HDKey.fromMasterSeed(Buffer.alloc(32, 9)).derive("m/44'/60'/1'");
 export interface Trc20 {
   anvil: Anvil;
   node: TronNode;
-  /** The contract, in Tron's spelling. */
+  /** The address of the contract in Tron's format. */
   token: string;
   mine(blocks?: number): Promise<void>;
-  /** Lets the chain's time pass, and mines a block of then. */
+  /** Advances the chain's time, and mines a block at the new time. */
   passes(seconds: number): Promise<void>;
   chainMs(): Promise<number>;
   mint(to: string, units: bigint): Promise<void>;
   held(address: string): Promise<bigint>;
-  /** Gives an account native coin, in TRX. */
+  /** Funds an account with the native asset, in TRX. */
   fund(address: string, whole: bigint): Promise<void>;
   stop(): Promise<void>;
 }

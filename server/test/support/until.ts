@@ -1,19 +1,19 @@
-/** Waits for a condition: looks again and again until it holds, or until the test's patience is over. */
+/** Waits for a condition: checks it repeatedly until it holds or the patience of the test has run out. */
 import { patience } from './patience.ts';
 
-/** What does not come soon is looked for less often: the looks of several files at once take the servers' processor time. */
+/** Longer waits check less often, because the checks of several files at once take processor time from the servers. */
 const SELDOM_MS = 100;
 
 export interface Patience {
   withinMs?: number;
   everyMs?: number;
-  /** What else is said when it was in vain: what the servers complained of, say. */
+  /** Additional text for a failure, such as the warnings of the servers. */
   more?: () => string;
 }
 
 /**
- * @param what how the sentence "waited in vain until …" ends
- * @param look answers what was waited for; undefined or false where it is not there yet
+ * @param what the end of the sentence "waited in vain until …"
+ * @param look returns the awaited value; undefined or false while it does not exist
  */
 export async function until<T>(
   what: string,

@@ -1,6 +1,6 @@
 /**
- * A partner's program that speaks the API under /v1: carries its token or signs, sends, reads. What it is answered has to be what the
- * endpoint declares: a success as its schema says, a failure for a reason that it names.
+ * A partner's program for the API under /v1: it sends its token or signs, and reads. Every reply has to match the declaration of
+ * its endpoint: a success its schema, a failure one of its reasons.
  */
 import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
@@ -18,7 +18,7 @@ export interface Asked {
   method: string;
   path: string;
   status: number;
-  /** Each with its rule. */
+  /** Each field with its rule. */
   body: Came;
   text: string;
   headers: Headers;
@@ -28,7 +28,7 @@ const forms = ENDPOINTS.map((declared) => ({
   declared,
   form: new RegExp(`^${declared.path.replaceAll(/:\w+/g, '[^/]+')}$`),
 }))
-  // A path without names comes before one with them.
+  // A path without parameters comes before one with them.
   .toSorted((a, b) => Number(a.declared.path.includes(':')) - Number(b.declared.path.includes(':')));
 const validators = new Map<unknown, Validator>();
 
@@ -42,7 +42,7 @@ function assertSchema(schema: Declared['gives'], body: unknown, where: string): 
   );
 }
 
-/** Of no endpoint: a path that is not there, a method that it does not take. */
+/** Reasons outside of endpoints: an unknown path, a method that is not served. */
 const OF_NO_ENDPOINT = new Set(['unknown_path', 'method_not_allowed']);
 
 /** @param asked.path below /v1, with or without a query. @throws AssertionError */
@@ -73,7 +73,7 @@ export function assertDeclaredV1({ method, path, status, body, headers }: Omit<A
 
 export interface Sending {
   headers?: Record<string, string>;
-  /** Instead of a new one. */
+  /** Used in place of a new one. */
   key?: string;
   /** Endpoints beside the declared ones. */
   isUndeclared?: boolean;
@@ -130,7 +130,7 @@ export function openV1(baseUrl: string, { apiKey, apiSecret }: Keys, how: { sign
 
 const COVERED = ['@method', '@path', 'content-digest', 'idempotency-key'];
 
-/** As a partner's program signs: by a library, under the secret of its key. */
+/** Signs as a partner's program does: with a library and the secret of its key. */
 export async function signed(
   { method, url, headers, text }: { method: string; url: string; headers: Record<string, string>; text: string },
   { apiKey, apiSecret }: Keys,

@@ -1,4 +1,4 @@
-/** Whether there is enough to pay from: said in readiness, in metrics, and once to a person. */
+/** Levels of the treasury: readiness and metrics show them, and a case alerts a person once. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
@@ -52,7 +52,7 @@ const threshold = (low: bigint, alarm: bigint) =>
     }),
   );
 
-/** The hot wallet has so much, in whole units, of which some is set aside. */
+/** Sets the balance of the hot wallet, in whole units, of which some is set aside. */
 async function has(whole: bigint, asideWhole = 0n): Promise<void> {
   await rows.query('delete from jobs');
   const { units, heldUnits } = await now();
@@ -82,7 +82,7 @@ const cases = () =>
     `select subject, reason from cases where kind = 'treasury_low' and closed_at is null`,
   );
 
-test('enough is ok, with both numbers as text', async () => {
+test('a sufficient balance is ok, and readiness shows both numbers as text', async () => {
   await has(1_000n);
   outside = 999_999_999n;
   assert.deepEqual(await shown(), { ok: true, [`${RAIL} hot`]: 'ok: 1000, low below 1000' });
@@ -91,14 +91,14 @@ test('enough is ok, with both numbers as text', async () => {
   assert.deepEqual(await cases(), []);
 });
 
-test('below low is shown, and is nobody’s case yet', async () => {
+test('a balance below the low threshold is shown, without a case', async () => {
   await has(999n);
   await watch();
   assert.equal((await shown()).ok, false);
   assert.deepEqual(await cases(), []);
 });
 
-test('below the alarm there is a case, once, and it closes when the wallet is funded', async () => {
+test('a balance below the alarm threshold opens one case, which closes when the wallet is funded', async () => {
   await has(99n);
   await watch();
   await watch();
@@ -108,10 +108,10 @@ test('below the alarm there is a case, once, and it closes when the wallet is fu
   assert.deepEqual(await cases(), []);
   await has(99n);
   await watch();
-  assert.equal((await cases()).length, 1, 'the next time is another case');
+  assert.equal((await cases()).length, 1, 'the next shortage did not open a new case');
 });
 
-test('a threshold that is changed counts at the next look', async () => {
+test('a changed threshold applies at the next check', async () => {
   await has(500n);
   await watch();
   assert.equal((await shown()).ok, false);
@@ -122,14 +122,14 @@ test('a threshold that is changed counts at the next look', async () => {
   assert.equal((await cases()).length, 1);
 });
 
-test('an outside that does not answer keeps no wallet from being called empty', async () => {
+test('an empty wallet opens a case although its chain does not answer', async () => {
   await has(1n);
   outside = 'down';
   await assert.rejects(watch(), Unavailable);
   assert.equal((await cases()).length, 1);
 });
 
-test('gauges say the same, per account', async () => {
+test('the gauges show the same values for each account', async () => {
   await has(99n);
   outside = 98_500_000n;
   await watch();
@@ -140,7 +140,7 @@ test('gauges say the same, per account', async () => {
   assert.match(text, new RegExp(`cloverleaf_account_low\\{account="${HOT.code}"\\} 2\n`));
 });
 
-test('what a payout under way has set aside does not count', async () => {
+test('the amount set aside for a payout under way does not count as available', async () => {
   await has(1_000n, 950n);
   await watch();
   assert.equal((await cases())[0]?.reason, `50 ${ASSET} left where 100 should be`);

@@ -1,4 +1,4 @@
-/** Sweeps on a real node, with the real books: whatever happens on the way, what we have is what the chain says we have. */
+/** Sweeps on a real node with the real books: after any fault our balances equal those on the chain. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -133,7 +133,7 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
     facts,
     open,
     limits,
-    /** An address whose order is over, unless it still waits. */
+    /** A deposit address, by default of an order that is over. */
     async address(state = 'expired', asset = USDC): Promise<{ at: string; index: bigint }> {
       index += 1n;
       const mine = index;
@@ -143,12 +143,12 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
       await fixture.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index: mine, ...order }));
       return { at: target, index: mine };
     },
-    /** Everything now on the chain becomes final and is heard of. */
+    /** Mines until everything on the chain is final, and has it read. */
     async final(): Promise<void> {
       await anvil.mine(FINALITY + 1);
       await one.follow();
     },
-    /** As many looks, blocks and hearings as a sweep needs from its choice to its end. */
+    /** Runs as many checks and mines as many blocks as a sweep needs from its choice to its end. */
     async sweeps(by = one): Promise<void> {
       for (let round = 0; round < 4; round += 1) {
         await by.look();
@@ -176,7 +176,7 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
       const all = await fixture.db.asSystem((tx) => balancesOf(tx, ['custody']));
       return all.find((account) => account.code === `custody:${code}:${wallet}:${asset}`)?.units ?? 0n;
     },
-    /** To the unit, for every custody account there is, native coin too. */
+    /** Compares every custody account with the chain, to the unit, including the native asset. */
     async agrees(): Promise<void> {
       for (const wallet of ['deposits', 'hot']) {
         for (const asset of [USDC, DAI, ETH])
@@ -184,7 +184,7 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
       }
       for (const row of await fixture.db.asSystem(trialBalance)) assert.equal(row.debits, row.credits);
     },
-    /** What has been booked as paid in by customers, in native coin. */
+    /** Deposits of customers in the native asset that were booked. */
     nativeFound: () =>
       facts.flatMap((fact) => (fact.type === 'deposit_confirmed' && fact.asset === ETH ? [fact.units] : [])),
   };
@@ -214,7 +214,7 @@ async function reorgAndForget(depth: number): Promise<void> {
 }
 
 describe('a nonce that was given up', () => {
-  /** A send out of the paying wallet that is given up, and one behind it that is with the node. */
+  /** A send from the hot wallet that is given up, and a later one that is with the node. */
   async function givenUp() {
     const kept = new Set<string>();
     const world = await openWorld({}, async (_, { key }) =>
@@ -247,12 +247,12 @@ describe('a nonce that was given up', () => {
       ]),
     );
 
-  test('is filled by the smallest gas where no send takes it, or those behind it would wait for ever', async () => {
+  test('is filled with the cheapest transaction where no send takes it, because later sends would wait forever', async () => {
     const { world, first, second, isOld } = await givenUp();
     await world.final();
-    assert.equal(await paid(second), 0n, 'the later one is mined without the earlier nonce');
+    assert.equal(await paid(second), 0n, 'the later send was mined without the earlier nonce');
     await world.look();
-    assert.deepEqual(await world.transfers(), [], 'the next send was not given the time to take it');
+    assert.deepEqual(await world.transfers(), [], 'the nonce was filled before the next send could take it');
     await isOld();
     await world.look();
     assert.deepEqual(await world.states(), ['gas submitted']);
@@ -279,7 +279,7 @@ describe('a nonce that was given up', () => {
 });
 
 describe('a sweep', () => {
-  test('sends gas ahead, moves what lies there, and is booked with what both cost', async () => {
+  test('sends gas ahead, moves the deposit, and is booked with the cost of both', async () => {
     const world = await openWorld();
     const at = await deposited(world);
     await world.look();
@@ -287,7 +287,7 @@ describe('a sweep', () => {
     await anvil.mine();
     await world.look();
     assert.deepEqual(await world.states(), ['sweep submitted', 'gas submitted']);
-    assert.equal(await world.booked('hot', USDC), 0n, 'nothing is booked that a reorg may take back');
+    assert.equal(await world.booked('hot', USDC), 0n, 'a transfer was booked that a reorg may still reverse');
     await world.final();
     assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
     assert.equal(await world.booked('hot', USDC), 500n);
@@ -304,10 +304,14 @@ describe('a sweep', () => {
     );
     const books = await fixture.db.asSystem((tx) => balancesOf(tx, ['cost', 'suspense']));
     assert.ok((books.find((one) => one.code === `cost:${world.code}:${ETH}`)?.units ?? 0n) > 0n);
-    assert.equal(books.find((one) => one.code === `suspense:${world.code}:${USDC}`)?.units, 500n, 'whose it is stays');
-    assert.deepEqual(world.nativeFound(), [], 'our own gas is nobody’s deposit');
+    assert.equal(
+      books.find((one) => one.code === `suspense:${world.code}:${USDC}`)?.units,
+      500n,
+      'the amount owed in suspense has changed',
+    );
+    assert.deepEqual(world.nativeFound(), [], 'our own gas was booked as a deposit');
     await world.sweeps();
-    assert.equal((await world.transfers()).length, 2, 'what was swept is not swept again');
+    assert.equal((await world.transfers()).length, 2, 'a swept deposit was swept again');
   });
 
   test('begins nothing while an operator has stopped its rail, and goes on when it is started again', async () => {
@@ -324,13 +328,13 @@ describe('a sweep', () => {
     await world.agrees();
   });
 
-  test('takes several deposits at once, and later ones under the next number', async () => {
+  test('takes several deposits at once, and later ones in the next sweep', async () => {
     const world = await openWorld();
     const { at } = await world.address();
     await pays(at, 60n);
     await world.final();
     await world.look();
-    assert.deepEqual(await world.transfers(), [], 'too little for its gas');
+    assert.deepEqual(await world.transfers(), [], 'a deposit that is too small for its gas was swept');
     await pays(at, 60n);
     fixture.clock.advance(600_000);
     await world.final();
@@ -350,7 +354,7 @@ describe('a sweep', () => {
     await world.agrees();
   });
 
-  test('finds what is worth sweeping behind any number of crumbs at its address', async () => {
+  test('finds a deposit worth sweeping behind any number of dust deposits at its address', async () => {
     const world = await openWorld();
     await fixture.db.asSystem((tx) => setMinimum(tx, USDC, 1_000n));
     try {
@@ -374,7 +378,7 @@ describe('a sweep', () => {
     }
   });
 
-  test('leaves alone what an order still waits for, and what is not final', async () => {
+  test('leaves deposits that an order still waits for, and deposits that are not final', async () => {
     const world = await openWorld();
     const { at } = await world.address('created');
     await pays(at, 500n);
@@ -416,7 +420,7 @@ describe('a sweep', () => {
     await world.agrees();
   });
 
-  test('waits with a case while no wallet has coin for its gas, and goes on when one has', async () => {
+  test('waits with a case while no wallet can pay its gas, and goes on when one can', async () => {
     const world = await openWorld();
     await deposited(world);
     await anvil.rpc('anvil_setBalance', [world.hot, '0x1']);
@@ -430,7 +434,7 @@ describe('a sweep', () => {
     await world.agrees();
   });
 
-  test('that lacks gas because prices rose gets more', async () => {
+  test('that lacks gas because gas prices rose gets more', async () => {
     const world = await openWorld();
     const at = await deposited(world);
     await world.look();
@@ -460,9 +464,9 @@ describe('a sweep that nobody mines', () => {
     await anvil.mine();
     const hasty = world.open({ pace: { lowerBranchMs: 0, nativeEveryMs: 0, idleMs: 0, rebroadcastMs: 0, stuckMs: 0 } });
     await hasty.follow();
-    assert.equal(await versions(), 1, 'a fee that the address could not pay is not offered');
+    assert.equal(await versions(), 1, 'a fee above the balance of the address was offered');
     await world.look();
-    assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled'], 'not at once');
+    assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled'], 'the sweep was replaced at once');
     fixture.clock.advance(120_001);
     await world.look();
     assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled', 'gas submitted']);
@@ -489,7 +493,7 @@ describe('a sweep that nobody mines', () => {
     await world.follow();
     await world.look();
     assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled']);
-    // As a process has left it that was killed before it broadcast; and the coin has gone since.
+    // The rows of a process that was killed before it broadcast; the gas has left the address since.
     await anvil.rpc('anvil_dropAllTransactions');
     await rows.query(`update chain_sends set broadcast_at = null where rail = $1 and key like 'sweep:%'`, [world.code]);
     await anvil.rpc('anvil_setBalance', [at, '0x1']);
@@ -501,8 +505,8 @@ describe('a sweep that nobody mines', () => {
   });
 });
 
-describe('native coin of a customer', () => {
-  test('that the books know of pays for the sweep, and none is sent ahead', async () => {
+describe('the native asset of a customer', () => {
+  test('pays for the sweep where it is booked, and no gas is sent ahead', async () => {
     const world = await openWorld();
     const { at } = await world.address();
     await pays(at, 500n);
@@ -512,7 +516,7 @@ describe('native coin of a customer', () => {
     assert.deepEqual(world.nativeFound(), [ETHER]);
     await world.sweeps();
     assert.deepEqual(await world.states(), ['sweep settled']);
-    assert.deepEqual(world.nativeFound(), [ETHER], 'what the sweep cost is no withdrawal, and no new deposit');
+    assert.deepEqual(world.nativeFound(), [ETHER], 'the cost of the sweep was booked as a withdrawal or a new deposit');
     await world.agrees();
   });
 
@@ -545,7 +549,7 @@ describe('native coin of a customer', () => {
     await world.agrees();
   });
 
-  test('that the books do not know yet is not spent as if it were ours', async () => {
+  test('that is not booked yet is not spent as if it were ours', async () => {
     const world = await openWorld();
     const at = await deposited(world);
     await givesCoin(at, ETHER);
@@ -562,7 +566,7 @@ describe('native coin of a customer', () => {
   });
 
   for (const seed of [1, 2, 3]) {
-    test(`at any time between any of our sends is found in the end, to the unit (seed ${seed})`, async () => {
+    test(`that arrives at any time between our sends is found in the end, to the unit (seed ${seed})`, async () => {
       const world = await openWorld();
       let state = seed * 7_919;
       const random = (below: number) => {
@@ -589,14 +593,14 @@ describe('native coin of a customer', () => {
         world.nativeFound().reduce((sum, units) => sum + units, 0n),
         await given(),
       );
-      assert.equal(await world.booked('deposits', USDC), 0n, 'all is swept in the end');
+      assert.equal(await world.booked('deposits', USDC), 0n, 'a deposit was not swept in the end');
       await world.agrees();
 
       async function reorg(depth: number): Promise<void> {
         await anvil.rpc('anvil_reorg', [depth, []]);
       }
 
-      /** What of it is on the chain that stayed. */
+      /** The part that is on the chain after the reorg. */
       async function given(): Promise<bigint> {
         const newest = BigInt(await anvil.rpc<string>('eth_blockNumber'));
         let sum = 0n;
@@ -615,8 +619,8 @@ describe('native coin of a customer', () => {
   }
 });
 
-describe('a chain that changes its mind', () => {
-  test('takes a deposit back before it is final: nothing of it was ever swept', async () => {
+describe('a reorg', () => {
+  test('of a deposit that is not final finds none of it swept', async () => {
     const world = await openWorld();
     const { at } = await world.address();
     await pays(at, 500n);
@@ -631,7 +635,7 @@ describe('a chain that changes its mind', () => {
     await world.agrees();
   });
 
-  test('takes gas and sweep back: the same bytes go out again, and all is booked once', async () => {
+  test('of gas and sweep makes the same bytes go out again, and all is booked once', async () => {
     const world = await openWorld();
     const at = await deposited(world);
     await world.look();
@@ -653,7 +657,7 @@ describe('a chain that changes its mind', () => {
     await world.agrees();
   });
 
-  test('deeper than finality, swept deposits and all, stops the line; nothing is booked or sent until a person looks', async () => {
+  test('deeper than finality that removes swept deposits halts the rail; nothing is booked or sent until a person decides', async () => {
     const world = await openWorld();
     const before = BigInt(await anvil.rpc<string>('eth_blockNumber'));
     const snapshot = await anvil.rpc('evm_snapshot');
@@ -687,7 +691,7 @@ describe('a sweep that fails', () => {
     await world.look();
     await anvil.mine();
     await world.look();
-    // The tokens are out of reach when it is mined.
+    // The tokens cannot be moved when it is mined.
     await setTokens(at, 0n);
     await world.final();
     assert.deepEqual(await world.states(), ['sweep failed', 'gas settled']);
@@ -695,7 +699,7 @@ describe('a sweep that fails', () => {
     await setTokens(at, 500n);
     await world.agrees();
     await world.sweeps();
-    assert.equal((await world.transfers()).length, 2, 'not at once again: each try costs gas');
+    assert.equal((await world.transfers()).length, 2, 'the sweep was retried at once, although each try costs gas');
     fixture.clock.advance(3_600_000);
     await world.sweeps();
     assert.deepEqual(
@@ -706,7 +710,7 @@ describe('a sweep that fails', () => {
     await world.agrees();
   });
 
-  test('before it is sent takes no nonce, tells a person, and is given up for a while', async () => {
+  test('before it is sent takes no nonce, opens a case, and is retried after a while', async () => {
     const world = await openWorld();
     const at = await deposited(world);
     await setTokens(at, 0n);
@@ -747,12 +751,12 @@ describe('two processes', () => {
     await world.agrees();
   });
 
-  test('of which one has no key: it hears and books, and the other sweeps', async () => {
+  test('of which one has no key: it reads and books, and the other sweeps', async () => {
     const world = await openWorld();
     await deposited(world);
     const watcher = world.open({ signers: {}, sweepSigner: undefined as never, addresses: { hot: world.hot } });
     await watcher.look();
-    assert.deepEqual(await world.transfers(), [], 'without the key nothing is even planned');
+    assert.deepEqual(await world.transfers(), [], 'a sweep was planned without the key');
     await world.look();
     await anvil.mine();
     await world.look();
@@ -836,7 +840,7 @@ describe('a crash', () => {
       const world = await openWorld();
       const at = await deposited(world);
       await crash(world, t).catch((error) => assert.match(String(error), /killed/));
-      // What a dead process had reserved is taken over when it is old enough to be an orphan.
+      // A reservation of a dead process is taken over when it is old enough to count as orphaned.
       await rows.query(`update chain_sends set reserved_at = now() - interval '1 minute' where state = 'reserved'`);
       const next = world.open();
       await next.follow();
@@ -849,7 +853,7 @@ describe('a crash', () => {
     });
   }
 
-  /** The node behind a role through which no transaction passes. */
+  /** The node behind a proxy that refuses transactions. */
   async function deafNode(t: TestContext): Promise<string> {
     const server = createServer(async (request, response) => {
       const parts: Buffer[] = [];
@@ -869,7 +873,7 @@ describe('a crash', () => {
 });
 
 describe('the signer of deposit addresses', () => {
-  test('signs transfers to the hot wallet, and nothing else whatever is asked', async () => {
+  test('signs transfers to the hot wallet, and refuses everything else', async () => {
     const world = await openWorld();
     const { index, at } = await world.address();
     const signer = sweepSigner(parent.privateExtendedKey, { ...world.limits, to: world.hot })(index);
@@ -900,7 +904,7 @@ describe('the signer of deposit addresses', () => {
     assert.deepEqual(sent, { outcome: 'rejected', why: 'a recipient that is not allowed' });
   });
 
-  test('with another key than the one watched is our bug', async () => {
+  test('throws a bug error where its key is not the watched one', async () => {
     const world = await openWorld();
     await deposited(world);
     const other = sweepSigner(parent.derive('m/7').privateExtendedKey, { ...world.limits, to: world.hot });
@@ -908,7 +912,7 @@ describe('the signer of deposit addresses', () => {
   });
 });
 
-describe('tokens that come to the hot wallet', () => {
+describe('tokens that arrive at the hot wallet', () => {
   const units = async (kind: 'treasury' | 'suspense', code: string) =>
     (await fixture.db.asSystem((tx) => balancesOf(tx, [kind]))).find((one) => one.code === code)?.units ?? 0n;
 
@@ -927,7 +931,7 @@ describe('tokens that come to the hot wallet', () => {
     await world.agrees();
   });
 
-  test('from anybody else go to suspense with a case', async () => {
+  test('from any other sender go to suspense with a case', async () => {
     const world = await openWorld();
     const treasury = await units('treasury', `treasury:${USDC}`);
     await pays(world.hot, 900n);
@@ -938,7 +942,7 @@ describe('tokens that come to the hot wallet', () => {
     await world.agrees();
   });
 
-  test('and leave with a reorg before that were never booked', async () => {
+  test('and that a reorg removes before they are final are never booked', async () => {
     const world = await openWorld();
     await pays(world.hot, 900n);
     await anvil.mine(2);
@@ -951,7 +955,7 @@ describe('tokens that come to the hot wallet', () => {
     await world.agrees();
   });
 
-  test('by our own payout to our own wallet come back as money to be explained', async () => {
+  test('by our own payout to our own wallet are booked as money to be explained', async () => {
     const world = await openWorld();
     await deposited(world);
     await world.sweeps();

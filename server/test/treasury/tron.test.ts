@@ -1,4 +1,4 @@
-/** A sweep on Tron, with the real books: native coin sent ahead for energy and bandwidth, then the tokens. */
+/** A sweep on Tron, with the real books: the native asset is sent ahead for energy and bandwidth, then the tokens move. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { balancesOf, chart, move, post, trialBalance } from '../../src/ledger/index.ts';
@@ -34,7 +34,7 @@ after(async () => {
   await fixture.stop();
 });
 
-test('a deposit is swept to the hot wallet with native coin sent ahead, and the books say what the chain says', async () => {
+test('a deposit is swept to the hot wallet with native asset sent ahead, and the books agree with the chain', async () => {
   const { hot, open } = tronWallets(chain, { code: RAIL, chain: CHAIN });
   const chains = new Map<string, ChainRail>();
   const rail = open({

@@ -58,17 +58,21 @@ test('a customer logs in, chooses a currency, adds an account and goes back with
   assert.deepEqual(Object.fromEntries(back?.searchParams ?? []), { fiatAccountId: account.fiatAccountId, referenceId });
 
   const same = await acme.post('bank/addFiatAccount', { customerId, fiatAccount: '501002837465', ifsc: 'HDFC0001234' });
-  assert.equal(same.body.data.fiatAccountId, account.fiatAccountId, 'the same given by a program is the same account');
+  assert.equal(
+    same.body.data.fiatAccountId,
+    account.fiatAccountId,
+    'the same details from a program made a second account',
+  );
   assert.deepEqual(await findInDump(world.adminUrl, ['501002837465', 'HDFC0001234']), []);
 });
 
-test('a currency that the partner has named is not asked again, and no other is taken', async () => {
+test('the page does not ask for a currency that the partner has named, and accepts no other', async () => {
   const { customerId } = await world.invited(acme);
   const named = await acme.post('bank/addFiatAccountUrl', { customerId, fiatType: 'EUR' });
   assert.equal(named.status, 200, named.text);
   const browser = openBrowser();
   const form = await browser.login(named.body.data.bankUrl);
-  assert.match(form.text, /id="iban"/, 'the page asks for the currency that the call has named');
+  assert.match(form.text, /id="iban"/, 'the page does not use the currency that the call has named');
   assert.doesNotMatch(form.text, /<select|Another currency/);
   const other = await browser.go('account', { currency: 'inr', account: '501002837465', ifsc: 'HDFC0001234' });
   assert.match(other.text, /id="iban"/);
@@ -78,11 +82,11 @@ test('a currency that the partner has named is not asked again, and no other is 
   assert.equal((await acme.post('bank/addFiatAccountUrl', { customerId, fiatType: 'XYZ' })).status, 406);
   const byCountry = await acme.post('bank/addFiatAccountUrl', { customerId, countryCode: 'DE' });
   const german = await openBrowser().login(byCountry.body.data.bankUrl);
-  assert.match(german.text, /id="iban"/, 'a country names its currency');
+  assert.match(german.text, /id="iban"/, 'the country did not choose its currency');
   assert.doesNotMatch(german.text, /<select|Another currency/);
 });
 
-test('an IBAN is checked by its check digits and is the same account that a program would add', async () => {
+test('an IBAN is verified by its check digits, and is the same account as one that a program adds', async () => {
   const { customerId, bankUrl } = await invitedToBank();
   const browser = openBrowser();
   await browser.login(bankUrl);
@@ -93,13 +97,13 @@ test('an IBAN is checked by its check digits and is the same account that a prog
   assert.deepEqual(await accountsOf(customerId), []);
   const values = { currency: 'eur', iban: 'de89 3704 0044 0532 0130 00' };
   const twice = await Promise.all([browser.send('account', values), browser.send('account', values)]);
-  assert.equal(twice[0]?.location, twice[1]?.location, 'sent twice it is one account');
+  assert.equal(twice[0]?.location, twice[1]?.location, 'the form sent twice made two accounts');
   const program = await acme.post('bank/addFiatAccount', { customerId, iban: 'DE89370400440532013000' });
   assert.equal((await accountsOf(customerId)).length, 1);
   assert.ok(twice[0]?.location?.endsWith(`?added=${program.body.data.fiatAccountId}`));
 });
 
-test('a currency that is none, an account that is missing or hostile, and ids of others come to nothing', async () => {
+test('an unknown currency, a missing or hostile account number and foreign ids are refused', async () => {
   const { customerId, bankUrl } = await invitedToBank({ redirectUrl: '' });
   const browser = openBrowser();
   await browser.login(bankUrl);
@@ -126,7 +130,7 @@ test('nothing is added without logging in, and a kyc link does not open this pag
   assert.equal((await browser.open(bankUrl.replace('/bank/', '/kyc/'))).status, 404);
 });
 
-test('an account added with a phone that its partner has just changed is not paid to at once', async () => {
+test('an account added with a phone that the partner has just changed is not paid at once', async () => {
   const { db, vault, clock } = world;
   const { id: partnerId } = acme.partner;
   const waits = async (changesPhone: boolean) => {

@@ -1,7 +1,7 @@
 /**
- * The hosted pages in a real browser: a customer comes from the partner, logs in, fills in, and is back at the partner;
- * then the same for a bank account, and for a sale and a purchase by links. On the smallest phone and on a desk, light and dark, with nothing that axe finds, no
- * word on the console, and nothing asked of any other origin.
+ * The hosted pages in a real browser: a customer comes from the partner, logs in, fills in the form and returns to the partner;
+ * then the same for a bank account, and for a sale and a purchase by links. On a small phone and on a desktop, light and dark:
+ * axe finds no problem, the console is empty, and no other origin is requested.
  */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
@@ -57,9 +57,17 @@ async function life(screen: Screen): Promise<void> {
   await isGood(page, 'Your details');
   await press(page, 'Send my details');
   await isGood(page, 'Your details');
-  assert.equal(await page.evaluate('document.activeElement.className'), 'problems', 'the list of errors has the focus');
+  assert.equal(
+    await page.evaluate('document.activeElement.className'),
+    'problems',
+    'the list of errors does not have the focus',
+  );
   await page.getByRole('link', { name: 'Enter: First name' }).click();
-  assert.equal(await page.evaluate('document.activeElement.id'), 'firstName', 'and leads to each field');
+  assert.equal(
+    await page.evaluate('document.activeElement.id'),
+    'firstName',
+    'an entry of the list does not lead to its field',
+  );
   await fillIn(page);
   await page.getByRole('heading', { name: 'You are verified' }).waitFor();
   await isGood(page, 'You are verified');
@@ -96,7 +104,7 @@ test('from invitation to bank account at 1280 px, dark', { skip: noChromium }, (
 );
 
 const GENERATE = '/onramp/api/v2/common/transaction/generateLink';
-/** Prices age by the machine's time, and a browser may be slow: they are fetched anew where one is needed. */
+/** Prices age in real time and a browser may be slow, so they are fetched again where a test needs one. */
 async function linked(fields: Record<string, unknown>): Promise<string> {
   await world.refreshPrices();
   const asked = { coinCode: 'usdc', network: 'matic20', fiatType: 1, redirectUrl: walletUrl, ...fields };
@@ -105,7 +113,7 @@ async function linked(fields: Record<string, unknown>): Promise<string> {
   return body.data.link;
 }
 
-/** By phone, because the link names nobody. */
+/** Logs in by phone, because the link names no customer. */
 async function logInByPhone(page: Page, phone: string): Promise<void> {
   await page.getByRole('link', { name: 'Continue' }).click();
   await isGood(page, 'Your phone number');
@@ -117,14 +125,14 @@ async function logInByPhone(page: Page, phone: string): Promise<void> {
   await logIn(page, world.refreshPrices);
 }
 
-/** The order's state changes behind the page, and the page says so by itself. */
+/** The order's state changes on the server, and the open page shows it without a reload. */
 async function seesWhenItIsOver(page: Page, orderId: string): Promise<void> {
   for (const [state, title] of [
     ['deposit_seen', 'Your payment is on its way'],
     ['settled', 'Done'],
   ] as const) {
     await world.query('update orders set state = $2 where id = $1', [orderId, state]);
-    // One is waited for, the other seen at once by who comes back to the page.
+    // The first change arrives while the page is open; the second is shown when the customer returns to the page.
     if (state === 'settled') await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await page.getByRole('heading', { name: title }).waitFor();
     await isGood(page, title);
@@ -191,18 +199,18 @@ async function purchase(screen: Screen): Promise<void> {
 }
 
 test(
-  'a stranger sells by a link at 320 px: phone, details, account, address, and the news of it',
+  'a new customer sells by a link at 320 px: phone, details, account, address, and updates of the order',
   {
     skip: noChromium,
   },
   () => sale({ width: 320, colorScheme: 'light' }),
 );
 
-test('a customer buys by a link at 1280 px, dark: wallet, whom to pay, and the news of it', { skip: noChromium }, () =>
+test('a customer buys by a link at 1280 px, dark: wallet, payee, and updates of the order', { skip: noChromium }, () =>
   purchase({ width: 1280, colorScheme: 'dark' }),
 );
 
-/** Part of what is asked for arrives, then all of it, then the payout comes back: as rows, behind the page. */
+/** Writes rows on the server: a part of the amount arrives, then the rest, then the payout is returned. */
 async function partArrives(id: string): Promise<void> {
   await world.query(
     `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at)
@@ -297,14 +305,14 @@ async function partAndReturn(screen: Screen): Promise<void> {
 }
 
 test(
-  'a part keeps address, code, remainder and deadline at 320 px, and a payout that came back goes to another account',
+  'a partly paid order keeps address, code, remainder and deadline at 320 px, and a returned payout goes to another account',
   { skip: noChromium },
   () => partAndReturn({ width: 320, colorScheme: 'light' }),
 );
 
 test('the same at 1280 px, dark', { skip: noChromium }, () => partAndReturn({ width: 1280, colorScheme: 'dark' }));
 
-test('a check that takes time is shown with its result as soon as that is there, by itself', {
+test('a pending check is shown, and its result appears on the open page', {
   skip: noChromium,
 }, async () => {
   const { page, amiss, close } = await openWindow(
@@ -320,7 +328,7 @@ test('a check that takes time is shown with its result as soon as that is there,
   await page.getByRole('heading', { name: 'We are checking your details' }).waitFor();
   await isGood(page, 'We are checking your details');
   world.verifier.finding = undefined;
-  // What the job records once the verifier has a result.
+  // The row that the job records once the verifier has a result.
   await world.db.asSystem((tx) =>
     recordFinding(tx, {
       ...{ customerId, version: 1, verifier: 'simulated', finding: { outcome: 'verified', level: 2 } },
@@ -332,7 +340,7 @@ test('a check that takes time is shown with its result as soon as that is there,
   await close();
 });
 
-test('with closeAfterLogin the browser is back at the partner by itself', { skip: noChromium }, async () => {
+test('with closeAfterLogin the browser returns to the partner without a click', { skip: noChromium }, async () => {
   const { page, amiss, close } = await openWindow(
     { browser, mine: [world.baseUrl, walletUrl] },
     { width: 320, colorScheme: 'light' },
@@ -345,7 +353,7 @@ test('with closeAfterLogin the browser is back at the partner by itself', { skip
   await close();
 });
 
-test('pages for strangers are as good', { skip: noChromium }, async () => {
+test('error pages pass the same checks', { skip: noChromium }, async () => {
   const { page, close } = await openWindow(
     { browser, mine: [world.baseUrl, walletUrl] },
     { width: 320, colorScheme: 'light' },
@@ -355,7 +363,7 @@ test('pages for strangers are as good', { skip: noChromium }, async () => {
   await close();
 });
 
-/** An order that is settled was paid again: as rows, behind the page. @returns the address of the page for it */
+/** Writes the rows of a settled order that was paid again. @returns the URL of its page */
 async function paidAgain(customerId: string): Promise<string> {
   const account = await acme.post('bank/addFiatAccount', {
     customerId,
@@ -413,13 +421,13 @@ async function givesBack(screen: Screen): Promise<void> {
   await press(page, 'Yes, this is my address');
   await page.getByRole('heading', { name: 'We have your address' }).waitFor();
   await isGood(page, 'We have your address');
-  assert.equal(page.url(), url, 'nothing but the link stands in the address');
+  assert.equal(page.url(), url, 'the URL is not that of the link alone');
   assert.deepEqual(amiss, []);
   await close();
 }
 
 test(
-  'coins that go back at 320 px: what came, the address, that address whole, and that we have it',
+  'a refund of crypto at 320 px: the deposit, the form for the address, the address in full, and the confirmation',
   { skip: noChromium },
   () => givesBack({ width: 320, colorScheme: 'light' }),
 );

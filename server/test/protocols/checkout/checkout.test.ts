@@ -1,4 +1,4 @@
-/** Buying and selling by a link, over HTTP: from generateLink to the page of the order, and everything that may go wrong. */
+/** Buying and selling by a link, over HTTP: from generateLink to the page of the order, with the errors on the way. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { encryptText, openText } from '../../../src/base/texts.ts';
@@ -34,10 +34,10 @@ async function linked(fields: Record<string, unknown>, partner = acme): Promise<
 }
 
 let phones = 0;
-/** A number that nobody had before. */
+/** A phone number that no customer has. */
 const newPhone = (): string => `+91 90000 ${String(10_000 + (phones += 1))}`;
 
-/** Logs in with the code; by phone, where the link names nobody. */
+/** Logs in with the code; by phone where the link names no customer. */
 async function entered(link: string, phone?: string) {
   const browser = openBrowser();
   await browser.open(`${link}?go=1`);
@@ -57,14 +57,14 @@ const customersOf = async (partner: TestPartner) =>
     partner.partner.id,
   ]);
 const tick = () => world.clock.advance(61_000);
-/** A time that has passed is passed for prices too. */
+/** Advances the clock, and fetches prices again because they age too. */
 const later = async (ms: number) => {
   world.clock.advance(ms);
   await world.refreshPrices();
 };
 
 describe('a link', () => {
-  test('is ours, has a name and an end, and carries nothing that can be read', async () => {
+  test('points to our host, has an id and an expiry, and contains nothing readable', async () => {
     const { status, body } = await acme.post(GENERATE, {
       ...BUY,
       phoneNumber: '+91 98765 43210',
@@ -79,7 +79,7 @@ describe('a link', () => {
     for (const secret of ['98765', WALLET, acme.customerId]) assert.ok(!encrypted.includes(secret));
   });
 
-  test('is made from what public programs send, in every spelling and format', async () => {
+  test('is made from the requests of published programs, in every spelling and format', async () => {
     for (const fields of [
       { coinCode: 'USDC', network: 'MATIC20', fiatAmount: 5000.0, fiatType: 1, flowType: 1 },
       { coinCode: 'usdc', network: 'matic20', fiatAmount: 5000, fiatType: 1, flowType: 2 },
@@ -103,17 +103,17 @@ describe('a link', () => {
     }
   });
 
-  test('asked for twice under one key it is one link, enrolling one customer; another body under it is a 409', async () => {
+  test('requested twice under one key is one link and enrolls one customer; another body under the key is a 409', async () => {
     const asked = { ...BUY, clientCustomerId: 'linked once', phoneNumber: newPhone() };
     const keyed = { headers: { 'Idempotency-Key': 'link-1' } };
     const first = await acme.post(GENERATE, asked, keyed);
     assert.equal(first.status, 200, first.text);
     assert.equal((await acme.post(GENERATE, asked, keyed)).text, first.text);
     assert.equal((await acme.post(GENERATE, { ...asked, fiatAmount: '5001' }, keyed)).status, 409);
-    assert.notEqual((await acme.post(GENERATE, asked)).text, first.text, 'without a key they are two');
+    assert.notEqual((await acme.post(GENERATE, asked)).text, first.text, 'two requests without a key made one link');
   });
 
-  test('a sale said in fiat is the quantity that is worth it, before fees', async () => {
+  test('for a sale given in fiat has the quantity that is worth it, before fees', async () => {
     const link = await linked({ ...SELL, quantity: undefined, fiatAmount: '5000', customerId: acme.customerId });
     const shown = await openBrowser().open(link);
     const [rate = ''] = /[\d.]+(?= INR)/.exec(rowOf(shown, 'Rate')) ?? [];
@@ -121,7 +121,7 @@ describe('a link', () => {
     assert.ok(Math.abs(quantity * Number(rate) - 5000) < 0.01, `${quantity} at ${rate}`);
   });
 
-  test('what will not do is refused before anybody has it, naming what is wrong', async () => {
+  test('is refused for a bad request before it is made, and the refusal names the field', async () => {
     const earlier = await world.contents();
     const refused = async (fields: Record<string, unknown>, status: number, said: RegExp) => {
       const answer = await acme.post(GENERATE, fields);
@@ -165,10 +165,10 @@ describe('a link', () => {
     await refused({ ...SELL, quantity: '1000000' }, 413, /minimum 1, maximum 10000 USDC/);
     const reader = openClient(world.baseUrl, await world.keyOf(acme.partner, { scopes: ['read'] }));
     assert.equal((await reader.post(GENERATE, BUY)).status, 403);
-    assert.equal(await world.contents(), earlier, 'nobody was enrolled and nothing was quoted');
+    assert.equal(await world.contents(), earlier, 'a refused request enrolled a customer or made a quote');
   });
 
-  test('with the longest of everything is still one that opens', async () => {
+  test('still opens when every value has its maximum length', async () => {
     const link = await linked({
       ...BUY,
       walletAddress: WALLET,
@@ -180,7 +180,7 @@ describe('a link', () => {
     assert.equal((await openBrowser().open(link)).title, 'Buy USDC');
   });
 
-  test('with a clientCustomerId is for that customer, who is made where there is none; two calls are one customer', async () => {
+  test('with a clientCustomerId is for that customer, who is created if unknown; two calls make one customer', async () => {
     const fields = { ...BUY, clientCustomerId: 'by-link', phoneNumber: '+91 91111 11111' };
     const links = [await linked(fields), await linked(fields)];
     const made = await world.query('select id from customers where client_customer_id = $1', [
@@ -195,7 +195,7 @@ describe('a link', () => {
 });
 
 describe('the page', () => {
-  test('shows the price with each fee before anybody has logged in, and promises nothing yet', async () => {
+  test('shows the price with each fee before the login, without a binding quote', async () => {
     const link = await linked({ ...SELL, customerId: acme.customerId });
     const earlier = await world.contents();
     const shown = await openBrowser().open(link);
@@ -213,7 +213,7 @@ describe('the page', () => {
     assert.match(shown.headers.get('content-security-policy') ?? '', /default-src 'none'/);
   });
 
-  test('is nothing to those whose link is altered, too old, or another page’s', async () => {
+  test('does not open for a link that is altered, too old, or of another page', async () => {
     const link = await linked(BUY);
     const browser = openBrowser();
     assert.equal((await browser.open(`${link.slice(0, -3)}AAA`)).status, 404);
@@ -231,7 +231,7 @@ describe('the page', () => {
 });
 
 describe('buying', () => {
-  test('by a link that names nobody: phone, code, details, wallet, and then whom to pay', async () => {
+  test('by a link without a customer asks for phone, code, details and wallet, and then shows the payee', async () => {
     const phone = newPhone();
     const link = await linked({ ...BUY, merchantRecognitionId: 'shop-7', paymentMethod: 'UPI' });
     const browser = openBrowser();
@@ -251,7 +251,7 @@ describe('buying', () => {
     assert.equal(offer.title, 'Buy USDC');
     assert.match(offer.text, /This price holds until \d\d:\d\d:\d\d UTC/);
     const quote = quoteIn(offer);
-    assert.equal(quoteIn(await browser.open(link)), quote, 'looking again is the same promise');
+    assert.equal(quoteIn(await browser.open(link)), quote, 'opening the page again made another quote');
     for (const wallet of ['', '0x1', WALLET.replace('E', 'e'), contractOf('usdc.matic20'), '<script>']) {
       const again = await browser.go('order', { quote, wallet });
       assert.equal(again.status, 400, wallet);
@@ -268,7 +268,11 @@ describe('buying', () => {
     assert.equal(rowOf(order, 'Reference'), made.deposit_target);
     assert.equal(rowOf(order, 'Account number'), '000100020003');
     assert.match(order.text, /Transfer exactly 5000 INR/);
-    assert.equal(rowOf(order, 'You receive'), rowOf(offer, 'You receive'), 'what was shown is what is ordered');
+    assert.equal(
+      rowOf(order, 'You receive'),
+      rowOf(offer, 'You receive'),
+      'the order differs from the offer that was shown',
+    );
     const back = wayBack(order);
     assert.deepEqual(Object.fromEntries(back?.searchParams ?? []), {
       flow: '7',
@@ -276,11 +280,11 @@ describe('buying', () => {
       customerId: customer.id,
     });
     const program = await acme.post('onramp/transaction', { transactionId: String(made.id), customerId: customer.id });
-    assert.equal(program.status, 200, 'the partner finds it with what it was given');
+    assert.equal(program.status, 200, 'the partner does not find the order by its ids');
     assert.deepEqual(await findInDump(world.adminUrl, [phone, phone.replaceAll(' ', '')]), []);
   });
 
-  test('the wallet that the partner named is shown and taken, whatever the form says', async () => {
+  test('uses the wallet that the partner named, whatever the form says', async () => {
     const link = await linked({ ...BUY, customerId: acme.customerId, walletAddress: WALLET });
     const { browser, shown } = await entered(link);
     assert.ok(shown.text.includes(WALLET.toLowerCase()));
@@ -292,7 +296,7 @@ describe('buying', () => {
 });
 
 describe('selling', () => {
-  test('an account is added, chosen, and then there is an address, its code, the amount and a warning', async () => {
+  test('adds an account, chooses it, and then shows the address, its QR code, the amount and a warning', async () => {
     const customerId = await world.customer(acme, acme.partner, 'seller');
     const link = await linked({ ...SELL, customerId });
     const { browser, shown } = await entered(link);
@@ -333,19 +337,23 @@ describe('selling', () => {
     assert.equal((await ordersOf(customerId)).length, 1);
     world.clock.advance(31_000);
     const elsewhere = await entered(link);
-    assert.equal(elsewhere.shown.title, 'Send your USDC', 'the same customer in another browser sees it');
+    assert.equal(
+      elsewhere.shown.title,
+      'Send your USDC',
+      'the same customer does not see the order in another browser',
+    );
     assert.equal((await ordersOf(customerId)).length, 1);
   });
 });
 
-describe('what moves meanwhile', () => {
+describe('changes while the page is open', () => {
   async function ready(name: string, fields: Record<string, unknown> = {}) {
     const customerId = await world.customer(acme, acme.partner, name);
     const link = await linked({ ...BUY, walletAddress: WALLET, customerId, ...fields });
     return { customerId, link, ...(await entered(link)) };
   }
 
-  test('a quote that has ended is taken all the same where the price is what was shown, and nobody is told that it changed', async () => {
+  test('an expired quote is accepted while the price is unchanged, without a notice of a change', async () => {
     const { browser, shown, customerId } = await ready('unmoved');
     tick();
     await world.refreshPrices();
@@ -355,7 +363,7 @@ describe('what moves meanwhile', () => {
     assert.equal((await ordersOf(customerId)).length, 1);
   });
 
-  test('a price that has changed is shown anew and confirmed again, and only then is there an order', async () => {
+  test('a changed price is shown and has to be confirmed again before an order is created', async () => {
     const { browser, shown, customerId } = await ready('moved');
     tick();
     await world.query('update prices set num = num * 101, den = den * 100');
@@ -364,13 +372,13 @@ describe('what moves meanwhile', () => {
     assert.match(anew.text, /The price has changed/);
     assert.notEqual(quoteIn(anew), quoteIn(shown));
     assert.deepEqual(await ordersOf(customerId), []);
-    assert.equal((await browser.go('order', { quote: quoteIn(shown) })).status, 409, 'the old one is over');
+    assert.equal((await browser.go('order', { quote: quoteIn(shown) })).status, 409, 'the old quote was accepted');
     assert.equal((await browser.go('order', { quote: quoteIn(anew) })).title, 'Pay in INR');
     assert.equal((await ordersOf(customerId)).length, 1);
     await world.refreshPrices();
   });
 
-  test('another quote than the one shown is not taken', async () => {
+  test('a quote other than the one shown is not accepted', async () => {
     const { browser, customerId } = await ready('forged');
     for (const quote of ['', '1', 'x', '99999999999999999999']) {
       const again = await browser.go('order', { quote });
@@ -380,7 +388,7 @@ describe('what moves meanwhile', () => {
     assert.deepEqual(await ordersOf(customerId), []);
   });
 
-  test('limits of the customer, a cap that is reached and a missing price are said in plain words', async () => {
+  test('limits of the customer, a reached cap and a missing price are explained in plain words', async () => {
     const [{ id }] = await world.query(`select id from markets where direction = 'onramp'`);
     await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: 100_000n }));
     const limited = await ready('limited');
@@ -414,7 +422,7 @@ describe('what moves meanwhile', () => {
     assert.equal((await limited.browser.open(limited.link)).status, 200);
   });
 
-  test('a market that is off, a partner that is suspended and a customer that is blocked get nothing', async () => {
+  test('a closed market, a suspended partner and a blocked customer create no order', async () => {
     const { browser, link, customerId, shown } = await ready('closing');
     await world.query('update customers set blocked_at = now() where id = $1', [customerId]);
     const blocked = await browser.go('order', { quote: quoteIn(shown) });
@@ -427,7 +435,7 @@ describe('what moves meanwhile', () => {
     assert.equal((await browser.open(link)).status, 200);
   });
 
-  test('a customer that is not verified far enough gives details first, and one who cannot be is told so', async () => {
+  test('a customer with too low a verification level gives details first, and one who cannot be verified is told so', async () => {
     const link = await linked({ ...BUY, walletAddress: WALLET });
     const { browser, shown } = await entered(link, newPhone());
     assert.equal(shown.title, 'Your details');
@@ -441,8 +449,8 @@ describe('what moves meanwhile', () => {
   });
 });
 
-describe('a link that names nobody', () => {
-  /** Two numbers that end alike: of a customer who came before, and of nobody. */
+describe('a link without a customer', () => {
+  /** Two numbers with the same ending: one of an existing customer, and an unused one. */
   async function twoNumbers(prepare: (known: string) => Promise<void>) {
     const ending = String(1_000 + (phones += 1)).slice(-4);
     const [known, unknown] = [`+91 81000 7${ending}`, `+91 82000 7${ending}`];
@@ -451,7 +459,7 @@ describe('a link that names nobody', () => {
   }
   const cameBefore = async (phone: string) => void (await entered(await linked(BUY), phone));
 
-  /** All that an answer says, without what is new each time. */
+  /** The whole answer without the parts that differ each time. */
   function saying({ status, text, headers, location }: Shown, link: string): unknown {
     const token = link.split('/').at(-1) ?? '';
     const plain = (said: string) =>
@@ -465,7 +473,7 @@ describe('a link that names nobody', () => {
     };
   }
 
-  /** What a holder of a link can do with a number, step by step, and what it is told at each. */
+  /** The steps that a holder of a link can take with a number, and the answer to each. */
   async function tells(phone: string): Promise<unknown[]> {
     const link = await linked(BUY);
     const browser = openBrowser();
@@ -509,11 +517,11 @@ describe('a link that names nobody', () => {
       },
     ],
   ] as [string, (phone: string) => Promise<void>][]) {
-    test(`answers the same about a number ${what} and one that nobody has`, async () => {
+    test(`answers the same about a number ${what} and an unused one`, async () => {
       const [known = '', unknown = ''] = await twoNumbers(prepare);
       const [ofKnown, ofUnknown] = [await tells(known), await tells(unknown)];
       assert.deepEqual(ofKnown, ofUnknown);
-      assert.ok(ofKnown.length > 15, 'the steps were not taken');
+      assert.ok(ofKnown.length > 15, 'too few steps were taken');
     });
   }
 
@@ -533,12 +541,12 @@ describe('a link that names nobody', () => {
       }
       last = (await guesser.send('login', { code: '000000' })).status;
     }
-    assert.equal(last, 429, 'fifteen wrong codes do not lock the session');
+    assert.equal(last, 429, 'fifteen wrong codes did not lock the session');
     const { shown } = await entered(await linked(BUY), phone);
-    assert.equal(shown.title, 'Your details', 'the owner does not get in by another link');
+    assert.equal(shown.title, 'Your details', 'the owner could not log in by another link');
   });
 
-  test('does not stop a link of the customer’s own, however much was asked for', async () => {
+  test('does not block the customer’s own link, however many codes were requested', async () => {
     const phone = newPhone();
     const named = await acme.post('kyc/url', {
       clientCustomerId: `own ${phone}`,
@@ -576,7 +584,7 @@ describe('a link that names nobody', () => {
         const browser = openBrowser();
         await browser.open(`${body.data.link}?go=1`);
         await browser.go('phone', { phone });
-        // Nothing has been sent to its end: an answer that waited for it would never come.
+        // No message has been sent completely: an answer that waited for one would never arrive.
         assert.equal((await browser.send('code')).status, 303);
       }
       assert.equal(sent.length, 5, 'one network has another number of messages sent');
@@ -602,8 +610,8 @@ describe('a link that names nobody', () => {
   });
 });
 
-describe('whose it is', () => {
-  test('an order is shown to its customer and to nobody else who has the link', async () => {
+describe('the owner of an order or link', () => {
+  test('is the customer of the order, and other holders of the link do not see it', async () => {
     const link = await linked({ ...BUY, walletAddress: WALLET });
     const phone = newPhone();
     const mine = await entered(link, phone);
@@ -617,18 +625,22 @@ describe('whose it is', () => {
     assert.deepEqual([used.status, used.title], [403, 'This link has been used']);
     assert.ok(!used.text.includes(reference));
     const asked = await elsewhere.browser.go('other');
-    assert.equal(asked.title, 'Log in', 'the link is that customer’s now, so the code goes to its phone and no other');
+    assert.equal(asked.title, 'Log in', 'the link asks for another phone although it belongs to that customer now');
     assert.ok(asked.text.includes(`ending in ${phone.slice(-2)}`) && !asked.text.includes(reference));
     const own = await ordersOf((await customersOf(acme)).at(-1)?.id);
     assert.equal((await elsewhere.browser.go('phone', { phone: newPhone() })).title, 'Log in');
-    assert.deepEqual(await ordersOf((await customersOf(acme)).at(-1)?.id), own, 'nobody was made for another number');
+    assert.deepEqual(
+      await ordersOf((await customersOf(acme)).at(-1)?.id),
+      own,
+      'a customer was made for another number',
+    );
     world.clock.advance(31_000);
     await elsewhere.browser.go('code');
     const back = await elsewhere.browser.go('login', { code: '123456' });
-    assert.equal(back.title, 'Pay in INR', 'who has the phone is the customer');
+    assert.equal(back.title, 'Pay in INR', 'the owner of the phone is not logged in as the customer');
   });
 
-  test('who comes back to the same link day after day with the same phone gets in every time', async () => {
+  test('can log in with the same phone on the same link on every later day', async () => {
     const link = await linked({ ...BUY, walletAddress: WALLET });
     const phone = newPhone();
     const { browser } = await entered(link, phone);
@@ -640,7 +652,7 @@ describe('whose it is', () => {
     }
   });
 
-  test('one phone is one customer of one partner, and not one that the partner named', async () => {
+  test('has one customer per phone and partner, apart from customers that the partner named', async () => {
     const phone = newPhone();
     const named = await acme.post('kyc/url', {
       clientCustomerId: 'same-phone',
@@ -661,7 +673,7 @@ describe('whose it is', () => {
     assert.equal((await customersOf(other)).length, 1);
   });
 
-  test('a session of another partner’s customer is none here', async () => {
+  test('is not logged in by a session of another partner’s customer', async () => {
     const first = await entered(await linked(BUY), newPhone());
     assert.equal(first.shown.title, 'Your details');
     const there = await first.browser.open(`${await linked(BUY, other)}?go=1`);
@@ -702,7 +714,7 @@ describe('whose it is', () => {
     const pages = [await browser.open(link), await browser.open(`${link}?go=1`)];
     for (const { text } of pages)
       assert.ok(!text.replaceAll(/[^0-9]/g, '').includes(phone.replaceAll(/[^0-9]/g, '').slice(2)));
-    assert.ok(pages[1]?.text.includes(`ending in ${phone.slice(-2)}`), 'nothing says which number is meant');
+    assert.ok(pages[1]?.text.includes(`ending in ${phone.slice(-2)}`), 'the page does not show which number is meant');
     assert.equal((await browser.go('phone', { linked: '1' })).title, 'Log in');
     await browser.go('code');
     assert.equal((await browser.go('login', { code: '123456' })).title, 'Your details');
@@ -730,14 +742,14 @@ describe('whose it is', () => {
 });
 
 describe('the page of an order', () => {
-  test('says each state in words, what is unusual, what has come and gone, and looks again only while there is something to wait for', async () => {
+  test('shows each state in words with exceptions, deposits and refunds, and refreshes only while something can change', async () => {
     const customerId = await world.customer(acme, acme.partner, 'watcher');
     const link = await linked({ ...BUY, walletAddress: WALLET, customerId });
     const { browser, shown } = await entered(link);
     const created = await browser.go('order', { quote: quoteIn(shown) });
     const news = ({ text }: Shown) => /data-news="([^"]*)"/.exec(text)?.[1];
     assert.match(created.text, /<noscript><meta http-equiv="refresh" content="20"><\/noscript>/);
-    assert.equal(news(await browser.open(link)), news(created), 'no news while nothing has happened');
+    assert.equal(news(await browser.open(link)), news(created), 'the page reports news although nothing has happened');
 
     const [{ id }] = await ordersOf(customerId);
     const [deposit] = await world.query(
@@ -750,11 +762,15 @@ describe('the page of an order', () => {
     assert.notEqual(news(half), news(created));
     assert.equal(half.title, 'Pay the rest in INR');
     assert.match(half.text, /2500 INR of 5000 INR have arrived/);
-    assert.match(half.text, /Transfer exactly 2500 INR/, 'the whole is asked for again');
+    assert.match(half.text, /Transfer exactly 2500 INR/, 'the page asks for the whole amount again');
     assert.equal(rowOf(half, 'Received'), '2500 INR: arrived');
     await world.query(`update orders set state = 'deposit_seen' where id = $1`, [id]);
     const seen = await browser.open(link);
-    assert.equal(seen.title, 'Pay the rest in INR', 'with a part seen the page stopped saying where the rest goes');
+    assert.equal(
+      seen.title,
+      'Pay the rest in INR',
+      'once a part was seen, the page no longer shows where the rest goes',
+    );
     assert.equal(rowOf(seen, 'Reference'), rowOf(half, 'Reference'));
     assert.equal(rowOf(seen, 'Until'), rowOf(half, 'Until'));
 
@@ -792,22 +808,18 @@ describe('the page of an order', () => {
       ['settled', 'Done', false],
       ['expired', 'The time to pay is over', false],
       ['cancelled', 'This order was cancelled', false],
-      // What the law stops looks like what anybody looks into.
+      // A legal block looks like any review.
       ['frozen', 'We are looking into your payment', true],
     ];
     for (const [state, title, waits] of states) {
       await world.query('update orders set state = $2 where id = $1', [id, state]);
       const page = await browser.open(link);
       assert.deepEqual([page.status, page.title, / data-waits/.test(page.text)], [200, title, waits], state);
-      assert.notEqual(news(page), undefined, 'also the last page says what it is, so that the one before it sees it');
+      assert.notEqual(news(page), undefined, 'the last page has no state for the previous page to compare with');
       assert.equal(/<noscript>/.test(page.text), waits);
       assert.equal(rowOf(page, 'Refund'), '2500 INR: on its way');
-      assert.doesNotMatch(
-        page.text,
-        /could not be sent/,
-        'an attempt that failed is told beside the one that is on its way',
-      );
-      assert.doesNotMatch(page.text, /id="reference"/, 'nobody is told to pay any more');
+      assert.doesNotMatch(page.text, /could not be sent/, 'the page shows a failed attempt beside the one under way');
+      assert.doesNotMatch(page.text, /id="reference"/, 'the page still asks for a payment');
       assert.doesNotMatch(page.text, /law|blocked|frozen/);
       assert.equal(wayBack(page)?.searchParams.get('orderId'), String(id));
     }
@@ -818,21 +830,21 @@ describe('the page of an order', () => {
     assert.equal(
       next.shown.title,
       'We are looking into your payment',
-      'the order is to be seen after the link has ended',
+      'the order cannot be seen after the link has expired',
     );
     await later(30 * 24 * 3_600_000);
     assert.equal((await browser.open(link)).status, 410);
   });
 });
 
-describe('where no code can be sent', () => {
+describe('a server that cannot send codes', () => {
   let silent: PagesWorld;
   before(async () => {
     silent = await pagesWorld({ sender: null });
   });
   after(async () => await silent?.stop());
 
-  test('no phone number is taken, and the page says so', async () => {
+  test('accepts no phone number, and the page says so', async () => {
     const partner = await silent.partner('Silent');
     const link = (await partner.post(GENERATE, BUY)).body.data.link;
     const earlier = await silent.contents();
@@ -840,7 +852,7 @@ describe('where no code can be sent', () => {
     assert.equal((await browser.open(link)).title, 'Buy USDC');
     const asked = await browser.open(`${link}?go=1`);
     assert.deepEqual([asked.status, /Logging in is unavailable/.test(asked.text)], [503, true]);
-    assert.equal((await browser.go('phone', { phone: newPhone() })).status, 403, 'there is no form to send');
+    assert.equal((await browser.go('phone', { phone: newPhone() })).status, 403, 'a form was accepted');
     assert.equal(await silent.contents(), earlier);
   });
 });

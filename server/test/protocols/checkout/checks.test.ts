@@ -1,6 +1,6 @@
 /**
- * A check that its verifier answers late, twice, wrongly or never: the customer's state, the page and the partner's events
- * follow without anybody pressing a button, also over a restart, and a call of the provider only makes it sooner.
+ * A check that its verifier answers late, twice, wrongly or never: the customer's state, the page and the partner's events follow
+ * without a click, also over a restart. A callback of the provider only makes the job ask sooner.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
@@ -27,7 +27,7 @@ after(() => world?.stop());
 beforeEach(async () => {
   world.verifier.finding = IN_REVIEW;
   world.verifier.isAway = false;
-  // The job has waited for all of what came before.
+  // The job has waited while earlier tests ran.
   await world.query('delete from cloverleaf.jobs');
   await begin();
 });
@@ -43,14 +43,14 @@ async function end(): Promise<void> {
   workers = undefined;
 }
 
-/** A customer who has given details, and whose page says that they are being checked. */
+/** A customer who has submitted details, with a page that shows the check as pending. */
 async function waits() {
   const { kycUrl, customerId } = await world.invited(acme);
   const browser = openBrowser();
   await browser.login(kycUrl);
   const shown = await browser.go('details', DETAILS);
   assert.equal(shown.title, 'We are checking your details');
-  assert.match(shown.text, /data-news="review" data-waits/, 'the page does not look again by itself');
+  assert.match(shown.text, /data-news="review" data-waits/, 'the page does not refresh on its own');
   return { customerId, page: async () => (await browser.login(kycUrl)).title, browser, kycUrl };
 }
 const statusOf = async (customerId: string): Promise<string> =>
@@ -60,7 +60,7 @@ const dueIn = async (customerId: string): Promise<number | undefined> => {
   return job === undefined || job.lease !== null ? undefined : job.due_at.getTime() - world.clock.now().getTime();
 };
 const job = (customerId: string) => world.query('select due_at, enqueued from jobs where subject = $1', [customerId]);
-/** The job has asked this often, and waits again. */
+/** The job has asked this many times, and waits again. */
 const polled = (customerId: string, times: number) =>
   until(`asked ${times} times`, async () => {
     const [row] = await world.query('select polls from customer_details where customer_id = $1', [customerId]);
@@ -89,7 +89,7 @@ const calls = (key: string, over: { code?: string; signature?: string; body?: st
 const hour = 3_600_000;
 
 describe('a verifier that answers', () => {
-  test('hours later is asked with growing pauses, and state, page and events follow by themselves', async () => {
+  test('hours later is asked at growing intervals, and state, page and events follow its answer', async () => {
     const { customerId, page } = await waits();
     world.clock.advance(6_000);
     await polled(customerId, 1);
@@ -108,10 +108,14 @@ describe('a verifier that answers', () => {
     assert.equal(await page(), 'You are verified');
     assert.deepEqual(await events(customerId), ['in_review', 'verified']);
     await until('the job is done', async () => (await world.query('select 1 from jobs')).length === 0);
-    assert.equal(world.asked.filter((one) => one.customerId === customerId).length, 1, 'begun more than once');
+    assert.equal(
+      world.asked.filter((one) => one.customerId === customerId).length,
+      1,
+      'the check was begun more than once',
+    );
   });
 
-  test('while no server runs is heard by the next one', async () => {
+  test('while no server runs is read by the next server', async () => {
     const { customerId, page } = await waits();
     world.clock.advance(6_000);
     await polled(customerId, 1);
@@ -124,7 +128,7 @@ describe('a verifier that answers', () => {
     assert.equal(await page(), 'Your details');
   });
 
-  test('was never reached from the page: the job begins the check', async () => {
+  test('that the page could not reach has its check begun by the job', async () => {
     const { kycUrl, customerId } = await world.invited(acme);
     const browser = openBrowser();
     await browser.login(kycUrl);
@@ -137,7 +141,7 @@ describe('a verifier that answers', () => {
     assert.deepEqual(await events(customerId), ['verified']);
   });
 
-  test('twice is believed the first time', async () => {
+  test('twice has only its first answer recorded', async () => {
     const { customerId } = await waits();
     world.verifier.finding = VERIFIED;
     await calls(`details:${customerId}:1`);
@@ -149,7 +153,7 @@ describe('a verifier that answers', () => {
     assert.deepEqual(await events(customerId), ['in_review', 'verified']);
   });
 
-  test('about details that were given anew since changes nothing', async () => {
+  test('about details that were replaced since changes nothing', async () => {
     const { customerId, browser } = await waits();
     world.verifier.finding = { outcome: 'failed', level: 0 };
     await calls(`details:${customerId}:1`);
@@ -159,11 +163,11 @@ describe('a verifier that answers', () => {
     await end();
     const before = await job(customerId);
     assert.equal((await calls(`details:${customerId}:1`)).status, 204);
-    assert.deepEqual(await job(customerId), before, 'the call of old details woke the job');
+    assert.deepEqual(await job(customerId), before, 'the callback for old details woke the job');
     assert.equal(await statusOf(customerId), 'IN_REVIEW');
   });
 
-  test('with what is no finding is asked again, and nobody is verified by it', async () => {
+  test('with a malformed finding is asked again, and the answer verifies no customer', async () => {
     const { customerId } = await waits();
     for (const level of [6, 0, 1.5, Number.NaN]) {
       world.verifier.finding = { outcome: 'verified', level };
@@ -180,7 +184,7 @@ describe('a verifier that answers', () => {
   });
 
   for (const never of ['has no result', 'is away'])
-    test(`never, as it ${never}, is a case after the time of VERIFICATION_OVERDUE_S; the result closes it`, async () => {
+    test(`never, because it ${never}, causes a case after VERIFICATION_OVERDUE_S, which the result closes`, async () => {
       const { customerId } = await waits();
       world.clock.advance(OVERDUE_MS - 10 * 60_000);
       await polled(customerId, 1);
@@ -193,7 +197,7 @@ describe('a verifier that answers', () => {
       assert.equal(await statusOf(customerId), 'IN_REVIEW');
       world.clock.advance(hour);
       await until('it was asked once more', async () => ((await dueIn(customerId)) ?? 0) > 0);
-      assert.equal((await casesOf(customerId, true)).length, 1, 'one case, however often it is asked');
+      assert.equal((await casesOf(customerId, true)).length, 1, 'there is not exactly one case');
       world.verifier.isAway = false;
       world.verifier.finding = VERIFIED;
       world.clock.advance(2 * hour);
@@ -203,7 +207,7 @@ describe('a verifier that answers', () => {
     });
 });
 
-test('a verifier that answers slowly is asked about four customers at once, and about the others after that', async () => {
+test('a slow verifier is asked about four customers at once, and about the others afterwards', async () => {
   await end();
   const customers = [];
   for (let i = 0; i < 6; i += 1) customers.push(await waits());
@@ -243,7 +247,7 @@ describe('a call of the provider', () => {
     world.clock.advance(6_000);
     await polled(customerId, 1);
     world.verifier.finding = VERIFIED;
-    // It says "refused"; what counts is what the verifier answers.
+    // The callback says "refused", but only the verifier's own answer counts.
     assert.equal((await calls(`details:${customerId}:1`)).status, 204);
     await until('verified', async () => (await statusOf(customerId)) === 'INTERMEDIATE_KYC_COMPLETED');
   });
@@ -261,7 +265,7 @@ describe('a call of the provider', () => {
     assert.deepEqual(await events(customerId), ['in_review', 'verified']);
   });
 
-  test('that is not signed right, too long, or for another verifier is refused, and wakes nothing', async () => {
+  test('with a wrong signature, an overlong body or another verifier is refused, and wakes no job', async () => {
     const { customerId } = await waits();
     const key = `details:${customerId}:1`;
     await end();

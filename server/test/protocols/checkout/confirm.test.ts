@@ -1,6 +1,6 @@
 /**
- * The page on which a customer confirms a destination, over HTTP; and in a real browser, on the smallest phones and on a desk, light and
- * dark, with nothing that axe finds.
+ * The page on which a customer confirms a destination: over HTTP, and in a real browser on a small phone and on a desktop, light
+ * and dark, where axe finds no problem.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -33,10 +33,10 @@ before(async () => {
 });
 after(async () => await world?.stop());
 
-/** What a program has added: an address, or an account with this number. */
+/** A destination that a program has added: an address, or an account with this number. */
 type What = { address?: string } | { account: string };
 
-/** A customer with a destination that a program has added, and the link to confirm it. */
+/** A customer with a destination added by a program, and the link to confirm it. */
 async function waiting(what: What = {}) {
   const { clock, db, vault } = world;
   const { customerId } = await world.invited(acme);
@@ -75,7 +75,7 @@ test('a customer logs in, sees the whole address, confirms it with a code of its
   const ask = await browser.login(link);
   assert.equal(ask.title, 'Is this yours?');
   assert.ok(ask.text.replaceAll(/<[^>]+>/g, '').includes(ADDRESS));
-  assert.doesNotMatch(ask.text, /Six-digit code/, 'the code of the login is none for it');
+  assert.doesNotMatch(ask.text, /Six-digit code/, 'the page accepts the code of the login');
   assert.notEqual(await waits(), undefined);
   assert.match((await browser.go('send')).text, /Six-digit code/);
   const wrong = await browser.go('confirm', { code: '000000' });
@@ -85,11 +85,11 @@ test('a customer logs in, sees the whole address, confirms it with a code of its
   assert.equal(done.title, 'Confirmed');
   assert.equal(await waits(), undefined);
   assert.equal(wayBack(done)?.href, `https://wallet.example/back?destinationId=${id}`);
-  assert.equal((await browser.open(link)).title, 'Confirmed', 'opened again it says so');
-  assert.equal((await browser.go('send')).title, 'Confirmed', 'and no code is sent for it');
+  assert.equal((await browser.open(link)).title, 'Confirmed', 'the page opened again does not show the confirmation');
+  assert.equal((await browser.go('send')).title, 'Confirmed', 'a code was sent for a confirmed destination');
 });
 
-test('a bank account is shown by its last characters and confirmed alike; the rest of it is on no page', async () => {
+test('a bank account is shown by its last characters and confirmed the same way; no page shows the rest', async () => {
   const { id, link, waits } = await waiting({ account: ACCOUNT });
   const browser = openBrowser();
   const pages = [await browser.open(link), await browser.login(link)];
@@ -98,7 +98,7 @@ test('a bank account is shown by its last characters and confirmed alike; the re
   assert.equal(ask?.title, 'Is this yours?');
   assert.match(ask?.text ?? '', /Account ending in 8765/);
   assert.match(ask?.text ?? '', /INR/);
-  assert.notEqual(await waits(), undefined, 'to log in confirms nothing');
+  assert.notEqual(await waits(), undefined, 'the login confirmed the account');
   pages.push(await browser.go('send'));
   const wrong = await browser.go('confirm', { code: '000000' });
   assert.deepEqual([wrong.status, wrong.title], [400, 'Is this yours?']);
@@ -155,7 +155,7 @@ test('the code of the login confirms nothing, nor does that of another destinati
   assert.notEqual(await one.waits(), undefined);
 });
 
-test('a phone that the partner has just changed confirms nothing, and the page says from when on it does', async () => {
+test('a phone that the partner has just changed confirms nothing, and the page says when it can', async () => {
   const { customerId, link, waits } = await waiting();
   const { db, vault, clock } = world;
   await db.asPartner(acme.partner.id, (tx) =>
@@ -181,7 +181,7 @@ test('the destination of another customer, and the link of another page, open no
   await browser.login(one.link);
   await browser.go('send');
   await browser.go('confirm', { code: '123456' });
-  assert.notEqual(await one.waits(), undefined, 'a blocked customer confirms nothing');
+  assert.notEqual(await one.waits(), undefined, 'a blocked customer confirmed a destination');
 });
 
 test('in a real browser: from the link to the confirmation at 320 and 1440 px, light and dark', {

@@ -1,4 +1,4 @@
-/** The verification page, over HTTP: what a customer comes through, and what strangers and mistakes come to. */
+/** The verification page over HTTP: the way of a customer through it, and its answers to strangers and mistakes. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import {
@@ -41,7 +41,7 @@ describe('a customer', () => {
     assert.equal(first.status, 200);
     assert.equal(first.title, 'Log in');
     assert.match(first.text, /ending in 10\./);
-    assert.doesNotMatch(first.text, /98765/, 'the number itself is not shown');
+    assert.doesNotMatch(first.text, /98765/, 'the page shows the whole number');
     assert.equal((await stand(customerId)).status, 'LOGIN_REQUIRED');
 
     const sent = await browser.go('code');
@@ -63,7 +63,7 @@ describe('a customer', () => {
     assert.equal((await openBrowser(browser.cookies).open(kycUrl)).title, 'You are verified', 'also later');
   });
 
-  test('who is verified here has no open submission of a program any more, unless its form asks for a higher level', async () => {
+  test('who is verified here has a program’s open submission closed, unless its form asks for a higher level', async () => {
     const begun = async () => {
       const { kycUrl, customerId } = await world.invited(acme, { type: 'BUSINESS' });
       const { body } = await acme.post('kyb/submit', { customerId, entityName: 'Rao Traders' });
@@ -93,7 +93,7 @@ describe('a customer', () => {
     assert.equal(still.status, 'UPDATE_REQUIRED');
   });
 
-  test('whose number was detached is logged in nowhere any more, also in a browser that was', async () => {
+  test('whose number was detached is logged out in every browser', async () => {
     const { kycUrl, customerId } = await world.invited(acme);
     const browser = openBrowser();
     assert.equal((await browser.login(kycUrl)).title, 'Your details');
@@ -106,7 +106,7 @@ describe('a customer', () => {
     assert.equal((await stand(customerId)).status, 'LOGIN_REQUIRED');
   });
 
-  test('whose number was detached and who logs in with another one has that session, and none of before', async () => {
+  test('whose number was detached and who logs in with another one has that session, and no earlier one', async () => {
     const given = { clientCustomerId: `moved ${Math.random()}`, phoneNumber: newPhone() };
     const { kycUrl, customerId } = await world.invited(acme, given);
     const [before, after] = [openBrowser(), openBrowser()];
@@ -124,7 +124,7 @@ describe('a customer', () => {
     assert.equal((await after.open(kycUrl)).title, 'Log in', 'a number that the partner has replaced is logged in');
   });
 
-  test('with closeAfterLogin goes back as soon as the code was right, and without an address is told to close', async () => {
+  test('with closeAfterLogin returns as soon as the code was right, and without a return address is told to close the page', async () => {
     const { kycUrl, customerId } = await world.invited(acme, { closeAfterLogin: true });
     const gone = await openBrowser().login(kycUrl);
     const refresh = unescaped(/http-equiv="refresh" content="0;url=([^"]*)"/.exec(gone.text)?.[1] ?? '');
@@ -137,7 +137,7 @@ describe('a customer', () => {
     assert.doesNotMatch(closed.text, /http-equiv/);
   });
 
-  test('is told every mistake at once, each tied to its field, and keeps what was right', async () => {
+  test('sees every mistake at once, each at its field, and keeps the valid answers', async () => {
     const { kycUrl, customerId } = await world.invited(acme);
     const browser = openBrowser();
     await browser.login(kycUrl);
@@ -164,7 +164,11 @@ describe('a customer', () => {
     assert.doesNotMatch(wrong.text, /id="addressLine1"[^>]*aria-invalid/);
     assert.match(wrong.text, /value="17 Fjordmail Crescent"/);
     assert.equal((await stand(customerId)).status, 'OTP_COMPLETED');
-    assert.equal((await browser.go('details', { ...DETAILS, dob: '2999-01-01' })).status, 400, 'not born yet');
+    assert.equal(
+      (await browser.go('details', { ...DETAILS, dob: '2999-01-01' })).status,
+      400,
+      'a date of birth in the future was accepted',
+    );
   });
 
   test('who sends the form twice at once is verified once', async () => {
@@ -184,12 +188,12 @@ describe('a customer', () => {
     assert.equal(rows.length, 1);
   });
 
-  test('whose second form was decided on before the first one was verified is verified once', async () => {
+  test('whose second form is read before the first one is verified is verified once', async () => {
     const { kycUrl, customerId } = await world.invited(acme);
     const browser = openBrowser();
     await browser.login(kycUrl);
     const before = world.asked.length;
-    // The first submission, stored and verified, commits while the second one waits for it to store its own.
+    // The first submission is stored, verified and committed while the second one waits to store its own.
     const late = await world.db.asSystem(async (tx) => {
       const customer = await findCustomer(tx, customerId);
       const now = world.clock.now();
@@ -204,7 +208,7 @@ describe('a customer', () => {
     assert.deepEqual(await world.query('select version from customer_details where customer_id = $1', [customerId]), [
       { version: 1 },
     ]);
-    assert.deepEqual(world.asked.slice(before), [], 'the verifier was asked about details that were verified');
+    assert.deepEqual(world.asked.slice(before), [], 'the verifier was asked about details that it had verified');
     assert.equal((await stand(customerId)).status, 'BASIC_KYC_COMPLETED');
   });
 
@@ -222,7 +226,7 @@ describe('a customer', () => {
     assert.deepEqual([...keys], [`details:${customerId}:2`]);
   });
 
-  test('who sends the right code twice is in', async () => {
+  test('who sends the right code twice is logged in', async () => {
     const { kycUrl } = await world.invited(acme);
     const browser = openBrowser();
     await browser.open(kycUrl);
@@ -242,7 +246,7 @@ describe('a customer', () => {
     );
   });
 
-  test('whose check takes time looks again, and one that fails may correct the details', async () => {
+  test('sees a pending check refresh, and can correct the details when it fails', async () => {
     const { kycUrl, customerId } = await world.invited(acme);
     const browser = openBrowser();
     await browser.login(kycUrl);
@@ -259,7 +263,7 @@ describe('a customer', () => {
     assert.equal(world.asked.at(-1)?.key, `details:${customerId}:2`, 'another verification');
   });
 
-  test('whose verifier is away keeps the details and asks again about the same', async () => {
+  test('keeps the details while the verifier is unavailable, and the same details are checked later', async () => {
     const { kycUrl, customerId } = await world.invited(acme);
     const browser = openBrowser();
     await browser.login(kycUrl);
@@ -273,7 +277,7 @@ describe('a customer', () => {
     assert.equal(world.asked.at(-1)?.key, `details:${customerId}:1`);
   });
 
-  test('who is blocked or refused for good is shown no form, and none of theirs is taken', async () => {
+  test('who is blocked or refused for good is shown no form, and a form from them is refused', async () => {
     const { kycUrl, customerId } = await world.invited(acme);
     const browser = openBrowser();
     await browser.login(kycUrl);
@@ -284,8 +288,8 @@ describe('a customer', () => {
   });
 });
 
-describe('what is stored', () => {
-  test('names nobody: details, phone and code are in no dump of the database', async () => {
+describe('the database', () => {
+  test('has no details, phone numbers or codes in clear in a dump', async () => {
     const { kycUrl } = await world.invited(acme);
     const browser = openBrowser();
     await browser.login(kycUrl);
@@ -307,7 +311,7 @@ describe('what is stored', () => {
     assert.equal(
       new Set(codes.map(({ code }) => code.toString('hex'))).size,
       codes.length,
-      'equal codes do not look equal',
+      'equal codes are stored as equal values',
     );
     assert.ok(codes.every(({ code }) => code.length === 32 && !code.includes('123456')));
   });
@@ -332,7 +336,7 @@ describe('codes', () => {
     assert.equal((await browser.go('login', { code: '123456' })).title, 'Your details');
   });
 
-  test('are counted also when they come all at once', async () => {
+  test('are also counted when they are sent at once', async () => {
     const { kycUrl, customerId } = await world.invited(acme);
     const browser = openBrowser();
     await browser.open(kycUrl);
@@ -342,7 +346,7 @@ describe('codes', () => {
     assert.deepEqual(rows, [{ tries: 5 }]);
   });
 
-  test('end after five minutes', async () => {
+  test('expire after five minutes', async () => {
     const { kycUrl } = await world.invited(acme);
     const browser = openBrowser();
     await browser.open(kycUrl);
@@ -353,7 +357,7 @@ describe('codes', () => {
     assert.equal(late.title, 'Log in');
   });
 
-  test('are sent not sooner than half a minute after another, and five times an hour', async () => {
+  test('are sent at most every half minute, and five times an hour', async () => {
     const { kycUrl } = await world.invited(acme);
     const browser = openBrowser();
     await browser.open(kycUrl);
@@ -387,10 +391,14 @@ describe('codes', () => {
     world.clock.advance(MINUTE);
     assert.match((await browser.go('code')).text, /too many wrong codes/);
     assert.match((await browser.go('login', { code: '123456' })).text, /too many wrong codes/);
-    assert.equal((await openBrowser().login(kycUrl)).title, 'Your details', 'the same link, another session');
+    assert.equal(
+      (await openBrowser().login(kycUrl)).title,
+      'Your details',
+      'the same link could not be used in another session',
+    );
   });
 
-  test('that a link has used up are sent by another link of the customer', async () => {
+  test('can be requested by another link of the customer when one link has used up its number', async () => {
     const { kycUrl, customerId } = await world.invited(acme);
     for (let i = 0; i < 5; i += 1) {
       const guesser = openBrowser();
@@ -405,7 +413,7 @@ describe('codes', () => {
     assert.equal((await openBrowser().login(body.data.kycUrl)).title, 'Your details');
   });
 
-  test('are good for one browser: the same code does nothing in another', async () => {
+  test('are valid in one browser only', async () => {
     const { kycUrl } = await world.invited(acme);
     const [one, two] = [openBrowser(), openBrowser()];
     await two.open(kycUrl);
@@ -416,7 +424,7 @@ describe('codes', () => {
     }
   });
 
-  test('cannot be had where nothing can send them, and the page says so', async () => {
+  test('are not offered by a server that cannot send them, and the page says so', async () => {
     const production = await pagesWorld({ sender: null });
     try {
       const { kycUrl } = await production.invited(await production.partner('Nosender'));
@@ -430,7 +438,7 @@ describe('codes', () => {
     }
   });
 
-  test('are six random digits for a sender that sends them', async () => {
+  test('are six random digits where a real sender is configured', async () => {
     const seen: { phone: string; code: string }[] = [];
     const real = await pagesWorld({ sender: { sendCode: async (phone, code) => void seen.push({ phone, code }) } });
     try {
@@ -452,7 +460,7 @@ describe('codes', () => {
 });
 
 describe('strangers', () => {
-  test('with a forged, cut or foreign token get one plain page, with an old one another', async () => {
+  test('with a forged, cut or foreign token get one plain page, with an expired one another', async () => {
     const { kycUrl } = await world.invited(acme);
     const browser = openBrowser();
     for (const url of [`${kycUrl.slice(0, -3)}AAA`, `${world.baseUrl}/kyc/x`, kycUrl.replace('/kyc/', '/bank/')]) {
@@ -490,7 +498,7 @@ describe('strangers', () => {
       method: 'POST',
       body: new URLSearchParams({ csrf: browser.csrf(), intent: 'code' }),
     });
-    assert.equal(bare.status, 403, 'and none without a cookie');
+    assert.equal(bare.status, 403, 'a form without a cookie was accepted');
     assert.deepEqual(await world.query('select 1 from login_sends where customer_id = $1', [customerId]), []);
     await browser.login(kycUrl);
     assert.equal((await browser.send('details', { ...DETAILS, csrf: 'x' })).status, 403);
@@ -511,13 +519,13 @@ describe('strangers', () => {
     assert.equal((await openBrowser(cookies).open(theirs.kycUrl)).title, 'Log in');
     const [name = '', encrypted = ''] = [...browser.cookies][0] ?? [];
     const bent = new Map([[name, `${encrypted.slice(0, -4)}AAAA`]]);
-    assert.equal((await openBrowser(bent).open(mine.kycUrl)).title, 'Log in', 'a bent cookie is none');
+    assert.equal((await openBrowser(bent).open(mine.kycUrl)).title, 'Log in', 'an altered cookie was accepted');
     assert.equal((await browser.open(mine.kycUrl)).title, 'Your details');
     world.clock.advance(31 * MINUTE);
-    assert.equal((await browser.open(mine.kycUrl)).title, 'Log in', 'half an hour later it is over');
+    assert.equal((await browser.open(mine.kycUrl)).title, 'Log in', 'the session is still valid after half an hour');
   });
 
-  test('put no markup into a page: not by a name, not by a form, not by the address to go back to', async () => {
+  test('put no markup into a page: not by a name, not by a form, not by the return address', async () => {
     const script = `"><script>alert(1)</script>'`;
     const { kycUrl } = await world.invited(acme, {
       kycRedirectUrl: `https://wallet.example/'"><script>x</script>?a=${encodeURIComponent(script)}`,
@@ -530,7 +538,7 @@ describe('strangers', () => {
     const done = await browser.go('details', { ...DETAILS, firstName: script });
     assert.equal(done.title, 'You are verified');
     for (const { text } of [first, wrong, done]) {
-      assert.equal(text.match(/<script/g)?.length, 1, 'our own and no other');
+      assert.equal(text.match(/<script/g)?.length, 1, 'the page has another script than our own');
       assert.doesNotMatch(text, /<b>|alert\(1\)<|onerror=/);
     }
     assert.equal(wayBack(done)?.searchParams.get('a'), script);
@@ -568,10 +576,10 @@ describe('strangers', () => {
       assert.equal(answer.headers.get('cache-control'), 'no-store');
       assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
       assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
-      assert.equal(answer.headers.get('strict-transport-security'), null, 'not over plain http');
+      assert.equal(answer.headers.get('strict-transport-security'), null, 'the header was sent over plain HTTP');
     }
     const { text } = await browser.open(kycUrl);
-    assert.doesNotMatch(text, / style=| on[a-z]+=|https?:\/\//, 'nothing inline, nothing from elsewhere');
+    assert.doesNotMatch(text, / style=| on[a-z]+=|https?:\/\//, 'the page has inline code or a foreign URL');
     for (const [, address = ''] of text.matchAll(/(?:href|src)="(\/hosted\/[^"]+)"/g)) {
       const asset = await fetch(`${world.baseUrl}${address}`);
       assert.equal(asset.status, 200);
@@ -579,7 +587,7 @@ describe('strangers', () => {
     }
   });
 
-  test('cannot make us read much, or anything but a form', async () => {
+  test('cannot send a large body, or anything but a form', async () => {
     const { kycUrl } = await world.invited(acme);
     const browser = openBrowser();
     await browser.open(kycUrl);
@@ -602,7 +610,7 @@ describe('strangers', () => {
   });
 });
 
-test('behind TLS the cookie is bound to it and browsers are told to stay', async () => {
+test('behind TLS a browser gets a cookie bound to TLS and a strict transport header', async () => {
   const secure = await pagesWorld({ publicUrl: 'https://pay.example/ramp/' });
   try {
     const { kycUrl } = await secure.invited(await secure.partner('Secure'));
@@ -612,13 +620,13 @@ test('behind TLS the cookie is bound to it and browsers are told to stay', async
       /^__Host-cloverleaf=\S+; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
     );
     assert.match(page.headers.get('strict-transport-security') ?? '', /max-age=/);
-    assert.match(page.text, /action="\/ramp\/kyc\//, 'under the path that the public address has');
+    assert.match(page.text, /action="\/ramp\/kyc\//, 'the action does not use the path of the public address');
   } finally {
     await secure.stop();
   }
 });
 
-test('an address that asks too often is asked to wait, whatever it asks for', async () => {
+test('an address that sends too many requests is told to wait, whatever it requests', async () => {
   const limited = await pagesWorld({ requestsPerMinute: 5 });
   try {
     const answers = [];

@@ -1,11 +1,11 @@
-/** A window of a real browser on the hosted pages, and what each of them must be. */
+/** A window of a real browser on the hosted pages, and the checks that every page has to pass. */
 import assert from 'node:assert/strict';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 
 export interface Machine {
   readonly browser: Browser;
-  /** Beginnings of addresses that may be asked. */
+  /** Prefixes of the URLs that the page may request. */
   readonly mine: readonly string[];
 }
 
@@ -14,7 +14,7 @@ export interface Screen {
   colorScheme: 'light' | 'dark';
 }
 
-/** A window, and what is amiss in it: words on the console, requests to strangers. */
+/** A window and its problems: messages on the console, requests to foreign origins. */
 export async function openWindow(
   { browser, mine }: Machine,
   { width, colorScheme }: Screen,
@@ -24,7 +24,7 @@ export async function openWindow(
   page.setDefaultTimeout(20_000);
   const amiss: string[] = [];
   page.on('console', (message) => {
-    // What Chromium itself says of an answer that is an error by its status, as a form's mistakes are.
+    // Chromium's own message about an error status, such as the answer to a form with mistakes.
     if (!/status of 40\d|status of 503/.test(message.text())) amiss.push(message.text());
   });
   page.on('pageerror', (error) => amiss.push(error.message));
@@ -34,11 +34,11 @@ export async function openWindow(
   return { page, amiss, close: () => context.close() };
 }
 
-/** Nothing that axe finds, nothing wider than the screen, in either direction of writing. */
+/** Axe finds no problem and nothing is wider than the screen, in either writing direction. */
 export async function isGood(page: Page, title: string): Promise<void> {
   assert.equal(await page.locator('h1').innerText(), title);
   await page.evaluate(axe.source);
-  // As text: these run in the page, and the page's own policy lets nothing be loaded for them.
+  // Passed as text: these run in the page, whose content policy allows no loading of scripts.
   const { violations } = await page.evaluate<AxeResults>('axe.run(document, { preload: false })');
   assert.deepEqual(
     violations.map(({ id, nodes }) => `${title}: ${id} ${nodes.map(({ html }) => html).join(' ')}`),
@@ -53,13 +53,13 @@ export async function isGood(page: Page, title: string): Promise<void> {
       root.dir = before;
       return over;
     })()`);
-  assert.equal(await overflow('ltr'), 0, `${title}: no sideways scrolling`);
-  assert.equal(await overflow('rtl'), 0, `${title}: nor from right to left`);
+  assert.equal(await overflow('ltr'), 0, `${title}: the page scrolls sideways`);
+  assert.equal(await overflow('rtl'), 0, `${title}: the page scrolls sideways from right to left`);
 }
 
 export const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
 
-/** With a wrong code first. @param refresh runs before the code is entered */
+/** Logs in, with a wrong code first. @param refresh runs before the code is entered */
 export async function logIn(page: Page, refresh: () => Promise<void> = async () => {}): Promise<void> {
   await isGood(page, 'Log in');
   await press(page, 'Send code');
@@ -68,7 +68,7 @@ export async function logIn(page: Page, refresh: () => Promise<void> = async () 
   await isGood(page, 'Log in');
   assert.equal(await page.getByLabel('Six-digit code').getAttribute('aria-invalid'), 'true');
   await refresh();
-  // By keyboard alone.
+  // Only the keyboard is used.
   await page.getByLabel('Six-digit code').focus();
   await page.keyboard.type('123456');
   await page.keyboard.press('Enter');

@@ -1,6 +1,6 @@
 /**
- * A server with the hosted pages beside the partners' wire, over real HTTP, and a customer's browser that keeps cookies,
- * follows nothing by itself, and fills in the forms that it is shown.
+ * A server with the hosted pages beside the white-label API, over real HTTP, and a customer's browser that keeps cookies, follows
+ * no redirect on its own, and fills in the forms that it is shown.
  */
 import { createHmac } from 'node:crypto';
 import { Unavailable } from '../../../src/base/errors.ts';
@@ -15,7 +15,7 @@ export type PagesWorld = Awaited<ReturnType<typeof pagesWorld>>;
 
 export const BACK = 'https://wallet.example/back?flow=7';
 
-/** @param options what is other than usual; a sender may be left out with `null` */
+/** @param options differences from the defaults; `null` leaves out the sender of codes */
 export async function pagesWorld(
   options: {
     coolingOffMs?: number;
@@ -25,9 +25,9 @@ export async function pagesWorld(
   } = {},
 ) {
   const asked: VerificationRequest[] = [];
-  /** What the verifier answers from now on; undefined: as the simulated one does. */
+  /** The verifier's answer from now on; undefined: that of the simulated verifier. */
   const verifier: { finding?: Finding | undefined; isAway?: boolean } = {};
-  /** The verifier of these pages, and of whatever a test starts beside them. */
+  /** The verifier of these pages, and of anything that a test starts beside them. */
   const asking: Verifier = {
     ...simulatedVerifier,
     async begin(input) {
@@ -59,7 +59,7 @@ export async function pagesWorld(
   });
   let count = 0;
 
-  /** A new customer, who has not logged in, and a link for it. */
+  /** A new customer who has not logged in, and a link for this customer. */
   async function invited(
     partner: TestPartner,
     over: Record<string, unknown> = {},
@@ -79,7 +79,7 @@ export async function pagesWorld(
   return { ...world, asked, verifier, asking, invited };
 }
 
-/** As the provider of these pages' verifier signs its calls. */
+/** Signs a callback as the provider of these pages' verifier does. */
 export const callbackSignature = (body: Buffer | string): string =>
   createHmac('sha256', 'shared with the provider').update(body).digest('hex');
 
@@ -88,7 +88,7 @@ export interface Shown {
   text: string;
   headers: Headers;
   title: string;
-  /** Where a redirect points, as an absolute address. */
+  /** The target of a redirect as an absolute URL. */
   location: string | undefined;
 }
 
@@ -127,14 +127,14 @@ export function openBrowser(cookies = new Map<string, string>()) {
       at = url;
       return await ask(url);
     },
-    /** Of the last page that had a form. */
+    /** From the last page that had a form. */
     csrf: (): string => csrf,
-    /** Sends a form of the page, and says what came, redirect or not. */
+    /** Sends a form of the page and returns the answer, redirect or not. */
     async send(intent: string, values: Record<string, string> = {}): Promise<Shown> {
       const page = (at.split('?', 1)[0] ?? at).split('#', 1)[0] ?? at;
       return await ask(page, { method: 'POST', body: new URLSearchParams({ csrf, intent, ...values }) });
     },
-    /** Sends a form and looks at what comes next. */
+    /** Sends a form and opens the next page. */
     async go(intent: string, values: Record<string, string> = {}): Promise<Shown> {
       const shown = await browser.send(intent, values);
       return shown.location === undefined ? shown : await browser.open(shown.location);

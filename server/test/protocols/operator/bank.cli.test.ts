@@ -1,6 +1,6 @@
 /**
- * The day at the desk of a bank without an API, from a terminal: what waits, a file closed by two and written to disk for its
- * owner only, a statement looked at before it is taken in, and what a preview leaves as it was: everything.
+ * A day at the desk of a manual bank, from a terminal: the list of payouts, a file that two people close and that only its owner
+ * can read on disk, a statement that is previewed before it is taken in. A preview changes nothing.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -66,7 +66,7 @@ async function does(person: Person, ...words: string[]): Promise<string> {
   assert.equal(ended.code, 0, `${words.join(' ')}: ${ended.err}${ended.out}`);
   return ended.out;
 }
-/** Ada proposes it and Bob confirms. */
+/** Ada proposes the action and Bob confirms it. */
 async function both(words: string[], confirm: string[] = []): Promise<string> {
   const said = await types(ada, ...words, '--reason', 'the day is over', '--json');
   assert.equal(said.code, 3, said.err);
@@ -77,7 +77,7 @@ const statement = (name: string, xml: string): string => {
   writeFileSync(at(name), xml);
   return name;
 };
-/** What the desk and the bank engine hold; a preview leaves it as it was. */
+/** The rows of the desk and the bank engine, which a preview does not change. */
 const held = async (): Promise<string> =>
   JSON.stringify(
     await w.rows.query(
@@ -113,17 +113,17 @@ test('a file is looked at, closed by two, written for its owner only, and settle
       .digest('hex'),
     sha256,
   );
-  assert.equal(statSync(at('today.xml')).mode & 0o777, 0o600, 'others on the machine may read the file');
+  assert.equal(statSync(at('today.xml')).mode & 0o777, 0o600, 'other users of the machine can read the file');
 
-  // A file that is there is not written over, and nobody is asked for another.
+  // An existing file is not overwritten, and the command does not ask for another name.
   const proposed = await types(ada, 'bank', 'download', String(file), '--reason', 'again', '--json');
   const { proposal } = JSON.parse(proposed.out);
   const there = await types(bob, 'confirm', proposal, '--reason', 'looked at', '--out', 'today.xml');
   assert.deepEqual([there.code, /is there already/.test(there.err)], [2, true], there.err);
-  // Without a name it is the bank's name for it, beside what is there.
+  // Without a name the file gets the bank's name, next to the existing files.
   await does(bob, 'confirm', proposal, '--reason', 'looked at');
   assert.ok(readdirSync(folder).includes(`CLOVERLEAF-${file}.xml`), readdirSync(folder).join(' '));
-  // What is no file leaves none behind.
+  // A request for an unknown file leaves no file behind.
   const refused = await types(ada, 'bank', 'download', '999', '--reason', 'a slip', '--out', 'none.xml');
   assert.deepEqual([refused.code, readdirSync(folder).includes('none.xml')], [1, false], refused.err);
 
@@ -147,7 +147,7 @@ test('a file is looked at, closed by two, written for its owner only, and settle
   assert.doesNotMatch(shown, /Jo Doe/);
   assert.equal(await held(), untaken, 'a preview changed something');
 
-  // It credits, so another takes in the same file.
+  // The statement has credits, so a second person takes in the same file.
   const waits = await types(ada, 'bank', 'take', 'eur', name);
   assert.deepEqual(
     [waits.code, /Another operator has to agree: .* bank take eur S1\.xml/.test(waits.out)],
@@ -166,7 +166,7 @@ test('a file is looked at, closed by two, written for its owner only, and settle
   assert.match(again, /^newLines +0$/m);
 });
 
-test('a preview is refused in the words in which the action would be', async () => {
+test('a preview is refused with the same words as the action', async () => {
   const wrong = statement('W.xml', camt({ iban: 'DE75512108001245126199', from: w.today(), entries: [{ units: 5n }] }));
   const previewed = await types(ada, 'bank', 'take', 'eur', wrong, '--dry-run');
   const taken = await types(ada, 'bank', 'take', 'eur', wrong);
@@ -183,7 +183,7 @@ test('a preview is refused in the words in which the action would be', async () 
   assert.deepEqual([none.code, /--dry-run is not an option/.test(none.err)], [2, true], none.err);
 });
 
-test('a payout is taken off the list, and a file that was not uploaded is withdrawn', async () => {
+test('an operator takes a payout off the list and withdraws a file that was not uploaded', async () => {
   const [off, filed] = [await w.pays(700n), await w.pays(800n)];
   await does(ada, 'bank', 'take-off', off, '--reason', 'the customer asked');
   await both(['bank', 'close', 'eur']);

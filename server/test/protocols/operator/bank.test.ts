@@ -1,6 +1,6 @@
 /**
- * The desk of a manual bank over HTTP: a payout goes out by a file and is settled by a statement, each action is recorded with
- * who did it, and what is refused says so in a sentence.
+ * The desk of a manual bank over HTTP: a payout leaves in a file and is settled by a statement, each action is recorded with its
+ * operator, and each refusal states its reason.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -68,7 +68,7 @@ const post = async (path: string, payload: object | string | Buffer, person = ad
     assertDeclaredOperator({ method: 'POST', path: `/${path}` }, reply.statusCode, reply.json());
   return reply;
 };
-/** Ada proposes it and Bob agrees. */
+/** Ada proposes the action and Bob confirms it. */
 async function both(path: string, payload: object) {
   const said = await post(path, payload);
   assert.equal(said.statusCode, 202, said.body);
@@ -104,7 +104,7 @@ test('a payout waits, leaves in a file that is downloaded, and is settled by the
     `ada bank.hand_out_file bank.manual:${file} to be uploaded`,
     `bob bank.hand_out_file bank.manual:${file} looked at`,
     `bob bank.hand_out_file bank.manual:${file} to be uploaded (proposed by ada; looked at)`,
-    // It credits nothing, so one is enough.
+    // The statement has no credits, so one person is enough.
     `ada bank.take_statement bank.manual:${sha} a statement of the bank`,
   ]);
   const { from, closing } = (await get(`statements?asset=eur&from=${w.today()}&to=${w.today()}`)).body.statements[0];
@@ -122,7 +122,7 @@ test('a file downloaded twice and its statement taken in twice after settling pa
   assert.deepEqual(
     [second.body, second.headers['x-content-sha256']],
     [first.body, sha256],
-    'the same file, to the byte',
+    'the second download differs',
   );
   const statement = w.nextStatement([{ units: -7_700n, endToEnd: id.replaceAll('_', '-'), ref: 'D77' }]);
   const takes = () => post('bank/statements?asset=eur', statement, ada, 'application/xml');
@@ -141,12 +141,12 @@ test('a file downloaded twice and its statement taken in twice after settling pa
   assert.equal(again.json().taken, 'known', again.body);
   await w.rail.observe();
   assert.deepEqual(await books(), once);
-  // The bank recognises a file that it has by its id: handed out once more, it is still the same one.
+  // The bank recognises a file by its id, so a second download has to be the same file.
   assert.equal((await download()).body, first.body);
   assert.deepEqual(await books(), once);
 });
 
-test('what is refused says why, changes nothing and is not recorded', async () => {
+test('a refused action states the reason, changes nothing and is not recorded', async () => {
   const before = await actions();
   const wrong = await post(
     'bank/statements?asset=eur',
@@ -223,7 +223,7 @@ test('a file with a payout that may not leave yet is not downloaded, with its na
   const refused = await post(`bank/files/${file}/download`, { reason: 'now' });
   assert.deepEqual([refused.statusCode, refused.json().reason], [409, 'batch_refused'], refused.body);
   assert.match(refused.json().error, new RegExp(`${key} \\(its screening is too old`));
-  assert.equal(Number(await enqueued()), before + 1, 'nothing asks the screener again');
+  assert.equal(Number(await enqueued()), before + 1, 'no job asks the screener again');
   w.gateSays(key, { outcome: 'pay' });
   const proposed = await post(`bank/files/${file}/download`, { reason: 'now' });
   assert.equal(proposed.statusCode, 202, proposed.body);
@@ -247,7 +247,7 @@ test('a payout that is listed after a file was proposed is left for the next one
   const next = await post('bank/files', { asset: 'eur', reason: 'evening' });
   await post(`bank/payouts/${second}/take-off`, { reason: 'the customer asked' });
   const late = await post(`proposals/${next.json().proposal}/confirm`, { reason: 'looked at' }, bob);
-  assert.equal(late.json().reason, 'proposal_overtaken', 'it is not the list that was proposed');
+  assert.equal(late.json().reason, 'proposal_overtaken', 'a list other than the proposed one was confirmed');
 });
 
 test('a file holds exactly the payouts that were shown when it was proposed, or is not closed', async () => {
@@ -262,14 +262,14 @@ test('a file holds exactly the payouts that were shown when it was proposed, or 
   assert.deepEqual(
     [first.seen.payouts.includes(goes), first.seen.payouts.includes(waits), first.seen.payouts.includes(held)],
     [true, false, true],
-    'what the gate keeps is no part of the file that is shown',
+    'the proposal shows a payout that the gate holds',
   );
   w.gateSays(held, { outcome: 'hold', why: 'held: customer_blocked' });
   const files = (await get('files')).body.files.length;
   const late = await post(first.confirm, { reason: 'looked at' }, bob);
   assert.deepEqual([late.statusCode, late.json().reason], [409, 'batch_refused'], late.body);
   assert.match(late.json().error, new RegExp(`Payout ${held} .*held: customer_blocked.*Nothing was closed`));
-  assert.equal((await get('files')).body.files.length, files, 'another file than the one that was shown');
+  assert.equal((await get('files')).body.files.length, files, 'a file other than the shown one was created');
   await w.looksAt(held);
   const leaves = await propose();
   const stays = await post(leaves.confirm, { reason: 'looked at' }, bob);
@@ -282,13 +282,17 @@ test('a file holds exactly the payouts that were shown when it was proposed, or 
   const list = (await get(`files/${closed.json().id}`)).body.list.map(({ key }: { key: string }) => key);
   assert.deepEqual(list.toSorted(), second.seen.payouts.toSorted());
   assert.deepEqual(closed.json().leftOut, []);
-  assert.ok(!list.includes(waits), 'what became free meanwhile is of the next file');
+  assert.ok(!list.includes(waits), 'a payout that became free meanwhile is in the file');
   const third = await propose();
   assert.ok(third.seen.payouts.includes(waits));
   const done = await post(third.confirm, { reason: 'looked at' }, bob);
   assert.equal(done.statusCode, 200, done.body);
   const named = await post('bank/files', { asset: 'eur', payouts: goes, reason: 'again' });
-  assert.deepEqual([named.statusCode, named.json().reason], [409, 'batch_refused'], 'what is in a file already');
+  assert.deepEqual(
+    [named.statusCode, named.json().reason],
+    [409, 'batch_refused'],
+    'a payout that is in a file already was accepted',
+  );
 });
 
 test('a statement that credits above the limit is taken in when another uploads the same file, to the byte', async () => {
@@ -298,17 +302,17 @@ test('a statement that credits above the limit is taken in when another uploads 
   assert.equal((await post('bank/statements?asset=eur', small, ada, 'application/xml')).statusCode, 200);
   const large = w.nextStatement([{ units: 2_000n, text: 'b', ref: 'C2' }]);
   const said = await post('bank/statements?asset=eur', large, ada, 'application/xml');
-  assert.equal(said.statusCode, 202, 'what one took in today adds up');
+  assert.equal(said.statusCode, 202, 'credits that one person took in on one day were not added up');
   const confirm = `proposals/${said.json().proposal}/confirm`;
   const bare = await post(confirm, { reason: 'surely' }, bob);
   assert.deepEqual([bare.statusCode, bare.json().reason], [409, 'file_needed']);
   const own = await post('bank/statements?asset=eur', large, ada, 'application/xml');
   assert.deepEqual([own.statusCode, own.json().reason], [403, 'own_proposal']);
   const other = await post('bank/statements?asset=eur', `${large} `, bob, 'application/xml');
-  // To one who took in nothing today it is below the limit, and another file all the same.
+  // A person who took in nothing today is below the limit, but this is a different file.
   assert.equal(other.statusCode, 200, other.body);
   const same = await post('bank/statements?asset=eur', large, bob, 'application/xml');
-  assert.equal(same.json().reason, 'proposal_overtaken', 'its lines are in the books by now');
+  assert.equal(same.json().reason, 'proposal_overtaken', 'a statement whose lines are booked by now was confirmed');
   const third = w.nextStatement([{ units: 20_000n, text: 'c', ref: 'C3' }]);
   const waits = await post('bank/statements?asset=eur', third, ada, 'application/xml');
   const shown = (await get(`../proposals/${waits.json().proposal}`)).body;
@@ -333,7 +337,11 @@ test('a limit for payout files holds: each file counts, and the same file once',
   const first = await closes(900n);
   assert.equal(first.statusCode, 200, first.body);
   const second = await closes(200n);
-  assert.deepEqual([second.statusCode, second.json().people], [202, 2], '1,100 in files of 900 and 200');
+  assert.deepEqual(
+    [second.statusCode, second.json().people],
+    [202, 2],
+    'one person closed files of 900 and 200, together 1,100',
+  );
   const agreed = await post(`proposals/${second.json().proposal}/confirm`, { reason: 'looked at' }, bob);
   assert.equal(agreed.statusCode, 200, agreed.body);
   const does = async (what: string, id: string) =>
@@ -376,6 +384,10 @@ test('a statement of days that have not come needs a reason', async () => {
   const [from, to] = [day, day.replace(/^..../, '2099')];
   const far = camt({ id: 'far', currency: 'INR', number: '000100020003', from, to, opening: 5_000_000n, entries: [] });
   const misdated = await post('bank/statements?asset=inr&reason=typed%20so', far, ada, 'application/xml');
-  assert.deepEqual([misdated.statusCode, misdated.json().reason], [400, 'file_refused'], 'a wrong year is taken in');
+  assert.deepEqual(
+    [misdated.statusCode, misdated.json().reason],
+    [400, 'file_refused'],
+    'a statement with a wrong year was taken in',
+  );
   assert.match(misdated.json().error, new RegExp(`goes to ${to}: no reason allows more than 14 days`));
 });

@@ -1,4 +1,4 @@
-/** What a containment holds and what it does not: by key, by time, of several leaks, and where nothing was recorded yet. */
+/** The items that a containment holds: by key, by time, after several leaks, and for the time before activity was recorded. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { Client as Postgres } from 'pg';
@@ -128,9 +128,9 @@ const why = async (d: { account?: string; address?: string; order?: string }): P
       }),
     )
   )?.why;
-/** The account that somebody adds on the page behind a link. */
+/** Adds an account on the page behind a link. */
 async function addsByPage(link: string): Promise<string> {
-  // Codes are sent to one customer with a pause between them.
+  // A customer can request one code per minute.
   world.clock.advance(60_000);
   const browser = openBrowser();
   await browser.login(link);
@@ -148,7 +148,7 @@ async function addsByPage(link: string): Promise<string> {
 const bankLink = async (client: Client): Promise<string> =>
   data(await client.post('bank/addFiatAccountUrl', { customerId: shop.customerId })).bankUrl;
 
-test('without a key, what any key made since is held, with keys made since; nothing of before', async () => {
+test('a containment without a key holds items and keys made since the time, and nothing older', async () => {
   const newer = await newKey('made since');
   const [mine, theirs] = [await account(shop), await account(thief)];
   const hook = await endpoint(newer);
@@ -161,11 +161,11 @@ test('without a key, what any key made since is held, with keys made since; noth
   const given = await newKey('made afterwards');
   await resumes();
   await until('the newer key is out', async () => (await newer.get('/v1/webhooks')).status === 401);
-  assert.equal((await thief.get('/v1/webhooks')).status, 200, 'a key of before that nobody named is let in');
+  assert.equal((await thief.get('/v1/webhooks')).status, 200, 'an older key that was not named is refused');
   assert.equal((await given.get('/v1/webhooks')).status, 200);
 });
 
-test('with a key, what other keys made is not held: by programs, and on pages behind their links', async () => {
+test('a containment of one key does not hold items made by other keys, through programs or on pages behind their links', async () => {
   const [honestLink, thiefLink] = [await bankLink(shop), await bankLink(thief)];
   const [mine, theirs] = [await account(shop), await account(thief)];
   const [byPage, byTheirPage] = [await addsByPage(honestLink), await addsByPage(thiefLink)];
@@ -186,7 +186,7 @@ test('with a key, what other keys made is not held: by programs, and on pages be
   assert.deepEqual([(await fetch(honestLink)).status, (await fetch(thiefLink)).status], [200, 403]);
 });
 
-test('an address that the same customer was paid to before is no new one', async () => {
+test('an address that the same customer was paid to before does not count as new', async () => {
   const older = await account(shop);
   await buys(shop, address('c'));
   world.clock.advance(10_000);
@@ -216,7 +216,7 @@ test('an address that a program has added for a customer since is held before an
   assert.match((await why({ address: address('9') })) ?? '', /added/);
 });
 
-test('of before activity was recorded, what may have been made since is held, whoever made it', async () => {
+test('for the time before activity was recorded, a containment holds everything that may have been made since, by any key', async () => {
   const order = await buys(shop, address('e'));
   const { id: partnerId } = shop.partner;
   const hook = await world.db.asPartner(partnerId, (tx) =>
@@ -227,7 +227,7 @@ test('of before activity was recorded, what may have been made since is held, wh
   );
   world.clock.advance(10_000);
   since = world.clock.now().toISOString();
-  // As a server of the version before leaves it: rows, and nobody's activity.
+  // The rows as an older version of the server leaves them, without recorded activity.
   const later = new Date(world.clock.now().getTime() + 1_000);
   await admin.query('update orders set refund_address = $2, updated_at = $3 where id = $1', [
     order,
@@ -262,7 +262,7 @@ test('of before activity was recorded, what may have been made since is held, wh
   await admin.query('update partner_activity_began set at = $1', [new Date(0)]);
 });
 
-test('as much of something else between a proposal and its confirmation is not what was agreed to', async () => {
+test('a confirmation is refused when the held items differ from the proposed ones, although their number is the same', async () => {
   const bea = await operatorNamed(world, 'bea', 'admin');
   const before = since;
   await account(thief);
@@ -275,7 +275,7 @@ test('as much of something else between a proposal and its confirmation is not w
   const all = await ada.does(path, { items: 'all' });
   assert.equal(all.status, 202, JSON.stringify(all.body));
   await does('held/reject', { items: 'all' });
-  // Since earlier: the older account is held instead, and as many of everything are.
+  // With an earlier time the older account is held instead, and the numbers stay the same.
   const again = (await suspends({ since: before, key: thief.apiKey })).stillHeld;
   const accounts = again.filter((item: Came) => item.kind === 'account');
   await does('held/reject', { items: [accounts.at(-1).id] });
@@ -290,7 +290,7 @@ test('as much of something else between a proposal and its confirmation is not w
   await world.db.asSystem((tx) => takes(tx, 1, { action: 'held.release' }));
 });
 
-test('a link that nobody recorded stays shut when a containment ended by rejecting, and opens when all is released', async () => {
+test('an unrecorded link stays closed when a containment ended with a rejection, and opens when all items are released', async () => {
   world.clock.advance(5_000);
   const token = encryptLink(world.vault, 'bank', {
     partnerId: String(shop.partner.id),
@@ -310,7 +310,7 @@ test('a link that nobody recorded stays shut when a containment ended by rejecti
   assert.equal(await shown(), 403);
 });
 
-test('what two containments hold is held until both let it go', async () => {
+test('an item that two containments hold is held until both release it', async () => {
   const theirs = await account(thief);
   const first = await suspends({ key: thief.apiKey });
   const second = await suspends();
@@ -337,12 +337,12 @@ test('what two containments hold is held until both let it go', async () => {
   assert.equal(await isOpen(), false);
   await resumes();
   await until(
-    'a key that is released by its number goes on',
+    'the key that was released by its number is accepted',
     async () => (await thief.get('/v1/webhooks')).status === 200,
   );
 });
 
-test('what one containment rejected is refused for good, whatever another holds or releases', async () => {
+test('an item that one containment rejected stays refused, whatever another holds or releases', async () => {
   const theirs = await account(thief);
   const target = address('7');
   const order = await buys(thief, target);
@@ -367,7 +367,7 @@ test('what one containment rejected is refused for good, whatever another holds 
   );
   await does('held/reject', { items: [of('account', theirs), of('destination', other)] });
   assert.equal((await heldAs({ account: theirs }))?.isRejected, true);
-  // The address was rejected for one order: no order since goes there.
+  // The address was rejected for one order, so no later order is paid to it.
   for (const one of [order, other]) assert.equal((await heldAs({ order: one }))?.isRejected, true);
   await does('held/release', { items: 'all' });
   assert.equal((await heldAs({ account: theirs }))?.isRejected, true);
@@ -375,7 +375,7 @@ test('what one containment rejected is refused for good, whatever another holds 
   await resumes();
 });
 
-test('an endpoint that was changed since is held, and one that is rejected is gone with what waits for it', async () => {
+test('an endpoint that was changed since is held, and a rejected one is removed with its waiting deliveries', async () => {
   const owner = await newKey('its own');
   const hook = await endpoint(owner);
   const untouched = await endpoint(owner);

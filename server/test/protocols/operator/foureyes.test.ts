@@ -1,6 +1,6 @@
 /**
- * Four eyes over HTTP: how many people an action takes, who counts as another, what stands in for one where there is only one,
- * and what a role may not do however it asks.
+ * The four-eyes rule over HTTP: how many people an action takes, who counts as another person, the delay that replaces a second
+ * person where there is only one, and the limits of a role.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -61,7 +61,7 @@ beforeEach(async () => {
   customer = await world.customer(shop, shop.partner, `customer ${customers}`);
 });
 
-/** Somebody to be unblocked, which takes two whatever the rules say. */
+/** Proposes to unblock a customer, which takes two whatever the rules say. */
 async function proposed(by = finn): Promise<string> {
   await world.db.asSystem((tx) => blockCustomer(tx, customer, world.clock.now()));
   const said = await by.does(`/customers/${customer}/unblock`);
@@ -75,7 +75,7 @@ const outcomes = async (proposal: string) =>
   (await world.query('select operator, outcome from audit where proposal = $1 order by id', [proposal])).map(
     ({ operator: by, outcome }) => `${by} ${outcome}`,
   );
-/** By all three, as what takes three is changed. */
+/** Sets a rule with all three people, because changing an action that takes three needs three. */
 async function ruled(body: Record<string, unknown>): Promise<void> {
   let said = await ada.does('/rules', body);
   for (const person of [bea, cleo]) {
@@ -84,22 +84,22 @@ async function ruled(body: Record<string, unknown>): Promise<void> {
   }
   assert.equal(said.status, 200, JSON.stringify(said.body));
 }
-describe('who is another', () => {
-  test('one person with two tokens is one', async () => {
+describe('a second person', () => {
+  test('is not the same person again: one person with two tokens is one', async () => {
     const { body } = await finn.does('/self/token', { label: 'second', days: 1 });
     const again = withToken(world.baseUrl, body.token);
     const said = await confirms(again, await proposed());
     assert.deepEqual([said.status, said.body.reason, await isBlocked()], [403, 'own_proposal', true]);
   });
 
-  test('of two who confirm at once one does it, and it is done once', async () => {
+  test('is one of two who confirm at once: the action is done once', async () => {
     const proposal = await proposed();
     const said = await Promise.all([ada, bea, ada, bea].map((person) => confirms(person, proposal)));
     assert.deepEqual(said.map(({ status }) => status).sort(), [200, 409, 409, 409]);
     assert.equal((await outcomes(proposal)).filter((line) => line.endsWith(' done')).length, 1);
   });
 
-  test('one who is demoted while the confirmation is on its way confirms nothing', async () => {
+  test('needs the right at the moment of confirmation: one who is demoted while the confirmation is on its way confirms nothing', async () => {
     const proposal = await proposed();
     const mallory = await operatorNamed(world, 'mallory', 'finance');
     let said: ReturnType<typeof confirms> | undefined;
@@ -121,9 +121,13 @@ describe('a token for another person', () => {
     const said = await ada.does('/operators', made('kim', sha256(token)));
     assert.equal(said.status, 202, JSON.stringify(said.body));
     const kim = withToken(world.baseUrl, token);
-    assert.equal((await kim.reads('/self')).status, 401, 'nothing is confirmed yet');
+    assert.equal((await kim.reads('/self')).status, 401, 'the token works before the confirmation');
     const shown = (await bea.reads(`/proposals/${said.body.proposal}`)).body;
-    assert.equal(shown.input.tokenSha256, sha256(token), 'what the confirmer compares with Kim');
+    assert.equal(
+      shown.input.tokenSha256,
+      sha256(token),
+      'the proposal does not show the hash that the confirmer compares with Kim',
+    );
     const done = await confirms(bea, String(said.body.proposal));
     assert.equal(done.status, 200, JSON.stringify(done.body));
     for (const { body } of [said, done]) assert.doesNotMatch(JSON.stringify(body), /clo_/);
@@ -134,7 +138,7 @@ describe('a token for another person', () => {
     assert.equal(row.lasts.days ?? row.lasts, 7);
   });
 
-  test('is a new one, by its hash, and never made here', async () => {
+  test('is given as the hash of a new token, and never created by the server', async () => {
     for (const tokenSha256 of [undefined, 'x', sha256('a').toUpperCase()]) {
       const said = await ada.does('/operators', {
         operator: 'lee',
@@ -154,13 +158,13 @@ describe('a token for another person', () => {
   });
 });
 
-describe('what changes terms', () => {
+describe('a change of terms', () => {
   const inr = async () => String((await ada.reads('/markets')).body.markets[0].id);
   const fee = (market: string, bps: number) => ada.does(`/markets/${market}/fees`, { kind: 'operator', bps });
 
-  test('takes two where no rule says otherwise: a fee as well as limits, markets, prices and requotes', async () => {
+  test('takes two people without a rule: for fees, limits, markets, prices and requotes', async () => {
     const market = await inr();
-    assert.deepEqual((await ada.reads('/rules')).body.rules, [], 'this installation has rules');
+    assert.deepEqual((await ada.reads('/rules')).body.rules, [], 'the installation has rules already');
     for (const [path, body] of [
       [`/markets/${market}/fees`, { kind: 'operator', bps: 77 }],
       [`/markets/${market}/limits`, { level: 1, max: '500' }],
@@ -172,18 +176,22 @@ describe('what changes terms', () => {
     }
   });
 
-  test('takes as many as the stricter of the rules when it was proposed and when it is confirmed', async () => {
+  test('takes as many people as the stricter of the rules at the proposal and at the confirmation', async () => {
     const market = await inr();
     const before = await fee(market, 78);
     await ruled({ action: 'fee.set', people: 3 });
     const first = await confirms(bea, String(before.body.proposal));
-    assert.deepEqual([first.status, first.body.people], [202, 3], 'the stricter rule came after the proposal');
+    assert.deepEqual([first.status, first.body.people], [202, 3], 'a stricter rule set after the proposal was ignored');
     assert.equal((await confirms(cleo, String(before.body.proposal))).status, 200);
     const strict = await fee(market, 79);
     assert.deepEqual([strict.status, strict.body.people], [202, 3]);
     await ruled({ action: 'fee.set', people: 1 });
     const second = await confirms(bea, String(strict.body.proposal));
-    assert.deepEqual([second.status, second.body.people], [202, 3], 'a rule that was relaxed since is obeyed');
+    assert.deepEqual(
+      [second.status, second.body.people],
+      [202, 3],
+      'a rule that was relaxed after the proposal was applied',
+    );
     assert.equal((await ada.does(`/proposals/${strict.body.proposal}/decline`)).status, 200);
     await ruled({ action: 'fee.set', people: 'none' });
   });
@@ -205,14 +213,14 @@ describe("the secret of a partner's key", () => {
     assert.equal(shown.find(({ key }: { key: string }) => key === apiKey).secretFor, 'ada');
     for (const other of [bea, cleo]) assert.equal((await collects(other, apiKey)).body.reason, 'no_secret_waits');
     const both = await Promise.all([collects(ada, apiKey), collects(ada, apiKey)]);
-    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409], 'it was shown twice, or never');
+    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409], 'the secret was not shown exactly once');
     const { apiSecret } = both.find(({ status }) => status === 200)?.body ?? {};
     assert.equal(await quotes(apiKey, apiSecret), 200);
     assert.equal((await collects(ada, apiKey)).body.reason, 'no_secret_waits');
     assert.deepEqual(await findInDump(world.adminUrl, [apiSecret]), []);
   });
 
-  test('of a rotation waits a day for who asked, and another rotation takes it away', async () => {
+  test('of a rotation can be read for a day by the person who asked, and another rotation replaces it', async () => {
     const made = await confirms(bea, String((await ada.does(keys(), { label: 'r', scopes: 'read' })).body.proposal));
     const { apiKey } = made.body;
     const rotated = async (by: Person, with_: Person) => {
@@ -221,22 +229,22 @@ describe("the secret of a partner's key", () => {
       assert.deepEqual([done.status, done.body.apiSecret, done.body.secretFor], [200, undefined, by.name]);
     };
     await rotated(cleo, bea);
-    assert.equal((await collects(ada, apiKey)).body.reason, 'no_secret_waits', 'a secret of before');
+    assert.equal((await collects(ada, apiKey)).body.reason, 'no_secret_waits', 'the replaced secret was shown');
     const { apiSecret } = (await collects(cleo, apiKey)).body;
     assert.equal(await quotes(apiKey, apiSecret), 200);
     await rotated(ada, bea);
     world.clock.advance(24 * 3_600_000 + 1);
-    assert.equal((await collects(ada, apiKey)).body.reason, 'no_secret_waits', 'after a day');
+    assert.equal((await collects(ada, apiKey)).body.reason, 'no_secret_waits', 'the secret was shown after a day');
     await rotated(ada, bea);
     assert.equal((await bea.does(`/keys/${apiKey}/revoke`)).status, 200);
-    assert.equal((await collects(ada, apiKey)).body.reason, 'unknown_key', 'of a revoked key');
+    assert.equal((await collects(ada, apiKey)).body.reason, 'unknown_key', 'the secret of a revoked key was shown');
   });
 });
 
 describe('an action that takes three', () => {
   before(async () => await ruled({ action: 'customer.unblock', people: 3 }));
 
-  test('is done when the third agrees, and nobody counts twice', async () => {
+  test('is done when the third person confirms, and each person counts once', async () => {
     const proposal = await proposed();
     const first = await confirms(ada, proposal);
     assert.deepEqual(
@@ -253,7 +261,7 @@ describe('an action that takes three', () => {
     assert.match(row.reason, /proposed by finn, agreed by ada; a test/);
   });
 
-  test('does not count one who agreed and has lost the right since', async () => {
+  test('does not count a person who has lost the right since confirming', async () => {
     const proposal = await proposed();
     const dan = await operatorNamed(world, 'dan', 'finance');
     assert.equal((await confirms(dan, proposal)).status, 202);
@@ -265,10 +273,10 @@ describe('an action that takes three', () => {
 
   test('is not made one of two by two', async () => {
     const said = await ada.does('/rules', { action: 'customer.unblock', people: 2 });
-    assert.equal(said.body.people, 3, 'the stricter of the old rule and the new one');
+    assert.equal(said.body.people, 3, 'the stricter of the old and the new rule was not applied');
     const proposal = String(said.body.proposal);
     const everybody = await ada.does('/rules', { action: '*', people: 1 });
-    assert.equal(everybody.body.people, 3, 'also where the rule only covers it');
+    assert.equal(everybody.body.people, 3, 'a general rule was set by fewer people');
     const family = await ada.does('/rules', { action: 'customer.*', people: 'none' });
     assert.equal(family.body.people, 3);
     assert.equal((await confirms(bea, proposal)).status, 202);
@@ -282,7 +290,7 @@ describe('an action that takes three', () => {
 });
 
 describe('a rule that would change nothing', () => {
-  test('is refused with the reason, and one that is there may be taken away', async () => {
+  test('is refused with the reason, and an existing one can be removed', async () => {
     for (const [rule, field, why] of [
       [{ action: 'order.hold' }, 'action', /asks for nobody's agreement/],
       [{ action: 'case.*' }, 'action', /asks for nobody's agreement/],
@@ -303,7 +311,7 @@ describe('a rule that would change nothing', () => {
     assert.equal((await confirms(bea, String(away.body.proposal))).status, 200);
   });
 
-  test('is none of an action with an amount, by its name or its family', async () => {
+  test('is not one for an action with an amount, named directly or by its family', async () => {
     for (const rule of [
       { action: 'deposit.refund', asset: 'inr', above: '100' },
       { action: 'order.*', asset: 'inr', above: '100' },
@@ -317,8 +325,8 @@ describe('a rule that would change nothing', () => {
   });
 });
 
-describe('an operator of any role that confirms something', () => {
-  test('takes two: whoever makes one alone could be both people', async () => {
+describe('a new operator of a role that can confirm actions', () => {
+  test('takes two people, because one person alone could create and use the second operator', async () => {
     const made = (role: string) =>
       ada.does('/operators', { operator: `new-${role}`, role, tokenSha256: sha256(`new-${role}`) });
     for (const role of ROLES) {
@@ -327,17 +335,17 @@ describe('an operator of any role that confirms something', () => {
       );
       assert.equal((await made(role)).status, confirmed ? 202 : 200, role);
     }
-    // A hit in a sanctions list is dismissed by the role `support`.
+    // The role `support` confirms the dismissal of sanctions hits.
     assert.deepEqual((await ada.does('/operators/new-viewer/role', { role: 'support' })).status, 202);
   });
 });
 
 describe('a proposal whose action is refused', () => {
-  test('is over with the reason, and may be proposed anew', async () => {
+  test('is over with the reason, and may be proposed again', async () => {
     const make = { operator: 'twice', role: 'finance', tokenSha256: sha256('twice') };
     const said = await ada.does('/operators', make);
     assert.equal(said.status, 202);
-    // As what it is about was when proposed: there is none of this name. The role that it names is gone meanwhile.
+    // The operator does not exist, as at the proposal; the role that the proposal names no longer exists.
     await world.query(`update proposals set input = jsonb_set(input, '{role}', '"chief"') where id = $1`, [
       said.body.proposal,
     ]);
@@ -360,7 +368,7 @@ describe('a kill switch', () => {
     assert.deepEqual(
       (await finn.does('/kill-switches/lift', all)).body.after,
       { on: false },
-      'laid by one, lifted by one',
+      'a switch set by one person was not lifted by one',
     );
     for (const person of [nina, ada]) await person.does('/kill-switches', all);
     const { killSwitches } = (await finn.reads('/kill-switches')).body;
@@ -368,7 +376,7 @@ describe('a kill switch', () => {
     const said = await finn.does('/kill-switches/lift', all);
     assert.deepEqual([said.status, said.body.people], [202, 2]);
     assert.equal((await confirms(nina, String(said.body.proposal))).body.reason, 'role_missing');
-    // One more lays it before the second agrees: it is another switch than the one that was to be lifted.
+    // Another person sets it before the confirmation, so it is no longer the switch that was proposed for lifting.
     await bea.does('/kill-switches', all);
     assert.equal((await confirms(ada, String(said.body.proposal))).body.reason, 'proposal_overtaken');
     const again = await finn.does('/kill-switches/lift', all);
@@ -387,7 +395,7 @@ describe('the night desk', () => {
     const may: string[] = [];
     for (const action of OPERATOR_API_ACTIONS)
       for (const [role, person] of people) {
-        // Without a reason, so that nothing is done: who has no right is told so before.
+        // Sent without a reason, so that nothing is done; a missing right is refused before that check.
         const said = await person.sends(path(action.path), {});
         const has = RIGHTS[action.right].some((one) => one === role);
         assert.equal(said.status === 403, !has, `${role}, ${action.name}: ${JSON.stringify(said.body)}`);
@@ -426,12 +434,12 @@ describe('an installation of one operator', () => {
   after(async () => await declare('two', 86_400));
   const casesOpen = async () =>
     (await ada.reads('/cases?kind=action_delayed')).body.cases.map(({ subject }: Record<string, string>) => subject);
-  /** The database's clock cannot be moved, so what it wrote is. */
+  /** The database's clock cannot be moved, so the times that it stored are moved instead. */
   async function delayIsOver(proposal: string): Promise<void> {
     await world.query(`update proposals set recorded_at = recorded_at - interval '1 hour' where id = $1`, [proposal]);
   }
 
-  test('waits out the delay by both clocks, is noticed meanwhile, and is then confirmed by its proposer', async () => {
+  test('waits out the delay by both clocks with a notice, and its proposer then confirms the action', async () => {
     await declare('one', 3_600);
     assert.deepEqual((await finn.reads('/self')).body.installation, { operators: 'one', delayS: 3_600 });
     const proposal = await proposed();
@@ -444,7 +452,7 @@ describe('an installation of one operator', () => {
     assert.equal(
       (await confirms(finn, proposal)).body.reason,
       'proposal_waits',
-      'a clock that steps ahead is no delay',
+      'a step of one clock counted as the delay',
     );
     await delayIsOver(proposal);
     assert.equal((await confirms(finn, proposal)).status, 200);
@@ -452,7 +460,7 @@ describe('an installation of one operator', () => {
     assert.deepEqual(await outcomes(proposal), ['finn proposed', 'finn confirmed', 'finn done']);
   });
 
-  test('is declined meanwhile, or confirmed at once by another where there is one after all', async () => {
+  test('can decline the action meanwhile, and a second operator who is added can confirm it at once', async () => {
     const proposal = await proposed();
     assert.equal((await finn.does(`/proposals/${proposal}/decline`)).status, 200);
     assert.deepEqual(await casesOpen(), []);
@@ -461,14 +469,14 @@ describe('an installation of one operator', () => {
     assert.deepEqual(await casesOpen(), []);
   });
 
-  test('does not let another name be made at once, which would be a way around the delay', async () => {
+  test('cannot add another operator at once, which would be a way around the delay', async () => {
     const said = await ada.does('/operators', {
       ...{ operator: 'puppet', role: 'admin', tokenSha256: sha256('puppet') },
     });
     assert.deepEqual([said.status, typeof said.body.readyAt], [202, 'string']);
   });
 
-  test('that was declared otherwise since takes two again, also for what waited', async () => {
+  test('takes two people again once it is declared otherwise, also for waiting actions', async () => {
     const proposal = await proposed();
     world.clock.advance(3_600_000);
     await delayIsOver(proposal);
@@ -481,15 +489,15 @@ describe('an installation of one operator', () => {
     assert.deepEqual([row.before.operators, row.after.operators], ['one', 'two']);
   });
 
-  test('without a delay, as the sandbox, does it at once and keeps who', async () => {
+  test('without a delay, as in the sandbox, acts at once and records the person', async () => {
     await declare('one', 0);
     await world.db.asSystem((tx) => blockCustomer(tx, customer, world.clock.now()));
     assert.equal((await finn.does(`/customers/${customer}/unblock`)).body.outcome, 'done');
   });
 });
 
-test('all of this stands in an audit that is as it was sealed', async () => {
-  // What the machine does meanwhile is sealed in the next round.
+test('the audit has all of these actions, and its seal is intact', async () => {
+  // Entries that the server itself makes meanwhile are sealed in the next round.
   const rows = await until('all is encrypted', async () => {
     await world.db.asSystem((tx) => sealAudit(tx, world.clock.now()));
     const problems: object[] = [];

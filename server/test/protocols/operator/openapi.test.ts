@@ -1,6 +1,5 @@
 /**
- * The description of the operator's wire and the commands of the terminal are as fresh as the declarations, and say something of
- * everything.
+ * The description of the operator API and the commands of the terminal are up to date with the declarations, and complete.
  *
  * UPDATE_DOCS=1 writes docs/operator-openapi.json, docs/operator-api.md and server/src/cli/commands.json anew.
  */
@@ -30,8 +29,8 @@ testFresh(FILES);
 
 testLints('docs/operator-openapi.json');
 
-test('everything that is served is declared once, and everything declared is served', () => {
-  // Routes that are no table: bank.ts, session.ts and the decisions on proposals mount what they find in the declarations.
+test('every served endpoint is declared once, and every declared endpoint is served', () => {
+  // Routes outside the table: bank.ts, session.ts and the decisions on proposals mount their own declarations.
   const served = [...READS, ...OPERATOR_API_ACTIONS, ...bankActions({} as BankDesk)].map(
     ({ method, path }) => `${method} ${path}`,
   );
@@ -45,7 +44,7 @@ test('everything that is served is declared once, and everything declared is ser
     ...[...apart, ...decisions, ...sessions].map(({ method, path }) => `${method} ${path}`),
   ].toSorted();
   assert.deepEqual(ENDPOINTS.map(({ method, path }) => `${method} ${path}`).toSorted(), all);
-  assert.equal(new Set(all).size, all.length, 'two endpoints have one path');
+  assert.equal(new Set(all).size, all.length, 'two endpoints have the same path');
 });
 
 test('every part of a path is a field, and every argument and option of a command', () => {
@@ -59,7 +58,7 @@ test('every part of a path is a field, and every argument and option of a comman
   }
 });
 
-test('every field that a request needs has an example, and the field takes its example', () => {
+test('every required field has an example, and every field accepts its example', () => {
   for (const declared of ENDPOINTS)
     for (const [name, field] of Object.entries(takenBy(declared))) {
       const example = exampleOf(name, field);
@@ -80,11 +79,11 @@ test('every reason has advice', () => {
     for (const reason of reasonsOf(declared)) assert.ok(adviceOf(reason), `${declared.path}: ${reason} has no advice`);
 });
 
-test('an action that declares one person asks nobody, and one that asks declares how many', () => {
+test('an action that declares one person asks for no confirmation, and one that asks declares how many people it takes', () => {
   for (const action of OPERATOR_API_ACTIONS) {
     const { people, name } = action as DeclaredAction;
     if (action.needs === undefined)
-      assert.equal(people, 'one', `${name} asks nobody and declares more than one person`);
+      assert.equal(people, 'one', `${name} asks for no confirmation and declares more than one person`);
     assert.ok(action.onlyNamed !== true || people !== 'rules', `${name} is for rules that name it`);
   }
 });

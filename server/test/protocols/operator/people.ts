@@ -1,4 +1,4 @@
-/** Operators as programs over HTTP: each a name, a role and a token. */
+/** Operators as HTTP clients, each with a name, a role and a token. */
 import type { Database, Tx } from '../../../src/base/db.ts';
 import { createOperator, issueToken, type Role, setRule } from '../../../src/operators/index.ts';
 import type { Came } from '../../support/client.ts';
@@ -29,7 +29,7 @@ export const withToken = (baseUrl: string, token: string, name = '') => {
     name,
     token,
     reads: (path: string) => input('GET', path),
-    /** With a reason, unless one is given. */
+    /** Adds a reason unless one is given. */
     does: (path: string, body: Record<string, unknown> = {}) => input('POST', path, { reason: 'a test', ...body }),
     sends: (path: string, body: unknown) => input('POST', path, body),
   };
@@ -48,7 +48,7 @@ export async function operatorNamed(
   return withToken(world.baseUrl, token, name);
 }
 
-/** So many people, from above so many units of an asset where one is named. */
+/** Sets a rule: this many people, for amounts above so many units of an asset where one is named. */
 export const takes = (
   tx: Tx,
   people: number,
@@ -58,7 +58,7 @@ export const takes = (
   return setRule(tx, { action, right, asset, aboveUnits, people });
 };
 
-/** Terms, keys and switching on are one person's. */
+/** One person can change terms, make keys and lift kill switches. */
 export async function oneOpensGates(tx: Tx): Promise<void> {
   await takes(tx, 1, { right: 'terms' });
   await takes(tx, 1, { action: 'key.*' });
@@ -66,7 +66,7 @@ export async function oneOpensGates(tx: Tx): Promise<void> {
   await takes(tx, 1, { action: 'partner.resume' });
 }
 
-/** New destinations and what screening held are as good as any other: the amount decides. */
+/** New destinations and screening hits need no extra people: only the amount decides. */
 export async function amountsDecide(tx: Tx): Promise<void> {
   for (const action of ['destination.new', 'release.screening_hit']) await takes(tx, 1, { action });
 }

@@ -1,4 +1,4 @@
-/** Verification by a person: a queue, what was given and its files, a decision with a reason per field; all of it audited. */
+/** Verification by a person: a queue, the answers and files, a decision with a reason per field; the audit records all of it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openFolder } from '../../../src/base/blobs.ts';
@@ -81,7 +81,7 @@ async function sends(customerId: string, content: Buffer): Promise<void> {
 }
 const status = async (customerId: string) => (await shop.post('kyb/status', { customerId })).body.data;
 
-test('a person takes it from the queue, sees answers and files, and asks for a field again; then verifies', async () => {
+test('an operator takes a submission from the queue, sees answers and files, asks for a field again, and then verifies it', async () => {
   const customerId = await submitted();
   const picture = jpeg();
   await sends(customerId, picture);
@@ -118,10 +118,10 @@ test('a person takes it from the queue, sees answers and files, and asks for a f
   assert.deepEqual(Object.keys((await status(customerId)).reasons).includes('selfie.jpg'), false);
   const missing = (await status(customerId)).reasons;
   const more = Object.keys(missing).some((name) => name.endsWith('.jpg'));
-  assert.ok(more, 'a document that was begun must be completed');
+  assert.ok(more, 'the rest of a document that was begun is not required');
 });
 
-test('decided as verified it is completed, and every look at it is in the audit without what was seen', async () => {
+test('a submission decided as verified is completed, and every look at it is in the audit without what was seen', async () => {
   const customerId = await submitted();
   const at = `/customers/${customerId}/review`;
   await sue.does(`${at}/open`);
@@ -146,7 +146,7 @@ test('a viewer sees and decides nothing', async () => {
     assert.equal((await vic.does(`/customers/${customerId}/review/${path}`, more)).status, 403, path);
 });
 
-test('a form that an operator sets is the one that programs are shown; one that is bad is refused by its parts', async () => {
+test('a form that an operator sets is shown to programs, and a bad form is refused with its wrong parts', async () => {
   const form = { company: { pan: { label: 'PAN', required: 1, regex: '^[A-Z]{5}[0-9]{4}[A-Z]$' } } };
   const bad = { company: { pan: { label: 'PAN', required: 1, regex: '(A+)+$' } } };
   const asked = { kind: 'BUSINESS', country: 'DE' };

@@ -1,4 +1,4 @@
-/** Sessions of the console: passkeys, cookies, what another site cannot do, and what a session alone cannot do. */
+/** Sessions of the console: passkeys, cookies, requests from other sites, and the actions that need a fresh login. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { purgeSessions } from '../../../src/operators/index.ts';
@@ -95,7 +95,7 @@ describe('a login', () => {
     assert.ok(rows.length > 0 && rows.every(({ kept }) => !kept.includes(secret) && !kept.includes(hex)));
   });
 
-  test('is refused for another origin, another site, a person not verified, and a key that nobody enrolled', async () => {
+  test('is refused for another origin, another site, a user who is not verified, and a key that is not enrolled', async () => {
     const key = await enrolled(ada);
     for (const asked of [
       { ...SITE, origin: 'https://evil.test' },
@@ -196,7 +196,7 @@ describe('a session', () => {
     assert.equal(await statusBy(busy), 401);
   });
 
-  test('is ended by its operator, one or the other, and not by another person', async () => {
+  test('is ended by its operator, from the same or another session, and not by another person', async () => {
     const key = await enrolled(ada);
     const [one, other] = [await loggedIn(key), await loggedIn(key)];
     const { body } = await ask('GET', '/sessions', { cookie: one });
@@ -295,7 +295,7 @@ describe('a session', () => {
     assert.equal((await bob.does(confirm)).status, 200);
   });
 
-  test('is forgotten when it has expired, with challenges that nobody used', async () => {
+  test('is deleted when it has expired, together with unused challenges', async () => {
     await loggedIn(await enrolled(ada));
     await loginOptions();
     world.clock.advance(13 * 60 * MINUTE_MS);
@@ -305,7 +305,7 @@ describe('a session', () => {
   });
 });
 
-test('logins of a network are limited', async () => {
+test('the number of logins from one network is limited', async () => {
   let status = 200;
   for (let asked = 0; asked < 300 && status === 200; asked += 1)
     ({ status } = await ask('POST', '/session/options', OURS));
@@ -313,7 +313,7 @@ test('logins of a network are limited', async () => {
   assert.equal((await ada.reads('/self')).status, 200);
 });
 
-test('only a sandbox on this machine has a cookie without TLS, under a name that a passkey can have', () => {
+test('only a sandbox on the local machine gets a cookie without TLS, under a host name that a passkey supports', () => {
   const local = { publicUrl: () => 'http://127.0.0.1:8080' };
   assert.deepEqual(siteOf(local), { origin: 'http://localhost:8080', host: 'localhost' });
   assert.equal(cookieOf({ ...local, profile: 'sandbox' }, 'x'), 'console=x; Path=/; HttpOnly; SameSite=Strict');

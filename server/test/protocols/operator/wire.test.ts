@@ -1,4 +1,4 @@
-/** The operator's wire over HTTP: who may, what is refused and how it is said, and what each action leaves behind. */
+/** The operator API over HTTP: rights, the form of refusals, and the effects and records of each action. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { parseRate } from '../../../src/base/money.ts';
@@ -40,7 +40,7 @@ before(async () => {
         treasury: noTreasury,
       }),
   });
-  // Terms, keys and switching on are opened by one here; what two are for is a file of its own.
+  // One person can change terms, make keys and lift switches here; foureyes.test.ts tests the actions that take two.
   await world.db.asSystem(oneOpensGates);
   ada = await operatorNamed(world, 'ada', 'admin');
   finn = await operatorNamed(world, 'finn', 'finance');
@@ -54,10 +54,10 @@ after(async () => await world?.stop());
 
 const quoteInput = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
 const auditOf = async (subject: string) => (await vic.reads(`/audit?subject=${subject}`)).body.audit;
-/** Fills a path's names with something of the right form. */
+/** Fills the parameters of a path with values of the right form. */
 const filled = (path: string) => path.replace(/:(\w+)/g, (_, name) => (/operator/.test(name) ? 'nobody' : '1'));
 
-describe('who comes', () => {
+describe('an operator', () => {
   test('is refused at every path without a token, with a wrong one, and with one that was revoked or has expired', async () => {
     const spent = await operatorNamed(world, 'spent', 'admin');
     const { body } = await spent.reads('/self');
@@ -74,14 +74,14 @@ describe('who comes', () => {
     }
   });
 
-  test('is out at once when disabled, and in again when enabled', async () => {
+  test('is refused at once when disabled, and admitted again when enabled', async () => {
     const temp = await operatorNamed(world, 'temp', 'viewer');
     assert.equal((await temp.reads('/self')).status, 200);
     assert.equal((await ada.does('/operators/temp/disable')).status, 200);
     assert.equal((await temp.reads('/self')).status, 401);
   });
 
-  test('may do what the role has the right to, and is told which right it lacks', async () => {
+  test('may do what the role has the right to, and a refusal names the missing right', async () => {
     const rights: Record<string, Person[]> = {
       money: [vic, sue],
       cases: [vic],
@@ -102,8 +102,8 @@ describe('who comes', () => {
   });
 });
 
-describe('what is asked', () => {
-  test('of every action is refused without a reason and with a field it does not know, each named', async () => {
+describe('a request', () => {
+  test('for any action is refused without a reason or with an unknown field, and the refusal names both', async () => {
     for (const { path, name } of OPERATOR_API_ACTIONS) {
       const none = await ada.sends(filled(path), {});
       assert.equal(none.status, 400, name);
@@ -115,7 +115,7 @@ describe('what is asked', () => {
     assert.match(odd.body.fields.colour, /is not one of kind, subject, reason/);
   });
 
-  test('is told by field and rule what is wrong with it', async () => {
+  test('with wrong input is refused with field and rule', async () => {
     for (const [path, body, field, rule] of [
       ['/partners', { name: 'x', quoteShape: 'C' }, 'quoteShape', /one of A, B/],
       ['/partners', { name: 'x', toleranceBps: '-1' }, 'toleranceBps', /whole number from 0 to 10000/],
@@ -155,7 +155,7 @@ describe('what is asked', () => {
       assert.equal(said.status, 400, `${path} ${JSON.stringify(said.body)}`);
       assert.match(said.body.fields[field] ?? '', rule, `${path}: ${JSON.stringify(said.body)}`);
     }
-    // What the database cannot keep is the caller's to mend.
+    // A value that the database cannot store is the caller's mistake.
     for (const odd of ['a case\0', 'half a \ud83d'])
       assert.match(
         (await ada.does('/kill-switches', { kind: 'payouts', subject: 'all', reason: odd })).body.fields.reason,
@@ -169,7 +169,7 @@ describe('what is asked', () => {
     assert.equal((await ada.does(`/markets/${market}`, { max: '1.0000001' })).body.reason, 'malformed_amount');
   });
 
-  test('at a path that is not there names the nearest one, to an operator', async () => {
+  test('to an unknown path is answered with the nearest one, to operators only', async () => {
     for (const [path, nearest] of [
       ['/orders/17/relase', 'POST /operator/v1/orders/:order/release'],
       ['/case', 'GET /operator/v1/cases'],
@@ -183,13 +183,13 @@ describe('what is asked', () => {
     assert.equal((await withToken(world.baseUrl, 'a-token-that-nobody-has').reads('/case')).status, 401);
   });
 
-  test('with a field that nobody declared names it, and those that there are', async () => {
+  test('with an undeclared field is refused with its name and the declared ones', async () => {
     const { status, body } = await ada.reads('/cases?opened=true');
     assert.deepEqual([status, body.reason], [400, 'malformed_field']);
     assert.match(body.fields.opened, /^is not one of .*open, .*kind/);
   });
 
-  test('about something that is not there is a 404 that says what', async () => {
+  test('for an unknown object is a 404 that names the object', async () => {
     for (const [path, what] of [
       ['/orders/1/timeline', 'order'],
       ['/orders/1/trace', 'order'],
@@ -217,7 +217,7 @@ describe('what is asked', () => {
 });
 
 describe('partners and keys', () => {
-  test('a partner is made, gets a key that works at once, is suspended and resumed', async () => {
+  test('a partner is created, gets a key that works at once, is suspended and resumed', async () => {
     const made = await ada.does('/partners', { name: 'Newcomer', requestsPerMinute: 5 });
     assert.equal(made.status, 200, JSON.stringify(made.body));
     const { id } = made.body.after;
@@ -250,7 +250,7 @@ describe('partners and keys', () => {
     assert.equal((await brief.post('offramp/quote', quoteInput)).status, 401);
   });
 
-  test('rotation lets both secrets in until the overlap ends, then the new one only', async () => {
+  test('a rotation accepts both secrets until the overlap ends, then only the new one', async () => {
     const { body: key } = await ada.does(`/partners/${shop.partner.id}/keys`, { label: 'r', scopes: 'trade' });
     const { body: rotated } = await ada.does(`/keys/${key.apiKey}/rotate`, { overlapHours: 2 });
     assert.notEqual(rotated.apiSecret, key.apiSecret);
@@ -266,7 +266,7 @@ describe('partners and keys', () => {
     assert.equal((await ada.does(`/keys/${key.apiKey}/rotate`)).body.reason, 'unknown_key');
   });
 
-  test('when a key was used is kept once its signature was right, and not for who only knows its name', async () => {
+  test('the last use of a key is recorded for a valid signature, and not for a request that only names the key', async () => {
     const { body: key } = await ada.does(`/partners/${shop.partner.id}/keys`, { label: 'u', scopes: 'trade' });
     const usedAt = async () => {
       const { keys } = (await vic.reads(`/partners/${shop.partner.id}`)).body;
@@ -279,7 +279,7 @@ describe('partners and keys', () => {
     assert.ok(world.clock.now().getTime() - Date.parse(await usedAt()) < 60_000);
   });
 
-  test('a partner who may ask nothing a minute is told when to come back, in a number', async () => {
+  test('a partner with a limit of zero requests a minute gets a retry time as a number', async () => {
     const { id } = (await ada.does('/partners', { name: 'Quiet', requestsPerMinute: 0 })).body.after;
     const { body: key } = await ada.does(`/partners/${id}/keys`, { label: 'q', scopes: 'trade' });
     const said = await openClient(world.baseUrl, key).post('offramp/quote', quoteInput);
@@ -290,15 +290,19 @@ describe('partners and keys', () => {
 });
 
 describe('terms of trade', () => {
-  test('a market, its fee, limit, cap and policy are set, action, and keep who changed them and why', async () => {
+  test('a market, its fee, limit, cap and policy can be set, and each change keeps its operator and reason', async () => {
     const set = (path: string, body: object) => ada.does(path, { reason: 'new year', ...body });
     assert.equal((await set(`/markets/${market}`, { max: '50', quoteTtlS: 30 })).body.after.max, '50');
     assert.equal((await shop.post('offramp/quote', quoteInput)).body.code, 413);
     assert.equal((await set(`/markets/${market}`, { max: '10000' })).status, 200);
     const fee = await set(`/markets/${market}/fees`, { kind: 'operator', bps: 100, minimum: '5' });
-    assert.deepEqual([fee.body.after.bps, fee.body.after.minimum_units], [100, '5'], 'an amount in two scales');
+    assert.deepEqual(
+      [fee.body.after.bps, fee.body.after.minimum_units],
+      [100, '5'],
+      'the amounts of the fee have different scales',
+    );
     assert.equal((await set(`/markets/${market}/limits`, { level: 1, max: '20' })).body.after.max_units, '20');
-    // To the last unit, though no JSON number has so many digits.
+    // Exact to the last unit, although no JSON number has so many digits.
     const exact = await set(`/markets/${market}/limits`, { level: 1, max: '20000000000000.000001' });
     assert.equal(exact.body.after.max_units, '20000000000000.000001');
     assert.equal((await set(`/markets/${market}/limits`, { level: 1, max: 'none' })).body.after, null);
@@ -311,7 +315,7 @@ describe('terms of trade', () => {
     assert.equal(
       (await set('/customer-limits', { ...across, max: '90000.5' })).body.after.version,
       1,
-      'the same again',
+      'setting the same value again was recorded',
     );
     assert.equal((await set('/customer-limits', { ...across, max: '80000' })).body.after.version, 2);
     const { limits } = (await vic.reads('/customer-limits')).body;
@@ -357,7 +361,7 @@ describe('terms of trade', () => {
 });
 
 describe('dust', () => {
-  test('is below what the second one says, of two who set it at once', async () => {
+  test('has the threshold of the second one when two operators set it at once', async () => {
     const asset = 'dai.matic20';
     let second: Promise<void> | undefined;
     await world.db.asSystem(async (tx) => {
@@ -373,7 +377,7 @@ describe('dust', () => {
 });
 
 describe('a market', () => {
-  test('has what two operators set of it at once, each another term, and not the one of the two before it', async () => {
+  test('keeps both changes when two operators set different terms of it at once', async () => {
     const bob = await operatorNamed(world, 'bob', 'admin');
     for (let round = 1; round <= 5; round += 1) {
       const said = await Promise.all([
@@ -396,8 +400,8 @@ describe('a market', () => {
     ...{ depositRail: 'bank.simulated', payoutRail: 'bank.simulated', payoutDecimals: 2, priceSources: 'fixed' },
     ...{ min: '100', max: '5000', singleSource: 'true' },
   };
-  test('is made closed and once, with every wrong field named, and opened by setting it', async () => {
-    // The partner's wire has methods with hyphens and with underscores.
+  test('is created once and closed, with every wrong field named, and opened by a change', async () => {
+    // The white-label API has methods with hyphens and with underscores.
     const paymentMethod = 'AED-BANK-TRANSFER';
     const wrong = await ada.does('/markets', {
       ...input,
@@ -419,7 +423,7 @@ describe('a market', () => {
     assert.match(
       (await ada.does('/markets', { ...again, singleSource: false })).body.fields.singleSource,
       /quotes at the word of one source/,
-      'a quorum of one is declared',
+      'a quorum of one was accepted without a declaration',
     );
     const two = await ada.does('/markets', {
       ...again,
@@ -442,7 +446,7 @@ describe('two operators', () => {
     return said.body.proposal;
   };
 
-  test('who could agree with oneself is made by two: an operator, a role, a token, an end to being disabled', async () => {
+  test('create together whatever would let one person confirm alone: an operator, a role, a token, enabling an operator', async () => {
     for (const [path, body] of [
       ['/operators', { operator: 'eve', role: 'admin', tokenSha256: 'e'.repeat(64) }],
       ['/operators/vic/role', { role: 'finance' }],
@@ -458,7 +462,7 @@ describe('two operators', () => {
       assert.equal((await ada.does(`/proposals/${said.body.proposal}/confirm`)).body.reason, 'own_proposal');
       assert.equal((await finn.does(`/proposals/${said.body.proposal}/confirm`)).body.reason, 'role_missing');
     }
-    // Nor by disabling everybody else first: they count all the same.
+    // Disabling all others first does not help: they still count.
     const bea = await operatorNamed(world, 'bea', 'admin');
     for (const name of ['finn', 'ada']) assert.equal((await bea.does(`/operators/${name}/disable`)).status, 200);
     const mallory = { operator: 'mallory', role: 'finance', tokenSha256: 'd'.repeat(64) };
@@ -466,7 +470,7 @@ describe('two operators', () => {
     await world.query(`update operators set disabled_at = null where name in ('finn', 'ada')`);
   });
 
-  test('a proposal ends after a day, and with the one who made it', async () => {
+  test('have a proposal expire after a day, or when its proposer is disabled', async () => {
     const old = await proposed();
     world.clock.advance(24 * 3_600_000);
     assert.deepEqual((await ada.does(`/proposals/${old}/confirm`)).body.reason, 'proposal_over');
@@ -479,13 +483,13 @@ describe('two operators', () => {
     assert.equal(
       (await finn.does(`/proposals/${mine}/decline`)).body.outcome,
       'declined',
-      'taking back is no confirming',
+      'withdrawing a proposal was recorded as a confirmation',
     );
     const last = await proposed();
     assert.equal((await ada.does(`/proposals/${last}/confirm`)).body.after.blocked, false);
   });
 
-  test('are asked of the table, too: it takes no confirmation by the proposer', async () => {
+  test('are also required by the table, which refuses a confirmation by the proposer', async () => {
     const open = await proposed();
     await assert.rejects(
       world.query(`update proposals set state = 'confirmed', decided_by = proposed_by where id = $1`, [open]),
@@ -496,7 +500,7 @@ describe('two operators', () => {
 });
 
 describe('the token that the server is started with', () => {
-  test('is taken once: revoked it stays so, and another one opens again', async () => {
+  test('is accepted once: it stays revoked, and another token gives access again', async () => {
     const start = (token: string) =>
       world.db.asSystem((tx) => startOperator(tx, { name: 'first', token, now: world.clock.now() }));
     const [one, two] = ['a'.repeat(40), 'b'.repeat(40)];
@@ -521,8 +525,8 @@ describe('the token that the server is started with', () => {
   });
 });
 
-describe('stops', () => {
-  test('a stopped market takes no new quotes and orders and says for how long, and the others go on', async () => {
+describe('kill switches', () => {
+  test('a stopped market accepts no quotes and orders and says for how long, and other markets go on', async () => {
     const input = { kind: 'market', subject: market };
     assert.equal((await sue.does('/kill-switches', input)).body.after.on, true);
     assert.equal((await sue.does('/kill-switches', input)).status, 200, 'twice is once');
@@ -530,12 +534,16 @@ describe('stops', () => {
     assert.deepEqual([said.status, said.body.reason], [503, 'market_switched_off']);
     assert.equal(said.headers.get('retry-after'), '60');
     assert.equal((await shop.post('offramp/quote', { ...quoteInput, chain: 'erc20' })).status, 200);
-    assert.equal((await sue.does('/kill-switches/lift', input)).status, 403, 'on again is not for everybody');
+    assert.equal(
+      (await sue.does('/kill-switches/lift', input)).status,
+      403,
+      'an operator without the right lifted the switch',
+    );
     assert.equal((await finn.does('/kill-switches/lift', input)).body.after.on, false);
     assert.equal((await shop.post('offramp/quote', quoteInput)).status, 200);
   });
 
-  test('a stopped partner may look and not begin, also with a quote from before, and others notice nothing', async () => {
+  test('a stopped partner may read but create nothing, even with an earlier quote, and other partners are not affected', async () => {
     const other = await world.partner('Other');
     const { body } = await shop.post('offramp/quote', quoteInput);
     const input = { kind: 'partner', subject: String(shop.partner.id) };
@@ -554,7 +562,7 @@ describe('stops', () => {
 });
 
 describe('cases', () => {
-  test('are listed by age with what to do, assigned, noted and closed, each by somebody', async () => {
+  test('are listed by age with the next step, and assigned, noted and closed with the name of the operator', async () => {
     await world.db.asSystem(async (tx) => {
       for (const subject of ['first', 'second', 'third'])
         await openCase(tx, { kind: 'rail_halted', subject, reason: 'a test', now: world.clock.now() });
@@ -593,7 +601,7 @@ describe('cases', () => {
 });
 
 describe('customers', () => {
-  test('are found by either name without anything personal; that is shown to who may, and the look is kept', async () => {
+  test('are found by either id without personal data, which is shown only with the right to see it, and each look is recorded', async () => {
     const found = (await vic.reads('/lookup?text=Shop-customer')).body;
     const [customer] = found.customers;
     assert.equal(customer.id, shop.customerId);
@@ -610,7 +618,7 @@ describe('customers', () => {
     assert.equal(/000111222333|\+91-9/.test(JSON.stringify(row)), false);
   });
 
-  test('are blocked by one, and unblocked by two only', async () => {
+  test('are blocked by one person, and unblocked by two', async () => {
     const path = `/customers/${shop.customerId}`;
     assert.equal((await finn.does(`${path}/block`)).body.after.blocked, true);
     const said = await finn.does(`${path}/unblock`);
@@ -627,7 +635,7 @@ describe('the audit', () => {
     assert.ok(BigInt(audit[0].id) > BigInt(audit[2].id));
     const older = (await vic.reads(`/audit?operator=ada&below=${audit[2].id}&limit=1`)).body.audit;
     assert.ok(BigInt(older[0].id) < BigInt(audit[2].id));
-    // As the owner of the table: the rights of the server's roles do not even come to it.
+    // Tried as the owner of the table; the server's roles do not have these rights at all.
     for (const statement of [`update audit set reason = 'x'`, 'delete from audit', 'truncate audit cascade'])
       await assert.rejects(world.query(statement), /append-only/, statement);
     await assert.rejects(
@@ -636,7 +644,7 @@ describe('the audit', () => {
     );
   });
 
-  test('and nothing else holds a token or a secret', async () => {
+  test('holds no token and no secret, nor does any other table', async () => {
     const dump = JSON.stringify([
       await world.query('select a::text from audit a'),
       await world.query('select p::text from proposals p'),
@@ -665,7 +673,7 @@ describe('a price that jumped', () => {
     assert.deepEqual((await confirm('8600')).body.reason, 'market_not_halted');
     world.source.move('usdc', 'inr', undefined);
     await world.refreshPrices();
-    // Every market of the pair, on whichever chain and in whichever direction.
+    // Every market of the pair, on every chain and in both directions.
     for (const { id, crypto, fiat } of (await vic.reads('/markets')).body.markets)
       if (crypto.startsWith('usdc.') && fiat === 'inr' && id !== market)
         await ada.does(`/markets/${id}/price`, { level: '86' });

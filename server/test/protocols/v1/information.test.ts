@@ -1,4 +1,4 @@
-/** Questions about a customer: an operator asks, the partner is told, answers once, and is asked after; people see all of it as cases. */
+/** Questions about a customer: an operator asks, the partner gets an event and answers once; cases show late and new answers. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { informationHandlers } from '../../../src/compliance/index.ts';
@@ -47,7 +47,7 @@ const falls = (request: string, days: number) =>
     clock: { now: () => new Date(w.s.clock.now().getTime() + days * DAY_MS) },
   })[INFORMATION_DUE]?.(request);
 
-test('a question is told by an event, read and answered once, and its answer is a case until it is read', async () => {
+test('a question is announced by an event and answered once, and its answer is a case until an operator reads it', async () => {
   const customerId = await w.customer();
   const request = await asks(customerId);
   const event = await w.s.until('the event is in the feed', async () => {
@@ -55,7 +55,7 @@ test('a question is told by an event, read and answered once, and its answer is 
     return data.find((one: Came) => one.type === 'information.requested' && one.data.requestId === request);
   });
   assert.deepEqual([event.data.customerId, event.data.submissionId], [customerId, null]);
-  assert.doesNotMatch(JSON.stringify(event), /Xylograph/, 'an event says nothing of it');
+  assert.doesNotMatch(JSON.stringify(event), /Xylograph/, 'the event contains the question');
   const [open] = await listed(customerId);
   assert.deepEqual([open?.id, open?.state, open?.question, open?.answer], [request, 'open', QUESTION, null]);
   assert.equal(Date.parse(open?.dueAt) - Date.parse(open?.askedAt), 7 * DAY_MS);
@@ -70,7 +70,7 @@ test('a question is told by an event, read and answered once, and its answer is 
   assert.equal(
     (await vic.does(`/customers/${customerId}/questions/open`)).status,
     403,
-    'who may not read what is personal',
+    'an operator without the right read the answer',
   );
   const read = await ada.does(`/customers/${customerId}/questions/open`);
   const [shown] = read.body.questions;
@@ -79,7 +79,7 @@ test('a question is told by an event, read and answered once, and its answer is 
   assert.deepEqual(await findInDump(w.s.adminUrl, ['Xylograph', 'Quixote']), []);
 });
 
-test('a question without an answer is a case from its day on, which the answer or its withdrawal closes', async () => {
+test('a question without an answer is a case from its due date, which the answer or a withdrawal closes', async () => {
   const customerId = await w.customer();
   const [one, two] = [await asks(customerId), await asks(customerId, 'Who is the director?')];
   await falls(one, 6.9);
@@ -96,14 +96,18 @@ test('a question without an answer is a case from its day on, which the answer o
   const late = await w.api.post(`/customers/${customerId}/information-requests/${two}/answer`, { answer: ANSWER });
   assert.equal(late.body.reason, 'information_request_over');
   await falls(two, 8);
-  assert.deepEqual(await casesAbout(two), [['information_overdue', false]], 'nobody is asked after it');
+  assert.deepEqual(
+    await casesAbout(two),
+    [['information_overdue', false]],
+    'the withdrawn question still has an open case',
+  );
   assert.deepEqual(
     (await listed(customerId)).map(({ state }) => state),
     ['withdrawn', 'answered'],
   );
 });
 
-test('only the partner of the customer reads and answers it, and no more than twenty wait for an answer', async () => {
+test('only the partner of the customer reads and answers a question, and at most twenty questions wait for an answer', async () => {
   const [customerId, elsewhere] = [await w.customer(), await w.customer()];
   const request = await asks(customerId);
   const path = (customer: string) => `/customers/${customer}/information-requests`;

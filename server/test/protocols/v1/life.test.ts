@@ -1,6 +1,6 @@
 /**
- * The partner API on money that moves: orders from quote to payout, where the money is meanwhile, and what a partner may do when
- * something goes otherwise. Every answer is checked against its schema, and the books at the end (story.ts).
+ * The partner API with real money: orders from quote to payout, the place of the money meanwhile, and a partner's options when an
+ * order fails. Every answer is checked against its schema, and the books at the end (story.ts).
  */
 import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
@@ -34,7 +34,7 @@ describe('from quote to payout', () => {
     assert.deepEqual([quote.state, quote.fixed, quote.direction], ['open', 'pay', 'sell']);
     assert.deepEqual(quote.pay, { amount: '120.5', asset: 'usdc.matic20' });
     assert.ok(quote.prices.length > 0 && quote.prices.every(({ source, at }: Came) => source !== '' && at !== ''));
-    // What was offered is signed with the secret of the key, over what the quote says.
+    // The quote is signed with the secret of the key over its own terms.
     const { keyId, text, value } = quote.signature;
     assert.equal(keyId, w.keys.apiKey);
     assert.equal(value, createHmac('sha256', w.keys.apiSecret).update(text).digest('hex'));
@@ -157,7 +157,7 @@ describe('from quote to payout', () => {
 });
 
 describe('cancelling', () => {
-  test('an order for which nothing has come is cancelled, once however often it is asked', async () => {
+  test('an order without a deposit is cancelled, once although it is requested several times', async () => {
     const order = await w.sells('40');
     const cancelled = await w.api.does('POST', `/orders/${order.id}/cancel`);
     assert.deepEqual([cancelled.state, cancelled.payment], ['cancelled', null]);
@@ -165,7 +165,7 @@ describe('cancelling', () => {
     assert.equal((await w.other.post(`/orders/${order.id}/cancel`)).body.reason, 'unknown_order');
   });
 
-  test('not once money has come, in part or seen alone, nor when it is over', async () => {
+  test('is refused once a deposit was seen, even in part, and when the order is over', async () => {
     const { s, api } = w;
     const order = await w.sells('41');
     await s.pays(w.sale(order), '20');
@@ -182,7 +182,7 @@ describe('cancelling', () => {
     assert.deepEqual([over.body.reason, over.body.state], ['order_over', 'settled']);
   });
 
-  test('money that comes after it lies in suspense, and goes back when its partner asks', async () => {
+  test('leaves a later deposit in suspense, which is refunded when its partner requests it', async () => {
     const { s, api } = w;
     const order = await w.sells('42');
     const { payment } = order;
@@ -213,7 +213,7 @@ describe('cancelling', () => {
 });
 
 describe('refunds and other payouts', () => {
-  test('an underpaid order that its policy holds goes back to a destination of the customer', async () => {
+  test('an underpaid order that its policy holds is refunded to a destination of the customer', async () => {
     const { s, api } = w;
     await s.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 0, beyond: 'hold' } });
     const order = await w.sells('60');
@@ -241,7 +241,7 @@ describe('refunds and other payouts', () => {
     assert.equal(await s.statusOf(w.sale(order)), -4, 'the status of a wrong amount, whoever asked for the refund');
   });
 
-  test('what screening has stopped is told as under review, and no partner moves it', async () => {
+  test('an order held by screening is shown as under review, and no partner moves it', async () => {
     const { s, api } = w;
     const order = await w.sells('61', { reference: 'screen:hold' });
     await s.pays(w.sale(order), '61');
@@ -264,7 +264,7 @@ describe('refunds and other payouts', () => {
     await w.becomes(order, 'settled');
   });
 
-  test('a payout that the bank sends back is paid to another account of the customer', async () => {
+  test('a payout that the bank returns is paid to another account of the customer', async () => {
     const { s, api } = w;
     const order = await w.sells('62', { ending: '9002' });
     await s.pays(w.sale(order), '62');
@@ -342,7 +342,7 @@ describe('destinations that a program adds', () => {
       assert.equal((await by.post(`${path}/code`)).body.reason, 'too_many_requests');
       assert.equal((await by.post(`${path}/confirm`, { code: '000000' })).body.reason, 'wrong_code');
       assert.ok((await by.does('POST', `${path}/confirm`, { code: '246810' })).usable);
-      // The gate looks again within half a minute; nobody waits for that here.
+      // The gate checks again within half a minute; the test does not wait for that.
       await s.until('it is settled', async () => {
         s.clock.advance(5_000);
         return (await w.get(order)).state === 'settled';
@@ -353,7 +353,7 @@ describe('destinations that a program adds', () => {
     assert.equal((await api.get('/key')).status, 200);
   });
 
-  test('take no money that their order did not name, nor does a phone that was just changed confirm them', async () => {
+  test('are not paid by an order that did not name them before they are usable, nor does a phone that was just changed confirm them', async () => {
     const { s } = w;
     const careful = await besideStory(s, { profile: 'sandbox', codes: { sendCode: async () => {} } });
     const by = openV1(careful.baseUrl, w.keys);
@@ -366,7 +366,7 @@ describe('destinations that a program adds', () => {
       const asks = () => by.post(`/orders/${order.id}/payout-destination`, { destinationId: added.id });
       const declined = await asks();
       assert.deepEqual([declined.body.reason, declined.body.usableAt], ['destination_waits', added.usableAt]);
-      // Through the older wire at once, and through this one only when it is as old.
+      // The white-label API accepts a new account at once, this API only when it is old enough.
       const older = await s.verifiedAccount(order.customerId);
       const through = await by.post(`/orders/${order.id}/payout-destination`, { destinationId: older.fiatAccountId });
       assert.equal(through.body.reason, 'destination_waits');
@@ -384,7 +384,7 @@ describe('destinations that a program adds', () => {
     }
   });
 
-  test('are one each, however often they are added, and of what fits alone', async () => {
+  test('are stored once although they are added repeatedly, and only with matching fields', async () => {
     const { api } = w;
     const customerId = await w.customer();
     const path = `/customers/${customerId}/destinations`;
@@ -417,7 +417,7 @@ describe('destinations that a program adds', () => {
     await refused({ kind: 'address', chain: 'nowhere', address: home.address }, 'chain');
     await refused({ kind: 'address', chain: 'matic20', address: 'nowhere' }, 'address');
     await refused({ kind: 'address', chain: 'matic20' }, 'address');
-    // An order pays to what fits it: an account for a sale, and not an address.
+    // The destination has to fit the order: an account for a sale, not an address.
     const quote = await api.does('POST', '/quotes', { payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '25' });
     const wrong = await api.post('/orders', { quoteId: quote.id, customerId, destinationId: home.id });
     assert.deepEqual(wrong.body.fields, { destinationId: 'must be an account in inr' });
@@ -425,7 +425,7 @@ describe('destinations that a program adds', () => {
 });
 
 describe('customers', () => {
-  test('are added, found, changed, and one per reference and phone', async () => {
+  test('are added, found and changed, with one customer per reference and phone', async () => {
     const { api } = w;
     const [reference, phone] = [randomUUID(), newPhone()];
     const made = await api.does('POST', '/customers', { reference, kind: 'business', phone, email: 'a@example.org' });
@@ -449,7 +449,7 @@ describe('customers', () => {
     assert.equal((await w.other.get(`/customers/${made.id}`)).body.reason, 'unknown_customer');
   });
 
-  test('go to hosted pages by links, and see what they may pay', async () => {
+  test('get links to hosted pages, and have limits that the API shows', async () => {
     const { api } = w;
     const customerId = await w.customer();
     for (const what of ['verification-link', 'account-link']) {
@@ -467,7 +467,7 @@ describe('customers', () => {
 });
 
 describe('the page that confirms a destination', () => {
-  test('opens by a link, which is made for a destination of the customer alone', async () => {
+  test('opens by a link, which is made only for a destination of the customer', async () => {
     const { api, other } = w;
     const customerId = await w.customer();
     const { id } = await w.address(customerId);
@@ -511,7 +511,7 @@ describe('the list of customers', () => {
     assert.deepEqual(created, created.toSorted().toReversed());
   });
 
-  test('is narrowed by own reference, verification and time', async () => {
+  test('can be filtered by own reference, verification and time', async () => {
     const { api } = w;
     const reference = randomUUID();
     const { id, createdAt } = await api.does('POST', '/customers', {
@@ -529,7 +529,7 @@ describe('the list of customers', () => {
     assert.ok(!(await ids(`until=${createdAt}&limit=100`)).includes(id));
   });
 
-  test('has no customer of another partner, by whatever reference, filter or cursor', async () => {
+  test('never has a customer of another partner, for any reference, filter or cursor', async () => {
     const { api, other } = w;
     const reference = randomUUID();
     const { id } = await other.does('POST', '/customers', { reference, kind: 'individual', phone: newPhone() });
@@ -543,7 +543,7 @@ describe('the list of customers', () => {
       assert.equal((await api.get(`/customers?cursor=${cursor}`)).body.reason, 'malformed_field', cursor);
   });
 
-  test('says why a filter is refused, and takes at most a hundred at once', async () => {
+  test('says why a filter is refused, and has at most a hundred customers a page', async () => {
     for (const query of ['verification=perhaps', 'limit=101', 'limit=0', 'from=yesterday', 'phone=1'])
       assert.equal((await w.api.get(`/customers?${query}`)).body.reason, 'malformed_field', query);
   });
@@ -563,7 +563,7 @@ describe('the catalogue and limits', () => {
     assert.equal(typeof chains.find(({ code }: Came) => code === 'matic20').networkId, 'number');
   });
 
-  test('say what live quotes and unpaid orders use of a cap, and what is left', async () => {
+  test('show how much of a cap live quotes and unpaid orders use, and how much is left', async () => {
     const { s, api } = w;
     const { partner } = await api.does('GET', '/key');
     const limits = async (): Promise<Came> =>
@@ -582,7 +582,7 @@ describe('the catalogue and limits', () => {
     try {
       const now = await limits();
       assert.deepEqual([now.cap, Number(now.left)], ['1000000', 1_000_000 - Number(now.used)]);
-      // The customers share it: each is told the same.
+      // The customers share the cap, so each sees the same numbers.
       const { shared } = await api.does('GET', `/customers/${await w.customer()}/limits`);
       assert.deepEqual(shared, [now]);
     } finally {
@@ -623,7 +623,7 @@ describe('events and webhook endpoints', () => {
     assert.equal((await api.get(path)).body.reason, 'unknown_endpoint');
   });
 
-  test('the feed is read on from its cursor, and never twice', async () => {
+  test('the feed continues from its cursor, without repeats', async () => {
     const { api } = w;
     const order = await w.sells('33');
     const seen: Came[] = [];
@@ -643,8 +643,8 @@ describe('events and webhook endpoints', () => {
   });
 });
 
-describe('what a program types', () => {
-  test('under this wire is in no dump, whatever field it is', async () => {
+describe('a value that a program sends', () => {
+  test('in any field of this API is in no dump in clear', async () => {
     const { s, api } = w;
     const [who, what, claim, key, holder] = ['Grace', 'Barbara', 'Frances', 'Hedy', 'Katherine'].map(
       (name) => `${name}-${randomUUID()}`,

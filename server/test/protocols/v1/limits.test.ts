@@ -1,6 +1,6 @@
 /**
- * Limits of a customer across its orders, through the wires: what counts, what is refused and with which remedy, that many orders at
- * once never pass a limit together, and what a limit that is lowered means for an order that is under way.
+ * Limits of a customer across its orders, through both APIs: which orders count, which are refused and with which remedy, that many
+ * orders at once never pass a limit together, and the effect of a lowered limit on an order that is under way.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const ADA = { by: 'ada', why: 'a test' };
 
-/** In rupees, for every level unless it says otherwise. */
+/** Sets a limit in rupees, for every level unless one is given. */
 const limits = (max: string, of: Partial<LimitScope> = {}) =>
   w.s.read((tx) => {
     const scope = { fiatAsset: 'inr', direction: null, marketId: null, level: HIGHEST_LEVEL, period: 'day' as const };
@@ -36,7 +36,7 @@ const limits = (max: string, of: Partial<LimitScope> = {}) =>
   });
 const known = (customerId: string): Promise<Came> => w.api.does('GET', `/customers/${customerId}/limits`);
 
-/** Buys for so many rupees: that is exactly what counts. */
+/** Buys for this amount of rupees, which is exactly the amount that counts. */
 async function asksToBuy(customerId: string, rupees: string, destinationId?: string) {
   const to = destinationId ?? (await w.address(customerId)).id;
   const quote = await w.api.does('POST', '/quotes', {
@@ -49,7 +49,7 @@ async function buys(customerId: string, rupees: string): Promise<Came> {
   assert.equal(status, 201, JSON.stringify(body));
   return body;
 }
-/** As if its orders were made earlier. */
+/** Moves the orders of the customer into the past. */
 const ages = (customerId: string, hours: number) =>
   w.s.read((tx) =>
     tx.run(`update orders set created_at = created_at - make_interval(hours => $2) where customer_id = $1`, [
@@ -66,7 +66,7 @@ const inDb = (customerId: string) =>
   );
 
 describe('an order', () => {
-  test('that is worth more than one may be is refused, whatever was ordered before', async () => {
+  test('above the limit for one order is refused, whatever was ordered before', async () => {
     await limits('1000', { period: 'order' });
     const customerId = await w.customer();
     await buys(customerId, '1000');
@@ -80,7 +80,7 @@ describe('an order', () => {
     assert.equal((await inDb(customerId)).length, 2);
   });
 
-  test('that would pass a day is refused with what is used, what is left, and when it fits', async () => {
+  test('that would pass the daily limit is refused, and the reply says what is used, what is left and when it fits', async () => {
     await limits('2000');
     const customerId = await w.customer();
     await buys(customerId, '500');
@@ -98,27 +98,27 @@ describe('an order', () => {
     });
     assert.ok(level >= 1);
     assert.match(body.detail, /^At most 500 INR are left of 2000 INR in 24 hours; 1500 INR are used\. It fits from /);
-    // What needs the newer order to be old, too.
+    // This amount only fits once the newer order is a day old, too.
     const later = await asksToBuy(customerId, '1500.01');
     assert.equal(later.body.customerLimit.fitsAt, new Date(Date.parse(second.createdAt) + 86_400_000).toISOString());
-    // What never fits has no such time.
+    // An amount above the whole limit has no such time.
     assert.equal((await asksToBuy(customerId, '2001')).body.customerLimit.fitsAt, null);
     await buys(customerId, '500');
     assert.equal((await known(customerId)).limits[0].left, '0');
-    // Four hours later the first is a day old.
+    // Four hours later the first order is a day old.
     await ages(customerId, 4);
     await buys(customerId, '500');
     assert.equal((await asksToBuy(customerId, '100')).status, 422);
   });
 
-  test('counts for 30 days against a month, and in the direction and market that a limit names', async () => {
+  test('counts for 30 days against a monthly limit, and only in the direction and market that a limit names', async () => {
     await limits('3000', { period: 'month' });
     await limits('1000', { direction: 'onramp' });
     const customerId = await w.customer();
     await buys(customerId, '1000');
     await ages(customerId, 25);
     await buys(customerId, '1000');
-    // Selling is worth about 860, and counts in the month alone.
+    // The sale is worth about 860, and counts only against the monthly limit.
     await w.sells('10', { customerId });
     const said = await known(customerId);
     const of = (per: string) => said.limits.find((one: Came) => one.per === per);
@@ -144,7 +144,7 @@ describe('an order', () => {
     await api.does('POST', `/orders/${order.id}/cancel`);
     const sold = await w.sells('10', { customerId });
     assert.equal((await asksToBuy(customerId, '500')).status, 422);
-    // Too little comes: a person has it sent back, and its money did not trade.
+    // The order is underpaid and refunded by an operator, so its money was not traded.
     await s.pays(w.sale(sold), '5');
     await s.mines(3);
     await s.until('the part is there', async () => (await w.get(sold)).received.amount === '5');
@@ -156,7 +156,7 @@ describe('an order', () => {
     await buys(customerId, '1000');
   });
 
-  test('on the older wire has its status, reason and fields as for any limit', async () => {
+  test('above a limit is refused by the white-label API with the status, reason and fields of any limit', async () => {
     await limits('500');
     const customer = await w.s.verifiedCustomer();
     const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '10' };
@@ -174,8 +174,8 @@ describe('an order', () => {
   });
 });
 
-describe('what a partner is told', () => {
-  test('is empty without limits, and names the level that allows more with what it needs', async () => {
+describe('the limits shown to a partner', () => {
+  test('are empty without limits, and name the level that allows more with its requirements', async () => {
     const customerId = await w.customer();
     const before_ = await known(customerId);
     assert.deepEqual([before_.limits, before_.next], [[], null]);
@@ -198,11 +198,11 @@ describe('what a partner is told', () => {
 });
 
 describe('many orders at once', () => {
-  test('never pass a limit together, whichever direction they are in', async () => {
+  test('never pass a limit together, in either direction', async () => {
     const customerId = await w.customer();
     const [to, account] = [await w.address(customerId), await w.account(customerId)];
     const ASKED = 50;
-    // Half of them sell, for about as much.
+    // Half of them are sales of about the same value.
     const quotes = await Promise.all(
       Array.from({ length: ASKED }, (_, at) =>
         w.api.does(
@@ -243,7 +243,7 @@ describe('an order that is being created', () => {
     const admin = new Client({ connectionString: w.s.adminUrl });
     await admin.connect();
     const waiting = async () => {
-      // Within a transaction the view stays as it was read first.
+      // Within a transaction the view keeps its first snapshot.
       await admin.query('select pg_stat_clear_snapshot()');
       const { rows } = await admin.query<{ count: number }>(
         `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
@@ -251,7 +251,7 @@ describe('an order that is being created', () => {
       return rows[0]?.count ?? 0;
     };
     const asked: Promise<{ status: number; body: Came }>[] = [];
-    // The sale is counted, and then waits with its row for the account that this transaction holds.
+    // The sale is counted, and then waits with its row locked for the account that this transaction holds.
     try {
       await admin.query('begin');
       await admin.query('select 1 from cloverleaf.fiat_accounts where id = $1 for update', [account.id]);
@@ -279,7 +279,7 @@ describe('an order that is being created', () => {
 });
 
 describe('an order under way', () => {
-  test('is held when a limit was lowered below it, and paid when a person lets it pass', async () => {
+  test('is held when a limit was lowered below its amount, and paid when an operator lets it pass', async () => {
     const { s } = w;
     await limits('90000');
     const customerId = await w.customer();
@@ -294,11 +294,11 @@ describe('an order under way', () => {
     await w.becomes(order, 'settled');
   });
 
-  test('takes no more than its customer may, and what is too much goes back', async () => {
+  test('accepts no more than its customer may trade, and the excess is refunded', async () => {
     const { s } = w;
     await s.goesBy('offramp', 'usdc', { overpaid: { acceptBps: 10_000, beyond: 'refund_excess' } });
     const customerId = await w.customer();
-    // Each order is worth 430 rupees, and 774 with what is paid for it.
+    // Each order is worth 430 rupees, and its deposit 774.
     await w.sells('5', { customerId });
     const [order, only] = [await w.sells('5', { customerId }), await w.sells('5')];
     await limits('900');

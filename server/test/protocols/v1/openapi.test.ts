@@ -1,5 +1,5 @@
 /**
- * The description of the partner API is as fresh as the declarations, and says something of everything.
+ * The description of the partner API is up to date with the declarations, and complete.
  *
  * UPDATE_DOCS=1 writes docs/openapi-v1.json and docs/api-v1.md anew.
  */
@@ -24,7 +24,7 @@ testFresh(FILES);
 
 testLints('docs/openapi-v1.json');
 
-test('names and paths are there once, and every part of a path is a field that is needed', () => {
+test('names and paths are unique, and every part of a path is a required field', () => {
   const names = ENDPOINTS.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);
   const paths = ENDPOINTS.map(({ method, path }) => `${method} ${path}`);
@@ -34,7 +34,7 @@ test('names and paths are there once, and every part of a path is a field that i
       assert.ok(fields[name] !== undefined && fields[name].optional !== true, `${path}: ${name} is no field`);
 });
 
-test('every field has a meaning and takes its example, and a request that is needed can be made of them', () => {
+test('every field has a description and accepts its example, and the examples make a valid request', () => {
   for (const declared of ENDPOINTS) {
     for (const [name, field] of Object.entries(declared.fields)) {
       assert.ok(MEANINGS.meaningOf(declared, name));
@@ -46,7 +46,7 @@ test('every field has a meaning and takes its example, and a request that is nee
   }
 });
 
-test('the example of every reply is such a reply', () => {
+test('the example of every reply matches its schema', () => {
   for (const declared of ENDPOINTS) {
     const reply = exampleReply(declared);
     const validator = Compile(declared.gives);
@@ -54,18 +54,18 @@ test('the example of every reply is such a reply', () => {
   }
 });
 
-test('every name in a reply has a meaning', () => {
+test('every name in a reply has a description', () => {
   assertExplained(ENDPOINTS.map(({ name, gives }) => [name, gives]));
 });
 
-test('every reason is declined for by some endpoint, or by what is no endpoint', () => {
+test('every reason is used by an endpoint, or before a request reaches one', () => {
   const declared = new Set(ENDPOINTS.flatMap(reasonsOf));
   const OF_NO_ENDPOINT = new Set(['unknown_path', 'method_not_allowed']);
   const unused = Object.keys(REASONS).filter((reason) => !OF_NO_ENDPOINT.has(reason) && !declared.has(reason as never));
   assert.deepEqual(unused, []);
 });
 
-test('a write that takes what is personal keeps it out of its path', () => {
+test('a write with personal data has none of it in its path', () => {
   for (const declared of ENDPOINTS)
     for (const [name, field] of Object.entries(declared.fields))
       assert.ok(field.personal !== true || !isInPath(declared, name), `${declared.name}: ${name}`);

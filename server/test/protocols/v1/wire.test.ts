@@ -1,6 +1,6 @@
 /**
- * The partner API as a wire: who is let in, what is signed, what happens once, how it fails, and what is kept of it. Over HTTP, in a
- * sandbox and in a second server that asks for what production asks.
+ * The transport of the partner API: authentication, signatures, idempotency, errors and the request log. Over HTTP, in a sandbox
+ * and in a second server with the requirements of production.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -24,10 +24,10 @@ import { besideStory } from './world.ts';
 let s: Story;
 let keys: Keys;
 let api: V1Client;
-/** The same installation as production would have it. */
+/** The same installation with the requirements of production. */
 let strict: { baseUrl: string; close(): Promise<void> };
 
-/** There until 2027, for this test alone. */
+/** An endpoint with an end in 2027, for this test alone. */
 const OLD = declare({
   name: 'old.get',
   method: 'GET',
@@ -58,7 +58,7 @@ after(async () => {
 
 const QUOTE = { payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' };
 
-/** A key of the first partner's, with scopes of its own. */
+/** A key of the first partner with scopes of its own. */
 async function keyWith(over: Partial<Parameters<typeof createKey>[2]> = {}): Promise<Keys> {
   const partnerId = (await api.does('GET', '/key')).partner.id;
   return await s.read((tx) =>
@@ -70,15 +70,15 @@ async function keyWith(over: Partial<Parameters<typeof createKey>[2]> = {}): Pro
 }
 
 describe('declarations', () => {
-  test('every endpoint that is declared is served, and none is served that is not declared', () => {
+  test('every declared endpoint is served, and every served endpoint is declared', () => {
     const names = (list: readonly { name: string }[]) => list.map(({ name }) => name).toSorted();
     assert.deepEqual(names(HANDLERS.map(({ declared }) => declared)), names(ENDPOINTS));
     for (const { kind, declared } of HANDLERS) assert.equal(kind === 'read', declared.method === 'GET', declared.name);
   });
 });
 
-describe('who is let in', () => {
-  test('a first call is one line: a read with the token', async () => {
+describe('authentication', () => {
+  test('a read needs nothing but the token', async () => {
     const answer = await fetch(`${s.server.baseUrl}/v1/key`, {
       headers: { authorization: `Bearer ${bearerToken(keys.apiKey, keys.apiSecret)}` },
     });
@@ -86,7 +86,7 @@ describe('who is let in', () => {
     assert.deepEqual([answer.status, body.key, body.environment], [200, keys.apiKey, 'sandbox']);
   });
 
-  test('no token, another one, the secret itself or a key that is not there is declined in one form', async () => {
+  test('no token, a wrong one, the secret itself and an unknown key are refused in the same form', async () => {
     const right = bearerToken(keys.apiKey, keys.apiSecret);
     for (const authorization of [
       '',
@@ -112,14 +112,14 @@ describe('who is let in', () => {
     );
   });
 
-  test('a key is used from its networks alone', async () => {
+  test('a key works only from its networks', async () => {
     const elsewhere = openV1(s.server.baseUrl, await keyWith({ addresses: ['203.0.113.0/24'] }));
     assert.equal((await elsewhere.get('/orders')).body.reason, 'address_not_allowed');
   });
 });
 
 describe('signatures', () => {
-  test('production declines a write with a token alone, and takes it signed', async () => {
+  test('production declines a write with a token alone, and accepts it signed', async () => {
     const bearer = openV1(strict.baseUrl, keys);
     assert.equal((await bearer.get('/markets')).status, 200);
     assert.equal((await bearer.post('/quotes', QUOTE)).body.reason, 'signature_required');
@@ -127,7 +127,7 @@ describe('signatures', () => {
     assert.equal((await signer.post('/quotes', QUOTE)).status, 201);
   });
 
-  test('a key that the operator lets write without a signature does', async () => {
+  test('a key that the operator allows to write without a signature can do so', async () => {
     const own = await keyWith();
     await s.read((tx) => setUnsignedWrites(tx, own.apiKey, true));
     const bearer = openV1(strict.baseUrl, own);
@@ -176,7 +176,7 @@ describe('signatures', () => {
     for (const [what, headers, body, to] of cases) {
       const answer = await send(headers, body, to);
       assert.deepEqual([answer.status, answer.reason], [401, 'unauthenticated'], `${what}: ${JSON.stringify(answer)}`);
-      // Told what is wrong, and nothing that would help to guess a secret.
+      // The answer says what is wrong, and nothing that would help to guess a secret.
       assert.ok(!JSON.stringify(answer).includes(keys.apiSecret));
     }
   });
@@ -228,21 +228,21 @@ describe('signatures', () => {
       const again = await send(headers);
       assert.deepEqual([again.reason, again.replayed], ['exposure_exceeded', 'true']);
     }
-    // Who has the secret may ask again, under the same key.
+    // The owner of the secret may repeat the request under the same key.
     const anew = await send(await make(new Date()));
     assert.deepEqual([anew.reason, anew.state], [undefined, 'open']);
   });
 });
 
 describe('idempotency', () => {
-  test('a write without a key, or with one that is no text, is declined', async () => {
+  test('a write without a key, or with a malformed one, is refused', async () => {
     for (const key of ['', 'a b', 'x'.repeat(256)]) {
       const answer = await api.post('/quotes', QUOTE, { key });
       assert.deepEqual([answer.status, answer.body.reason], [400, 'idempotency_key_missing'], key.slice(0, 5));
     }
   });
 
-  test('the same key and body are answered alike; another body is a conflict; another endpoint is another key', async () => {
+  test('the same key and body get the same answer, another body is a conflict, and keys are separate for each endpoint', async () => {
     const key = randomUUID();
     const first = await api.post('/quotes', QUOTE, { key });
     const again = await api.post('/quotes', { ...QUOTE }, { key });
@@ -261,7 +261,7 @@ describe('idempotency', () => {
     assert.equal(other.status, 201);
   });
 
-  test('a path is part of what was asked: a key for one endpoint does not answer for another', async () => {
+  test('a key used for one path does not answer for another path of the same endpoint', async () => {
     const key = randomUUID();
     const admin = openV1(s.server.baseUrl, await keyWith({ scopes: ['admin', 'read'] }));
     const [one, two] = await Promise.all(
@@ -279,7 +279,7 @@ describe('idempotency', () => {
     for (const { id } of [one, two]) await admin.does('DELETE', `/webhook-endpoints/${id}`);
   });
 
-  test('of ten at once under one key one takes effect; the others wait or get its answer', async () => {
+  test('one of ten requests at once under one key takes effect, and the others wait or get its answer', async () => {
     const key = randomUUID();
     const answers = await Promise.all(Array.from({ length: 10 }, () => api.post('/quotes', QUOTE, { key })));
     const made = new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id));
@@ -290,7 +290,7 @@ describe('idempotency', () => {
     }
   });
 
-  test('a declined request is not kept: corrected, or asked again later, it is looked at anew', async () => {
+  test('a refused request is not stored: corrected or repeated later, it is processed again', async () => {
     const key = randomUUID();
     assert.equal(
       (await api.post('/quotes', { ...QUOTE, payAmount: '0.000001' }, { key })).body.reason,
@@ -299,7 +299,7 @@ describe('idempotency', () => {
     assert.equal((await api.post('/quotes', QUOTE, { key })).status, 201);
   });
 
-  test('a key answers for a day, also where a webhook endpoint is made; after it the request takes effect anew', async () => {
+  test('a key answers for a day, also for a new webhook endpoint; afterwards the request takes effect again', async () => {
     const admin = openV1(s.server.baseUrl, await keyWith({ scopes: ['admin', 'read'] }));
     const key = randomUUID();
     const create = () => admin.post('/webhook-endpoints', { url: 'http://127.0.0.1:1999/day' }, { key });
@@ -317,7 +317,7 @@ describe('idempotency', () => {
 });
 
 describe('problems', () => {
-  test('a field is named with its rule, all of them at once, and what is not declared is refused', async () => {
+  test('all wrong fields are named at once with their rules, and undeclared fields are refused', async () => {
     const { body } = await api.post('/quotes', { payAsset: 'USDC!', payAmount: 100, receiveAsset: 'inr', surplus: 1 });
     assert.deepEqual(Object.keys(body.fields).toSorted(), ['payAmount', 'payAsset', 'surplus']);
     assert.match(body.detail, /payAmount must be an amount such as/);
@@ -340,19 +340,19 @@ describe('problems', () => {
       );
   });
 
-  test('paths and methods that are not there, and the older wire keeps its own', async () => {
+  test('unknown paths and methods are answered as problems, and the white-label API keeps its own form', async () => {
     assert.equal((await api.get('/nothing')).body.reason, 'unknown_path');
     assert.equal((await api.get('/orders/1/nothing')).body.reason, 'unknown_path');
     const other = await api.send('PUT', '/orders', {});
     assert.deepEqual([other.body.reason, other.headers.get('allow')], ['method_not_allowed', 'POST, GET, HEAD']);
-    // Signed as ever, and answered in its own envelope.
+    // Signed as before, and answered in its own envelope.
     const { body } = await s.partner.get('/v1/webhooks');
     assert.deepEqual([body.status, body.code], [1, 200]);
     const unsigned = (await (await fetch(`${s.server.baseUrl}/v1/events`)).json()) as Came;
     assert.deepEqual([unsigned.status, unsigned.code], [0, 401]);
   });
 
-  test('every reason links to its page, in the docs where they are served and otherwise on its own', async () => {
+  test('every reason links to its page, in the served docs or otherwise to a page of its own', async () => {
     assert.equal((await api.get('/nothing')).body.type, `${s.server.baseUrl}/docs/errors/unknown_path`);
     for (const baseUrl of [s.server.baseUrl, strict.baseUrl])
       for (const reason of Object.keys(REASONS)) {
@@ -401,13 +401,13 @@ describe('headers', () => {
     } finally {
       await s.read((tx) => tx.run('update partners set requests_per_minute = 6000'));
       await s.until(
-        'the limit is as it was',
+        'the limit has its former value',
         async () => (await api.get('/key')).headers.get('ratelimit-limit') === '6000',
       );
     }
   });
 
-  test('a version is pinned to a key at its first request; another may be named; one that is not there is declined', async () => {
+  test('a version is pinned to a key at its first request; a request may name another one, and an unknown one is refused', async () => {
     const own = await keyWith();
     const client = openV1(s.server.baseUrl, own);
     assert.equal((await client.get('/key')).headers.get('cloverleaf-version'), NEWEST);
@@ -420,7 +420,7 @@ describe('headers', () => {
     assert.deepEqual([answer.status, answer.body.reason, answer.body.supported], [400, 'unknown_version', [NEWEST]]);
   });
 
-  test('an endpoint that ends says since when and when, and what stands for it', async () => {
+  test('a deprecated endpoint says since when, until when, and what replaces it', async () => {
     const client = openV1(strict.baseUrl, keys);
     const { status, headers } = await client.get('/old', { isUndeclared: true });
     assert.equal(status, 200);
@@ -430,7 +430,7 @@ describe('headers', () => {
     assert.equal((await client.get('/markets')).headers.get('deprecation'), null);
   });
 
-  test('the id of a request is answered, and the caller’s own is echoed', async () => {
+  test('an answer has the id of the request and echoes the caller’s own id', async () => {
     const own = randomUUID();
     const { headers } = await api.get('/key', { headers: { 'x-client-request-id': own } });
     assert.equal(headers.get('x-client-request-id'), own);
@@ -453,7 +453,7 @@ describe('the request log', () => {
       return status === 200 && body;
     });
 
-  test('tells what was asked, what was answered and why, by our id or the caller’s', async () => {
+  test('shows request, answer and reason, found by our id or the caller’s', async () => {
     const own = randomUUID();
     const declined = await api.post(
       '/quotes',
@@ -488,9 +488,9 @@ describe('the request log', () => {
   test('has nothing personal and no secret, whatever field it was typed into', async () => {
     const [name, number, mail] = [`Ada Lovelace ${randomUUID()}`, phone(), `ada.${randomUUID()}@example.org`];
     const made = await api.post('/customers', { reference: name, kind: 'individual', phone: number, email: mail });
-    // A number and a name where an amount belongs: refused, and not kept.
+    // A number and a name in place of an amount are refused, and not stored.
     const astray = await api.post('/quotes', { payAsset: name, payAmount: number, receiveAsset: mail });
-    // Neither as the name of a field.
+    // The same as the name of a field.
     const named = await api.post('/quotes', { ...QUOTE, [`${name}\0`]: 1 });
     const hook = await openV1(s.server.baseUrl, await keyWith({ scopes: ['admin', 'read'] })).post(
       '/webhook-endpoints',
@@ -506,7 +506,7 @@ describe('the request log', () => {
       assert.ok(!all.includes(secret), `${secret} is in the log`);
   });
 
-  test('is the partner’s own: another one finds nothing there', async () => {
+  test('is visible to its own partner only', async () => {
     const answer = await api.get('/markets');
     const id = answer.headers.get('x-request-id') ?? '';
     await found(id);
@@ -521,7 +521,7 @@ describe('the request log', () => {
   test('forgets after thirty days', async () => {
     const answer = await api.get('/chains');
     await found(answer.headers.get('x-request-id') ?? '');
-    // The oldest request is a day old already.
+    // The oldest request is already a day old.
     assert.equal(await purgeRequestLog(s.server.db, new Date(s.clock.now().getTime() + 28 * 86_400_000)), 0);
     assert.ok((await purgeRequestLog(s.server.db, new Date(s.clock.now().getTime() + 31 * 86_400_000))) > 0);
   });

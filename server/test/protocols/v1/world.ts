@@ -1,4 +1,4 @@
-/** A story with clients of the partner API, and words for what a partner does with it. */
+/** A story with clients of the partner API, and functions for the actions of a partner. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -85,7 +85,7 @@ export async function v1World() {
     });
   }
 
-  /** The order in the words of stories. */
+  /** The order in the form that stories use. */
   const sale = (order: Came): Sale => ({
     ...{ id: BigInt(order.id), customerId: order.customerId, chain: 'matic20', coin: 'usdc', asset: 'usdc.matic20' },
     ...{ fiat: 'INR', depositAddress: order.payment.address, fromAmount: order.pay.amount },
@@ -101,7 +101,7 @@ export async function v1World() {
   const get = (order: { id: string }): Promise<Came> => api.does('GET', `/orders/${order.id}`);
   const traced = (order: { id: string }): Promise<Came> => api.does('GET', `/orders/${order.id}/trace`);
 
-  /** Waits until the order is in a state; blocks are mined meanwhile. */
+  /** Waits until the order is in a state, and mines blocks meanwhile. */
   const becomes = (order: { id: string }, state: string): Promise<Came> =>
     s.until(`order ${order.id} is ${state}`, async () => {
       const now = await get(order);

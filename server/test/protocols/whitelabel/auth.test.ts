@@ -24,7 +24,7 @@ const refusedWith = async (given: Promise<unknown>, code: RefusalCode = 'unauthe
   await assert.rejects(given, (error: unknown) => error instanceof Refusal && error.code === code);
 
 describe('authentication', () => {
-  test('either spelling of the headers is good, and a mixture of both', async () => {
+  test('either spelling of the headers is accepted, and a mixture of both', async () => {
     for (const spelling of ['plain', 'prefixed'] as const) {
       const caller = await authenticateWith(headersFor({ spelling }));
       assert.equal(caller.signedBody.get('a'), '1');
@@ -33,7 +33,7 @@ describe('authentication', () => {
     await authenticateWith({ apiKey, 'X-ONRAMP-PAYLOAD': payload, signature });
   });
 
-  test('compact and spaced JSON, an object and its text, a time as number and as string are all good', async () => {
+  test('compact and spaced JSON, an object and its text, a time as number and as string are all accepted', async () => {
     for (const spacing of ['compact', 'spaced'] as const) {
       for (const signs of ['object', 'text'] as const) {
         for (const timestamp of [NOW, String(NOW), `${NOW}.25`]) {
@@ -44,13 +44,13 @@ describe('authentication', () => {
     }
   });
 
-  test('while a secret is being rotated both are good, and the caller is answered with the one it used', async () => {
+  test('while a secret is being rotated both are valid, and the answer is signed with the one that the caller used', async () => {
     const caller = await authenticateWith(headersFor(), ['the new one', keys.apiSecret]);
     assert.equal(caller.secret, keys.apiSecret);
     await refusedWith(authenticateWith(headersFor(), ['the new one']));
   });
 
-  test('without one of the three headers, or with an unknown key, nobody is let in', async () => {
+  test('a request without one of the three headers, or with an unknown key, is refused', async () => {
     const headers = headersFor();
     for (const name of ['apiKey', 'payload', 'signature']) {
       await refusedWith(authenticateWith({ ...headers, [name]: '' }));
@@ -76,7 +76,7 @@ describe('authentication', () => {
     }
   });
 
-  test('changing any one character of the payload is noticed', () => {
+  test('a change of any one character of the payload is detected', () => {
     const payload = headersFor().payload as string;
     const signature = hmac(payload, keys.apiSecret);
     fc.assert(
@@ -87,7 +87,7 @@ describe('authentication', () => {
     );
   });
 
-  test('five minutes behind and thirty seconds ahead are good; a second more is not', async () => {
+  test('a time five minutes behind or thirty seconds ahead is accepted, and one second more is not', async () => {
     await authenticateWith(headersFor({ timestamp: NOW - 300_000 }));
     await authenticateWith(headersFor({ timestamp: NOW + 30_000 }));
     await refusedWith(authenticateWith(headersFor({ timestamp: NOW - 301_000 })));
@@ -101,7 +101,7 @@ describe('authentication', () => {
     }
   });
 
-  test('base64 in the plain and in the URL alphabet, padded or not, is good; the signature is over the text as sent', async () => {
+  test('base64 in the plain and in the URL alphabet, padded or not, is accepted; the signature is over the text as sent', async () => {
     for (const filler of ['', '>', '>>', '>>>']) {
       const text = JSON.stringify({ body: { a: `${filler}???` }, timestamp: NOW });
       const padded = Buffer.from(text).toString('base64');
@@ -140,7 +140,7 @@ describe('authentication', () => {
     }
   });
 
-  test('nothing signed is an empty body', () => {
+  test('an empty signed payload means an empty body', () => {
     for (const body of [undefined, null, '', {}]) {
       const payload = Buffer.from(JSON.stringify({ body, timestamp: NOW })).toString('base64');
       assert.equal(readPayload(payload).body.size, 0);
@@ -161,7 +161,7 @@ const code = (run: () => void): string => {
   return 'allowed';
 };
 
-describe('what a key may do', () => {
+describe('the rights of a key', () => {
   test('a key does what its scopes say, and an admin key everything', () => {
     assert.equal(
       code(() => authorize(credential(), { address: '10.0.0.1', scope: 'read' })),

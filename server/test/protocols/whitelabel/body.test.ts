@@ -36,12 +36,12 @@ describe('reading a body', () => {
     assert.equal((list[1].get('b') as JsonNumber).text, '2.70');
   });
 
-  test('of a name that comes twice the last one counts, in JSON and in a form', () => {
+  test('the last value of a repeated name counts, in JSON and in a form', () => {
     assert.equal((json('{"a":1,"a":2.0}').get('a') as JsonNumber).text, '2.0');
     assert.equal(form('a=1&a=2').get('a'), '2');
   });
 
-  test('names of the prototype are names like any other and change no object', () => {
+  test('names of the prototype are ordinary names and change no object', () => {
     const body = json('{"__proto__":{"x":1},"constructor":"c","toString":"t"}');
     assert.equal(body.get('constructor'), 'c');
     assert.equal(body.get('toString'), 't');
@@ -57,7 +57,7 @@ describe('reading a body', () => {
     assert.equal(form('').size, 0);
   });
 
-  test('what is no JSON object is refused', () => {
+  test('a body that is not a JSON object is refused', () => {
     for (const text of ['[]', '"a"', '1', 'null', 'true', '{', '{"a":1,}', "{'a':1}", '{"a":01}', 'a=1', '\u0000']) {
       malformed(() => json(text));
     }
@@ -126,12 +126,12 @@ describe('comparing what was signed with what was sent', () => {
     differ(json('{"a":" 1"}'), json('{"a":"1"}'));
   });
 
-  test('names of the prototype count like others', () => {
+  test('names of the prototype are compared like others', () => {
     differ(json('{"__proto__":"1"}'), json('{}'));
     same(json('{"__proto__":1}'), form('__proto__=1'));
   });
 
-  test('what was signed may be an object, its text or nothing; anything else is no body', () => {
+  test('the signed body may be an object, its text or absent; anything else is refused', () => {
     same(signedBody(json('{"a":1}')) as Body, signedBody('{"a":"1"}') as Body);
     for (const nothing of [undefined, null, '', '[]', [] as const]) assert.equal(signedBody(nothing)?.size, 0);
     for (const other of ['[1]', 'x', true, new JsonNumber('1'), ['x'] as const])
@@ -154,7 +154,7 @@ describe('comparing what was signed with what was sent', () => {
         const asStrings = Object.fromEntries(
           entries.map(([name, value]) => [name, value === null ? '' : String(value)]),
         );
-        // A number prints the same in both languages only where JavaScript and JSON agree, which they do but for -0.
+        // A number prints the same in both only where JavaScript and JSON agree, which holds except for -0.
         fc.pre(!entries.some(([, value]) => Object.is(value, -0)));
         const jsonBody = json(JSON.stringify(given));
         same(jsonBody, json(JSON.stringify(asStrings)));
@@ -167,7 +167,7 @@ describe('comparing what was signed with what was sent', () => {
     );
   });
 
-  test('changing any one field is noticed', () => {
+  test('a change of any one field is detected', () => {
     fc.assert(
       fc.property(fields, fc.string({ minLength: 1 }), fc.string(), (given, name, value) => {
         const before = json(JSON.stringify(given));
@@ -196,11 +196,11 @@ describe('a JSON number as a plain decimal', () => {
     assert.equal(plain('0.00012e4'), '1.2');
   });
 
-  test('without one it is what was written', () => {
+  test('a number without an exponent is unchanged', () => {
     for (const text of ['1', '100.0', '0.10', '-3']) assert.equal(plain(text), text);
   });
 
-  test('an absurd exponent is no number', () => {
+  test('a huge exponent is refused', () => {
     assert.equal(plain('1e61'), undefined);
     assert.equal(plain('1e-99'), undefined);
     assert.equal(plain('1e99999'), undefined);

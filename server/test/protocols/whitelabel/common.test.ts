@@ -46,7 +46,7 @@ async function buys(partner: TestPartner, fromAmount: string, over: Fields = {})
 }
 
 describe('maps', () => {
-  test('codes to numbers, of what has a market', async () => {
+  test('give the number of each code that has a market', async () => {
     const { fiatSymbolMapping, coinSymbolMapping, chainSymbolMapping } = await asked('allConfigMapping');
     assert.deepEqual(fiatSymbolMapping, { INR: 1, EUR: 12 });
     assert.deepEqual([coinSymbolMapping.usdc, chainSymbolMapping], [116, { matic20: 3, erc20: 0 }]);
@@ -57,12 +57,12 @@ describe('maps', () => {
     assert.deepEqual([chainSymbol, networkId, node], ['matic20', 137, 83]);
   });
 
-  test('fees of the chains: text here, numbers under v1', async () => {
+  test('show fees of the chains as text here, and as numbers under v1', async () => {
     const fee = { withdrawalFee: '0.21', minimumWithdrawal: '0.21', nodeInSync: 1, depositEnable: 1 };
     assert.deepEqual((await asked('allGasFee'))['116'], { 0: fee, 3: fee });
   });
 
-  test('limits in the fiat, as numbers: buying as they stand, selling at the present rate', async () => {
+  test('show limits in the fiat as numbers: stored ones for buying, at the present rate for selling', async () => {
     assert.deepEqual(await asked('limits', { type: 1 }), { onramp: { 1: { min: 100, max: 100_000 } } });
     const both = await asked('limits', { type: '3' });
     assert.deepEqual(Object.keys(both), ['onramp', 'offramp']);
@@ -71,7 +71,7 @@ describe('maps', () => {
     assert.deepEqual(await asked('allCoinLimits', { fiatType: 'EUR' }), {});
   });
 
-  test('prices per coin, whole fiat per one of it; none fresh is a 503', async () => {
+  test('show the price of one coin in the fiat; without a fresh price the answer is a 503', async () => {
     assert.deepEqual(await asked('priceTicker', { type: 1, fiatType: 1 }), { onramp: { 116: 86 } });
     const both = await asked('priceTicker', { type: 3, fiatType: 'inr' });
     assert.equal(both.offramp['116'], 86);
@@ -86,7 +86,7 @@ describe('maps', () => {
 describe('quotes in numbers', () => {
   const buying = { coinCode: 'usdc', network: 'matic20', fiatAmount: 1000, fiatType: 1, type: 1 };
 
-  test('buying says the quantity, selling the fiat; the same quote as the other endpoint gives', async () => {
+  test('show the quantity when buying and the fiat when selling, equal to the quote of the other endpoint', async () => {
     const quote = await asked('quotes', buying);
     assert.deepEqual(quote, {
       rate: 86,
@@ -104,7 +104,7 @@ describe('quotes in numbers', () => {
     assert.deepEqual([Number(same.toAmount), Number(same.rate)], [quote.quantity, quote.rate]);
   });
 
-  test('codes go before numbers, and numbers do alone', async () => {
+  test('prefer codes over numbers, and accept numbers alone', async () => {
     const numbers = { coinId: 116, chainId: 3, fiatAmount: '1000', fiatType: '1', type: '1' };
     assert.equal((await asked('quotes', numbers)).quantity, 11.62);
     assert.equal((await asked('quotes', { ...buying, coinId: 54, chainId: 0 })).quantity, 11.62);
@@ -128,7 +128,7 @@ describe('a country instead of a fiat', () => {
     ['bank/addFiatAccount', () => ({ customerId: acme.customerId, fiatAccount: '999888777', ifsc: 'HDFC0001234' })],
     ['bank/addFiatAccountUrl', () => ({ customerId: acme.customerId })],
   ];
-  /** What is made for each link differs. */
+  /** Removes the parts that differ for each link. */
   const OF_ONE_LINK = ['link', 'urlHash', 'expiresAt', 'bankUrl', 'referenceId'];
   const still = (answer: Fields) => Object.entries(answer).filter(([name]) => !OF_ONE_LINK.includes(name));
 
@@ -175,12 +175,12 @@ describe('a country instead of a fiat', () => {
     );
     const list: Fields[] = await data(acme.post('bank/fiatAccounts', { customerId }));
     const account = list.find(({ fiatAccountId }) => fiatAccountId === added.fiatAccountId);
-    assert.ok(account?.iban, 'it is an account in euro');
+    assert.ok(account?.iban, 'the account is not in euro');
   });
 });
 
 describe('status by number', () => {
-  test('of either direction, and nobody else’s', async () => {
+  test('is found for either direction, and not for orders of another partner', async () => {
     const [sale, purchase] = [await sells(acme, '10'), await buys(acme, '1000')];
     assert.deepEqual(await asked('orderStatus', { orderId: sale, type: 2 }), { orderStatus: 0 });
     assert.deepEqual(await asked('orderStatus', { orderId: Number(purchase), type: '1' }), { orderStatus: 0 });
@@ -199,7 +199,7 @@ describe('status by number', () => {
 });
 
 describe('requirements', () => {
-  test('of a person stand beside the data and in it', async () => {
+  test('of a person are next to the data and in it', async () => {
     for (const path of ['kyc/requirements', '/onramp-bank/api/v1/kyc/requirements']) {
       const { status, body } = await acme.post(path, { customerId: acme.customerId, fiatType: 1 });
       assert.deepEqual([status, body.status, body.code], [200, 1, 200]);
@@ -236,7 +236,7 @@ describe('lists of all', () => {
     return { items: answer.body.data as Record<string, unknown>[], total: answer.headers.get('x-total-count') };
   };
 
-  test('all of the partner’s and nobody else’s, newest first, in the shape of a customer’s list', async () => {
+  test('have all orders of the partner and no others, newest first, in the shape of a customer’s list', async () => {
     for (const [path, made] of [
       ['offramp/allTransaction', sales],
       ['onramp/allTransaction', purchases],
@@ -259,7 +259,7 @@ describe('lists of all', () => {
     assert.deepEqual(Object.keys(first ?? {}), Object.keys(body.data[0]));
   });
 
-  test('the history is flat and in numbers; without a word it is the purchases, oldest first', async () => {
+  test('the history is flat and in numbers; by default it has the purchases, oldest first', async () => {
     const { items, total } = await page(HISTORY, {});
     assert.deepEqual([items.map((item) => String(item.orderId)), total], [purchases, '9']);
     const [first] = items;
@@ -300,7 +300,7 @@ describe('lists of all', () => {
     assert.match(String(sale?.walletAddress), /^0x[0-9a-f]{40}$/);
   });
 
-  test('by fiat, since a time and either way round, page by page', async () => {
+  test('can be filtered by fiat and start time, in either order, page by page', async () => {
     const ids = async (body: Fields) => (await page(HISTORY, body)).items.map((item) => String(item.orderId));
     const euro = sales.filter((_, at) => at % 3 === 0);
     assert.deepEqual(await ids({ type: 2, fiatType: 12 }), euro);
@@ -319,7 +319,7 @@ describe('lists of all', () => {
     assert.equal((await nobody.post(HISTORY, { type: 1 })).headers.get('x-total-count'), '0');
   });
 
-  test('twenty at once have each a place of its own, and none is missing', async () => {
+  test('have each of twenty orders created at once exactly once', async () => {
     await Promise.all(Array.from({ length: 20 }, (_, at) => sells(own, String(100 + at))));
     const rows = await world.query(
       'select partner_seq::int as place from orders where partner_id = $1 and direction = $2 order by 1',

@@ -1,5 +1,5 @@
 /**
- * Every row of the interface's endpoint list, and the test that tells its story.
+ * Every row of the interface's endpoint list, and the test that covers it.
  *
  * A row that is not served fails, and so does a path that is served and not listed, a row without a story, and one whose
  * story no longer speaks of it. What later versions bring is listed as `later`, and must not be there yet. The sandbox's
@@ -21,7 +21,7 @@ const COMMON = '/onramp/api/v2/common/';
 interface Row {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
-  /** Other paths that are the same. */
+  /** Aliases of the path. */
   aliases?: readonly string[];
   what: string;
   /** Test file, and words in it that show the path in use. */
@@ -163,10 +163,10 @@ before(async () => {
 after(async () => await world?.stop());
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
-/** What an unsigned, empty request is told: enough to see whether there is anything, and what it takes. */
+/** The answer to an unsigned, empty request shows whether the path is served and which method it takes. */
 const look = async (method: string, path: string) => (await ask(world.baseUrl, path, { method })).status;
 
-test('every row is served under all its paths and by its own method only, and what comes later is not there', async () => {
+test('every row is served under all its paths and by its own method only, and a later row is not served', async () => {
   for (const { method, path, aliases = [], story } of ROWS) {
     const methods = ROWS.filter((row) => row.path === path).map((row) => row.method);
     for (const url of [path, ...aliases].map((one) => one.replaceAll(/:[a-z]+/g, 'x'))) {

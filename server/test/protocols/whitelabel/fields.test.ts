@@ -42,20 +42,20 @@ const why = (field: Field<unknown>, value: BodyValue): string => {
 describe('reading fields', () => {
   const fields = { a: required(text()), b: required(amount), c: optional(wholeNumber({ min: 1 })) };
 
-  test('all that is missing is said at once, in the order of the fields, before anything else', () => {
+  test('all missing fields are named at once, in the order of the fields, before any other mistake', () => {
     for (const missing of [{}, { b: '', a: null }, { c: [], extra: 1 }]) {
       assert.deepEqual(refusal(() => readFields(fields, body(missing))).facts.names, ['a', 'b']);
     }
     assert.deepEqual(refusal(() => readFields(fields, body({ a: [], b: '' }))).facts.names, ['b']);
   });
 
-  test('everything malformed is said at once', () => {
+  test('all malformed fields are named at once', () => {
     const given = refusal(() => readFields(fields, body({ a: 'x', b: '1e5', c: '1.5' })));
     assert.equal(given.code, 'malformed_field');
     assert.deepEqual(Object.keys(given.facts.fields as object), ['b', 'c']);
   });
 
-  test('an object, array or boolean where a text is due is another mistake than a bad text', () => {
+  test('an object, array or boolean in place of a text is a different mistake than a malformed text', () => {
     for (const value of [{}, [], true, false, { a: 1 }]) {
       assert.equal(refusal(() => readFields(fields, body({ a: value, b: '1' }))).code, 'wrong_type');
     }
@@ -106,11 +106,11 @@ describe('an amount', () => {
     for (const zero of ['0', '0.00', '0e5', '-0']) assert.notEqual(why(amount, number(zero)), 'good');
   });
 
-  test('of another type is refused as that', () => {
+  test('of another type is refused as a wrong type', () => {
     for (const value of [true, false, [], new Map()]) assert.equal(why(amount, value), 'wrong type');
   });
 
-  test('with more places than the asset has is refused; trailing zeros are not places', () => {
+  test('with more decimals than the asset has is refused; trailing zeros do not count', () => {
     assert.equal(unitsOf('x', '1.5000000', 6), 1_500_000n);
     const given = refusal(() => unitsOf('fromAmount', '1.0000001', 6));
     assert.equal(given.code, 'malformed_field');
@@ -148,7 +148,7 @@ describe('a page number', () => {
 });
 
 describe('other fields', () => {
-  test('a text has no control characters, no half of a pair, and an end', () => {
+  test('a text has no control characters, no unpaired surrogate, and a maximum length', () => {
     for (const bad of ['a\u0000b', 'a\nb', '\u001b[2J', '\u0085', '\ud800', 'x'.repeat(129)]) {
       assert.notEqual(why(text(), bad), 'good');
     }

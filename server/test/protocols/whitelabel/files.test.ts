@@ -1,4 +1,4 @@
-/** Files of customers on the wire: taken in their slots, encrypted on disk, bounded, and never anybody else's. */
+/** Files of customers over the API: accepted in their slots, encrypted on disk, bounded, and kept apart by customer. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -74,7 +74,7 @@ describe('a business', () => {
       [reasons['passportBack.jpg'], reasons['selfie.jpg'], reasons['passportFront.jpg']],
       ['is missing', 'is missing', undefined],
     );
-    // By the name of the part without its ending, and by the file name.
+    // The slot is given by the name of the part without its extension, or by the file name.
     const more = await upload(customerId, file('passportBack', png()), file('files', pdf(), 'selfie.jpg'));
     assert.deepEqual(
       [more.body.data.submissionId, Object.keys(more.body.data.reasons).filter((name) => /\./.test(name))],
@@ -168,7 +168,7 @@ describe('a business', () => {
   });
 });
 
-test('a person sends answers and files at once', async () => {
+test('a person sends answers and files in one request', async () => {
   const customerId = await customer('INDIVIDUAL');
   const texts = {
     ...{ customerId, fiatType: '1', identityNumber: 'ABCDE1234F' },
@@ -296,6 +296,6 @@ test('files without a row are swept after an hour, and others stay', async () =>
       .map((name) => name.slice(3))
       .toSorted(),
     known.map(({ id }) => id),
-    'every row has its file, and every file its row',
+    'rows and files do not match',
   );
 });

@@ -1,4 +1,4 @@
-/** What a program is told that misspells: a field that is ignored or refused, and the path that is near. */
+/** Help for programs with a misspelling: the name of an ignored or refused field, and the nearest path. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { edits, nearestPath } from '../../../src/protocols/nearest.ts';
@@ -15,7 +15,7 @@ describe('the sandbox', () => {
   });
   after(async () => await world.stop());
 
-  test('names in a header each field that nobody reads, and does what was asked all the same', async () => {
+  test('names each unused field in a header, and still carries out the request', async () => {
     const acme = await world.partner('acme');
     const misspelt = await acme.post('offramp/quote', MISSPELT);
     assert.equal(misspelt.status, 200, misspelt.text);
@@ -24,18 +24,18 @@ describe('the sandbox', () => {
     assert.equal(right.headers.get('x-ignored-fields'), null);
   });
 
-  test('names it beside a refusal, too: what is missing may be what is misspelt', async () => {
+  test('names it in a refusal, too, because the missing field may be the misspelt one', async () => {
     const acme = await world.partner('carl');
     const { fromAmount: formAmount, ...rest } = QUOTE;
     const quote = await acme.post('offramp/quote', { ...rest, formAmount });
     assert.deepEqual([quote.status, quote.body.fields], [400, { fromAmount: 'is missing' }]);
     assert.equal(quote.headers.get('x-ignored-fields'), 'formAmount');
-    // Which fields an account has depends on what is sent.
+    // The fields of an account depend on the request.
     const account = await acme.post('bank/addFiatAccount', { customerID: acme.customerId });
     assert.deepEqual([account.status, account.headers.get('x-ignored-fields')], [400, 'customerID']);
   });
 
-  test('names no more than ten of them, and none that is no name', async () => {
+  test('names at most ten of them, and only valid names', async () => {
     const acme = await world.partner('bolt');
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`extra${at}`, 'x']));
     const answer = await acme.post('offramp/quote', { ...QUOTE, 'a\r\nb': 'x', naïve: 'x', ...many });
@@ -44,7 +44,7 @@ describe('the sandbox', () => {
     assert.doesNotMatch(answer.headers.get('x-ignored-fields') ?? '', /a\W*b|na/);
   });
 
-  test('refuses one on our own paths, with the names that there are', async () => {
+  test('refuses an unknown field on our own paths, and lists the known ones', async () => {
     const { partner } = await world.partner('dora');
     const acme = openClient(world.baseUrl, await world.keyOf(partner, { scopes: ['admin', 'read'] }));
     const made = await acme.post('/v1/webhooks', { url: 'https://wallet.example/', event: 'order.*' });
@@ -60,7 +60,7 @@ describe('the sandbox', () => {
     assert.deepEqual([moved.status, moved.body.fields], [400, { by: 'is not one of advance' }]);
   });
 
-  test('names the path that is near to one that is not there', async () => {
+  test('names the nearest path when a path is unknown', async () => {
     const { status, body } = await ask(world.baseUrl, '/onramp/api/v2/whitelabel/offramp/quote', { method: 'POST' });
     assert.equal(status, 404);
     assert.equal(
@@ -72,7 +72,7 @@ describe('the sandbox', () => {
   });
 });
 
-test('production names neither', async () => {
+test('production names neither unused fields nor near paths', async () => {
   const world = await wireWorld({ production: true });
   try {
     const acme = await world.partner('acme');
@@ -85,7 +85,7 @@ test('production names neither', async () => {
   }
 });
 
-test('the distance of two paths counts what is inserted, removed and replaced', () => {
+test('the distance of two paths counts insertions, removals and replacements', () => {
   for (const [one, other, distance] of [
     ['/v1/events', '/v1/events', 0],
     ['/v1/event', '/v1/events', 1],

@@ -1,4 +1,4 @@
-/** Submissions on the wire: a person at once, a business in parts, and what each is told. */
+/** Submissions over the API: a person in one request, a business in parts, and the answers to each. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { checkHandlers } from '../../../src/compliance/index.ts';
@@ -55,7 +55,7 @@ describe('a person', () => {
       assert.deepEqual(given, { identityNumber: 'ABCDE1234F', ...PERSON.details, ...ADDRESS });
     });
 
-  test('what is asked is what is taken: the requirements without an answer are missing, all at once', async () => {
+  test('is refused with all unanswered requirements named at once, because exactly these are accepted', async () => {
     const customerId = await customer('INDIVIDUAL');
     const asked = (await acme.post('kyc/requirements', { customerId, fiatType: 'INR' })).body.kycRequirementData;
     const { identityNumber, details, address } = asked;
@@ -100,7 +100,7 @@ describe('a person', () => {
 });
 
 describe('a business', () => {
-  test('is submitted in parts; each is told what is missing, and the last goes to the verifier', async () => {
+  test('is submitted in parts; each answer says what is missing, and after the last part the verifier is asked', async () => {
     const customerId = await customer('BUSINESS');
     const first = await acme.post(
       'kyb/submit',
@@ -130,14 +130,14 @@ describe('a business', () => {
     assert.deepEqual([again.status, again.body.reason], [417, 'submission_over']);
   });
 
-  test('more than all of it cannot be owned', async () => {
+  test('cannot have owners with more than 100 percent together', async () => {
     const customerId = await customer('BUSINESS');
     const owner = { firstName: 'Asha', lastName: 'Rao', share: '50.01' };
     const { status, body } = await acme.post('kyb/submit', { customerId, ...BUSINESS, owners: [owner, owner] });
     assert.deepEqual([status, body.fields], [400, { owners: 'must hold at most 100 percent together' }]);
   });
 
-  test('what the verifier wants again is open again, with a reason per field, until it is given', async () => {
+  test('has the fields that the verifier rejects open again, with a reason each, until they are given', async () => {
     const customerId = await customer('BUSINESS');
     const { submissionId } = (await acme.post('kyb/submit', { customerId, ...BUSINESS })).body.data;
     const finding = { outcome: 'failed', level: 0, fields: { dob: 'does_not_match' } } as const;
@@ -150,10 +150,10 @@ describe('a business', () => {
     assert.deepEqual(Object.keys(elsewhere.body.data.reasons), ['dob']);
     const corrected = await acme.post('kyb/submit', { customerId, submissionId, dob: '1990-02-01' });
     assert.equal(corrected.body.data.status, 'IN_REVIEW');
-    // A result about the first version comes late.
+    // A result about the first version arrives late.
     await world.db.asSystem((tx) => recordFinding(tx, found));
     assert.equal((await acme.post('kyb/status', { customerId })).body.data.status, 'IN_REVIEW');
-    // What was given again is what is verified, and compared with sanctions lists.
+    // The new answers are the ones that are verified and compared with sanctions lists.
     const given = await world.db.asSystem((tx) => openGivenDetails(tx, world.vault, customerId));
     assert.equal(given?.dob, '1990-02-01');
     await verify(customerId);
@@ -206,7 +206,7 @@ describe('a business', () => {
     }
     await verify(customerId);
     const level = await world.query('select level from customers where id = $1', [customerId]);
-    assert.deepEqual(level, [{ level: 3 }], 'the verifier, asked before, changes nothing afterwards');
+    assert.deepEqual(level, [{ level: 3 }], 'the verifier’s earlier check changed the level afterwards');
   });
 });
 
@@ -226,13 +226,13 @@ describe('the country of a customer', () => {
       return saveForm(tx, { kind, country, form, needsDocument: false, effectiveAt: now, by: 'ada', now });
     });
 
-  test('is that of the calling code until somebody says otherwise, and chooses the form', async () => {
+  test('is that of the calling code until another one is given, and chooses the form', async () => {
     await saves('INDIVIDUAL', 'DE', only('steuerId'));
     await saves('INDIVIDUAL', 'FR', only('numeroFiscal'));
     const german = await enrolled('+49-15112345678');
     assert.equal(await statusOf(german), 'DE');
     assert.deepEqual(await asked(german), ['steuerId']);
-    // What is answered is checked by the form of the country.
+    // The answers are checked by the form of the country.
     const { status, body } = await acme.post('kyc/submit', { customerId: german, fiatType: '1', details: {} });
     assert.deepEqual([status, body.fields], [400, { steuerId: 'is missing' }]);
     const wrong = await acme.post('kyc/submit', { customerId: german, fiatType: '1', firstName: 'Asha' });
@@ -241,11 +241,11 @@ describe('the country of a customer', () => {
       (await acme.post('kyc/submit', { customerId: german, fiatType: '1', steuerId: '12345678901' })).status,
       200,
     );
-    // Several countries share +1: nobody knows, and the default form asks.
+    // Several countries share +1, so the country is unknown and the default form asks for it.
     const unknown = await enrolled('+1-2025550123');
     assert.equal(await statusOf(unknown), 'IN');
     assert.ok((await asked(unknown)).includes('firstName'));
-    // Another phone of the customer is newer; what was said counts more.
+    // The customer has a newer phone, but the stated country takes precedence.
     await world.db.asSystem((tx) =>
       setCountry(tx, { customerId: unknown, country: 'FR', by: 'partner', now: world.clock.now() }),
     );
@@ -254,7 +254,7 @@ describe('the country of a customer', () => {
     assert.deepEqual(await asked(unknown, { countryCode: 'IN' }), ['numeroFiscal']);
   });
 
-  test('is what a business is submitted with, and what the form’s own answer says', async () => {
+  test('is taken from the submission of a business, and from the form’s own answer', async () => {
     await saves('BUSINESS', 'DE', {
       ...only('handelsregister'),
       address: { country: { label: 'Country', required: 0, type: 'country' } },
@@ -274,7 +274,7 @@ describe('the country of a customer', () => {
       address: { country: 'XX' },
     });
     assert.equal(wrong.status, 400);
-    assert.equal(await statusOf(customerId), 'AT', 'a refusal changes nothing');
+    assert.equal(await statusOf(customerId), 'AT', 'a refused request changed the country');
   });
 });
 

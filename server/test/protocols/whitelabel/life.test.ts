@@ -1,4 +1,4 @@
-/** What a partner's program does in order: customer, verification, account, quote, order; and what it may repeat. */
+/** The calls of a partner's program in order: customer, verification, account, quote, order; and the calls it may repeat. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -31,7 +31,7 @@ const enroll = (fields: Fields, partner: TestPartner = acme) =>
   });
 
 describe('a customer', () => {
-  test('is known by an id of our form, with a link that is signed', async () => {
+  test('gets an id of our form and a signed link', async () => {
     const { status, body } = await enroll({
       clientCustomerId: 'c-1',
       kycRedirectUrl: 'https://example.org/back',
@@ -45,7 +45,7 @@ describe('a customer', () => {
     assert.ok(body.data.kycUrl.startsWith(`${world.baseUrl}/kyc/`));
   });
 
-  test('known already is a 400 with its id at the top, and asking again with that id gives a fresh link for the same one', async () => {
+  test('that exists already is a 400 with its id at the top, and a request with that id gives a new link for the same customer', async () => {
     const first = (await enroll({ clientCustomerId: 'c-2' })).body.data;
     const again = await enroll({ clientCustomerId: 'c-2' });
     assert.equal(again.status, 400);
@@ -61,7 +61,7 @@ describe('a customer', () => {
     assert.equal(bare.body.data.clientCustomerId, 'c-2');
   });
 
-  test('has a phone of its own: another name with it gets the same answer, and the call repeated with the id a fresh link', async () => {
+  test('owns its phone: another name with that phone gets the same answer, and a repeated call with the id a new link', async () => {
     const phoneNumber = '+44 7700 900 123';
     const first = (await enroll({ clientCustomerId: 'phone-3', phoneNumber })).body.data;
     const asked = { clientCustomerId: 'phone-4', phoneNumber: '+447700900123' };
@@ -77,11 +77,11 @@ describe('a customer', () => {
       [200, first.customerId, 'phone-4'],
     );
     const guessed = await enroll({ clientCustomerId: 'phone-4', customerId: first.customerId });
-    assert.equal(guessed.status, 404, 'another name without the phone is taken for the customer');
+    assert.equal(guessed.status, 404, 'another name without the phone was taken for the customer');
 
     const moved = (await enroll({ clientCustomerId: 'phone-5' })).body.data;
     const mixed = await enroll({ clientCustomerId: 'phone-5', phoneNumber, customerId: first.customerId });
-    assert.equal(mixed.status, 404, 'the name of one customer gets a link of another');
+    assert.equal(mixed.status, 404, 'the name of one customer got a link of another');
     const taken = await acme.post('kyc/url', { customerId: moved.customerId, phoneNumber });
     assert.deepEqual([taken.status, taken.body.customerId], [400, first.customerId]);
     const elsewhere = await enroll({ clientCustomerId: 'phone-3', phoneNumber }, other);
@@ -92,10 +92,10 @@ describe('a customer', () => {
     assert.deepEqual(atOnce.map(({ status }) => status).toSorted(), [200, 400, 400, 400]);
   });
 
-  test('is known however the payload is written in base64: either alphabet, padded or not', async () => {
+  test('is found for a payload in either base64 alphabet, padded or not', async () => {
     const { customerId } = (await enroll({ clientCustomerId: 'c-64' })).body.data;
     for (const base64 of ['padded', 'bare', 'url'] as const) {
-      // So long that each of the three lengths of padding comes.
+      // Long enough for each of the three lengths of padding.
       for (const filler of ['', '>', '>>']) {
         const answer = await acme.post('kyc/status', { customerId, filler: `${filler}???` }, { base64 });
         assert.equal(answer.status, 200, `${base64}: ${answer.text}`);
@@ -103,7 +103,7 @@ describe('a customer', () => {
     }
   });
 
-  test('named by a number is named by its text, and the number comes back as one', async () => {
+  test('named by a number is the one named by its text, and the number is returned as a number', async () => {
     const { body } = await enroll({ clientCustomerId: 4711 });
     assert.equal(body.data.clientCustomerId, 4711);
     const again = await enroll({ clientCustomerId: '4711' });
@@ -121,7 +121,7 @@ describe('a customer', () => {
     assert.equal((await enroll({ clientCustomerId: 'c-4', customerId: id })).status, 404);
   });
 
-  test('asked for twice at once is made once', async () => {
+  test('requested twice at once is created once', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => enroll({ clientCustomerId: 'c-5' })));
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, ...Array(7).fill(400)]);
     assert.equal(new Set(answers.map(({ body }) => body.customerId ?? body.data.customerId)).size, 1);
@@ -131,7 +131,7 @@ describe('a customer', () => {
 const stand = async (customerId: string, partner: Client = acme) =>
   (await partner.post('kyc/status', { customerId })).body.data;
 
-test('payment instructions leave out what a country has not: no ifsc beside an IBAN, no iban beside an IFSC', () => {
+test('payment instructions leave out fields of other countries: no ifsc beside an IBAN, no iban beside an IFSC', () => {
   const order = { paymentMethod: 'SEPA_BANK_TRANSFER', expiresAt: new Date(0) } as Order;
   const common = { holder: 'Operator', bank: 'Bank', branch: 'Main', accountType: 'Current' };
   const shapeOf = (payee: object) =>
@@ -143,7 +143,7 @@ test('payment instructions leave out what a country has not: no ifsc beside an I
 });
 
 describe('verification', () => {
-  test('goes through its words, each reached by the sandbox, with the steps before and at', async () => {
+  test('goes through its status words, each reached by the sandbox, with the time of each step', async () => {
     const { customerId } = (await enroll({ clientCustomerId: 'v-1' })).body.data;
     const fresh = await stand(customerId);
     assert.deepEqual(Object.keys(fresh), [
@@ -182,7 +182,7 @@ describe('verification', () => {
     );
   });
 
-  test('a business is driven by words of its own, through the same verification, and an individual is not', async () => {
+  test('of a business is driven by words of its own, which an individual does not have', async () => {
     const { customerId } = (await enroll({ clientCustomerId: 'v-business', type: 'BUSINESS' })).body.data;
     const change = (fields: Fields) => acme.post('test/changeKybStatus', { customerId, ...fields });
     const level = async () =>
@@ -202,7 +202,7 @@ describe('verification', () => {
     const seen = await world.query('select outcome from verifications where customer_id = $1 order by at', [
       customerId,
     ]);
-    assert.equal(seen.length, words.length, 'each is a row of what was found');
+    assert.equal(seen.length, words.length, 'there is not one finding for each status word');
     await change({ status: 'COMPLETED' });
     const sale = { fromCurrency: 'usdc', toCurrency: 'inr', chain: 'matic20', fromAmount: '10', customerId };
     assert.equal(
@@ -212,7 +212,11 @@ describe('verification', () => {
 
     const unknown = await change({ status: 'COMPLETED', submissionId: 'S-1' });
     assert.deepEqual([unknown.status, unknown.body.error], [404, 'Submission not found.']);
-    assert.equal((await change({ status: 'COMPLETED', submissionId: '' })).status, 200, 'an empty one is none');
+    assert.equal(
+      (await change({ status: 'COMPLETED', submissionId: '' })).status,
+      200,
+      'an empty submission id was not treated as absent',
+    );
     for (const status of ['DONE', 'completed', 'ADVANCE_KYC_COMPLETED', '1']) {
       const { status: http, body } = await change({ status });
       assert.deepEqual([http, Object.keys(body.fields)], [400, ['status']]);
@@ -222,7 +226,7 @@ describe('verification', () => {
     assert.match(person.body.fields.customerId, /^is an individual/);
   });
 
-  test('what kind a customer is does not change with a word in passing', async () => {
+  test('does not change the kind of a customer', async () => {
     const { customerId } = (await enroll({ clientCustomerId: 'v-kind' })).body.data;
     const { status, body } = await acme.post('kyc/url', { customerId, type: 'BUSINESS', phoneNumber: '+4912345678' });
     assert.equal(status, 400);
@@ -232,12 +236,12 @@ describe('verification', () => {
     assert.equal((await acme.post('kyc/url', { customerId, type: 'individual' })).status, 200);
   });
 
-  test('a partner may have other words for it, and may use them', async () => {
+  test('can have other words for a partner, which the partner may use', async () => {
     const own = await world.partner('own-words');
     await world.query(`update partners set kyc_words = '{"BASIC_KYC_COMPLETED": "COMPLETED"}' where id = $1`, [
       own.partner.id,
     ]);
-    // Of a key that was never used nothing is remembered.
+    // The server has stored nothing about a key that was never used.
     const client = openClient(world.baseUrl, await world.keyOf(own.partner));
     const customerId = await world.customer(client, own.partner, 'w-1', false);
     await client.post('test/changeKycStatus', { customerId, status: 'COMPLETED' });
@@ -246,7 +250,7 @@ describe('verification', () => {
     assert.equal(row.level, 1);
   });
 
-  test('a customer logged in and not verified may not trade', async () => {
+  test('is required for trading, also of a customer who is logged in', async () => {
     const { customerId } = (await enroll({ clientCustomerId: 'v-2' })).body.data;
     await acme.post('test/changeKycStatus', { customerId, status: 'OTP_COMPLETED' });
     const fields = { fromCurrency: 'usdc', toCurrency: 'inr', chain: 'matic20', fromAmount: '10', customerId };
@@ -256,7 +260,7 @@ describe('verification', () => {
 });
 
 describe('fiat accounts', () => {
-  test('the same details again are the same account, and the list shows what was given', async () => {
+  test('are not duplicated by the same details, and the list shows the details that were given', async () => {
     const customerId = await world.customer(acme, acme.partner, 'a-1');
     const add = async (fields: Fields, form = false) =>
       (await acme.post('bank/addFiatAccount', { customerId, ...fields }, form ? { format: 'form' } : {})).body.data
@@ -310,7 +314,7 @@ describe('an offramp order', () => {
     merchantRecognitionId: 'm-1',
   });
 
-  test('says where to pay and until when, and is found again with both', async () => {
+  test('returns the deposit address and the deadline, and a later request shows both', async () => {
     const { status, body } = await acme.post('offramp/createTransaction', await fields('12.5'));
     assert.equal(status, 200, JSON.stringify(body));
     const { transactionId, createdAt, depositAddress, expiresAt, ...rest } = body.data;
@@ -324,7 +328,7 @@ describe('an offramp order', () => {
     assert.equal(found.fromCurrency, 'USDC');
   });
 
-  test('takes amounts sent as doubles for those quoted, and the quote is used up', async () => {
+  test('accepts amounts sent as doubles as the quoted ones, and uses up the quote', async () => {
     const asked = await fields('33.3');
     const { status } = await acme.post('offramp/createTransaction', asked, { sends: 'numbers' });
     assert.equal(status, 200);
@@ -334,7 +338,7 @@ describe('an offramp order', () => {
     assert.equal(Number(row.count), 1);
   });
 
-  test('takes the chains that a quote takes: its name in any case, and the coin’s own code for the one quoted', async () => {
+  test('accepts the chain as a quote does: its code in any case, or the coin’s own code for the quoted chain', async () => {
     for (const chain of ['MATIC20', 'usdc', 'USDC']) {
       const quoted = await acme.post('offramp/quote', { ...PAIR_OF_SALE, chain });
       const { customerId, fiatAccountId } = acme;
@@ -343,7 +347,7 @@ describe('an offramp order', () => {
     }
   });
 
-  test('without rate and amount is priced afresh; without an account goes to the only one', async () => {
+  test('without rate and amount gets a new price; without an account it uses the only one', async () => {
     const { rate, toAmount, fiatAccountId: _, ...bare } = await fields('44');
     const { body } = await acme.post('offramp/createTransaction', bare);
     assert.deepEqual([body.data.rate, body.data.toAmount], [rate, toAmount]);
@@ -382,13 +386,13 @@ describe('an offramp order', () => {
     assert.equal(
       (await other.post('offramp/createTransaction', theirs, keyed)).status,
       200,
-      'a key is its partner’s own',
+      'the key of another partner was shared',
     );
     const long = { headers: { 'Idempotency-Key': 'k'.repeat(256) } };
     assert.equal((await acme.post('offramp/createTransaction', body, long)).status, 400);
   });
 
-  test('twenty at once under one key are one order: the others get its reply or are told to wait', async () => {
+  test('twenty requests at once under one key are one order: the others get its reply or are told to wait', async () => {
     const earlier = await ordersNow();
     const body = await fields('58');
     const answers = await Promise.all(
@@ -408,7 +412,7 @@ describe('an offramp order', () => {
     assert.equal(await ordersNow(), earlier + 1);
   });
 
-  test('a refusal is not kept: the same key works once the reason is gone', async () => {
+  test('a refusal is not stored: the same key works once the reason is gone', async () => {
     const keyed = { headers: { 'Idempotency-Key': 'k-3' } };
     const customerId = await world.customer(acme, acme.partner, 'o-2');
     const body = { ...(await fields('59')), customerId, fiatAccountId: '' };
@@ -417,7 +421,7 @@ describe('an offramp order', () => {
     assert.equal((await acme.post('offramp/createTransaction', body, keyed)).status, 200);
   });
 
-  test('a key is forgotten after a day', async () => {
+  test('a key expires after a day', async () => {
     const earlier = await ordersNow();
     const keyed = { headers: { 'Idempotency-Key': 'k-4' } };
     const body = await fields('60');
@@ -427,7 +431,7 @@ describe('an offramp order', () => {
     assert.equal(await ordersNow(), earlier + 2);
   });
 
-  test('is driven in the sandbox by its number, the second track meaning the first', async () => {
+  test('is driven in the sandbox by its status number, where a number of the second track means that of the first', async () => {
     const { transactionId } = (await acme.post('offramp/createTransaction', await fields('61'))).body.data;
     const drive = (status: unknown) =>
       acme.post('test/changeOfframpStatus', { customerId: acme.customerId, transactionId, status });
@@ -444,7 +448,7 @@ describe('an offramp order', () => {
     );
   });
 
-  test('without a fresh price nothing is quoted: a 503 that says when to return', async () => {
+  test('without a fresh price a quote is refused by a 503 that says when to retry', async () => {
     await world.query(`update prices set priced_at = priced_at - interval '1 hour'`);
     const { status, body, headers } = await acme.post('offramp/quote', {
       fromCurrency: 'usdc',
@@ -458,7 +462,7 @@ describe('an offramp order', () => {
 });
 
 describe('keys', () => {
-  test('a suspended partner is refused, whatever it asks', async () => {
+  test('a suspended partner is refused for every request', async () => {
     const gone = await world.partner('gone');
     await world.query('update partners set suspended_at = now() where id = $1', [gone.partner.id]);
     const keys = await world.keyOf(gone.partner);

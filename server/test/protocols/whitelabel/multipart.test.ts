@@ -22,7 +22,7 @@ const refuses = async (text: string | Buffer, said: RegExp, type?: string) => {
 };
 
 describe('reading', () => {
-  test('parts are fields: empty, spaced, in other scripts, with a type of their own, with any name', async () => {
+  test('parts are fields: empty, with spaces, in other scripts, with a content type, with any name', async () => {
     const typed =
       '--xx\r\nContent-Disposition: form-data; name="j"\r\nContent-Type: application/json\r\n\r\n{"a":1}\r\n';
     const fields = await read(
@@ -43,14 +43,14 @@ describe('reading', () => {
     assert.equal((await read(part('a', '1') + END, 'Multipart/Form-Data; charset=utf-8; boundary="xx"')).get('a'), '1');
   });
 
-  test('of a name that comes twice the last one counts', async () => {
+  test('the last part of a repeated name counts', async () => {
     assert.deepEqual([...(await read(part('a', '1') + part('b', '2') + part('a', '3') + END))].sort(), [
       ['a', '3'],
       ['b', '2'],
     ]);
   });
 
-  test('a file is refused by the name of its part, however it says so and whatever is in it', async () => {
+  test('a file is refused with the name of its part, whatever marks it as a file and whatever its content', async () => {
     const file = /^malformed_field .*"selfie":"is a file/;
     await refuses(part('a', '1') + part('selfie', 'x', '; filename="s.jpg"') + END, file);
     await refuses(part('selfie', '', '; filename=""') + END, file);
@@ -68,7 +68,7 @@ describe('reading', () => {
     );
   });
 
-  test('what is no multipart body is refused, and so is one that is cut off anywhere', async () => {
+  test('a body that is not multipart is refused, and so is one that is cut off anywhere', async () => {
     const whole = part('a', '1') + part('bb', '22') + END;
     for (let length = 1; length < whole.length - 2; length += 1)
       await refuses(whole.slice(0, length), /malformed_body/);
@@ -94,7 +94,7 @@ describe('reading', () => {
     await refuses(notText, /malformed_body.*UTF-8/);
   });
 
-  test('a hundred parts are enough, and endless headers come to an end', async () => {
+  test('a hundred parts are accepted and no more, and endless headers are refused', async () => {
     const parts = (count: number) => Array.from({ length: count }, (_, n) => part(`f${n}`, '1')).join('') + END;
     assert.equal((await read(parts(100))).size, 100);
     await refuses(parts(101), /malformed_body.*100 parts/);
@@ -103,7 +103,7 @@ describe('reading', () => {
   });
 });
 
-describe('on the wire', () => {
+describe('over HTTP', () => {
   let world: World;
   let acme: TestPartner;
   before(async () => {
@@ -120,7 +120,7 @@ describe('on the wire', () => {
     .map(([name, value]) => part(name, value))
     .join('');
 
-  test('a POST and a PUT take it, signed as the object of its texts', async () => {
+  test('POST and PUT accept a multipart body, signed as the object of its texts', async () => {
     const answer = await acme.post('offramp/quote', quote, {
       format: 'multipart',
       signs: 'text',
@@ -129,7 +129,7 @@ describe('on the wire', () => {
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.body.data.fromAmount, '100');
     const spaced = await acme.post('offramp/quote', { ...quote, fromAmount: 100 }, { format: 'multipart' });
-    assert.equal(spaced.status, 200, 'a number signed is the text that was sent');
+    assert.equal(spaced.status, 200, 'a signed number did not match the text that was sent');
     const put = await acme.put('onramp/referenceId', {}, { format: 'multipart' });
     assert.equal(put.body.error, 'Missing parameter -> customerId, transactionId, referenceId.');
   });
@@ -138,10 +138,10 @@ describe('on the wire', () => {
     for (const signed of [{ ...quote, fromAmount: '1' }, {}, { fromCurrency: 'usdc' }, { ...quote, more: '1' }])
       assert.equal((await send(parts + END, TYPE, signed)).status, 401);
     const twice = await send(parts + part('fromAmount', '1') + END, TYPE, quote);
-    assert.equal(twice.status, 401, 'the one that counts is the one that is compared');
+    assert.equal(twice.status, 401, 'a value other than the last one was compared');
   });
 
-  test('a file is a 400 naming its part, a broken body a 400, one that is too large a 413; nobody is told before signing', async () => {
+  test('a file is a 400 naming its part, a broken body a 400, one that is too large a 413; only a signed request learns which', async () => {
     const file = await send(parts + part('selfie', 'x', '; filename="s.jpg"') + END, TYPE, quote);
     assert.deepEqual([file.status, file.body.reason], [400, 'malformed_field']);
     assert.deepEqual(file.body.fields, { selfie: 'is a file, and none is taken here' });

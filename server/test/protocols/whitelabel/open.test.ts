@@ -1,4 +1,4 @@
-/** What needs no signature, what browsers are told, and what production does not have. */
+/** Endpoints without a signature, answers to browsers, and the sandbox endpoints that production does not have. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { CONTROLS } from '../../../src/protocols/whitelabel/index.ts';
@@ -19,13 +19,13 @@ describe('public reference data', () => {
   });
   after(async () => await world.stop());
 
-  test('lists what has a market, under the numbers of the interface', async () => {
+  test('lists everything that has a market, under the numbers of the interface', async () => {
     const fiats = { onramp: { 1: 'INR' }, offramp: { 1: 'INR', 12: 'EUR' } };
     assert.deepEqual(await data('public/listSupportedFiat'), fiats);
     assert.deepEqual(await data('/onramp-bank/api/v2/whiteLabel/public/listSupportedFiat'), fiats);
     const methods = await data('/onramp/api/v2/common/public/fetchPaymentMethodType');
     assert.deepEqual(methods, { 1: { UPI: 1, IMPS: 2 }, 12: { SEPA_BANK_TRANSFER: 2 } });
-    assert.deepEqual(Object.keys(methods['1']), ['UPI', 'IMPS'], 'the instant one comes first');
+    assert.deepEqual(Object.keys(methods['1']), ['UPI', 'IMPS'], 'the instant method is not the first one');
     assert.deepEqual(await data('/onramp/api/v2/common/public/fetchAllCountryConfig'), {
       buy: {
         1: { isActive: 1, paymentMethods: { UPI: 1, IMPS: 2 } },
@@ -37,7 +37,7 @@ describe('public reference data', () => {
       },
     });
     const coins = await data('/onramp/api/v3/buy/public/listAllCoins');
-    assert.deepEqual(Object.keys(coins).toSorted(), ['dai', 'usdc'], 'coins are not listed by their codes');
+    assert.deepEqual(Object.keys(coins).toSorted(), ['dai', 'usdc'], 'the coins are not listed by their codes');
     const { coinIcon, ...usdc } = coins.usdc;
     assert.deepEqual(usdc, { coinId: 116, coinName: 'USD Coin', balanceFloatPlaces: 6 });
     assert.match(coinIcon, /^data:image\/svg\+xml;base64,/);
@@ -64,7 +64,7 @@ describe('public reference data', () => {
     });
   });
 
-  test('gas fees are numbers in the coin, by coin and chain', async () => {
+  test('has gas fees as numbers in the coin, by coin and chain', async () => {
     const { allGasFee } = await data('/onramp/api/v1/public/allGasFee');
     assert.deepEqual(allGasFee['116'], {
       0: { withdrawalFee: 0.21, minimumWithdrawal: 0.21, nodeInSync: 1 },
@@ -72,11 +72,11 @@ describe('public reference data', () => {
     });
   });
 
-  test('the time is ours, in milliseconds', async () => {
+  test('has the server time in milliseconds', async () => {
     assert.ok(Math.abs((await data('/onramp/api/v2/common/public/currentTimestamp')) - Date.now()) < 2_000);
   });
 
-  test('signed or not, and whatever is in the headers, public is public', async () => {
+  test('is public with any headers and signature', async () => {
     const headers = { apiKey: 'nobody', payload: 'x', signature: 'y', 'content-type': 'application/json' };
     assert.equal((await ask(world.baseUrl, 'public/listSupportedFiat', { headers })).status, 200);
   });
@@ -94,7 +94,7 @@ describe('browsers', () => {
   });
   after(async () => await world.stop());
 
-  test('a preflight is answered for every origin, with the headers that signing needs', async () => {
+  test('get a preflight answer for every origin, with the headers that signing needs', async () => {
     const headers = {
       origin: 'https://anybody.example',
       'access-control-request-method': 'POST',
@@ -122,7 +122,7 @@ describe('browsers', () => {
     }
   });
 
-  test('and there is no control of a sandbox in production, signed or not', async () => {
+  test('find no sandbox control in production, signed or not', async () => {
     for (const { name } of CONTROLS) {
       const signed = await acme.post(`/sandbox/v1/${name}`, { transactionId: '1' });
       assert.deepEqual([signed.status, signed.body.reason], [404, 'unknown_path'], name);
@@ -130,7 +130,7 @@ describe('browsers', () => {
     }
   });
 
-  test('a reply names the origin where the partner allows it, refusals too, and no other', async () => {
+  test('get the origin in a reply where the partner allows it, also in refusals, and never another one', async () => {
     const good = await acme.post(
       'offramp/quote',
       { fromCurrency: 'usdc', toCurrency: 'inr', fromAmount: '1' },
@@ -164,7 +164,7 @@ describe('browsers', () => {
     }
   });
 
-  test('a key that asks too often is told when to return; another key is not held up', async () => {
+  test('a key that sends too many requests is told when to retry, and another key is not affected', async () => {
     const slow = await world.partner('slow');
     await world.query('update partners set requests_per_minute = 3 where id = $1', [slow.partner.id]);
     const key = await world.keyOf(slow.partner);
@@ -184,10 +184,10 @@ describe('browsers', () => {
     assert.ok(seconds >= 1 && seconds <= 20, String(seconds));
     assert.equal((await acme.post('kyc/status', { customerId: acme.customerId })).status, 200);
     const forged = await client.post('kyc/status', {}, { headers: { signature: 'x' } });
-    assert.equal(forged.status, 401, 'who cannot sign is not counted');
+    assert.equal(forged.status, 401, 'an unsigned request was counted against the limit');
   });
 
-  test('every reply carries an id that the log will say', async () => {
+  test('every reply has the id that the log shows', async () => {
     const { headers } = await ask(world.baseUrl, 'offramp/nothing');
     assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f]{16}$/);
   });

@@ -1,5 +1,5 @@
 /**
- * The description of the interface is as fresh as the table it is made from, and says something of everything.
+ * The description of the interface is up to date with the table it is generated from, and complete.
  *
  * UPDATE_DOCS=1 writes docs/openapi.json and docs/api.md anew.
  */
@@ -20,7 +20,7 @@ testFresh(FILES);
 
 testLints('docs/openapi.json');
 
-test('every field has a meaning, and an example of those that every request needs', () => {
+test('every field has a description, and every required one an example', () => {
   for (const route of ROUTES)
     for (const { name, required, example } of fieldsOf(route))
       assert.ok(!required || example !== undefined, `${route.paths[0]}: ${name} has no example`);
@@ -41,7 +41,7 @@ test('every reason has advice', () => {
     for (const reason of reasonsOf(route)) assert.ok(adviceOf(reason), `${route.paths[0]}: ${reason} has no advice`);
 });
 
-test('every reference leads to a component, and no operation has the name of another', () => {
+test('every reference leads to a component, and operation names are unique', () => {
   const text = JSON.stringify(openapi(version));
   const { components, paths } = JSON.parse(text) as {
     components: Record<string, object>;

@@ -1,4 +1,4 @@
-/** Bad input: each gets its 4xx in the one envelope, and nothing has changed afterwards. */
+/** Bad input: each request gets its 4xx in the common envelope, and changes nothing. */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -76,14 +76,14 @@ function isRefusal(answer: Answer, code: number, reason: string, note = ''): voi
 async function changesNothing<T>(body: () => Promise<T>, besides: readonly string[] = []): Promise<T> {
   const earlier = await world.contents(besides);
   const result = await body();
-  assert.equal(await world.contents(besides), earlier, 'something has changed');
+  assert.equal(await world.contents(besides), earlier, 'a refused request changed a table');
   return result;
 }
 
 const refuses = async (path: string, body: Fields, code: number, reason: string, signing: Signing = {}) =>
   isRefusal(await sendTo(path, body, signing), code, reason, `${path} ${JSON.stringify(body).slice(0, 200)}`);
 
-/** Sends as the endpoint wants it: one of them is a PUT. */
+/** Sends with the method of the endpoint: one of them is a PUT. */
 const sendTo = (path: string, body: Fields, signing: Signing = {}): Promise<Answer> =>
   ENDPOINTS.find((one) => one.path === path)?.method === 'put'
     ? acme.put(path, body, signing)
@@ -185,7 +185,7 @@ const ENDPOINTS: { path: string; method?: 'put'; required: string[]; good: () =>
 ];
 
 describe('fields', () => {
-  test('each field that is absent, empty or null is missing, alone and all together, in order', async () => {
+  test('each absent, empty or null field is reported as missing, alone and all together, in order', async () => {
     await changesNothing(async () => {
       for (const { path, required, good } of ENDPOINTS) {
         for (const name of required) {
@@ -204,7 +204,7 @@ describe('fields', () => {
     });
   });
 
-  test('an object, array or boolean in any field is a 409, and so it is in a JSON that is a form elsewhere', async () => {
+  test('an object, array or boolean in any field is a 409, also in JSON sent to an endpoint for forms', async () => {
     await changesNothing(async () => {
       for (const { path, required, good } of ENDPOINTS) {
         for (const name of required) {
@@ -216,7 +216,7 @@ describe('fields', () => {
     });
   });
 
-  test('hostile strings in any field are refused or found unknown, never obeyed and never a 500', async () => {
+  test('hostile strings in any field are refused or unknown, never executed and never a 500', async () => {
     const hostile = [
       "'; drop table orders; --",
       '\u0000',
@@ -238,7 +238,7 @@ describe('fields', () => {
     await changesNothing(async () => {
       for (const { path, required, good } of ENDPOINTS) {
         for (const name of required) {
-          // These two are the partner's own words: most texts are good ones there.
+          // These two are free texts of the partner, where most values are valid.
           if (name === 'clientCustomerId' || name === 'referenceId') continue;
           for (const value of hostile) {
             const answer = await sendTo(path, { ...good(), [name]: value });
@@ -262,7 +262,7 @@ describe('fields', () => {
     });
   });
 
-  test('an amount that is no plain decimal above zero is refused, quoting and creating', async () => {
+  test('an amount that is not a plain decimal above zero is refused, by quotes and orders', async () => {
     const bad = [
       '-1',
       '0',
@@ -306,7 +306,7 @@ describe('fields', () => {
     });
   });
 
-  test('what is paid in when buying, and in the older words, is an amount just the same', async () => {
+  test('the amount paid in for a purchase is checked the same way, also under its older field names', async () => {
     const bad = [
       '-1',
       '0',
@@ -347,7 +347,7 @@ describe('fields', () => {
     });
   });
 
-  test('an address that nobody can have meant is refused', async () => {
+  test('an address that is always a mistake is refused', async () => {
     const lower = WALLET.toLowerCase();
     const contract = contractOf('usdc.matic20');
     await changesNothing(async () => {
@@ -381,7 +381,7 @@ describe('fields', () => {
     }
   });
 
-  test('what says which of a few is one of them', async () => {
+  test('a field with a fixed list of values accepts only those', async () => {
     const quoted: Fields = { coinCode: 'usdc', fiatAmount: '1000', quantity: '10', fiatType: '1' };
     await changesNothing(async () => {
       for (const type of ['0', '3', '1.0', '-1', 'onramp', '１', '11']) {
@@ -430,13 +430,13 @@ describe('fields', () => {
     });
   });
 
-  test('everything malformed is said at once', async () => {
+  test('all malformed fields are named at once', async () => {
     const { body } = await acme.post('offramp/allUserTransaction', { ...list, page: '0', pageSize: '500' });
     assert.deepEqual(body.fields, { page: 'must be greater than 0', pageSize: 'must be less than 500' });
     assert.equal(body.error, 'Invalid parameter -> page must be greater than 0; pageSize must be less than 500.');
   });
 
-  test('a phone number that is none gets the sentence programs know', async () => {
+  test('a malformed phone number gets the sentence that programs know', async () => {
     await changesNothing(async () => {
       for (const phoneNumber of ['123', 'phone', '1'.repeat(16), '+', '١٢٣٤٥٦٧٨']) {
         const answer = await acme.post('kyc/url', { clientCustomerId: 'p', phoneNumber, type: 'INDIVIDUAL' });
@@ -459,7 +459,7 @@ describe('fields', () => {
     });
   });
 
-  test('an account that cannot be one is refused', async () => {
+  test('a malformed account is refused', async () => {
     const good = { customerId: acme.customerId, fiatAccount: '999888777', ifsc: 'HDFC0001234' };
     await changesNothing(async () => {
       for (const bent of [
@@ -495,7 +495,7 @@ describe('fields', () => {
   });
 });
 
-describe('things that are not there', () => {
+describe('unknown objects', () => {
   test('an unknown coin, pair or chain is a 406', async () => {
     await changesNothing(async () => {
       for (const bent of [
@@ -579,7 +579,7 @@ describe('things that are not there', () => {
     });
   });
 
-  test('an account is looked for before the pair, the chain and the method', async () => {
+  test('an unknown account is reported before an unknown pair, chain or method', async () => {
     await changesNothing(async () => {
       const fiatAccountId = '12345';
       for (const bent of [{ toCurrency: 'xxx' }, { chain: 'nochain' }]) {
@@ -591,7 +591,7 @@ describe('things that are not there', () => {
     });
   });
 
-  test("another partner's customer, account or transaction looks just like none", async () => {
+  test("another partner's customer, account or transaction is answered as an unknown one", async () => {
     await changesNothing(async () => {
       const pairs: [string, Fields, Fields][] = [
         ['kyc/status', { customerId: other.customerId }, { customerId: 'aaaaaaaaaa_1' }],
@@ -657,10 +657,10 @@ describe('things that are not there', () => {
   });
 });
 
-describe('what may not be done', () => {
+describe('forbidden actions', () => {
   test('a customer who has not logged in may neither trade nor add an account', async () => {
     const trader = openClient(world.baseUrl, await world.keyOf(acme.partner, { scopes: ['trade'] }));
-    // Of all there is, a link to log in by, which is recorded.
+    // The only change is a link for logging in, which is recorded.
     await changesNothing(async () => {
       for (const answer of [
         await acme.post('offramp/createTransaction', { ...sale, customerId: stranger }),
@@ -671,16 +671,20 @@ describe('what may not be done', () => {
         assert.ok(answer.body.kycUrl.startsWith(`${world.baseUrl}/kyc/`));
       }
       const bare = await trader.post('offramp/createTransaction', { ...sale, customerId: stranger });
-      assert.deepEqual([bare.status, bare.body.kycUrl], [403, undefined], 'a key that may make no links is given one');
+      assert.deepEqual(
+        [bare.status, bare.body.kycUrl],
+        [403, undefined],
+        'a key without the right to make links got one',
+      );
     }, ['partner_activity']);
     const made = await world.query(
       `select count(*)::int as links from partner_activity where action = 'link.made' and facts->>'customer' = $1`,
       [stranger],
     );
-    assert.equal(made[0]?.links, 3, 'a link is given that is not recorded');
+    assert.equal(made[0]?.links, 3, 'a link was given without a record');
   });
 
-  test('an amount outside the limits says the limits as amounts', async () => {
+  test('an amount outside the limits is refused with the limits as amounts', async () => {
     await changesNothing(async () => {
       for (const fromAmount of ['0.5', '10000.000001', '9'.repeat(38)]) {
         for (const [path, body] of [
@@ -695,7 +699,7 @@ describe('what may not be done', () => {
     });
   });
 
-  test('of a purchase that is over nobody is told whom to pay, and no reference is taken', async () => {
+  test('a purchase that is over shows no payee and accepts no reference', async () => {
     const { body } = await acme.post('onramp/createTransaction', buy);
     const over = { transactionId: body.data.transactionId, customerId: acme.customerId };
     assert.equal((await acme.post('bank/bankDetails', over)).status, 200);
@@ -735,7 +739,7 @@ const withPayload = (payload: string): Signing => ({
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('signatures', () => {
-  test('missing, unknown or wrong ones let nobody in', async () => {
+  test('are refused when missing, unknown or wrong', async () => {
     await changesNothing(async () => {
       for (const name of ['apiKey', 'payload', 'signature']) await badly({ headers: { [name]: '' } });
       for (const signature of ['0'.repeat(128), 'x', hmac('x', acme.apiSecret)])
@@ -767,7 +771,7 @@ describe('signatures', () => {
     });
   });
 
-  test('a clock five minutes behind is too old, one ahead is told so', async () => {
+  test('a time five minutes behind is too old, and one ahead gets its own message', async () => {
     await changesNothing(async () => {
       await badly({ timestamp: Date.now() - 301_000 });
       const ahead = await acme.post('offramp/quote', quote, { timestamp: Date.now() + 60_000 });
@@ -791,7 +795,7 @@ describe('signatures', () => {
     });
   });
 
-  test('who is asking comes before what is asked: a bad body with a bad signature is a 401, with a good one a 400', async () => {
+  test('the signature is checked before the body: a bad body with a bad signature is a 401, with a good one a 400', async () => {
     await changesNothing(async () => {
       const { headers } = sign(acme, {});
       for (const body of ['{', '[]', '"x"', '1', 'null', '{"a":1}}', `${'['.repeat(30_000)}`, '\ufeff\u0000']) {
@@ -804,14 +808,14 @@ describe('signatures', () => {
   });
 });
 
-/** A quote of that many bytes. */
+/** A quote request of that many bytes. */
 const bodyOf = (bytes: number): Fields => ({
   ...quote,
   filler: 'x'.repeat(bytes - JSON.stringify({ ...quote, filler: '' }).length),
 });
 
 describe('requests', () => {
-  test('a path that is not there is a 404 before anything else', async () => {
+  test('an unknown path is a 404 before any other check', async () => {
     await changesNothing(async () => {
       for (const path of [
         '/onramp/api/v2/whiteLabel/offramp/Quote',
@@ -836,7 +840,7 @@ describe('requests', () => {
     });
   });
 
-  test('another method is a 405 that says which', async () => {
+  test('a wrong method is a 405 that names the right one', async () => {
     await changesNothing(async () => {
       for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND']) {
         const answer = await ask(world.baseUrl, 'offramp/quote', { method });
@@ -855,7 +859,7 @@ describe('requests', () => {
     });
   });
 
-  test('a content type we do not read is a 415, before the size and the signature', async () => {
+  test('an unsupported content type is a 415, before the size and the signature are checked', async () => {
     await changesNothing(async () => {
       for (const type of [
         'text/plain',
@@ -882,7 +886,7 @@ describe('requests', () => {
     });
   });
 
-  test('a body over 64 KiB is a 413, whether its length is said or not; one just under is read', async () => {
+  test('a body over 64 KiB is a 413, with or without its length in a header; one just under is read', async () => {
     await changesNothing(async () => {
       isRefusal(await acme.post('offramp/quote', bodyOf(65_537)), 413, 'body_too_large');
       const { headers } = sign(acme, {});
@@ -895,7 +899,7 @@ describe('requests', () => {
     assert.equal((await acme.post('offramp/quote', { ...quote, filler: 'x'.repeat(64 * 1024 - 200) })).status, 200);
   });
 
-  test('headers over 128 KiB and what is no HTTP get the envelope too', async () => {
+  test('headers over 128 KiB and malformed HTTP get the envelope too', async () => {
     const tooLarge = await raw(`GET / HTTP/1.1\r\nHost: x\r\nx: ${'x'.repeat(140_000)}\r\n\r\n`);
     assert.match(tooLarge, /^HTTP\/1\.1 431 [\s\S]*"reason":"headers_too_large"/);
     assert.match(await raw('nonsense\r\n\r\n'), /^HTTP\/1\.1 400 [\s\S]*"status":0,"code":400/);

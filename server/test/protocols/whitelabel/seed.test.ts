@@ -37,7 +37,7 @@ const create = async (partner: TestPartner, fromAmount = '100') => {
 describe('offramp quote', () => {
   const asked = { fromCurrency: 'USDC', toCurrency: 'inr', fromAmount: '0100.50' };
 
-  test('has the keys of shape B, all amounts as plain text, currencies as they were sent', async () => {
+  test('has the keys of shape B, all amounts as plain text, and currencies as they were sent', async () => {
     const answer = await acme.post('/onramp-bank/api/v2/whiteLabel/offramp/quote', asked);
     assert.equal(answer.status, 200);
     assert.deepEqual(Object.keys(answer.body), ['status', 'code', 'data']);
@@ -67,7 +67,7 @@ describe('offramp quote', () => {
     });
   });
 
-  test('is the same asked in every way programs ask', async () => {
+  test('is the same for every form of the request that programs use', async () => {
     const ways: Signing[] = [
       { spelling: 'prefixed' },
       { format: 'form' },
@@ -92,7 +92,7 @@ describe('offramp quote', () => {
     }
   });
 
-  test('takes the default chain where none is named, and where the coin is repeated as one', async () => {
+  test('uses the default chain where none is named, and where the coin’s code stands in its place', async () => {
     for (const chain of [undefined, '', null, 'usdc', 'USDC', 'MATIC20', 'erc20']) {
       assert.equal((await acme.post('offramp/quote', { ...asked, chain })).status, 200);
     }
@@ -204,7 +204,7 @@ describe('KYB requirements', () => {
     assert.equal(typed.status, 200);
   });
 
-  test('signed are the partner’s own where it has any, for it alone, and the default again when they are taken away', async () => {
+  test('when signed are the partner’s own where it has any, for it alone, and the default again when they are removed', async () => {
     const own = await world.partner('own-requirements');
     const theDefault = (await own.get('kyb/requirements')).body.data;
     const requirements = { zipCode: { label: 'Zip', required: 1 }, details: { name: { label: 'Name', required: 1 } } };
@@ -214,7 +214,11 @@ describe('KYB requirements', () => {
       );
     await set(requirements);
     const signed = await own.get('kyb/requirements', { spelling: 'prefixed' });
-    assert.equal(JSON.stringify(signed.body.data), JSON.stringify(requirements), 'in the order in which they were set');
+    assert.equal(
+      JSON.stringify(signed.body.data),
+      JSON.stringify(requirements),
+      'the requirements are not in the order in which they were set',
+    );
     assert.deepEqual(
       (await own.get('/onramp-bank/api/v2/whiteLabel/kyb/requirements?country=IN')).body.data,
       requirements,
@@ -227,7 +231,7 @@ describe('KYB requirements', () => {
     assert.deepEqual((await own.get('kyb/requirements')).body.data, theDefault);
   });
 
-  test('signed wrongly are refused rather than given as if unsigned', async () => {
+  test('with a wrong signature are refused rather than answered as if unsigned', async () => {
     const { status, body } = await acme.get('kyb/requirements', { headers: { signature: '0'.repeat(128) } });
     assert.equal(status, 401);
     assert.equal(body.reason, 'unauthenticated');

@@ -16,7 +16,7 @@ const shown = (state: OrderState, direction: Direction, over: Partial<Shown> = {
   ...over,
 });
 
-/** What an order remembers on its way into a state. */
+/** The facts that an order keeps when it enters a state. */
 const carry = (over: Partial<Shown>, to: OrderState): Partial<Shown> => ({
   payoutAttempt: (over.payoutAttempt ?? 0) + (to === 'paying_out' ? 1 : 0),
   // A payout that failed had been submitted.
@@ -48,7 +48,7 @@ describe('status numbers', () => {
     );
   });
 
-  test('a refund says why: amount, name, or else', () => {
+  test('a refund shows its reason: amount, name, or other', () => {
     assert.equal(statusNumber(shown('refunded', 'offramp', { failure: 'amount' })), -4);
     assert.equal(statusNumber(shown('refunded', 'offramp', { exception: 'underpaid' })), -4);
     assert.equal(statusNumber(shown('refunded', 'offramp')), -2);
@@ -58,7 +58,7 @@ describe('status numbers', () => {
     assert.equal(statusNumber(shown('cancelled', 'offramp')), -2);
   });
 
-  test('along every transition of the machine what is shown never goes back, but from seen to created', () => {
+  test('the status shown never goes back along any transition, except from seen to created', () => {
     for (const direction of ['offramp', 'onramp'] as const) {
       const seen = new Set<string>();
       const walk = (state: OrderState, over: Partial<Shown>) => {
@@ -80,7 +80,7 @@ describe('status numbers', () => {
     }
   });
 
-  test('the second track means the first: 10 to 15 of a sale are 1 to 6', () => {
+  test('numbers of the second track mean those of the first: 10 to 15 of a sale are 1 to 6', () => {
     assert.deepEqual(
       ['10', '11', '12', '13', '14', '15'].map((sent) => drivenStatus('offramp', sent)?.number),
       [1, 2, 3, 4, 5, 6],
@@ -88,7 +88,7 @@ describe('status numbers', () => {
     assert.equal(drivenStatus('offramp', '10')?.word, 'ON_CHAIN_DEPOSIT_RECEIVED');
   });
 
-  test('a number without a meaning is none', () => {
+  test('an unknown number is refused', () => {
     for (const none of ['7', '16', '-3', '-5', '99', 'x', '1.0', '', '+1', '1e0'])
       assert.equal(drivenStatus('offramp', none), undefined, none);
     for (const some of ['-4', '-2', '-1', '0', '6']) assert.ok(drivenStatus('offramp', some));

@@ -1,4 +1,4 @@
-/** Terms that are rows: limits by level, a cap on what is quoted at once, and the history of who changed what. */
+/** Terms stored in rows: limits by level, a cap on the open quotes of a partner, and the history of changes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { findCustomer, recordVerification } from '../../../src/customers/index.ts';
@@ -48,7 +48,7 @@ async function reaches(level: number): Promise<void> {
 }
 
 describe('limits by level', () => {
-  test('a customer verified less far may give less, and is told how much', async () => {
+  test('a customer with a lower level has a lower limit, and the refusal shows it', async () => {
     await world.db.asSystem(async (tx) => {
       await setLimit(tx, { marketId: market.id, level: 1, maxUnits: 100_000_000n });
       await setLimit(tx, { marketId: market.id, level: 2, maxUnits: 500_000_000n });
@@ -62,11 +62,15 @@ describe('limits by level', () => {
     assert.equal((await sells('500'))[0], 200);
     assert.match((await sells('501'))[2], /minimum 1, maximum 500 USDC/);
     await reaches(3);
-    assert.equal((await sells('10000'))[0], 200, 'beyond the last row the market’s own limit stands');
+    assert.equal(
+      (await sells('10000'))[0],
+      200,
+      'a level without a limit of its own has another limit than the market’s',
+    );
     assert.match((await sells('10001'))[2], /minimum 1, maximum 10000 USDC/);
   });
 
-  test('a level that may give less than the market takes is not verified far enough', async () => {
+  test('a level whose limit is below the market’s minimum needs a higher verification', async () => {
     await reaches(1);
     await world.db.asSystem((tx) => setLimit(tx, { marketId: market.id, level: 1, maxUnits: 999_999n }));
     for (const fromAmount of ['1', '10001'])
@@ -76,7 +80,7 @@ describe('limits by level', () => {
     await world.db.asSystem((tx) => setLimit(tx, { marketId: market.id, level: 1, maxUnits: null }));
   });
 
-  test('a limit above the market’s own changes nothing, and one taken away is gone', async () => {
+  test('a limit above the market’s own changes nothing, and a removed one has no effect', async () => {
     await reaches(1);
     await world.db.asSystem((tx) => setLimit(tx, { marketId: market.id, level: 1, maxUnits: 10n ** 30n }));
     assert.match((await sells('10002'))[2], /minimum 1, maximum 10000 USDC/);
@@ -88,13 +92,13 @@ describe('limits by level', () => {
   });
 });
 
-describe('a cap on what is promised at once', () => {
+describe('a cap on open quotes', () => {
   const quotes = async (partner: TestPartner, fromAmount: string) => {
     const { status, body } = await partner.post('offramp/quote', { ...pair, fromAmount });
     return [status, body.reason, body.error] as const;
   };
 
-  test('bounds what one partner has been promised in one fiat, both directions together, and says what is left', async () => {
+  test('bounds the quotes of one partner in one fiat, both directions together, and the refusal says what is left', async () => {
     await world.query(`update quotes set expires_at = now() - interval '1 hour' where order_id is null`);
     await world.query(`update orders set state = 'expired' where state = 'created'`);
     const cap = { partnerId: acme.partner.id, fiat: 'inr', maxUnits: 2_000_000n };
@@ -106,10 +110,10 @@ describe('a cap on what is promised at once', () => {
     assert.deepEqual([status, reason], [413, 'exposure_exceeded']);
     assert.match(error, /at most 10000 INR of 20000 are left/);
     assert.equal((await acme.post('offramp/quote', { ...pair, toCurrency: 'eur', fromAmount: '5000' })).status, 200);
-    assert.equal((await quotes(other, '5000'))[0], 200, 'another partner has its own');
+    assert.equal((await quotes(other, '5000'))[0], 200, 'another partner’s quotes counted against the cap');
   });
 
-  test('quotes that have been taken or are over leave room again', async () => {
+  test('has room again when quotes are used or expired', async () => {
     assert.equal((await sells('110'))[0], 200);
     assert.equal((await quotes(acme, '110'))[0], 200);
     assert.equal((await quotes(acme, '110'))[0], 413);
@@ -117,7 +121,7 @@ describe('a cap on what is promised at once', () => {
     assert.equal((await quotes(acme, '110'))[0], 200);
   });
 
-  test('an unpaid order at a locked rate takes room from the next order, until it is paid or over', async () => {
+  test('counts an unpaid order at a locked rate until it is paid or over', async () => {
     world.clock.advance(60_000);
     assert.equal((await sells('110'))[0], 200);
     const [status, reason, error] = await sells('110');
@@ -130,12 +134,12 @@ describe('a cap on what is promised at once', () => {
   });
 });
 
-describe('a cap and a crowd', () => {
+describe('a cap with many requests at once', () => {
   const cap = (maxUnits: bigint | null) =>
     world.db.asSystem((tx) => setExposureCap(tx, { partnerId: acme.partner.id, fiat: 'inr', maxUnits }));
   const AT_ONCE = 50;
 
-  test('fifty quotes asked for at the same moment are promised no more than the cap', async () => {
+  test('fifty quotes requested at the same moment get no more than the cap together', async () => {
     await world.query(`update quotes set expires_at = now() - interval '1 hour' where order_id is null`);
     await world.query(`update orders set state = 'expired' where state = 'created'`);
     await cap(10_000_00n);
@@ -154,7 +158,7 @@ describe('a cap and a crowd', () => {
     assert.equal(sum, '946000');
   });
 
-  test('fifty orders created at the same moment, both directions together, are promised no more than the cap', async () => {
+  test('fifty orders created at the same moment, both directions together, get no more than the cap', async () => {
     await world.query(`update quotes set expires_at = now() - interval '1 hour' where order_id is null`);
     const customers = await Promise.all(
       Array.from({ length: 5 }, (_, at) => world.customer(acme, acme.partner, `crowd-${at}`)),
@@ -203,7 +207,7 @@ describe('a cap and a crowd', () => {
 });
 
 describe('history', () => {
-  test('every change is kept with who and why, what was not a change is not, and nobody can alter it', async () => {
+  test('keeps every change with operator and reason, skips requests that change nothing, and cannot be altered', async () => {
     const { db } = world;
     const reason = { by: 'anna', why: 'dearer bank' };
     const { crypto, fiat, id: _, ...terms } = market;

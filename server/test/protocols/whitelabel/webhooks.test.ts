@@ -1,5 +1,5 @@
 /**
- * Webhooks over the wire: the three calls older programs know, our own under /v1, and the words in which orders are told.
+ * Webhooks over HTTP: the three calls of the interface, our own under /v1, and the status words in events about orders.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -44,7 +44,7 @@ before(async () => {
       secrets,
     }),
   };
-  // What happened before there is an endpoint is for none.
+  // Events from before the endpoint exists are delivered to none.
   while ((await publishes()) > 0);
 });
 after(async () => {
@@ -71,7 +71,7 @@ const dispatcherOf = () =>
     onDead: async () => {},
   });
 
-/** Delivers for as long as something runs. */
+/** Delivers while `body` runs. */
 async function delivering<T>(body: () => Promise<T>): Promise<T> {
   const dispatcher = await dispatcherOf();
   try {
@@ -81,14 +81,14 @@ async function delivering<T>(body: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Delivers until the receiver has so many more. */
+/** Delivers until the receiver has this many more messages. */
 async function delivers(count: number): Promise<void> {
   const wanted = receiver.taken.length + count;
   await delivering(() => until(`${wanted} came`, () => receiver.taken.length >= wanted));
 }
 
-describe('the calls older programs know', () => {
-  test('setWebhookUrl says where webhooks go now', async () => {
+describe('the calls of the interface', () => {
+  test('setWebhookUrl sets the address of webhooks in both formats, or in the named one', async () => {
     const data = await ok(
       admin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: receiver.url }, { spelling: 'prefixed' }),
     );
@@ -103,12 +103,12 @@ describe('the calls older programs know', () => {
     assert.deepEqual(
       (await set()).toSorted(),
       [form('flat'), form('whitelabel')],
-      'the address is set twice, or not in both formats',
+      'the address is not set once for each format',
     );
     await ok(admin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: `${receiver.url}2`, format: 'flat' }));
-    assert.deepEqual(await set(), [form('flat', `${receiver.url}2`)], 'the format that was not named is still sent');
+    assert.deepEqual(await set(), [form('flat', `${receiver.url}2`)], 'the format that was not named is still set');
     await ok(admin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: receiver.url }));
-    assert.deepEqual((await set()).toSorted(), [form('flat'), form('whitelabel')], 'one of the formats is not sent');
+    assert.deepEqual((await set()).toSorted(), [form('flat'), form('whitelabel')], 'one of the formats is not set');
     const [endpoint] = await ok(admin.get('/v1/webhooks'));
     const moved = await admin.put(`/v1/webhooks/${endpoint.id}`, { format: 'standard' });
     assert.deepEqual([moved.status, Object.keys(moved.body.fields)], [400, ['format']]);
@@ -117,7 +117,7 @@ describe('the calls older programs know', () => {
     assert.deepEqual(await ok(otherAdmin.get('/v1/webhooks')), []);
   });
 
-  test('a bad address, a missing one and a key that may not are refused', async () => {
+  test('a bad address, a missing one and a key without the right are refused', async () => {
     const missing = await admin.post(`${MERCHANT}setWebhookUrl`, {});
     assert.deepEqual([missing.status, missing.body.error], [400, 'Missing parameter -> webhookUrl.']);
     const bad = await admin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: 'https://a:b@hooks.partner.com/' });
@@ -130,17 +130,17 @@ describe('the calls older programs know', () => {
 
   const RECEIVED = 'Response received from your server';
 
-  /** Every message is signed over its header, which carries the very body. */
+  /** Every message is signed over its header, which carries the same body. */
   function assertSigned({ headers, text, body }: Receiver['taken'][number]): void {
     const { 'x-onramp-payload': payload = '', 'x-onramp-signature': signature } = headers;
     assert.equal(signature, hmac(payload, admin.apiSecret));
-    assert.equal(Buffer.from(payload, 'base64').toString(), text, 'the header does not carry the very body');
+    assert.equal(Buffer.from(payload, 'base64').toString(), text, 'the header does not carry the same body');
     const timestamp = Number(headers['x-onramp-timestamp']);
-    assert.ok(Math.abs(Date.now() - timestamp) < 60_000, 'the header says another time');
+    assert.ok(Math.abs(Date.now() - timestamp) < 60_000, 'the header has another time');
     if (body.metadata !== undefined) assert.equal(body.metadata.timestamp, timestamp);
   }
 
-  test('sendDummyWebhook sends a sample order in both formats, and only an answer is a success', async (t) => {
+  test('sendDummyWebhook sends a sample order in both formats, and succeeds only if the receiver accepts it', async (t) => {
     const dummy = (body: Record<string, string> = {}) => admin.post(`${MERCHANT}sendDummyWebhook`, body);
     const from = receiver.taken.length;
     assert.equal(await delivering(() => ok(dummy())), RECEIVED);
@@ -169,7 +169,7 @@ describe('the calls older programs know', () => {
     assert.deepEqual([unset.status, unset.body.reason], [404, 'unknown_endpoint']);
   });
 
-  test('what waits for one of the formats is not dropped where the other is named alone, and comes when it is wanted again', async (t) => {
+  test('waiting deliveries of one format are kept when only the other is set, and sent when the first is set again', async (t) => {
     const there = await openReceiver();
     t.after(() => there.down());
     const third = await world.partner('Third');
@@ -194,15 +194,19 @@ describe('the calls older programs know', () => {
     const before = await waiting();
     assert.ok(before > 0, 'nothing waits');
     await set('flat');
-    assert.deepEqual(await shown(), ['flat true', 'whitelabel false'], 'an endpoint is gone with what waited for it');
-    assert.equal(await waiting(), before, 'what was promised is dropped');
+    assert.deepEqual(
+      await shown(),
+      ['flat true', 'whitelabel false'],
+      'an endpoint was removed with its waiting deliveries',
+    );
+    assert.equal(await waiting(), before, 'waiting deliveries were dropped');
     await set();
     await delivering(() => until('what waited came', () => there.taken.length >= before));
     await set('flat');
-    assert.deepEqual(await shown(), ['flat true'], 'an endpoint for which nothing waits stays');
+    assert.deepEqual(await shown(), ['flat true'], 'an endpoint without waiting deliveries was kept');
   });
 
-  test('sendDummyWebhook of a format that is not set is tried at the address named, or there is no endpoint for it', async (t) => {
+  test('sendDummyWebhook of a format that is not set uses the named address, and without one is a 404', async (t) => {
     const only = await openReceiver();
     t.after(() => only.down());
     await ok(otherAdmin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: only.url, format: 'whitelabel' }));
@@ -213,13 +217,13 @@ describe('the calls older programs know', () => {
     assert.deepEqual(
       only.taken.map(({ body }) => body.orderId),
       [0],
-      'the format that was asked for was not sent',
+      'the requested format was not sent',
     );
     const [{ id = '' } = {}] = await ok(otherAdmin.get('/v1/webhooks'));
     await ok(otherAdmin.remove(`/v1/webhooks/${id}`));
   });
 
-  test('a receiver that knows one form and refuses the other gets that one, and is a success', async () => {
+  test('a receiver that accepts one format and refuses the other gets the first, and the call succeeds', async () => {
     receiver.behaves((received, response, request) => {
       if (received.body.orderId === undefined) response.writeHead(500).end('what is that?');
       else receiver.takes(received, response, request);
@@ -233,13 +237,13 @@ describe('the calls older programs know', () => {
         ]),
       );
     await delivering(() => until('the other was refused', async () => (await endpoints()).whitelabel > 0));
-    assert.equal((await endpoints()).flat, 0, 'a refusal of one form counts against the other');
+    assert.equal((await endpoints()).flat, 0, 'a refusal of one format counted against the other');
     receiver.behaves(receiver.takes);
     world.clock.advance(60_000);
     await delivers(1);
   });
 
-  test('resendWebhook sends all of an order once more, and says whether it was taken', async () => {
+  test('resendWebhook sends all events of an order once more, and says whether the receiver accepted them', async () => {
     const { customerId, fiatAccountId } = mine;
     const sale = {
       fromCurrency: 'usdc',
@@ -350,14 +354,14 @@ describe('the calls older programs know', () => {
 });
 
 describe('endpoints and events under /v1', () => {
-  test('an endpoint lives: made, changed, rotated, tried, looked at, removed', async () => {
+  test('an endpoint can be created, changed, rotated, tested, shown and removed', async () => {
     const made = await ok(
       admin.post('/v1/webhooks', { url: receiver.url, events: ['order.settled', 'order.settled', 'customer.*'] }),
     );
     assert.match(made.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.deepEqual([made.format, made.events, made.enabled], ['standard', ['order.settled', 'customer.*'], true]);
     const { secret, ...shown } = made;
-    assert.deepEqual(await ok(admin.get(`/v1/webhooks/${made.id}`)), shown, 'the secret is shown once');
+    assert.deepEqual(await ok(admin.get(`/v1/webhooks/${made.id}`)), shown, 'the secret was shown a second time');
     const changed = await ok(admin.put(`/v1/webhooks/${made.id}`, { events: [], enabled: false }));
     assert.deepEqual([changed.events, changed.enabled], [[], false]);
     await ok(admin.put(`/v1/webhooks/${made.id}`, { enabled: 'true' }));
@@ -389,7 +393,7 @@ describe('endpoints and events under /v1', () => {
     const kept = await world.query('select answer from webhook_attempts where answer is not null');
     assert.ok(
       kept.every(({ answer }) => !(answer as Buffer).includes('Asha')),
-      'an answer is kept encrypted',
+      'an answer of a receiver is stored in clear',
     );
 
     assert.equal(
@@ -424,7 +428,7 @@ describe('endpoints and events under /v1', () => {
     assert.equal((await admin.post(`/v1/webhooks/${made.id}`)).headers.get('allow'), 'GET, HEAD, PUT, DELETE');
   });
 
-  test('what is sent to be set is read strictly', async () => {
+  test('settings of an endpoint are validated strictly', async () => {
     const wrong = async (body: Record<string, unknown>) => (await admin.post('/v1/webhooks', body)).body.fields;
     assert.deepEqual(await wrong({ url: receiver.url, format: 'xml' }), {
       format: 'must be whitelabel or flat or standard',
@@ -443,7 +447,7 @@ describe('endpoints and events under /v1', () => {
     await world.query('update webhook_endpoints set enabled = false where partner_id = $1', [other.partner.id]);
   });
 
-  test('events are pulled in pages, by the partner they are of', async () => {
+  test('events can be pulled in pages, by their own partner only', async () => {
     while ((await publishes()) > 0);
     const all = await ok(mine.get('/v1/events?limit=500'));
     assert.ok(all.events.length >= 4);
@@ -478,7 +482,7 @@ describe('endpoints and events under /v1', () => {
   });
 });
 
-describe('words', () => {
+describe('status words', () => {
   const event = (type: string, body: object, sequence = 1): Happened => ({
     id: 'evt_1_1',
     partnerId: 1n,
@@ -504,7 +508,7 @@ describe('words', () => {
       .filter((one, at) => formats.whitelabel.concerns(one, events.slice(0, at)))
       .map((one) => whitelabelBody(one, { kycWords: {} })?.status);
 
-  test('a sale and a purchase are told in their own words', () => {
+  test('differ between a sale and a purchase', () => {
     const life = (direction: Direction) => [
       order(direction, 'created'),
       order(direction, 'deposit_seen'),
@@ -532,7 +536,7 @@ describe('words', () => {
     ]);
   });
 
-  test('what fails says why, once', () => {
+  test('show the reason of a failure, once', () => {
     const failed = (state: OrderState, over: object = {}) => {
       const { metadata, status } = whitelabelBody(order('onramp', state, over), { kycWords: {} }) as {
         metadata: { failure_reasons: string };
@@ -551,7 +555,7 @@ describe('words', () => {
     ]);
   });
 
-  test('what an event tells of the money is in the metadata, without our own codes; an older event says nothing of it', () => {
+  test('have the facts about the money in the metadata, without our own codes; an older event has none', () => {
     const money = { amount: '7', asset: 'usdc.matic20', currency: 'USDC', chain: 'matic20' };
     const told = {
       ...{ receivedAmount: '17', receivedCurrency: 'USDC', reason: 'second_payment', needsDestination: false },
@@ -569,7 +573,7 @@ describe('words', () => {
     assert.equal((metadata({ ...told, reason: null }) as { reason: string }).reason, '');
   });
 
-  test('along every way through the machine no word comes twice, and none comes before one that was said', () => {
+  test('are never repeated, on every path through the states, and every final state ends in a final word', () => {
     const ends = ['FIAT_TRANSFER_COMPLETED', 'ON_CHAIN_COMPLETED', 'FAILED'];
     for (const direction of ['offramp', 'onramp'] as const) {
       const seen = new Set<string>();
@@ -590,7 +594,7 @@ describe('words', () => {
     }
   });
 
-  test('a customer is told of by the words of verification, a business as a business, and nothing twice', () => {
+  test('of a customer are those of verification, with their own for a business, and none is repeated', () => {
     const customer = (over: object) =>
       event('customer.verification', {
         customerId: 'c',

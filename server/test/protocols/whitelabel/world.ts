@@ -1,6 +1,6 @@
 /**
- * A server that speaks this wire, over real HTTP and a real database, with a chain that only gives addresses and a price
- * that stands still: enough for everything but money that moves.
+ * A server with this API over real HTTP and a real database, with a chain that only gives addresses and a fixed price: enough for
+ * all tests in which no money moves.
  */
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -37,9 +37,9 @@ import { freshFolder } from '../../support/folder.ts';
 import { gateRules } from '../../support/gate.ts';
 import { fiat } from '../../support/terms.ts';
 
-/** Prices are put in once: a file that a busy machine takes long over must not run out of them. */
-/** Whose price tests move as they like, up to threefold. */
+/** Tests move the price of this source freely, up to threefold. */
 const ONE_SOURCE = { priceQuorum: 1, singleSource: true, outlierBps: 300n, jumpBps: 20_000n };
+/** Prices are stored once, so they must last for the slowest test file on a busy machine. */
 const PRICES_FOR_MS = 20 * 60_000;
 
 export type World = Awaited<ReturnType<typeof wireWorld>>;
@@ -53,11 +53,11 @@ export interface TestPartner extends Client {
 
 const SCOPES: Scope[] = ['read', 'trade', 'customers'];
 
-/** Of valid form, and nobody's. */
+/** An address of valid form that is not in use. */
 export const contractOf = (code: string): string =>
   `0x${createHash('sha256').update(`contract ${code}`).digest('hex').slice(0, 40)}`;
 
-/** Gives addresses, reads them, and nothing else. */
+/** A rail that only gives and reads addresses. */
 const rail = (chain: string) =>
   ({
     code: `evm.${chain}`,
@@ -69,7 +69,7 @@ const rail = (chain: string) =>
     }),
   }) as unknown as Rail;
 
-/** Says whom to pay, and nothing else. */
+/** A rail that only names the payee. */
 const bank = {
   code: 'bank.simulated',
   kind: 'bank',
@@ -88,7 +88,7 @@ const bank = {
 
 /**
  * @param options.beside   mounts another protocol on the same server
- * @param options.controls the sandbox's controls have their paths, and do nothing
+ * @param options.controls the sandbox's controls are served, and do nothing
  */
 export async function wireWorld(
   options: {
@@ -163,7 +163,7 @@ export async function wireWorld(
   const sandbox: SandboxDriver = {
     ...(options.controls === true ? { controls: {} as SandboxControls } : {}),
     driveOrder: async ({ orderId, status }) => void driven.push({ orderId, status }),
-    // The sandbox's own verifier: a level that it cannot reach must show here.
+    // The sandbox's own verifier, so that a level it cannot reach fails a test here.
     verify: async (asked) => {
       const { code, finding } = simulatedVerifier;
       return { verifier: code, level: (await finding({ ...asked, key: asked.customerId })).level };
@@ -240,7 +240,7 @@ export async function wireWorld(
     return customerId;
   }
 
-  /** Everything in every table but what a mere look may touch, as one hash: equal before and after, nothing has changed. */
+  /** Hash over all tables except those that reading may change: equal before and after means that nothing has changed. */
   async function contents(besides: readonly string[] = []): Promise<string> {
     const tables = await admin.query(
       `select relname from pg_class where relnamespace = 'cloverleaf'::regnamespace and relkind = 'r' order by 1`,
