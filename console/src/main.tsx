@@ -10,6 +10,7 @@ import { Cases } from './pages/cases.tsx';
 import { DepositPage, Deposits, Suspense } from './pages/deposits.tsx';
 import { Home } from './pages/home.tsx';
 import { MarketPage, Markets } from './pages/markets.tsx';
+import { Operators } from './pages/operators.tsx';
 import { OrderPage } from './pages/order.tsx';
 import { Orders } from './pages/orders.tsx';
 import { PartnerPage, Partners } from './pages/partners.tsx';
@@ -65,6 +66,7 @@ const routeTree = root.addChildren([
   route('/audit', Audit),
   route('/reviews', Reviews),
   route('/reviews/$customer', ReviewPage),
+  route('/operators', Operators),
 ]);
 
 /** Filters are texts: the router would read `17` as a number, and a long id would lose its end. */

@@ -39,6 +39,7 @@ const GROUPS = [
     name: 'Control',
     pages: [
       { to: '/kill-switches', name: 'Kill switches', key: 'k' },
+      { to: '/operators', name: 'Operators', key: 'i' },
       { to: '/sessions', name: 'Sessions', key: 's' },
     ],
   },
