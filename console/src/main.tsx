@@ -7,8 +7,10 @@ import { Audit } from './pages/audit.tsx';
 import { Bank } from './pages/bank.tsx';
 import { CasePage } from './pages/case.tsx';
 import { Cases } from './pages/cases.tsx';
+import { CustomerPage } from './pages/customer.tsx';
 import { DepositPage, Deposits, Suspense } from './pages/deposits.tsx';
 import { Home } from './pages/home.tsx';
+import { Limits } from './pages/limits.tsx';
 import { MarketPage, Markets } from './pages/markets.tsx';
 import { Operators } from './pages/operators.tsx';
 import { OrderPage } from './pages/order.tsx';
@@ -66,6 +68,8 @@ const routeTree = root.addChildren([
   route('/audit', Audit),
   route('/reviews', Reviews),
   route('/reviews/$customer', ReviewPage),
+  route('/customers/$customer', CustomerPage),
+  route('/limits', Limits),
   route('/operators', Operators),
 ]);
 

@@ -25,6 +25,7 @@ const GROUPS = [
     pages: [
       { to: '/partners', name: 'Partners', key: 'n' },
       { to: '/markets', name: 'Markets', key: 'm' },
+      { to: '/limits', name: 'Limits', key: 'l' },
       { to: '/webhooks', name: 'Webhooks', key: 'w' },
     ],
   },

@@ -1,0 +1,531 @@
+/**
+ * One customer: verification, limits, orders, what operators did, and what may be done. What is personal is read by an action
+ * with a reason, which the audit keeps; it is held by this page only, and is gone when the page is left.
+ */
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { CUSTOMER_ACTIONS } from '../actions.ts';
+import { type OrderRow, type Outcome, read } from '../api.ts';
+import { every } from '../live.ts';
+import { useMay } from '../shell.tsx';
+import { ActionDialog, Amount, type Column, Fact, Facts, Failure, OrderLink, State, Table, Time } from '../ui.tsx';
+import { LimitScope, type Scope, WITHIN } from './limits.tsx';
+
+interface Customer {
+  readonly id: string;
+  readonly partnerId: string;
+  readonly kind: string;
+  readonly level: number;
+  readonly previousLevel: number;
+  readonly verification: string;
+  readonly failedReason: string | null;
+  readonly blocked: boolean;
+  readonly country: string | null;
+  readonly countryBy: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly loggedInAt: string | null;
+  readonly clientCustomerId: string | null;
+  readonly accounts: readonly { readonly id: string; readonly fiat: string; readonly hint: string }[];
+  readonly erasedAt: string | null;
+  readonly erasure: { readonly orderedAt: string; readonly backupsEndAt: string | null } | null;
+}
+interface Did {
+  readonly id: string;
+  readonly at: string;
+  readonly operator: string;
+  readonly action: string;
+  readonly outcome: string;
+  readonly reason: string;
+}
+type Chosen = keyof typeof CUSTOMER_ACTIONS;
+
+const { block, unblock, hold, lift } = CUSTOMER_ACTIONS;
+
+/** The newest of these actions that was done, as the audit has it. */
+async function lastOf(customer: string, actions: readonly string[]): Promise<Did | undefined> {
+  const pages = await Promise.all(
+    actions.map((action) => read<{ audit: Did[] }>('/audit', { subject: `customer:${customer}`, action, limit: '20' })),
+  );
+  return pages
+    .flatMap(({ audit }) => audit.find(({ outcome }) => outcome === 'done') ?? [])
+    .toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? 1 : -1))[0];
+}
+
+export function CustomerPage() {
+  const { customer } = useParams({ from: '/customers/$customer' });
+  const [chosen, setChosen] = useState<Chosen>();
+  const [asked, setAsked] = useState<string>();
+  const [personal, setPersonal] = useState<unknown>();
+  const [questions, setQuestions] = useState<readonly Question[]>();
+  const [blocking, setBlocking] = useState<Outcome>();
+  const found = useQuery({
+    queryKey: ['customer', customer],
+    queryFn: () => read<Customer>(`/customers/${encodeURIComponent(customer)}`),
+    refetchInterval: every(10_000),
+  });
+  const acts = useQuery({
+    queryKey: ['customer', customer, 'acts'],
+    queryFn: async () => ({
+      block: await lastOf(customer, [block.name, unblock.name]),
+      hold: await lastOf(customer, [hold.name, lift.name]),
+    }),
+    refetchInterval: every(30_000),
+    enabled: found.data !== undefined,
+  });
+  const one = found.data;
+  const error = found.error ?? acts.error;
+  const onDone: Partial<Record<Chosen, (came: Outcome) => void>> = {
+    personal: (came) => setPersonal((came as Outcome & { personal: unknown }).personal),
+    answers: (came) => setQuestions((came as Outcome & { questions: Question[] }).questions),
+    block: setBlocking,
+    // What is shown is of before: it is read again, with a reason.
+    ...(questions === undefined ? {} : { ask: () => setQuestions(undefined), withdraw: () => setQuestions(undefined) }),
+  };
+  const done = chosen === undefined ? undefined : onDone[chosen];
+  return (
+    <>
+      <div className="title">
+        <h1>Customer {customer}</h1>
+        {one !== undefined && (
+          <div className="row">
+            {one.blocked && <State state="blocked" tone="bad" />}
+            {acts.data?.hold?.action === hold.name && <State state="legal hold" tone="warn" />}
+            {one.erasedAt !== null && <State state="erased" />}
+            <State state={one.verification} />
+            <span className="muted">level {one.level}</span>
+          </div>
+        )}
+      </div>
+      {error !== null && <Failure error={error} />}
+      {one?.blocked === true && <Blocked last={acts.data?.block} />}
+      {blocking !== undefined && <JustBlocked came={blocking} />}
+      {one !== undefined && (
+        <div className="columns">
+          <div>
+            <Used customer={customer} />
+            <Newest customer={customer} />
+            <History customer={customer} />
+            <Questions
+              of={questions}
+              onLook={() => setChosen('answers')}
+              onWithdraw={(request) => {
+                setAsked(request);
+                setChosen('withdraw');
+              }}
+            />
+          </div>
+          <div>
+            <Acts blocked={one.blocked} held={acts.data?.hold?.action === hold.name} choose={setChosen} />
+            <Known of={one} hold={acts.data?.hold} />
+            <Contact of={personal} onLook={() => setChosen('personal')} />
+          </div>
+        </div>
+      )}
+      {chosen !== undefined && (
+        <ActionDialog
+          action={CUSTOMER_ACTIONS[chosen]}
+          about={chosen === 'withdraw' ? `question ${asked}` : `customer ${customer}`}
+          given={{ customer, ...(chosen === 'withdraw' && asked !== undefined ? { request: asked } : {}) }}
+          {...(done === undefined
+            ? {}
+            : {
+                onDone: (came: Outcome) => {
+                  done(came);
+                  setChosen(undefined);
+                },
+              })}
+          onClose={() => setChosen(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+const Blocked = ({ last }: { last: Did | undefined }) => (
+  <p className="note is-bad">
+    <b>Blocked: no new orders, and what is not submitted is held.</b>{' '}
+    {last?.action === block.name ? (
+      <>
+        {last.operator} did it <Time at={last.at} />: {last.reason}
+      </>
+    ) : (
+      'Not by an action on this customer: a confirmed hit and an erasure block, too.'
+    )}
+  </p>
+);
+
+/** A block finds what is owed, and what had been submitted before it: no read has either. */
+const JustBlocked = ({ came }: { came: Outcome }) => {
+  const { after, underWay } = came as Outcome & { after: { debts: unknown }; underWay: unknown };
+  return (
+    <section className="panel" aria-label="What the block found">
+      <h2>What the block found</h2>
+      <dl className="facts">
+        <Fact name="Owes">
+          <Facts of={after.debts} />
+        </Fact>
+        <Fact name="Under way">
+          <Facts of={underWay} />
+        </Fact>
+      </dl>
+      <p className="muted">What was submitted may still arrive. Of what was held, nothing leaves.</p>
+    </section>
+  );
+};
+
+interface Use extends Scope {
+  readonly max: string;
+  readonly used: string;
+  readonly left: string;
+  readonly freesAt: string | null;
+  readonly resetsAt: string | null;
+}
+
+/** In thousandths, for a bar: an amount itself is never divided. */
+function shareOf(used: string, max: string): number {
+  const [places] = [Math.max(...[used, max].map((one) => one.split('.')[1]?.length ?? 0))];
+  const units = (one: string): bigint => {
+    const [whole = '0', rest = ''] = one.split('.');
+    return BigInt(whole + rest.padEnd(places, '0'));
+  };
+  const [mine, all] = [units(used), units(max)];
+  if (all <= 0n || mine >= all) return 1000;
+  return Number((mine * 1000n) / all);
+}
+
+const Bar = ({ used, max }: { used: string; max: string }) => {
+  const share = shareOf(used, max);
+  return (
+    <span className={`bar${share >= 1000 ? ' is-bad' : share >= 800 ? ' is-warn' : ''}`} aria-hidden="true">
+      <span style={{ inlineSize: `${share / 10}%` }} />
+    </span>
+  );
+};
+
+/** Orders that are limited one by one do not add up. */
+const FreeAt = ({ per, at }: { per: string; at: string | null }) =>
+  at === null ? <span className="muted">{per === 'order' ? 'at once' : 'nothing is used'}</span> : <Time at={at} />;
+
+const USED: readonly Column<Use>[] = [
+  { head: 'Within', cell: ({ per }) => <b className="nowrap">{WITHIN[per] ?? per}</b> },
+  { head: 'Left', cell: ({ left, fiat }) => <Amount units={left} asset={fiat} />, className: 'number' },
+  {
+    head: 'Used',
+    cell: ({ per, used, max, fiat }) =>
+      per === 'order' ? (
+        <span className="muted">each by itself</span>
+      ) : (
+        <>
+          <Amount units={used} asset={fiat} />
+          <Bar used={used} max={max} />
+        </>
+      ),
+    className: 'number',
+  },
+  { head: 'At most', cell: ({ max, fiat }) => <Amount units={max} asset={fiat} />, className: 'number' },
+  { head: 'Counts', cell: (one) => <LimitScope of={one} /> },
+  {
+    head: 'Some is free again',
+    cell: ({ per, freesAt }) => <FreeAt per={per} at={freesAt} />,
+  },
+  {
+    head: 'All is left again',
+    cell: ({ per, resetsAt }) => <FreeAt per={per} at={resetsAt} />,
+  },
+];
+
+function Used({ customer }: { customer: string }) {
+  const found = useQuery({
+    queryKey: ['customer', customer, 'limits'],
+    queryFn: () => read<{ limits: Use[] }>(`/customers/${customer}/limits`),
+    refetchInterval: every(10_000),
+  });
+  return (
+    <>
+      <h2>Limits</h2>
+      {found.error !== null && <Failure error={found.error} />}
+      <Table
+        label="Limits"
+        columns={USED}
+        rows={found.error === null ? found.data?.limits : []}
+        keyOf={({ fiat, per, direction, market, level }) => [fiat, per, direction, market, level].join(' ')}
+        empty="No limit of customers holds for this level."
+      />
+    </>
+  );
+}
+
+const ORDERS: readonly Column<OrderRow>[] = [
+  { head: 'Order', cell: ({ id }) => <OrderLink id={id} isRow /> },
+  { head: 'State', cell: ({ state }) => <State state={state} /> },
+  { head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    head: 'To pay',
+    cell: ({ depositUnits, depositAsset }) => <Amount units={depositUnits} asset={depositAsset} />,
+    className: 'number',
+  },
+  {
+    head: 'Payout',
+    cell: ({ payoutUnits, payoutAsset }) => <Amount units={payoutUnits} asset={payoutAsset} />,
+    className: 'number',
+  },
+];
+
+function Newest({ customer }: { customer: string }) {
+  const found = useQuery({
+    queryKey: ['orders', 'newest', customer],
+    queryFn: () => read<{ orders: OrderRow[] }>('/orders', { customer, limit: '5' }),
+    refetchInterval: every(10_000),
+  });
+  return (
+    <>
+      <div className="title">
+        <h2>Newest orders</h2>
+        <Link to="/orders" search={{ customer }}>
+          All orders
+        </Link>
+      </div>
+      {found.error !== null && <Failure error={found.error} />}
+      <Table
+        label="Newest orders"
+        columns={ORDERS}
+        rows={found.error === null ? found.data?.orders : []}
+        keyOf={({ id }) => id}
+        empty="No order yet."
+      />
+    </>
+  );
+}
+
+const DONE: readonly Column<Did>[] = [
+  { head: 'When', cell: ({ at }) => <Time at={at} /> },
+  { head: 'Operator', cell: ({ operator }) => <b>{operator}</b> },
+  { head: 'Action', cell: ({ action }) => action, className: 'nowrap' },
+  { head: 'Outcome', cell: ({ outcome }) => <State state={outcome} /> },
+  { head: 'Reason', cell: ({ reason }) => reason, className: 'wide' },
+];
+
+function History({ customer }: { customer: string }) {
+  const subject = `customer:${customer}`;
+  const found = useQuery({
+    queryKey: ['audit', subject],
+    queryFn: () => read<{ audit: Did[] }>('/audit', { subject, limit: '5' }),
+    refetchInterval: every(10_000),
+  });
+  return (
+    <>
+      <div className="title">
+        <h2>What operators did</h2>
+        <Link to="/audit" search={{ subject }}>
+          All of the audit
+        </Link>
+      </div>
+      {found.error !== null && <Failure error={found.error} />}
+      <Table
+        label="What operators did"
+        columns={DONE}
+        rows={found.error === null ? found.data?.audit : []}
+        keyOf={({ id }) => id}
+        empty="Nothing yet."
+      />
+    </>
+  );
+}
+
+interface Question {
+  readonly id: string;
+  readonly state: string;
+  readonly question: string;
+  readonly answer: string | null;
+  readonly askedAt: string;
+  readonly dueAt: string;
+  readonly endedAt: string | null;
+}
+
+function Questions(p: {
+  of: readonly Question[] | undefined;
+  onLook: () => void;
+  onWithdraw: (request: string) => void;
+}) {
+  const may = useMay();
+  const { answers, withdraw } = CUSTOMER_ACTIONS;
+  return (
+    <section className="panel" aria-label="Questions">
+      <h2>Questions</h2>
+      {p.of === undefined ? (
+        <>
+          <p className="muted">
+            What was asked about the customer, and what its partner answered. Personal: looking stands in the audit.
+          </p>
+          <div className="row">
+            <button type="button" disabled={!may(answers.right)} onClick={p.onLook}>
+              {answers.label}
+            </button>
+          </div>
+        </>
+      ) : (
+        p.of.length === 0 && <span className="muted">Nothing was asked.</span>
+      )}
+      {p.of?.map((one) => (
+        <article key={one.id} className="question">
+          <div className="title">
+            <State state={one.state} tone={one.state === 'open' ? 'warn' : 'plain'} />
+            <span className="muted">
+              asked <Time at={one.askedAt} />,{' '}
+              {one.endedAt === null ? (
+                <>
+                  due <Time at={one.dueAt} />
+                </>
+              ) : (
+                <>
+                  {one.state} <Time at={one.endedAt} />
+                </>
+              )}
+            </span>
+          </div>
+          <p className="long">
+            <b>{one.question}</b>
+          </p>
+          {one.answer !== null && <p className="long">{one.answer}</p>}
+          {one.state === 'open' && (
+            <div className="row">
+              <button type="button" disabled={!may(withdraw.right)} onClick={() => p.onWithdraw(one.id)}>
+                {withdraw.label}
+              </button>
+            </div>
+          )}
+        </article>
+      ))}
+    </section>
+  );
+}
+
+/** A hold that stands is lifted, and none is placed beside it; the same of a block. */
+function Acts({ blocked, held, choose }: { blocked: boolean; held: boolean; choose: (what: Chosen) => void }) {
+  const may = useMay();
+  const shown: readonly Chosen[] = [blocked ? 'unblock' : 'block', 'ask', held ? 'lift' : 'hold'];
+  return (
+    <section className="panel">
+      <h2>What may be done</h2>
+      <ul className="plain acts">
+        {shown.map((name) => {
+          const { label, says, right } = CUSTOMER_ACTIONS[name];
+          return (
+            <li key={name}>
+              <button
+                type="button"
+                className={name === 'block' ? 'grave' : ''}
+                disabled={!may(right)}
+                onClick={() => choose(name)}
+              >
+                {label}
+              </button>
+              <span className="muted">{says}</span>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+const none = <span className="muted">none</span>;
+
+function Known({ of: one, hold: held }: { of: Customer; hold: Did | undefined }) {
+  const { id: customer } = one;
+  return (
+    <section className="panel">
+      <h2>Facts</h2>
+      <dl className="facts">
+        <Fact name="Partner">
+          <Link to="/partners/$partner" params={{ partner: one.partnerId }}>
+            {one.partnerId}
+          </Link>
+        </Fact>
+        <Fact name="Its own id">{one.clientCustomerId ?? none}</Fact>
+        <Fact name="Kind">{one.kind.toLowerCase()}</Fact>
+        <Fact name="Level">
+          {one.level} {one.previousLevel !== one.level && <span className="muted">before: {one.previousLevel}</span>}
+        </Fact>
+        {one.failedReason !== null && <Fact name="Failed">{one.failedReason}</Fact>}
+        <Fact name="Country">
+          {one.country ?? none} {one.countryBy !== null && <span className="muted">by {one.countryBy}</span>}
+        </Fact>
+        <Fact name="Accounts">
+          {one.accounts.length === 0 ? (
+            none
+          ) : (
+            <ul className="plain">
+              {one.accounts.map(({ id, fiat, hint }) => (
+                <li key={id}>
+                  {id} <span className="asset">{fiat}</span> <span className="muted">ends in {hint}</span>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Fact>
+        <Fact name="Legal hold">
+          {held?.action === hold.name ? (
+            <>
+              {held.operator} <Time at={held.at} />: {held.reason}
+            </>
+          ) : (
+            none
+          )}
+        </Fact>
+        <Fact name="Created">
+          <Time at={one.createdAt} />
+        </Fact>
+        <Fact name="Logged in">
+          <Time at={one.loggedInAt} />
+        </Fact>
+        {one.erasure !== null && (
+          <Fact name="Erasure">
+            ordered <Time at={one.erasure.orderedAt} />, done <Time at={one.erasedAt} />
+          </Fact>
+        )}
+      </dl>
+      <ul className="plain">
+        <li>
+          <Link to="/deposits" search={{ customer }}>
+            Deposits
+          </Link>
+        </li>
+        <li>
+          <Link to="/payouts" search={{ customer }}>
+            Payouts and refunds
+          </Link>
+        </li>
+        <li>
+          <Link to="/reviews/$customer" params={{ customer }}>
+            What was supplied to be verified
+          </Link>
+        </li>
+      </ul>
+    </section>
+  );
+}
+
+function Contact({ of: personal, onLook }: { of: unknown; onLook: () => void }) {
+  const may = useMay();
+  const { label, right } = CUSTOMER_ACTIONS.personal;
+  return (
+    <section className="panel" aria-label="Contact">
+      <h2>Contact</h2>
+      {personal === undefined ? (
+        <>
+          <p className="muted">Personal: it is shown to whoever looks with a reason, and the audit keeps that.</p>
+          <div className="row">
+            <button type="button" disabled={!may(right)} onClick={onLook}>
+              {label}
+            </button>
+          </div>
+        </>
+      ) : (
+        <Facts of={personal} />
+      )}
+    </section>
+  );
+}
