@@ -9,6 +9,7 @@ import { CasePage } from './pages/case.tsx';
 import { Cases } from './pages/cases.tsx';
 import { CustomerPage } from './pages/customer.tsx';
 import { DepositPage, Deposits, Suspense } from './pages/deposits.tsx';
+import { HitPage } from './pages/hit.tsx';
 import { Home } from './pages/home.tsx';
 import { Limits } from './pages/limits.tsx';
 import { MarketPage, Markets } from './pages/markets.tsx';
@@ -20,6 +21,7 @@ import { Payouts } from './pages/payouts.tsx';
 import { ProposalPage, Proposals } from './pages/proposals.tsx';
 import { Reports, RevenueReport, Statement, TrialBalance } from './pages/reports.tsx';
 import { ReviewPage, Reviews } from './pages/reviews.tsx';
+import { Screening } from './pages/screening.tsx';
 import { Search } from './pages/search.tsx';
 import { Sessions } from './pages/sessions.tsx';
 import { Switches } from './pages/switches.tsx';
@@ -68,6 +70,8 @@ const routeTree = root.addChildren([
   route('/audit', Audit),
   route('/reviews', Reviews),
   route('/reviews/$customer', ReviewPage),
+  route('/screening', Screening),
+  route('/screening/$hit', HitPage),
   route('/customers/$customer', CustomerPage),
   route('/limits', Limits),
   route('/operators', Operators),

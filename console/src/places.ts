@@ -7,6 +7,7 @@ const GROUPS = [
       { to: '/cases', name: 'Cases', key: 'c' },
       { to: '/proposals', name: 'Proposals', key: 'p' },
       { to: '/reviews', name: 'Reviews', key: 'v' },
+      { to: '/screening', name: 'Screening', key: 'e' },
     ],
   },
   {

@@ -262,6 +262,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Enter', 'Open the row'],
   ['c  n  x', 'On a case: claim, note, close'],
   ['y  d', 'On a proposal: confirm, decline'],
+  ['l  y  d', 'On a sanctions hit: look, confirm, dismiss'],
   ['Ctrl K', 'Go to a page, an order, a case or a customer'],
   ['Esc', 'Leave a dialog'],
 ];

@@ -18,7 +18,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   ...{ frozen: 'bad', rejected: 'bad', failed: 'bad', lost: 'bad', unknown: 'bad', reversed: 'bad', overtaken: 'bad' },
   ...{ deposit_seen: 'info', deposit_confirmed: 'info', paying_out: 'info', refunding: 'info', submitted: 'info' },
   ...{ open: 'info', seen: 'info', created: 'info' },
-  ...{ verified: 'ok', in_review: 'info', refused: 'bad' },
+  ...{ true_hit: 'bad', verified: 'ok', in_review: 'info', refused: 'bad' },
 };
 export const toneOf = (state: string): Tone => TONES[state] ?? 'plain';
 
@@ -88,13 +88,20 @@ export const CustomerLink = ({ id, isRow = false }: { id: string; isRow?: boolea
   </Link>
 );
 
+export const HitLink = ({ id, isRow = false }: { id: string; isRow?: boolean }) => (
+  <Link to="/screening/$hit" params={{ hit: id }} className="mono" {...(isRow ? { 'data-row': true } : {})}>
+    {id}
+  </Link>
+);
+
 /** A subject such as `order:17`, as a link where there is a page of it. */
 export function Subject({ text }: { text: string }) {
-  const [, kind, id = ''] = /^(order|customer):(.+)$/.exec(text) ?? [];
+  const [, kind, id = ''] = /^(order|customer|sanctions_hit):(.+)$/.exec(text) ?? [];
   if (kind === undefined) return <span className="mono">{text}</span>;
   return (
     <span className="nowrap">
-      {kind} {kind === 'order' ? <OrderLink id={id} /> : <CustomerLink id={id} />}
+      {kind.replaceAll('_', ' ')}{' '}
+      {kind === 'order' ? <OrderLink id={id} /> : kind === 'customer' ? <CustomerLink id={id} /> : <HitLink id={id} />}
     </span>
   );
 }
