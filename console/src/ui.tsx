@@ -94,9 +94,9 @@ export const HitLink = ({ id, isRow = false }: { id: string; isRow?: boolean }) 
   </Link>
 );
 
-/** A subject such as `order:17`, as a link where there is a page of it. */
+/** A subject such as `order:17`, as a link where there is a page of it; the case of a customer's hits is `sanctions:customer:…`. */
 export function Subject({ text }: { text: string }) {
-  const [, kind, id = ''] = /^(order|customer|sanctions_hit):(.+)$/.exec(text) ?? [];
+  const [, kind, id = ''] = /^(?:sanctions:)?(order|customer|sanctions_hit):(.+)$/.exec(text) ?? [];
   if (kind === undefined) return <span className="mono">{text}</span>;
   return (
     <span className="nowrap">

@@ -99,7 +99,7 @@ export function CustomerPage() {
         )}
       </div>
       {error !== null && <Failure error={error} />}
-      {one?.blocked === true && <Blocked last={acts.data?.block} />}
+      {one?.blocked === true && <Blocked isRead={acts.data !== undefined} last={acts.data?.block} />}
       {blocking !== undefined && <JustBlocked came={blocking} />}
       {one !== undefined && (
         <div className="columns">
@@ -117,8 +117,8 @@ export function CustomerPage() {
             />
           </div>
           <div>
-            <Acts blocked={one.blocked} held={acts.data?.hold?.action === hold.name} choose={setChosen} />
-            <Known of={one} hold={acts.data?.hold} />
+            <Acts blocked={one.blocked} holds={holdsNow(acts)} choose={setChosen} />
+            <Known of={one} isRead={acts.data !== undefined} hold={acts.data?.hold} />
             <Contact of={personal} onLook={() => setChosen('personal')} />
           </div>
         </div>
@@ -143,7 +143,13 @@ export function CustomerPage() {
   );
 }
 
-const Blocked = ({ last }: { last: Did | undefined }) => (
+/** Which of both is possible: none before the audit is read, and either where it cannot be. */
+function holdsNow({ data, error }: { data: { hold: Did | undefined } | undefined; error: unknown }): readonly Chosen[] {
+  if (data === undefined) return error === null ? [] : ['hold', 'lift'];
+  return [data.hold?.action === hold.name ? 'lift' : 'hold'];
+}
+
+const Blocked = ({ isRead, last }: { isRead: boolean; last: Did | undefined }) => (
   <p className="note is-bad">
     <b>Blocked: no new orders, and what is not submitted is held.</b>{' '}
     {last?.action === block.name ? (
@@ -151,7 +157,7 @@ const Blocked = ({ last }: { last: Did | undefined }) => (
         {last.operator} did it <Time at={last.at} />: {last.reason}
       </>
     ) : (
-      'Not by an action on this customer: a confirmed hit and an erasure block, too.'
+      isRead && 'Not by an action on this customer: a confirmed hit and an erasure block, too.'
     )}
   </p>
 );
@@ -403,9 +409,9 @@ function Questions(p: {
 }
 
 /** A hold that stands is lifted, and none is placed beside it; the same of a block. */
-function Acts({ blocked, held, choose }: { blocked: boolean; held: boolean; choose: (what: Chosen) => void }) {
+function Acts(p: { blocked: boolean; holds: readonly Chosen[]; choose: (what: Chosen) => void }) {
   const may = useMay();
-  const shown: readonly Chosen[] = [blocked ? 'unblock' : 'block', 'ask', held ? 'lift' : 'hold'];
+  const shown: readonly Chosen[] = [p.blocked ? 'unblock' : 'block', 'ask', ...p.holds];
   return (
     <section className="panel">
       <h2>What may be done</h2>
@@ -418,7 +424,7 @@ function Acts({ blocked, held, choose }: { blocked: boolean; held: boolean; choo
                 type="button"
                 className={name === 'block' ? 'grave' : ''}
                 disabled={!may(right)}
-                onClick={() => choose(name)}
+                onClick={() => p.choose(name)}
               >
                 {label}
               </button>
@@ -433,7 +439,7 @@ function Acts({ blocked, held, choose }: { blocked: boolean; held: boolean; choo
 
 const none = <span className="muted">none</span>;
 
-function Known({ of: one, hold: held }: { of: Customer; hold: Did | undefined }) {
+function Known({ of: one, isRead, hold: held }: { of: Customer; isRead: boolean; hold: Did | undefined }) {
   const { id: customer } = one;
   return (
     <section className="panel">
@@ -471,8 +477,10 @@ function Known({ of: one, hold: held }: { of: Customer; hold: Did | undefined })
             <>
               {held.operator} <Time at={held.at} />: {held.reason}
             </>
-          ) : (
+          ) : isRead ? (
             none
+          ) : (
+            <span className="muted">not read</span>
           )}
         </Fact>
         <Fact name="Created">

@@ -88,8 +88,6 @@ const any = (text: string) => (text === '*' ? <span className="muted">any</span>
 /** A rule for an asset holds above an amount of it, which names the asset. */
 const RULES: readonly Column<Rule>[] = [
   { head: 'People', cell: ({ people }) => <b>{people}</b>, className: 'number' },
-  { head: 'Action', cell: ({ action }) => <span className="nowrap">{action === '*' ? 'any action' : action}</span> },
-  { head: 'With right', cell: ({ right }) => any(right) },
   {
     head: 'Above',
     cell: ({ asset, aboveUnits }) =>
@@ -100,6 +98,8 @@ const RULES: readonly Column<Rule>[] = [
       ),
     className: 'number',
   },
+  { head: 'Action', cell: ({ action }) => <span className="nowrap">{action === '*' ? 'any action' : action}</span> },
+  { head: 'With right', cell: ({ right }) => any(right) },
 ];
 const hours = (seconds: number): string => `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 
@@ -126,8 +126,6 @@ export function Operators() {
         </span>
       ),
     },
-    { head: 'Role', cell: ({ role }) => role },
-    { head: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       head: 'State',
       cell: ({ disabledAt }) =>
@@ -139,6 +137,8 @@ export function Operators() {
           </span>
         ),
     },
+    { head: 'Role', cell: ({ role }) => role },
+    { head: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
   const { row: _, ...others } = values;
   const { installation, otherwise, findings } = rules.data ?? {};

@@ -139,6 +139,17 @@ describe('screening, customers, limits and operators in the console', { skip: no
     await world.read((tx) => tx.run('update sanctions_lists set as_of = $1', [world.clock.now()]));
   });
 
+  test('the case of a hit leads to the hits, and each hit to its customer', async () => {
+    const { cases } = (await ada.person.reads('/cases?kind=sanctions_hit')).body;
+    const about = cases.find(({ subject }: Came) => subject === `sanctions:customer:${customer.id}`);
+    await goes(`/cases/${about.id}`);
+    await page.getByRole('link', { name: customer.id }).waitFor();
+    await page.getByRole('link', { name: 'Hits that wait for a decision' }).click();
+    await heading('Screening');
+    await page.getByRole('link', { name: customer.id }).click();
+    await heading(`Customer ${customer.id}`);
+  });
+
   test('a hit is looked at with a reason, both sides beside each other, and dismissed by two in two browsers', async () => {
     await goes('/screening');
     await page.getByRole('link', { name: named, exact: true }).waitFor();
@@ -261,6 +272,18 @@ describe('screening, customers, limits and operators in the console', { skip: no
     await page.reload();
     await page.getByRole('button', { name: 'Look at contact' }).waitFor();
     assert.equal(await page.getByText(/orlenkov/i).count(), 0, 'it is kept');
+    for (const [button, path] of [
+      ['Lift the hold', 'lift-legal-hold'],
+      ['Unblock', 'unblock'],
+    ] as const) {
+      const { proposal } = (await ada.person.does(`/customers/${customer.id}/${path}`)).body;
+      await page.getByRole('button', { name: button, exact: true }).waitFor();
+      assert.equal((await bea.person.does(`/proposals/${proposal}/confirm`)).status, 200);
+      await page.reload();
+      await page.getByRole('button', { name: button, exact: true }).waitFor({ state: 'detached' });
+    }
+    for (const name of ['Legal hold', 'Block']) await page.getByRole('button', { name, exact: true }).waitFor();
+    assert.equal(await page.getByText('Blocked: no new orders').count(), 0);
   });
 
   test('limits stand with all of their versions, and another one is set', async () => {
