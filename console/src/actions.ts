@@ -1,5 +1,5 @@
 /**
- * What an operator does with an order, a case or a kill switch, as forms: path, right, fields, and the states of an order in
+ * What an operator does with an order, a case, a customer or a kill switch, as forms: path, right, fields, and the states of an order in
  * which it is usual. The server decides each time; a test compares this with its declarations and its table of states.
  */
 
@@ -268,6 +268,95 @@ export const AGAIN_REASONS = {
   incomplete: 'is incomplete',
   not_accepted: 'is not accepted',
 } as const;
+
+const CUSTOMER = '/customers/:customer';
+export const CUSTOMER_ACTIONS = {
+  block: {
+    ...{ name: 'customer.block', label: 'Block', path: `${CUSTOMER}/block`, right: 'block' },
+    says: 'No new orders, and what is not submitted is held. What is submitted may still arrive.',
+    isGrave: true,
+  },
+  unblock: {
+    ...{ name: 'customer.unblock', label: 'Unblock', path: `${CUSTOMER}/unblock`, right: 'money' },
+    says: 'Lets the customer trade again. It takes two people; the proposal shows what the customer owes.',
+  },
+  ask: {
+    ...{ name: 'customer.ask', label: 'Ask', path: `${CUSTOMER}/questions`, right: 'reviews' },
+    says: 'Asks the partner of the customer something that its form does not.',
+    fields: [
+      { name: 'question', label: 'Question', hint: 'What you want to know; the partner reads it', isRequired: true },
+      { name: 'days', label: 'Days', hint: 'In how many days it is due, 1 to 90', isRequired: true },
+    ],
+  },
+  hold: {
+    ...{ name: 'customer.legal_hold', label: 'Legal hold', path: `${CUSTOMER}/legal-hold`, right: 'reviews' },
+    says: 'The customer is not erased while it stands.',
+  },
+  lift: {
+    ...{
+      name: 'customer.lift_legal_hold',
+      label: 'Lift the hold',
+      path: `${CUSTOMER}/lift-legal-hold`,
+      right: 'money',
+    },
+    says: 'Lifts a legal hold. It takes two people.',
+  },
+  personal: {
+    ...{ name: 'customer.personal', label: 'Look at contact', path: `${CUSTOMER}/personal`, right: 'personal' },
+    says: 'Shows name, phone, e-mail address and accounts. That you looked, and why, stands in the audit.',
+  },
+  answers: {
+    ...{ name: 'customer.answers', label: 'Look at questions', path: `${CUSTOMER}/questions/open`, right: 'personal' },
+    says: 'Shows what was asked and answered, and closes the cases about it. That you looked, and why, stands in the audit.',
+  },
+  withdraw: {
+    ...{ name: 'customer.withdraw-question', label: 'Withdraw', path: `${CUSTOMER}/questions/:request/withdraw` },
+    right: 'reviews',
+    says: 'Withdraws a question that need not be answered any more.',
+  },
+} as const satisfies Record<string, FormAction>;
+
+const HIT = '/sanctions/hits/:hit';
+export const HIT_ACTIONS = {
+  open: {
+    ...{ name: 'sanctions.open', label: 'Look at the hit', path: `${HIT}/open`, right: 'personal' },
+    says: 'Shows what was compared beside the entry of the list. That you looked, and why, stands in the audit.',
+  },
+  confirm: {
+    ...{ name: 'sanctions.confirm', label: 'Confirm', path: `${HIT}/confirm`, right: 'reviews' },
+    says: 'It is the one on the list: the customer is blocked, and the money stays. One person is enough.',
+    isGrave: true,
+  },
+  dismiss: {
+    ...{ name: 'sanctions.dismiss', label: 'Dismiss', path: `${HIT}/dismiss`, right: 'reviews' },
+    says: 'It is somebody else. It takes two people, and is asked again when the entry or the name changes.',
+  },
+} as const satisfies Record<string, FormAction>;
+export const HIT_STATES = ['open', 'true_hit', 'false_positive', 'gone'];
+
+export const LIMIT_SET = {
+  ...{ name: 'customer-limit.set', label: 'Set a limit', path: '/customer-limits', right: 'terms' },
+  says: 'How much customers up to a level of verification may trade. The one before stays among the versions.',
+  fields: [
+    { name: 'fiat', label: 'Fiat', hint: 'Code of the fiat, such as inr', isRequired: true },
+    { name: 'level', label: 'Up to level', hint: 'Of verification, from 0', isRequired: true },
+    {
+      name: 'per',
+      label: 'Within',
+      hint: 'One order, any 24 hours, or any 30 days',
+      isRequired: true,
+      choices: ['order', 'day', 'month'],
+    },
+    { name: 'max', label: 'At most', hint: 'In the fiat; none takes the limit away', isRequired: true },
+    {
+      name: 'direction',
+      label: 'Direction',
+      hint: 'Without it, both together; a market has one',
+      choices: ['offramp', 'onramp'],
+    },
+    { name: 'market', label: 'Market', hint: 'Number of the only market that counts' },
+  ],
+} as const satisfies FormAction;
 
 /** In the order in which an order goes through them. */
 export const ORDER_STATES = [

@@ -39,6 +39,8 @@ export interface ListOf<Row> {
   readonly detail?: (row: Row) => ReactNode;
   /** Lists of a page that has another heading. */
   readonly isPart?: boolean;
+  /** The server has no CSV of it. */
+  readonly hasNoCsv?: boolean;
   /** It may take long to add up: it is asked once, and again when the page is loaded again. */
   readonly isReport?: boolean;
   /** Nothing is asked without these filters. */
@@ -82,7 +84,7 @@ export function List<Row>(p: ListOf<Row>) {
         <Heading>{p.title}</Heading>
         <div className="row">
           {p.buttons}
-          {isAsked && <Csv href={pathWith(p.path, { ...query, format: 'csv' })} />}
+          {isAsked && p.hasNoCsv !== true && <Csv href={pathWith(p.path, { ...query, format: 'csv' })} />}
         </div>
       </div>
       {p.says !== undefined && <p className="muted">{p.says}</p>}

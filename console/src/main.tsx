@@ -7,9 +7,13 @@ import { Audit } from './pages/audit.tsx';
 import { Bank } from './pages/bank.tsx';
 import { CasePage } from './pages/case.tsx';
 import { Cases } from './pages/cases.tsx';
+import { CustomerPage } from './pages/customer.tsx';
 import { DepositPage, Deposits, Suspense } from './pages/deposits.tsx';
+import { HitPage } from './pages/hit.tsx';
 import { Home } from './pages/home.tsx';
+import { Limits } from './pages/limits.tsx';
 import { MarketPage, Markets } from './pages/markets.tsx';
+import { Operators } from './pages/operators.tsx';
 import { OrderPage } from './pages/order.tsx';
 import { Orders } from './pages/orders.tsx';
 import { PartnerPage, Partners } from './pages/partners.tsx';
@@ -17,6 +21,7 @@ import { Payouts } from './pages/payouts.tsx';
 import { ProposalPage, Proposals } from './pages/proposals.tsx';
 import { Reports, RevenueReport, Statement, TrialBalance } from './pages/reports.tsx';
 import { ReviewPage, Reviews } from './pages/reviews.tsx';
+import { Screening } from './pages/screening.tsx';
 import { Search } from './pages/search.tsx';
 import { Sessions } from './pages/sessions.tsx';
 import { Switches } from './pages/switches.tsx';
@@ -65,6 +70,11 @@ const routeTree = root.addChildren([
   route('/audit', Audit),
   route('/reviews', Reviews),
   route('/reviews/$customer', ReviewPage),
+  route('/screening', Screening),
+  route('/screening/$hit', HitPage),
+  route('/customers/$customer', CustomerPage),
+  route('/limits', Limits),
+  route('/operators', Operators),
 ]);
 
 /** Filters are texts: the router would read `17` as a number, and a long id would lose its end. */

@@ -7,6 +7,7 @@ const GROUPS = [
       { to: '/cases', name: 'Cases', key: 'c' },
       { to: '/proposals', name: 'Proposals', key: 'p' },
       { to: '/reviews', name: 'Reviews', key: 'v' },
+      { to: '/screening', name: 'Screening', key: 'e' },
     ],
   },
   {
@@ -25,6 +26,7 @@ const GROUPS = [
     pages: [
       { to: '/partners', name: 'Partners', key: 'n' },
       { to: '/markets', name: 'Markets', key: 'm' },
+      { to: '/limits', name: 'Limits', key: 'l' },
       { to: '/webhooks', name: 'Webhooks', key: 'w' },
     ],
   },
@@ -39,6 +41,7 @@ const GROUPS = [
     name: 'Control',
     pages: [
       { to: '/kill-switches', name: 'Kill switches', key: 'k' },
+      { to: '/operators', name: 'Operators', key: 'i' },
       { to: '/sessions', name: 'Sessions', key: 's' },
     ],
   },

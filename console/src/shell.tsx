@@ -262,7 +262,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Enter', 'Open the row'],
   ['c  n  x', 'On a case: claim, note, close'],
   ['y  d', 'On a proposal: confirm, decline'],
-  ['Ctrl K', 'Go to a page or an order'],
+  ['l  y  d', 'On a sanctions hit: look, confirm, dismiss'],
+  ['Ctrl K', 'Go to a page, an order, a case or a customer'],
   ['Esc', 'Leave a dialog'],
 ];
 
@@ -284,6 +285,8 @@ const Keys = ({ onClose }: { onClose: () => void }) => (
   </Dialog>
 );
 
+const CUSTOMER_ID = /^[0-9A-Za-z]{10}_[0-9]{1,19}$/;
+
 function Palette({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const [text, setText] = useState('');
@@ -298,6 +301,14 @@ function Palette({ onClose }: { onClose: () => void }) {
       ? [
           { name: `Order ${wanted}`, run: go(() => navigate({ to: '/orders/$order', params: { order: wanted } })) },
           { name: `Case ${wanted}`, run: go(() => navigate({ to: '/cases/$case', params: { case: wanted } })) },
+        ]
+      : []),
+    ...(CUSTOMER_ID.test(wanted)
+      ? [
+          {
+            name: `Customer ${wanted}`,
+            run: go(() => navigate({ to: '/customers/$customer', params: { customer: wanted } })),
+          },
         ]
       : []),
     ...PAGES.filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase())).map(({ name, to }) => ({

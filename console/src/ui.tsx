@@ -18,6 +18,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   ...{ frozen: 'bad', rejected: 'bad', failed: 'bad', lost: 'bad', unknown: 'bad', reversed: 'bad', overtaken: 'bad' },
   ...{ deposit_seen: 'info', deposit_confirmed: 'info', paying_out: 'info', refunding: 'info', submitted: 'info' },
   ...{ open: 'info', seen: 'info', created: 'info' },
+  ...{ true_hit: 'bad', verified: 'ok', in_review: 'info', refused: 'bad' },
 };
 export const toneOf = (state: string): Tone => TONES[state] ?? 'plain';
 
@@ -76,16 +77,33 @@ export const OrderLink = ({ id, isRow = false }: { id: string; isRow?: boolean }
   </Link>
 );
 
-/** A subject such as `order:17`, as a link where there is a page of it. */
+export const CustomerLink = ({ id, isRow = false }: { id: string; isRow?: boolean }) => (
+  <Link
+    to="/customers/$customer"
+    params={{ customer: id }}
+    className="mono nowrap"
+    {...(isRow ? { 'data-row': true } : {})}
+  >
+    {id}
+  </Link>
+);
+
+export const HitLink = ({ id, isRow = false }: { id: string; isRow?: boolean }) => (
+  <Link to="/screening/$hit" params={{ hit: id }} className="mono" {...(isRow ? { 'data-row': true } : {})}>
+    {id}
+  </Link>
+);
+
+/** A subject such as `order:17`, as a link where there is a page of it; the case of a customer's hits is `sanctions:customer:…`. */
 export function Subject({ text }: { text: string }) {
-  const order = /^order:([0-9]+)$/.exec(text)?.[1];
-  if (order !== undefined)
-    return (
-      <span className="nowrap">
-        order <OrderLink id={order} />
-      </span>
-    );
-  return <span className="mono">{text}</span>;
+  const [, kind, id = ''] = /^(?:sanctions:)?(order|customer|sanctions_hit):(.+)$/.exec(text) ?? [];
+  if (kind === undefined) return <span className="mono">{text}</span>;
+  return (
+    <span className="nowrap">
+      {kind.replaceAll('_', ' ')}{' '}
+      {kind === 'order' ? <OrderLink id={id} /> : kind === 'customer' ? <CustomerLink id={id} /> : <HitLink id={id} />}
+    </span>
+  );
 }
 
 export function Failure({ error }: { error: unknown }) {

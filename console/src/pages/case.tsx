@@ -48,6 +48,7 @@ export function CasePage() {
               <p className="muted">
                 Handbook: <code>docs/operating/{one.page}</code>, kind <code>{one.kind}</code>
               </p>
+              {one.kind === 'sanctions_hit' && <Link to="/screening">Hits that wait for a decision</Link>}
               {isOpen && (
                 <div className="row">
                   {KEYED.map(([name, key]) => (

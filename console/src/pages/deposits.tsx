@@ -25,8 +25,8 @@ interface DepositRow {
   readonly reference: string;
 }
 
-const DepositLink = ({ id }: { id: string }) => (
-  <Link to="/deposits/$deposit" params={{ deposit: id }} className="mono" data-row>
+export const DepositLink = ({ id, isRow = true }: { id: string; isRow?: boolean }) => (
+  <Link to="/deposits/$deposit" params={{ deposit: id }} className="mono" {...(isRow ? { 'data-row': true } : {})}>
     {id}
   </Link>
 );

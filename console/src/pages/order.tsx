@@ -6,7 +6,7 @@ import { type FormAction, ORDER_ACTIONS } from '../actions.ts';
 import { type Case, type OrderRow, read, type Timeline, type Trace } from '../api.ts';
 import { every } from '../live.ts';
 import { useMay } from '../shell.tsx';
-import { ActionDialog, Amount, Fact, Failure, Id, State, Time, type Tone, toneOf } from '../ui.tsx';
+import { ActionDialog, Amount, CustomerLink, Fact, Failure, Id, State, Time, type Tone, toneOf } from '../ui.tsx';
 
 const SOON_MS = 4_000;
 
@@ -307,9 +307,7 @@ function Terms({ row, line, trace }: { row: OrderRow | undefined; line: Timeline
     [
       'Customer',
       <Id key="c" text={line.customer}>
-        <Link to="/orders" search={{ customer: line.customer }}>
-          {line.customer}
-        </Link>
+        <CustomerLink id={line.customer} />
       </Id>,
     ],
     ['Created', <Time key="t" at={trace.order.createdAt} />],

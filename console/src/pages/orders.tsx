@@ -3,7 +3,7 @@ import { ORDER_STATES } from '../actions.ts';
 import type { OrderRow } from '../api.ts';
 import { WHOSE, within } from '../filters.tsx';
 import { List } from '../list.tsx';
-import { Amount, type Column, OrderLink, State, Time } from '../ui.tsx';
+import { Amount, type Column, CustomerLink, OrderLink, State, Time } from '../ui.tsx';
 
 const FILTERS = [
   { name: 'state', label: 'State', choices: ORDER_STATES },
@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<OrderRow>[] = [
     className: 'nowrap',
   },
   { head: 'Partner', cell: ({ partnerId }) => partnerId, className: 'number' },
-  { head: 'Customer', cell: ({ customerId }) => <span className="mono nowrap">{customerId}</span> },
+  { head: 'Customer', cell: ({ customerId }) => <CustomerLink id={customerId} /> },
 ];
 
 export const Orders = () => (

@@ -177,8 +177,8 @@ export function ReviewPage() {
                 </button>
               </div>
             )}
-            <Link to="/orders" search={{ customer }}>
-              Orders of this customer
+            <Link to="/customers/$customer" params={{ customer }}>
+              Page of this customer
             </Link>
           </section>
         </div>

@@ -1,8 +1,8 @@
 /** What is found by an id, address, hash or reference. */
 import { useQuery } from '@tanstack/react-query';
-import { Link, Navigate, useSearch } from '@tanstack/react-router';
+import { Navigate, useSearch } from '@tanstack/react-router';
 import { read } from '../api.ts';
-import { Amount, type Column, Failure, OrderLink, State, Table } from '../ui.tsx';
+import { Amount, type Column, CustomerLink, Failure, OrderLink, State, Table } from '../ui.tsx';
 
 interface Found {
   readonly id: string;
@@ -34,11 +34,7 @@ const ORDERS: readonly Column<Found>[] = [
 const CUSTOMERS: readonly Column<Found>[] = [
   {
     head: 'Customer',
-    cell: ({ id }) => (
-      <Link to="/orders" search={{ customer: id }} className="mono" data-row>
-        {id}
-      </Link>
-    ),
+    cell: ({ id }) => <CustomerLink id={id} isRow />,
   },
 ];
 

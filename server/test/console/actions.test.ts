@@ -5,10 +5,14 @@ import {
   AGAIN_REASONS,
   BANK_ACTIONS,
   CASE_ACTIONS,
+  CUSTOMER_ACTIONS,
   DELIVERY_STATES,
   DEPOSIT_ACTIONS,
   DEPOSIT_STATES,
   type FormAction,
+  HIT_ACTIONS,
+  HIT_STATES,
+  LIMIT_SET,
   ORDER_ACTIONS,
   ORDER_STATES,
   PAYOUT_STATES,
@@ -33,6 +37,9 @@ const FORMS: readonly FormAction[] = [
   ...DEPOSIT_ACTIONS,
   ...Object.values(BANK_ACTIONS),
   ...Object.values(REVIEW_ACTIONS),
+  ...Object.values(CUSTOMER_ACTIONS),
+  ...Object.values(HIT_ACTIONS),
+  LIMIT_SET,
 ];
 /** Filled in by the page, and not by a field of the form. */
 const GIVEN: Readonly<Record<string, readonly string[]>> = {
@@ -107,6 +114,7 @@ test('the filters of the console have every state of an order and of a proposal'
     ['/suspense', SUSPENSE_STATES],
     ['/payouts', PAYOUT_STATES],
     ['/endpoints/:endpoint/deliveries', DELIVERY_STATES],
+    ['/sanctions/hits', HIT_STATES],
   ] as const)
     assert.deepEqual(states, statesAt(path), path);
 });
