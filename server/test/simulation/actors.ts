@@ -580,6 +580,9 @@ export function openActors(
     };
     // The refund of an order on hold may want funds, too.
     if (row.short) fund();
+    const releases = () => through(process, 'release', () => db.asSystem((tx) => release(context, tx, base())));
+    // Nothing else is decided about it before that.
+    if (row.held) return releases();
     // Only its destination is missing.
     if (row.asks && moves !== undefined) return names();
     const requotes = () => inTx('requote', (tx, now, { context: other }) => reprice(other, tx, { ...base(), now }));
@@ -587,11 +590,10 @@ export function openActors(
       case 'on_hold':
         if (isPaid ?? chance.happens(0.5)) {
           if (again === undefined && faults.occurs('requoted_after')) later(chance.int(20, 2_000), requotes);
-          return through(process, 'release', () => db.asSystem((tx) => release(context, tx, base())));
+          return releases();
         }
         return rejects();
       case 'payout_held':
-        if (row.held) return through(process, 'release', () => db.asSystem((tx) => release(context, tx, base())));
         if (again === undefined && faults.occurs('requoted_after')) return requotes();
         if (isPaid ?? chance.happens(0.5)) return retries();
         return rejects();
