@@ -16,6 +16,7 @@
  *
  * They have a chance of their own, so that all other seeds are what they were without them.
  */
+import { Refusal } from '../../src/base/errors.ts';
 import type { Screening } from '../../src/compliance/index.ts';
 import {
   type Action,
@@ -54,6 +55,10 @@ const LOOK_MS = 1_000;
 const AGAIN_MS = 15_000;
 /** Orders that hold money of their customer, and may be blocked. */
 const HOLDING: readonly string[] = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'on_hold', 'payout_held'];
+
+const unlessRefused = (error: unknown): void => {
+  if (!(error instanceof Refusal)) throw error;
+};
 
 export function openMeetings(
   { scheduler, backends, faults, complain }: Pick<World, 'scheduler' | 'backends' | 'faults' | 'complain'>,
@@ -192,6 +197,9 @@ export function openMeetings(
     if (to === undefined) return;
     const why = decides(id, 'payout');
     somewhere('retry elsewhere', async ({ context }) => {
+      const { db, clock } = context;
+      // An operator's hold ends first; without one this is refused.
+      await db.asSystem((tx) => release(context, tx, acting(id, 'looked at', clock.now()))).catch(unlessRefused);
       await retryTo(context, acting(id, why, context.clock.now()), to);
       did('sent elsewhere');
     });

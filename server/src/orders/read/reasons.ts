@@ -96,6 +96,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   destination_unfit: 'under_review',
   deposit_held: 'under_review',
   held_by_operator: 'under_review',
+  part_arrived: 'underpaid',
   order_frozen: 'under_review',
 
   // Answers of rails (rails/manual, rails/simulated, rails/payouts.ts). A bank's suspicions are not shown to a partner.
