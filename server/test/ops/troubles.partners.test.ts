@@ -121,6 +121,15 @@ plays('endpoint-down-for-days', 'An endpoint that took nothing for days, and the
   await world.pays(second, '50');
   await world.mines(3);
   await world.reaches(second, 6);
+  // An attempt under way would end in another day than it began in.
+  await world.until('the endpoint pauses', async () => {
+    const row = await world.read((tx) =>
+      tx.row<{ pausedUntil: Date | null }>('select paused_until from webhook_endpoints where id = $1', [
+        names.endpoint,
+      ]),
+    );
+    return (row?.pausedUntil?.getTime() ?? 0) > world.clock.now().getTime();
+  });
   says(
     'Two days later nothing has been taken for five days: the endpoint is switched off, and nothing more is sent there.',
   );
