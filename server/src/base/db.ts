@@ -43,6 +43,13 @@ export interface Tx {
    * statement or with the commit. If it fails, that later call throws and the transaction is rolled back.
    */
   defer(text: string, values?: readonly unknown[]): void;
+  /** The same object in every attempt of one transaction, so that an attempt can leave word for the next (in a WeakMap). */
+  readonly attempts: object;
+}
+
+/** Ends this attempt of a transaction; it is rolled back and runs again. */
+export class Collision extends Error {
+  readonly code = '40001';
 }
 
 /** May return synchronously when it only defers statements. */
@@ -156,6 +163,7 @@ const ROLLBACK: Statement = { text: 'rollback' };
 
 /** One transaction on one of these connections, run again after a retryable error. */
 async function transact<T>(pool: Connections, begin: readonly Statement[], body: Body<T>): Promise<T> {
+  const attempts = {};
   for (let attempt = 1; ; attempt += 1) {
     const connection = await pool.connect();
     let hasBegun = false;
@@ -165,7 +173,7 @@ async function transact<T>(pool: Connections, begin: readonly Statement[], body:
       const first = hasBegun ? [] : begin;
       hasBegun = true;
       return await answersTo(connection, { first, batch });
-    });
+    }, attempts);
     let broken: Error | undefined;
     try {
       const result = await body(tx);
@@ -226,7 +234,7 @@ async function answersTo(
  * Statements issued before anything is awaited go out as one batch, in order. The next batch goes out when that one is
  * answered. When a statement fails, every caller waiting for its batch gets the error.
  */
-function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>) {
+function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>, attempts: object = {}) {
   let said: { statement: Statement; tell?: (answer: Answer) => void; fail?: (error: unknown) => void }[] = [];
   let isUnderWay = false;
 
@@ -257,6 +265,7 @@ function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>) {
     row: async <R>(text: string, values?: readonly unknown[]) => (await ask({ text, values })).rows[0] as R | undefined,
     run: async (text, values) => (await ask({ text, values })).count,
     defer: (text, values) => void said.push({ statement: { text, values, isBlind: true } }),
+    attempts,
   };
   return { tx, ask };
 }

@@ -8,7 +8,7 @@
  * Promises:
  * - posting the same entry twice does nothing the second time; the same id with other content is an assertion failure;
  * - no account is overdrawn: `post` returns `short` and writes nothing, and a check in the table enforces it;
- * - accounts are locked in id order, so entries that touch the same accounts queue up instead of deadlocking.
+ * - accounts are locked in id order (locks.ts), so entries that touch the same accounts queue up instead of deadlocking.
  *
  * Not here: which entries an order causes (orders/entries.ts), whether the outside agrees (reconcile).
  */
@@ -17,6 +17,7 @@ import { assert } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Account } from './chart.ts';
 import { type DigestedLine, digestOf } from './digest.ts';
+import { lockAccounts } from './locks.ts';
 import { type AccountRow, type HoldRow, type PostedLine, store } from './store.ts';
 
 export { type Account, type AccountKind, chart } from './chart.ts';
@@ -82,7 +83,7 @@ export async function post(tx: Tx, entry: Entry, mayTake?: () => Promise<boolean
   const holds = await lockHolds(tx, entry.lines);
   const ids = await store.accountIds(tx, named);
   const touched = [...ids.values(), ...[...holds.values()].flatMap((row) => [row.debit, row.credit])];
-  const accounts = await store.lockAccounts(tx, touched);
+  const accounts = await lockAccounts(tx, touched);
 
   // Only under the locks is it certain that no other transaction is posting the same entry.
   const before = await store.entryContent(tx, entry.id);
@@ -217,16 +218,6 @@ const asBalance = (row: AccountRow): Balance => ({
   units: row.side === 'debit' ? row.debits - row.credits : row.credits - row.debits,
   heldUnits: row.side === 'debit' ? row.creditsHeld : row.debitsHeld,
 });
-
-/**
- * Locks accounts in the same order as every posting. For a transaction that posts more than once: its later postings would
- * otherwise lock accounts while it holds others, and deadlock.
- */
-export async function lockAccounts(tx: Tx, accounts: readonly Account[]): Promise<void> {
-  // One that is not there yet is opened: a later posting would wait for another that opens it, and hold the rest meanwhile.
-  const ids = await store.accountIds(tx, accounts);
-  await store.lockAccounts(tx, [...ids.values()]);
-}
 
 /** An account never posted to has a balance of zero. */
 export async function balance(tx: Tx, account: Account): Promise<Balance> {

@@ -74,13 +74,11 @@ export const store = {
     return await find();
   },
 
-  async lockAccounts(tx: Tx, ids: readonly bigint[]): Promise<Map<bigint, AccountRow>> {
-    const rows = await tx.rows<AccountRow>(
-      `select ${COLUMNS} from accounts where id = any($1::bigint[]) order by id for update`,
-      [sorted(ids)],
-    );
-    return new Map(rows.map((row) => [row.id, row]));
-  },
+  lockAccounts: (tx: Tx, ids: readonly bigint[]) =>
+    tx.rows<AccountRow>(`select ${COLUMNS} from accounts where id = any($1::bigint[]) order by id for update`, [ids]),
+  /** @throws SQLSTATE 55P03 when another transaction has locked one of them */
+  lockFreeAccounts: (tx: Tx, ids: readonly bigint[]) =>
+    tx.rows<AccountRow>(`select ${COLUMNS} from accounts where id = any($1::bigint[]) for update nowait`, [ids]),
 
   async lockHolds(tx: Tx, ids: readonly string[]): Promise<Map<string, HoldRow>> {
     const rows = await tx.rows<HoldRow>(

@@ -267,12 +267,6 @@ export async function noteCredit(tx: Tx, rail: string, credit: ChainCredit): Pro
   );
 }
 
-export const hasFinalCredits = async (tx: Tx, rail: string, finalized: bigint): Promise<boolean> =>
-  (await tx.row('select from chain_credits where rail = $1 and block <= $2 and reported_at is null limit 1', [
-    rail,
-    finalized,
-  ])) !== undefined;
-
 /**
  * Credits that have become final, each reported once. Our sweeps are not among them: they are recognised by their hash, which
  * was stored before they were broadcast.

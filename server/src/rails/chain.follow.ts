@@ -66,10 +66,10 @@ export async function followStep(engine: Engine): Promise<Step> {
   const { deposits, credits } = await arrivalsIn(engine, fresh, contractsOf(adapter, assets));
   const caughtUp = head.number >= node.newest.number;
 
-  const hasCredits = await db.asSystem(async (tx) => {
+  await db.asSystem(async (tx) => {
     const now = await store.lockCursor(tx, rail);
     // If another process took the same step meanwhile, this result is outdated.
-    if (now?.headHash !== known.hash || now.finalized !== cursor.finalized || now.haltedWhy !== null) return false;
+    if (now?.headHash !== known.hash || now.finalized !== cursor.finalized || now.haltedWhy !== null) return;
     if (ancestor.number < known.number) {
       log.warn({ rail, from: Number(known.number), ancestor: Number(ancestor.number) }, 'reorg');
       await store.dropBlocksAbove(tx, rail, ancestor.number);
@@ -96,15 +96,8 @@ export async function followStep(engine: Engine): Promise<Step> {
       head,
       at: clock.now(),
     });
-    return await depositStore.hasFinalCredits(tx, rail, finalized);
+    await reportCredits(engine, tx, finalized);
   });
-  // By itself: the deposits above have locked accounts, and the paying wallet's comes before them in the order of locks. Where this
-  // process dies in between, the next block finds them.
-  if (hasCredits)
-    await db.asSystem(async (tx) => {
-      const now = await store.lockCursor(tx, rail);
-      if (now !== undefined && now.haltedWhy === null) await reportCredits(engine, tx, now.finalized);
-    });
   return { caughtUp, halted: false };
 }
 

@@ -216,3 +216,32 @@ test('seals hold, until somebody rewrites what they cover', async () => {
   const rules = (await problems()).map(({ rule, subject }) => `${rule} ${subject}`);
   assert.ok(rules.includes('seal seal 1') && rules.some((rule) => rule.startsWith('content ')), rules.join());
 });
+
+test('two transactions that post twice, to the same accounts in opposite order, do not deadlock', async () => {
+  const [one, other] = [fresh(), fresh()];
+  for (const { custody, treasury } of [one, other]) await posting(entry(move(custody, treasury, 500n)));
+  const codes: string[] = [];
+  const [hasFirst, hasSecond] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const postsBoth = (accounts: (typeof one)[], has: PromiseWithResolvers<void>, otherHas: Promise<void>) => {
+    const entries = accounts.map(({ custody, treasury }) => entry(move(custody, treasury, 1n)));
+    return fixture.db.asSystem(async (tx) => {
+      try {
+        for (const each of entries) {
+          await post(tx, each);
+          has.resolve();
+          await otherHas;
+        }
+      } catch (error) {
+        codes.push((error as { code: string }).code);
+        throw error;
+      }
+    });
+  };
+  await Promise.all([
+    postsBoth([one, other], hasFirst, hasSecond.promise),
+    postsBoth([other, one], hasSecond, hasFirst.promise),
+  ]);
+  assert.deepEqual(codes, ['40001'], 'one did not begin again exactly once, without a deadlock');
+  assert.equal(await unitsOf(one.custody), 502n);
+  assert.equal(await unitsOf(other.custody), 502n);
+});

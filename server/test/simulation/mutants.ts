@@ -239,6 +239,11 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a later posting waits for an account that comes before those it has locked',
+    kinds: ['deadlock'],
+    changes: [{ file: 'src/ledger/locks.ts', from: 'if (fresh.every((id) => id > newest))', to: 'if (newest > 0n)' }],
+  },
+  {
     name: 'an event is written after its transaction and not in it',
     kinds: ['untold'],
     changes: [

@@ -6,7 +6,7 @@ import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import { blockForDebt, findCustomer, findFiatAccount, lockCustomer } from '../../customers/index.ts';
-import { type Account, chart, type Line, lockAccounts, move, post } from '../../ledger/index.ts';
+import { type Account, chart, type Line, move, post } from '../../ledger/index.ts';
 import {
   cancelUnlessSubmitted,
   type Payout,
@@ -68,7 +68,6 @@ async function bookedDepositReversed(
   const whoMayOwe = before ?? (await whoWasPaid(tx, known, undefined));
   if (whoMayOwe !== undefined) await lockCustomer(tx, whoMayOwe.customerId);
   await wakeDeposit(tx, known, { by: 'the rail', why: 'it was reversed', now });
-  if (before !== undefined) await lockBoth(context, tx, known, before);
   const goneUnits = await cancelRefunds(context, tx, known.id, now);
   if (before !== undefined) {
     await cancelPayout(context, tx, before, now);
@@ -198,20 +197,6 @@ async function owe(
     reason: 'reversed, and its order was paid after all: the customer owes it, and is blocked',
     facts: { units: String(units), asset, reference },
   });
-}
-
-/**
- * One posting stops a payout and another books out the reversed amount: the accounts they share with other postings are
- * locked together, up front.
- */
-async function lockBoth(context: Context, tx: Tx, { rail, asset }: DepositRow, order: Order): Promise<void> {
-  const [from, to] = [context.rails.get(rail), context.rails.get(order.payoutRail)];
-  await lockAccounts(tx, [
-    ...(from === undefined ? [] : [chart.custody(rail, from.wallets.deposits, asset)]),
-    ...(to === undefined ? [] : [chart.custody(to.code, to.wallets.payouts, order.payoutAsset)]),
-    chart.suspense(rail, asset),
-    chart.loss(asset),
-  ]);
 }
 
 /**

@@ -6,7 +6,7 @@
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
-import { chart, lockAccounts, move, post } from '../../ledger/index.ts';
+import { chart, move, post } from '../../ledger/index.ts';
 import {
   type Observed,
   type Payout,
@@ -47,7 +47,6 @@ export async function payoutSubmitted(context: Context, tx: Tx, fact: Of<'payout
 export async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'>): Promise<void> {
   const now = context.clock.now();
   const order = await lockOrderOf(tx, fact);
-  if (fact.isBack === true) await lockForBoth(context, tx, fact);
   if (fact.undoes !== undefined) await undoDebit(context, tx, fact.rail, fact.undoes, fact.key);
   const observed = await settled(tx, { rail: fact.rail, key: fact.key, reference: fact.reference, now });
   if (observed === undefined) return;
@@ -65,18 +64,6 @@ export async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_s
   }
   await bookCost(context, tx, fact);
   await isKnownAgain(tx, fact.key, 'settled', now);
-}
-
-/** One posting settles a payout and the next takes it back: the accounts they share with other postings are locked together. */
-async function lockForBoth(context: Context, tx: Tx, { rail: code, key }: Of<'payout_settled'>): Promise<void> {
-  const [rail, payout] = [context.rails.get(code), await payoutByKey(tx, code, key)];
-  if (rail === undefined || payout === undefined) return;
-  const { asset } = payout;
-  await lockAccounts(tx, [
-    chart.custody(code, rail.wallets.payouts, asset),
-    chart.suspense(code, asset),
-    chart.loss(asset),
-  ]);
 }
 
 /** The outcome is known: closes the payout's `payout_unknown` case. */

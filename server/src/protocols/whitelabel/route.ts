@@ -290,4 +290,5 @@ export const whenNeeded = (db: Database): Tx => ({
   defer() {
     throw new BugError('what is remembered is only read');
   },
+  attempts: db,
 });

@@ -1,0 +1,44 @@
+/**
+ * Locks of accounts, taken in id order, so that transactions that post to the same accounts queue up and none deadlocks.
+ *
+ * A transaction that posts a second time may want an account that comes before one it has locked. Waiting for it could be one half
+ * of a deadlock. So it does not wait: where another has locked that account, it is rolled back, and its next attempt locks all
+ * these accounts with its first posting.
+ */
+import { Collision, type Tx } from '../base/db.ts';
+import { type AccountRow, store } from './store.ts';
+
+/** What each transaction has locked. */
+const locked = new WeakMap<Tx, Set<bigint>>();
+/** What a transaction wanted when an attempt of it was rolled back, by `tx.attempts`. */
+const wantedBefore = new WeakMap<object, ReadonlySet<bigint>>();
+
+/**
+ * Locks these accounts until `tx` ends.
+ *
+ * @throws Collision when it would have to wait out of order: the transaction runs again
+ */
+export async function lockAccounts(tx: Tx, ids: Iterable<bigint>): Promise<Map<bigint, AccountRow>> {
+  const asked = new Set(ids);
+  const held = locked.get(tx);
+  if (held === undefined) {
+    const wanted = inOrder([...asked, ...(wantedBefore.get(tx.attempts) ?? [])]);
+    const rows = await store.lockAccounts(tx, wanted);
+    locked.set(tx, new Set(wanted));
+    return byId(rows.filter(({ id }) => asked.has(id)));
+  }
+  const fresh = [...asked].filter((id) => !held.has(id));
+  const newest = [...held].reduce((most, id) => (id > most ? id : most), 0n);
+  for (const id of fresh) held.add(id);
+  if (fresh.every((id) => id > newest)) return byId(await store.lockAccounts(tx, inOrder(asked)));
+  try {
+    return byId(await store.lockFreeAccounts(tx, inOrder(asked)));
+  } catch (error) {
+    if ((error as { code?: string }).code !== '55P03') throw error;
+    wantedBefore.set(tx.attempts, held);
+    throw new Collision('accounts that come before those locked are in use: all of them are locked first');
+  }
+}
+
+const inOrder = (ids: Iterable<bigint>): bigint[] => [...new Set(ids)].sort((a, b) => (a < b ? -1 : 1));
+const byId = (rows: readonly AccountRow[]): Map<bigint, AccountRow> => new Map(rows.map((row) => [row.id, row]));
