@@ -169,12 +169,15 @@ const recalledBy = ({ subject, asset, units }: Correctable, deposit: bigint) => 
 async function requireUnexplained(tx: Tx, debit: string): Promise<void> {
   if (!(await isPosted(tx, debit))) throw unfit('what left is not in the books');
   if (await isPosted(tx, `${debit}:undone`)) throw unfit('it was explained since');
-  for (const made of [`${debit}:fee`, `${debit}:recall`, lostOrderEntry(debit)])
-    if (await isPosted(tx, made)) throw unfit('it is corrected already');
+  for (const as of EXPLAINS_DEBIT)
+    if (await isPosted(tx, explainedEntry(debit, as))) throw unfit('it is corrected already');
 }
 
-/** Id of the entry that says that an unexplained debit paid a lost order. */
-export const lostOrderEntry = (debit: string): string => `${debit}:order`;
+const EXPLAINS_DEBIT = ['fee', 'recall', 'lost_order'] as const satisfies readonly CaseCorrection[];
+
+/** Id of the entry that says what an unexplained debit was. */
+export const explainedEntry = (debit: string, as: CaseCorrection): string =>
+  `${debit}:${as === 'lost_order' ? 'order' : as}`;
 
 /** Separates that entry's id from the number of a further deposit. */
 export const LOST_PART = ':with_';
@@ -299,14 +302,7 @@ export async function correctCase(
   }
   const facts = { correction: input.as, case: String(input.case), evidence: input.evidence, by };
   // If the debit turns out to belong to a payout, it is reversed together with this entry (facts.ts).
-  const id =
-    input.as === 'fee'
-      ? `${debitEntry(about)}:fee`
-      : input.as === 'recall'
-        ? `${debitEntry(about)}:recall`
-        : input.as === 'lost_order'
-          ? lostOrderEntry(debitEntry(about))
-          : `correct_case_${input.case}`;
+  const id = kind === 'unexplained_debit' ? explainedEntry(debitEntry(about), input.as) : `correct_case_${input.case}`;
   const entry = { id, kind: 'correction', at: now, facts };
   const loss = chart.loss(asset);
   if (input.as === 'recall') {

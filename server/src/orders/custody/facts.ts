@@ -14,7 +14,7 @@ import { isDust } from '../deposits/dust.store.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { allFirst } from '../payouts/queue.store.ts';
-import { LOST_PART, lostOrderEntry } from './correct.ts';
+import { explainedEntry, LOST_PART } from './correct.ts';
 
 export async function bookCost(
   context: Context,
@@ -143,11 +143,12 @@ export async function undoDebit(
   const id = `out_${rail}_${externalId}`;
   const now = context.clock.now();
   // Only people settle by such a debit: it carries no key of ours. What its customer owes for it would have to be undone first.
-  if (await isPosted(tx, `${id}:recall`))
+  if (await isPosted(tx, explainedEntry(id, 'recall')))
     throw new Refusal('does_not_fit', { why: 'two people declared that the debit recalled a part of a credit' });
   // Two people may have declared it a charge since.
-  const fee = { id: `${id}:fee:undone`, kind: 'debit_explained', at: now, facts: { payout: key } };
-  assert((await undo(tx, `${id}:fee`, fee)).outcome !== 'short', `entry ${id}:fee can be undone`);
+  const charge = explainedEntry(id, 'fee');
+  const fee = { id: `${charge}:undone`, kind: 'debit_explained', at: now, facts: { payout: key } };
+  assert((await undo(tx, charge, fee)).outcome !== 'short', `entry ${charge} can be undone`);
   await undoLostOrder(tx, id, key, now);
   const posted = await undo(tx, id, { id: `${id}:undone`, kind: 'debit_explained', at: now, facts: { movement: key } });
   assert(posted.outcome !== 'short', `entry ${id} can be undone`);
@@ -156,7 +157,7 @@ export async function undoDebit(
 
 /** Two people had declared that it paid a lost order: the deposits taken for it return to suspense, each with a case. */
 async function undoLostOrder(tx: Tx, debit: string, key: string, now: Date): Promise<void> {
-  const lost = lostOrderEntry(debit);
+  const lost = explainedEntry(debit, 'lost_order');
   if (!(await isPosted(tx, lost))) return;
   // If the deposit was taken for another debit before, this entry took nothing of it.
   await undoEntry(tx, lost, key, now);
