@@ -22,8 +22,6 @@ const orderOf = async (order: Sale | Purchase) => (await world.traceOf(order)).o
 const exceptionOf = async (order: Sale | Purchase) => (await orderOf(order)).exception;
 const requotedOf = async (order: Sale | Purchase) =>
   (await world.traceOf(order)).history.find(({ event }) => event === 'requoted')?.facts;
-const openCases = async (order: Sale | Purchase) =>
-  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
 
 /** A sale paid by one transfer of this amount; its deadline has passed where that was too little. */
 async function soldAndPaid(amount: string, paid: string, coin = 'usdc'): Promise<Sale> {
@@ -287,7 +285,7 @@ describe('a state that lasts too long', () => {
     await world.opensCase(order, 'overdue');
     await world.releases(order);
     await world.reaches(order, 6);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     const ended = await world.traceOf(order);
     assert.deepEqual([ended.by, ended.otherwise], [null, null]);
   });
@@ -332,7 +330,7 @@ describe('a state that lasts too long', () => {
     await world.opensCase(order, 'overdue');
     await world.brings('inr', units);
     await world.reaches(order, 6);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     await world.goesBy('offramp', 'usdc', {});
   });
 });
@@ -364,7 +362,7 @@ describe('refunded by policy', () => {
     await arrives(address, '99.4');
     await world.reaches(order, -4);
     assert.deepEqual((await world.eventsOf(order)).slice(-3), ['on_hold', 'refunding', 'refunded']);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     const changes = await world.changesSince(books);
     assert.equal(changes['treasury:usdc.matic20'], undefined);
     assert.equal(changes[`${SUSPENSE}:usdc.matic20`], undefined);
@@ -391,7 +389,7 @@ describe('refunded by policy', () => {
     await world.rejects(order, { failure: 'amount', address });
     await arrives(address, '50');
     await world.reaches(order, -4);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
   });
 
   test('too much, of which only the excess goes back', async () => {
@@ -409,7 +407,7 @@ describe('refunded by policy', () => {
       return changes[`${SUSPENSE}:usdc.matic20`] === undefined;
     });
     assert.equal((await world.changesSince(books))['treasury:usdc.matic20'], 100_000_000n);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
   });
 
   test('too much, of which all goes back', async () => {
@@ -421,7 +419,7 @@ describe('refunded by policy', () => {
     await world.mines(2);
     await arrives(address, '130');
     await world.reaches(order, -4);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     assert.equal((await world.changesSince(books))['treasury:usdc.matic20'], undefined);
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0);
     await world.goesBy('offramp', 'usdc', {});
@@ -471,7 +469,7 @@ describe('refunded by policy', () => {
     world.clock.advance(60_000);
     await arrives(address, '100');
     await world.reaches(order, -2);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     await world.brings('inr', units);
     await world.goesBy('offramp', 'usdc', {});
   });
@@ -540,7 +538,7 @@ describe('a deposit that no order waits for', () => {
       });
       assert.equal(await world.statusOf(order), status);
       assert.equal((await world.changesOf(order)).at(-1)?.exception, kind);
-      assert.deepEqual(await openCases(order), []);
+      assert.deepEqual(await world.openCaseKinds(order), []);
     });
 
     test(`${kind}, a new order: it has the current price, is paid to the same account, and both orders name each other`, async () => {
@@ -563,7 +561,7 @@ describe('a deposit that no order waits for', () => {
       assert.equal((await world.eventBodies(next))[0]?.follows, String(first.id));
       assert.equal((await world.bank.payments(`pay_${id}_1`))[0]?.units, order.payoutUnits);
       assert.equal(await world.statusOf(first), status);
-      assert.deepEqual(await openCases(first), []);
+      assert.deepEqual(await world.openCaseKinds(first), []);
       const changes = await world.changesSince(books);
       assert.equal(changes['treasury:dai.matic20'], 40n * 10n ** 18n);
       assert.equal(changes[`${SUSPENSE}:dai.matic20`], undefined);
@@ -585,7 +583,7 @@ describe('a deposit that no order waits for', () => {
     await arrives(address, '0.5');
     const { followedBy } = await world.traceOf(order);
     assert.deepEqual(followedBy, []);
-    await world.until('its case is closed', async () => (await openCases(order)).length === 0);
+    await world.until('its case is closed', async () => (await world.openCaseKinds(order)).length === 0);
   });
 
   test('waits in suspense, with its case, while there is no price for a new order', async () => {
@@ -597,7 +595,7 @@ describe('a deposit that no order waits for', () => {
     assert.deepEqual((await world.traceOf(first)).followedBy, []);
     await daiIsAt('86');
     await world.until('there is a new order', async () => (await world.traceOf(first)).followedBy.length === 1);
-    await world.until('its case is closed', async () => (await openCases(first)).length === 0);
+    await world.until('its case is closed', async () => (await world.openCaseKinds(first)).length === 0);
     const [id = 0n] = (await world.traceOf(first)).followedBy;
     await world.reaches({ ...first, id }, 6);
     await world.goesBy('offramp', 'dai', {});
