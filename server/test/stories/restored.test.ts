@@ -6,10 +6,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { formatUnits, parseRate } from '../../src/base/money.ts';
+import { formatUnits } from '../../src/base/money.ts';
 import { chart } from '../../src/ledger/index.ts';
-import { findMarket, upsertMarket } from '../../src/partners/index.ts';
 import { amountsDecide, type Person, twoDo } from '../protocols/operator/people.ts';
+import { daiHasOwnPrices, daiIsAt } from '../support/ownprices.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Purchase, Sale, Story } from '../support/story.ts';
 
@@ -173,36 +173,14 @@ describe('an order that may have been paid in the time that was lost', () => {
 
 describe('a price that has moved in the time that was lost', () => {
   before(async () => {
-    await world.read(async (tx) => {
-      const market = await findMarket(tx, { direction: 'offramp', coin: 'dai', fiat: 'inr', chain: 'matic20' });
-      const { id: _, crypto, fiat, ...terms } = market;
-      await upsertMarket(tx, { ...terms, crypto: crypto.code, fiat: fiat.code, priceSources: ['story'] });
-    });
-    await daiIsAt('86');
+    await daiHasOwnPrices(world);
     await world.goesBy('offramp', 'dai', { priceMoved: { lockS: 0, bps: 0, then: 'refund' } });
   });
 
-  async function daiIsAt(price: string): Promise<void> {
-    for (const [base, at] of [
-      ['dai', price],
-      ['matic', '40'],
-    ] as const) {
-      const { num, den } = parseRate(at);
-      await world.read((tx) =>
-        tx.run(
-          `insert into prices (source, base, quote, num, den, priced_at, fetched_at)
-           values ('story', $1, 'inr', $2, $3, now(), now())
-           on conflict (base, quote, source) do update
-             set num = excluded.num, den = excluded.den, priced_at = excluded.priced_at, fetched_at = excluded.fetched_at`,
-          [base, num, den],
-        ),
-      );
-    }
-  }
   async function soldBefore(): Promise<Sale> {
-    await daiIsAt('86');
+    await daiIsAt(world, '86');
     const order = await world.sells('100', 'dai');
-    await daiIsAt('80');
+    await daiIsAt(world, '80');
     return order;
   }
 
@@ -215,7 +193,7 @@ describe('a price that has moved in the time that was lost', () => {
       await isPutOffTwice('screen_order', order);
       assert.equal(await world.stateOf(order), 'deposit_confirmed');
     });
-    await daiIsAt('80');
+    await daiIsAt(world, '80');
     await arrives(address, '100', 'dai');
     await world.reaches(order, -2);
   });
