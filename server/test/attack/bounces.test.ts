@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import pg from 'pg';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
@@ -25,26 +24,10 @@ async function does(path: string, body: Record<string, unknown> = {}): Promise<v
 
 /** A line that the bank's statement shows although the bank had rejected the payment. */
 async function shows(payout: { id: string; units: bigint }, what: 'debit' | 'credit'): Promise<void> {
-  const bank = new pg.Client(world.adminUrl);
-  await bank.connect();
-  try {
-    await bank.query(
-      `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, key, return_of, why, booked_at)
-       select max(seq) + 1, $1, $2, 'INR', $3, $4, $5, $6, $7, now() from simulated_bank.lines`,
-      [
-        `${what}-${payout.id}`,
-        what,
-        payout.units,
-        `UTR-${what}`,
-        what === 'debit' ? payout.id : null,
-        what === 'credit' ? payout.id : null,
-        what === 'credit' ? 'account_closed' : null,
-      ],
-    );
-  } finally {
-    await bank.end();
-  }
-  await world.looksAtTheBank();
+  await world.bankShows({
+    ...{ id: `${what}-${payout.id}`, direction: what, units: payout.units, reference: `UTR-${what}` },
+    ...(what === 'debit' ? { key: payout.id } : { returnOf: payout.id, why: 'account_closed' }),
+  });
   const state = what === 'debit' ? 'settled' : 'returned';
   await world.until(
     `the ${what} is seen`,

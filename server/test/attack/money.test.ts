@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { chart, hold, post, release } from '../../src/ledger/index.ts';
+import { heldSale } from '../support/orders.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -30,13 +31,7 @@ async function fillsUp(account: typeof HOT, id: string): Promise<() => Promise<v
   return () => book('void', () => release(id));
 }
 
-async function held(amount = '100'): Promise<Sale> {
-  const order = await world.sells(amount, 'usdc', { reference: 'screen:hold' });
-  await world.pays(order, amount);
-  await world.mines(2);
-  await world.reaches(order, 3);
-  return order;
-}
+const held = async (amount = '100'): Promise<Sale> => (await heldSale(world, amount)).order;
 
 test('an order rejected while the wallet cannot carry the refund stays held, and is never paid out instead', async () => {
   const order = await held();

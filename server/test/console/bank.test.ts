@@ -9,14 +9,11 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { buildConsole, CONSOLE, consolePages } from '../../src/console/index.ts';
-import type { OrdersContext } from '../../src/orders/context.ts';
-import { operator } from '../../src/protocols/operator/index.ts';
 import { createServer } from '../../src/protocols/whitelabel/index.ts';
-import { openMovements } from '../../src/treasury/index.ts';
 import { oneOpensGates, operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
-import { noCorrections, noTreasury } from '../support/corrections.ts';
 import { type ManualWorld, manualWorld } from '../support/manualworld.ts';
+import { operatorApi } from '../support/operatorapi.ts';
 import { type Desk, enrol, isGood, openDesk, signIn } from './window.ts';
 
 const SCRIPT = '<img src=x onerror="document.title=1">';
@@ -33,21 +30,8 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
     w = await manualWorld();
     app = createServer({ log: w.log });
     let origin = '';
-    const orders = { ...w, rails: new Map([[w.rail.code, w.rail]]) } as unknown as OrdersContext;
-    await app.register(
-      operator({
-        ...w,
-        orders,
-        profile: 'sandbox',
-        bank: w.desk,
-        submitAgain: async () => {},
-        publicUrl: () => origin,
-        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
-        movements: openMovements({ ...w, rails: orders.rails, report: async () => {} }),
-        corrections: noCorrections(w.clock),
-        treasury: noTreasury,
-      }),
-    );
+    const rails = new Map([[w.rail.code, w.rail]]);
+    await app.register(operatorApi(w, { bank: w.desk, rails, profile: 'sandbox', publicUrl: () => origin }));
     await app.register(consolePages({ dist: join(CONSOLE, 'dist'), publicUrl: () => origin }));
     origin = (await app.listen({ port: 0, host: '127.0.0.1' })).replace('127.0.0.1', 'localhost');
     await w.db.asSystem(oneOpensGates);

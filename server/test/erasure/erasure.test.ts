@@ -31,13 +31,10 @@ import { keepResult } from '../../src/compliance/sanctions/results.ts';
 import { knownOf } from '../../src/compliance/sanctions/subjects.ts';
 import * as customers from '../../src/customers/index.ts';
 import { type Erasing, replayErasures } from '../../src/erasure/index.ts';
-import type { OrdersContext } from '../../src/orders/context.ts';
-import { operator } from '../../src/protocols/operator/index.ts';
 import { PARTS } from '../../src/rotation/parts.ts';
-import { openMovements } from '../../src/treasury/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
-import { noCorrections, noTreasury } from '../support/corrections.ts';
+import { operatorApi, silentBank } from '../support/operatorapi.ts';
 import { jpeg } from '../support/pictures.ts';
 
 const DAY_MS = 86_400_000;
@@ -73,20 +70,11 @@ before(async () => {
     ]),
   );
   world = await wireWorld({
-    beside: ({ db, vault, clock, blobFolder }) => {
+    beside: (fixture) => {
+      const { db, vault, blobFolder } = fixture;
       const blobs = openFolder(blobFolder);
       erasing = { db, vault, blobs, list: openErasureList(blobFolder), backupsKeptDays: 90 };
-      return operator({
-        ...{ db, vault, clock, blobs, erasing },
-        eraseAfterDays: KEPT_DAYS,
-        orders: { db, clock, log, rails: new Map([['bank.simulated', {}]]) } as unknown as OrdersContext,
-        submitAgain: async () => {},
-        publicUrl: () => 'https://example.test',
-        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
-        movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
-        corrections: noCorrections(clock),
-        treasury: noTreasury,
-      });
+      return operatorApi(fixture, { blobs, erasing, eraseAfterDays: KEPT_DAYS, log, rails: silentBank });
     },
   });
   ada = await operatorNamed(world, 'ada', 'admin');

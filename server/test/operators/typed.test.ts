@@ -9,13 +9,11 @@ import { cutTyped, encryptTyped, encryptTypedSame, openTyped, openTypedIn } from
 import { openCase } from '../../src/compliance/index.ts';
 import { findCustomer, recordFinding, saveDetails } from '../../src/customers/index.ts';
 import { sealAudit, verifyAudit } from '../../src/operators/index.ts';
-import type { OrdersContext } from '../../src/orders/context.ts';
-import { OPERATOR_API_ACTIONS, operator } from '../../src/protocols/operator/index.ts';
-import { openMovements } from '../../src/treasury/index.ts';
+import { OPERATOR_API_ACTIONS } from '../../src/protocols/operator/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
-import { noCorrections, noTreasury } from '../support/corrections.ts';
 import { findInDump } from '../support/dump.ts';
+import { operatorApi, silentBank } from '../support/operatorapi.ts';
 import { until } from '../support/until.ts';
 
 const TYPED = 'Mrs Zenobia Quagmire of DE89 3704 0044 0532 0130 00 called';
@@ -36,19 +34,7 @@ let owner: Client;
 before(async () => {
   world = await wireWorld({
     production: true,
-    beside: ({ db, vault, clock, log }) =>
-      operator({
-        db,
-        vault,
-        clock,
-        orders: { db, clock, log, rails: new Map([['bank.simulated', {}]]) } as unknown as OrdersContext,
-        submitAgain: async () => {},
-        publicUrl: () => 'https://example.test',
-        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
-        movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
-        corrections: noCorrections(clock),
-        treasury: noTreasury,
-      }),
+    beside: (fixture) => operatorApi(fixture, { rails: silentBank }),
   });
   ada = await operatorNamed(world, 'ada', 'admin');
   bea = await operatorNamed(world, 'bea', 'admin');

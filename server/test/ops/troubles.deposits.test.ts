@@ -171,14 +171,7 @@ this order's only finn says, so another operator has to agree.`);
     `npm run operator -- deposit return <nobodys> --reason 'no partner knows the payer'`,
     'seen the answers of the partners',
   );
-  await world.until('it is paid back', async () => {
-    await world.looksAtTheBank();
-    return await world.read(
-      async (tx) =>
-        (await tx.row(`select from refunds where deposit_id = $1 and state = 'settled'`, [names.nobodys])) !==
-        undefined,
-    );
-  });
+  await scene.isPaidBack('nobodys');
   await types('npm run operator -- deposit <nobodys>');
   await types('npm run operator -- audit --limit 3');
 });

@@ -165,13 +165,6 @@ The proposal would show a debt; there is none.`);
     `npm run operator -- deposit return <deposit> --reason 'more came than was owed'`,
     'the same payer, the same account',
   );
-  await world.until('it is paid back', async () => {
-    await world.looksAtTheBank();
-    return await world.read(
-      async (tx) =>
-        (await tx.row(`select from refunds where deposit_id = $1 and state = 'settled'`, [names.deposit])) !==
-        undefined,
-    );
-  });
+  await scene.isPaidBack('deposit');
   await types('npm run operator -- order <order> --brief');
 });

@@ -88,14 +88,7 @@ plays('operator-gone', 'An operator is gone, with tokens, cases and a proposal o
     `npm run operator -- deposit return <deposit> --reason 'asked all partners again: none knows the payer'`,
     'seen the answers of the partners',
   );
-  await world.until('it is paid back', async () => {
-    await world.looksAtTheBank();
-    return await world.read(
-      async (tx) =>
-        (await tx.row(`select from refunds where deposit_id = $1 and state = 'settled'`, [names.deposit])) !==
-        undefined,
-    );
-  });
+  await scene.isPaidBack('deposit');
   await types('npm run operator -- case <case>');
   says('Nobody can rewrite what olaf did: the audit is sealed, and computed again from the beginning.');
   await types('npm run verify-ledger');

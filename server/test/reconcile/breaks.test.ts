@@ -13,8 +13,9 @@ import { setDustThreshold } from '../../src/orders/index.ts';
 import type { ChainRail } from '../../src/rails/chain.ts';
 import type { Holding, Rail } from '../../src/rails/rail.ts';
 import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { nativeOf, openStory, type Story } from '../support/story.ts';
+import type { Person } from '../protocols/operator/people.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import { nativeOf, type Story } from '../support/story.ts';
 
 const CHAIN = 'evm.matic20';
 const BANK = 'bank.simulated';
@@ -28,10 +29,7 @@ let finn: Person;
 let ada: Person;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  ({ world, finn, ada } = await openStaffedStory({ finn: 'finance', ada: 'admin' }));
   superuser = new pg.Client({ connectionString: world.adminUrl });
   await superuser.connect();
   // Only this test compares, so that what it finds is of its own doing.

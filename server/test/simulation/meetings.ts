@@ -227,6 +227,7 @@ export function openMeetings(
     asked({ id, purpose }) {
       if (faults.ended) return undefined;
       const one = decided.get(String(id));
+      // On the simulation's own clock (time.ts), which the scheduler moves: nothing sleeps.
       const pause = (mostMs: number) =>
         new Promise<void>((wake) => setTimeout(wake, Math.min(mostMs, chance.int(500, 3_000))));
       // Time enough for people to step in before it is paid out.

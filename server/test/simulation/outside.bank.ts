@@ -221,6 +221,7 @@ export function openBank(deps: {
   async function isShown(key: string): Promise<void> {
     await new Promise<void>((wake) => {
       waiting.set(key, wake);
+      // Both timeouts are on the simulation's own clock (time.ts), which the scheduler moves: nothing sleeps.
       setTimeout(wake, LONGEST_ANSWER_MS);
     });
     waiting.delete(key);

@@ -6,18 +6,17 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setRule } from '../../src/operators/index.ts';
 import { ACTIONS } from '../../src/protocols/operator/action.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
+import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
+import { heldSale } from '../support/orders.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Sale, Story, StoryCustomer } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 let finn: Person;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'finance' }));
 });
 after(async () => await world?.close());
 
@@ -38,22 +37,13 @@ async function meanwhile<T>(name: string, happens: () => Promise<unknown>, body:
 }
 
 async function bothDo(path: string, body: Record<string, unknown> = {}) {
-  const asked = await finn.does(path, body);
-  if (asked.status !== 202) return [asked.status, asked.body.reason];
-  const { status, body: said } = await ada.does(`/proposals/${asked.body.proposal}/confirm`);
+  const { status, body: said } = await oneOrTwoDo(finn, ada, path, body);
   return [status, said.reason];
 }
 const blocks = async ({ id }: StoryCustomer) => assert.equal((await ada.does(`/customers/${id}/block`)).status, 200);
-const inState = (order: Sale, state: string) =>
-  world.until(`the order is ${state}`, async () => (await world.stateOf(order)) === state);
 
-async function onHold(how: { customer: StoryCustomer; refundAddress?: string }): Promise<Sale> {
-  const order = await world.sells('10', 'usdc', { ...how, reference: 'screen:hold' });
-  await world.pays(order, '10');
-  await world.mines(2);
-  await inState(order, 'on_hold');
-  return order;
-}
+const onHold = async (how: { customer: StoryCustomer; refundAddress?: string }): Promise<Sale> =>
+  (await heldSale(world, '10', how)).order;
 
 test('a customer who is blocked after two people confirmed a retry is not paid by it', async () => {
   const rule = { action: 'order.retry', right: '*', asset: '*', aboveUnits: 0n, people: 2 };
@@ -132,7 +122,7 @@ test('amounts of several deposits of one order add up for the limit on naming a 
   const order = await world.sells('10', 'usdc');
   await world.pays(order, '10');
   await world.mines(2);
-  await inState(order, 'settled');
+  await world.becomes(order, 'settled');
   const address = world.newAddress();
   await paysMore(order, '30', 1);
   assert.deepEqual(await refundStates(order), ['needs_destination']);

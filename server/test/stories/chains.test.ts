@@ -145,7 +145,7 @@ test('a quote wakes its chain, and a sale and a purchase on it settle like any o
   await world.credits(purchase, '5000');
   await world.reaches(purchase, 4);
 
-  assert.equal(await openings('base'), 2, 'two tokens were funded once each');
+  assert.equal(await openings('base'), 2, 'two tokens were not funded once each');
   const { status, checks } = await readiness();
   assert.equal(status, 200);
   for (const name of ['rail evm.base', 'treasury usdc.base', 'treasury eth.base'])
@@ -168,7 +168,7 @@ test('tokens with 18 decimals are traded on bep20, and several requests at once 
     [200, 200, 200, 200],
     answers.map(({ text }) => text).join('\n'),
   );
-  assert.equal(await openings('bep20'), 2, 'two tokens were funded once each');
+  assert.equal(await openings('bep20'), 2, 'two tokens were not funded once each');
   const sale = await world.sells('20.000000000000000001', 'usdt', { chain: 'bep20' });
   await world.pays(sale, '20.000000000000000001');
   await world.mines(2, 'bep20');

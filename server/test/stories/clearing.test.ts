@@ -7,8 +7,9 @@ import { after, before, describe, test } from 'node:test';
 import { findCustomer } from '../../src/customers/index.ts';
 import { notReady, orderFacts } from '../../src/orders/index.ts';
 import type { OrderState } from '../../src/orders/machine.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Story, type StoryCustomer } from '../support/story.ts';
+import { type Person, twoDo } from '../protocols/operator/people.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Story, StoryCustomer } from '../support/story.ts';
 
 const HOUR_S = 3_600;
 
@@ -17,23 +18,15 @@ let ada: Person;
 let finn: Person;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'finance' }));
 });
 after(async () => await world?.close());
 
 type Then = 'hold' | 'refund' | 'new_order';
 
-const openCases = async (order: Purchase) =>
-  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
 const refunds = async (order: Purchase) => (await world.traceOf(order)).refunds.map(({ state }) => state);
 const depositsOf = async (order: Purchase) => (await world.traceOf(order)).deposits;
 const followedBy = async (order: Purchase) => (await world.traceOf(order)).followedBy;
-const inState = (order: Purchase, state: OrderState) =>
-  world.until(`the order is ${state}`, async () => (await world.stateOf(order)) === state);
-const isBlocked = async ({ customerId }: Purchase) => (await world.read((tx) => findCustomer(tx, customerId))).blocked;
 const owedBy = async ({ customerId }: Purchase) => (await world.balances()).get(`receivable:${customerId}:inr`) ?? 0n;
 
 /** A job of this kind about the subject has run and waits for a later time. */
@@ -54,12 +47,7 @@ async function does(path: string, body: Record<string, unknown> = {}): Promise<v
   assert.equal(said.status, 200, `${path}: ${JSON.stringify(said.body)}`);
 }
 
-async function bothDo(path: string, body: Record<string, unknown>): Promise<void> {
-  const said = await finn.does(path, body);
-  assert.equal(said.status, 202, `${path}: ${JSON.stringify(said.body)}`);
-  const confirmed = await ada.does(`/proposals/${said.body.proposal}/confirm`);
-  assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
-}
+const bothDo = (path: string, body: Record<string, unknown>) => twoDo(finn, ada, path, body);
 
 async function recalls(line: string): Promise<void> {
   await world.bank.recall(line);
@@ -93,7 +81,7 @@ describe('a credit that comes late, on a market whose credits can be recalled fo
     const deposit = await suspended(order);
     await waits('create_follow_on_order', String(deposit.id));
     assert.deepEqual(await followedBy(order), []);
-    assert.deepEqual(await openCases(order), ['deposit_late']);
+    assert.deepEqual(await world.openCaseKinds(order), ['deposit_late']);
     world.clock.advance(HOUR_S * 1000);
     const [id = 0n] = await world.until('there is a new order', async () => {
       const found = await followedBy(order);
@@ -103,7 +91,7 @@ describe('a credit that comes late, on a market whose credits can be recalled fo
     await world.payoutIsSubmitted(next);
     await world.mines(2);
     await world.reaches(next, 4);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
   });
 
   test('recalled before that, becomes no order, and leaves the books as they were', async () => {
@@ -123,7 +111,7 @@ describe('a credit that comes late, on a market whose credits can be recalled fo
     });
     assert.deepEqual(await followedBy(order), []);
     assert.deepEqual(await world.changesSince(books), {});
-    assert.equal(await isBlocked(order), false);
+    assert.equal(await world.isBlocked(order), false);
   });
 
   test('goes back once it has cleared, and not before', async () => {
@@ -149,7 +137,7 @@ describe('a credit that comes late, on a market whose credits can be recalled fo
     await world.until('it is cancelled', async () => (await refunds(order))[0] === 'cancelled');
     assert.deepEqual(await world.changesSince(books), {});
     assert.deepEqual((await world.traceOf(order)).payouts, []);
-    assert.equal(await isBlocked(order), false);
+    assert.equal(await world.isBlocked(order), false);
   });
 
   test('clears earlier when a partner advances its clock in the sandbox', async () => {
@@ -276,7 +264,7 @@ test('a compensation of a fee leaves once the credit of its order has cleared', 
   await world.credits(order, '5000');
   await world.payoutIsSubmitted(order);
   await world.mines(2);
-  await inState(order, 'settled');
+  await world.becomes(order, 'settled');
   await clearsLater(order);
   const { fiatAccountId } = await world.verifiedAccount(order.customerId);
   await bothDo(`/orders/${order.id}/compensate`, { fee: 'operator', amount: '1.50', asset: 'inr', fiatAccountId });
@@ -293,7 +281,7 @@ describe('a credit that is recalled after it was refunded is a debt of its custo
   async function owes(order: Purchase, state: OrderState): Promise<void> {
     await world.opensCase(order, 'customer_owes');
     assert.equal(await owedBy(order), 500_000n);
-    assert.equal(await isBlocked(order), true);
+    assert.equal(await world.isBlocked(order), true);
     assert.equal(await world.stateOf(order), state);
   }
 
@@ -327,7 +315,7 @@ describe('a credit that is recalled after it was refunded is a debt of its custo
     const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
     await namesAccount(order, customer);
     await world.credits(order, '5000');
-    await inState(order, 'on_hold');
+    await world.becomes(order, 'on_hold');
     const line = await world.credits(order, '5000');
     await paidBack(order);
     await recalls(line);
@@ -341,7 +329,7 @@ describe('a credit that is recalled after it was refunded is a debt of its custo
     const order = await world.buys('10000', 'usdc', { customer, reference: 'screen:hold' });
     const line = await world.credits(order, '5000');
     await world.credits(order, '5000');
-    await inState(order, 'on_hold');
+    await world.becomes(order, 'on_hold');
     await does('/kill-switches', { kind: 'payouts', subject: 'all' });
     await does(`/orders/${order.id}/refund`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
     const { refunds: parts, deposits } = await world.traceOf(order);
@@ -357,7 +345,7 @@ describe('a credit that is recalled after it was refunded is a debt of its custo
       });
     });
     await does('/kill-switches/lift', { kind: 'payouts', subject: 'all' });
-    await inState(order, 'refund_held');
+    await world.becomes(order, 'refund_held');
     await recalls(line);
     await owes(order, 'refund_held');
   });
@@ -367,11 +355,11 @@ describe('a credit that is recalled after it was refunded is a debt of its custo
     await world.clears('inr', 0);
     const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
     const line = await world.credits(order, '5000');
-    await inState(order, 'on_hold');
+    await world.becomes(order, 'on_hold');
     await recalls(line);
     await world.opensCase(order, 'deposit_lost');
     assert.equal(await owedBy(order), 0n);
-    assert.equal(await isBlocked(order), false);
+    assert.equal(await world.isBlocked(order), false);
   });
 
   test('also for a credit without an order: the debtor is the holder of the account it was refunded to', async () => {

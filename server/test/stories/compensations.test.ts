@@ -8,9 +8,11 @@ import { parseUnits } from '../../src/base/money.ts';
 import { blockCustomer, unblockCustomer } from '../../src/customers/index.ts';
 import { chart, hold, post, release } from '../../src/ledger/index.ts';
 import { beginBulk, compensate } from '../../src/orders/index.ts';
-import { operatorNamed, type Person, type Said, takes } from '../protocols/operator/people.ts';
+import { confirmedBy, type Person, type Said, takes } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
-import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
+import { settledPurchase } from '../support/orders.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story, StoryCustomer } from '../support/story.ts';
 import { type Ended, terminal } from '../support/terminal.ts';
 
 const DAY_MS = 86_400_000;
@@ -21,10 +23,7 @@ let ada: Person;
 let bea: Person;
 let types: (...words: string[]) => Promise<Ended>;
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const named = (name: string) =>
-    operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, name, 'admin');
-  [ada, bea] = [await named('ada'), await named('bea')];
+  ({ world, ada, bea } = await openStaffedStory({ ada: 'admin', bea: 'admin' }));
   types = terminal(world.server.baseUrl, ada.token);
 });
 after(async () => await world?.close());
@@ -54,12 +53,8 @@ async function bought(amount = '5000', how: { account?: string } = {}): Promise<
 type Order = Sale | Purchase;
 const asks = (order: Order, more: Record<string, unknown> = {}): Promise<Said> =>
   ada.does(`/orders/${order.id}/compensate`, { fee: 'operator', amount: '1.50', asset: 'inr', ...more });
-const confirms = (said: Said): Promise<Said> => {
-  assert.equal(said.status, 202, JSON.stringify(said.body));
-  return bea.does(`/proposals/${said.body.proposal}/confirm`);
-};
 async function agreed(said: Said): Promise<Came> {
-  const { status, body } = await confirms(said);
+  const { status, body } = await confirmedBy(bea, said);
   assert.equal(status, 200, JSON.stringify(body));
   return body;
 }
@@ -271,11 +266,7 @@ describe('a purchase', () => {
 
 describe('a deposit that is reversed', () => {
   test('cancels a compensation that was not submitted, returns it to the fee account and allows no other', async () => {
-    const order = await world.buys('5000', 'usdc');
-    const line = await world.credits(order, '5000');
-    await world.payoutIsSubmitted(order);
-    await world.mines(2);
-    await world.reaches(order, 4);
+    const { order, line } = await settledPurchase(world);
     const books = await world.balances();
     await world.read((tx) => blockCustomer(tx, order.customerId, world.clock.now()));
     await agreed(await asks(order));
@@ -302,11 +293,7 @@ describe('a deposit that is reversed', () => {
   });
 
   test('lets a submitted compensation arrive, and cancels one that is returned', async () => {
-    const order = await world.buys('5000', 'usdc');
-    const line = await world.credits(order, '5000');
-    await world.payoutIsSubmitted(order);
-    await world.mines(2);
-    await world.reaches(order, 4);
+    const { order, line } = await settledPurchase(world);
     const books = await world.balances();
     await agreed(await asks(order));
     const [refund] = await settled(order);

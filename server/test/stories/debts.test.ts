@@ -4,74 +4,41 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import pg from 'pg';
-import { findCustomer } from '../../src/customers/index.ts';
 import { chart, move, post } from '../../src/ledger/index.ts';
-import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+import { amountsDecide, confirmedBy, oneOrTwoDo, type Person, twoDo } from '../protocols/operator/people.ts';
+import { settledPurchase, strayCredit } from '../support/orders.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 let finn: Person;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
-  await db.asSystem(amountsDecide);
+  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'finance' }));
+  await world.read(amountsDecide);
 });
 after(async () => await world?.close());
 
-/** One operator proposes, another confirms. */
-async function bothDo(path: string, body: Record<string, unknown> = {}) {
-  const said = await finn.does(path, body);
-  assert.equal(said.status, 202, `${path} does not take two: ${JSON.stringify(said.body)}`);
-  const done = await ada.does(`/proposals/${said.body.proposal}/confirm`);
-  assert.equal(done.status, 200, `${path}: ${JSON.stringify(done.body)}`);
-  return { proposal: (await ada.reads(`/proposals/${said.body.proposal}`)).body, done: done.body };
-}
-
-const openCases = async (order: Sale | Purchase) =>
-  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
-const isBlocked = (order: Sale | Purchase) =>
-  world.read(async (tx) => (await findCustomer(tx, order.customerId)).blocked);
-
-async function owed(order: Sale | Purchase, asset: string): Promise<bigint> {
-  const { order: row } = await world.traceOf(order);
-  return (await world.balance(chart.receivable(order.customerId, row.partnerId, asset))).units;
-}
-
-/** A credit in suspense, with a text that names no order. */
-async function stray(order: Purchase, amount: string): Promise<bigint> {
-  const all = () =>
-    world.read((tx) =>
-      tx.rows<{ id: bigint }>(
-        `select id from deposits where order_id is null and origin = 'rail' and state = 'suspense'`,
-      ),
-    );
-  const known = new Set((await all()).map(({ id }) => id));
-  await world.credits(order, amount, { text: 'what I owe' });
-  return await world.until('it is in suspense', async () => (await all()).find(({ id }) => !known.has(id))?.id);
-}
+const bothDo = (path: string, body: Record<string, unknown> = {}) => twoDo(finn, ada, path, body);
 
 test('the debt of a recall after the crypto was sent is paid in parts: one kept whole, one in part, its rest sent back', async () => {
   const books = await world.balances();
   const customer = await world.verifiedCustomer();
-  const order = await world.buys('5000', 'usdc', { customer });
-  const line = await world.credits(order, '5000');
-  await world.payoutIsSubmitted(order);
-  await world.mines(2);
-  await world.reaches(order, 4);
+  const { order, line } = await settledPurchase(world, { customer });
   await world.bank.recall(line);
   await world.looksAtTheBank();
   await world.opensCase(order, 'customer_owes');
-  assert.equal(await owed(order, 'inr'), 500_000n);
+  assert.equal(await world.owed(order, 'inr'), 500_000n);
 
-  const first = await stray(order, '2000');
+  const first = await strayCredit(world, order, '2000');
   await bothDo(`/deposits/${first}/assign`, { order: String(order.id) });
-  assert.equal(await owed(order, 'inr'), 300_000n);
-  assert.deepEqual(await openCases(order), ['customer_owes'], 'the debt is not over');
+  assert.equal(await world.owed(order, 'inr'), 300_000n);
+  assert.deepEqual(
+    await world.openCaseKinds(order),
+    ['customer_owes'],
+    'the case was closed while a part of the debt is owed',
+  );
   const seen = await world.read((tx) =>
     tx.row<{ facts: { units: string } }>(
       `select facts from cases where order_id = $1 and kind = 'customer_owes' and closed_at is null`,
@@ -81,24 +48,25 @@ test('the debt of a recall after the crypto was sent is paid in parts: one kept 
   assert.equal(seen?.facts.units, '300000', 'the case does not say what is left');
 
   // Operators keep a part of the second payment and send the rest back.
-  const second = await stray(order, '4000');
+  const second = await strayCredit(world, order, '4000');
   const path = `/deposits/${second}`;
   const tooMuch = await finn.does(`${path}/assign`, { order: String(order.id), amount: '3000.01' });
-  const refused = await ada.does(`/proposals/${tooMuch.body.proposal}/confirm`);
+  const refused = await confirmedBy(ada, tooMuch);
   assert.equal(refused.body.reason, 'deposit_unfit', JSON.stringify(refused.body));
   await bothDo(`${path}/assign`, { order: String(order.id), amount: '1000' });
-  assert.equal(await owed(order, 'inr'), 200_000n);
-  assert.deepEqual(await openCases(order), ['customer_owes', 'overpaid']);
+  assert.equal(await world.owed(order, 'inr'), 200_000n);
+  assert.deepEqual(await world.openCaseKinds(order), ['customer_owes', 'overpaid']);
   const back = { amount: '1500', fiatAccountId: customer.fiatAccountId, pastHits: true };
-  const declined = await finn.does(`${path}/refund`, back);
-  const notYet = declined.status === 202 ? await ada.does(`/proposals/${declined.body.proposal}/confirm`) : declined;
+  const notYet = await oneOrTwoDo(finn, ada, `${path}/refund`, back);
   assert.equal(notYet.body.reason, 'deposit_unfit', JSON.stringify(notYet.body));
   assert.match(String(notYet.body.error), /despiteDebt/);
 
   // The proposal and the answer show the operators who unblock what is owed now.
-  const { proposal, done } = await bothDo(`/customers/${customer.id}/unblock`);
+  const proposed = await finn.does(`/customers/${customer.id}/unblock`);
+  const proposal = (await ada.reads(`/proposals/${proposed.body.proposal}`)).body;
   assert.deepEqual(proposal.seen, { blocked: true, debts: [{ asset: 'inr', units: '2000' }] });
-  assert.deepEqual(done.after, { blocked: false, debts: [{ asset: 'inr', units: '2000' }] });
+  const done = await confirmedBy(ada, proposed);
+  assert.deepEqual(done.body.after, { blocked: false, debts: [{ asset: 'inr', units: '2000' }] });
 
   await bothDo(`${path}/refund`, { ...back, despiteDebt: true });
   await world.until('it is sent back', async () => {
@@ -108,11 +76,11 @@ test('the debt of a recall after the crypto was sent is paid in parts: one kept 
   // The rest of the deposit covers the smaller part of the debt, and a third payment the remainder.
   // The deposit belongs to the order by now, so one operator is enough.
   assert.equal((await finn.does(`${path}/assign`, { order: String(order.id) })).status, 200);
-  assert.equal(await owed(order, 'inr'), 50_000n);
-  const third = await stray(order, '500');
+  assert.equal(await world.owed(order, 'inr'), 50_000n);
+  const third = await strayCredit(world, order, '500');
   await bothDo(`/deposits/${third}/assign`, { order: String(order.id) });
-  assert.equal(await owed(order, 'inr'), 0n);
-  assert.deepEqual(await openCases(order), []);
+  assert.equal(await world.owed(order, 'inr'), 0n);
+  assert.deepEqual(await world.openCaseKinds(order), []);
   const changed = await world.changesSince(books);
   assert.deepEqual([changed['suspense:bank.simulated:inr'], changed['loss:inr']], [undefined, undefined]);
   assert.equal(
@@ -131,14 +99,14 @@ test('a reorg after the fiat was paid makes a debt and a block, and both end whe
     await world.reaches(order, 6);
     await world.reorgsAway(paid);
     await world.opensCase(order, 'customer_owes');
-    assert.equal(await owed(order, 'usdc.matic20'), 10_000_000n);
+    assert.equal(await world.owed(order, 'usdc.matic20'), 10_000_000n);
     assert.equal((await world.changesSince(books))['loss:usdc.matic20'], undefined);
-    assert.equal(await isBlocked(order), true, 'the customer may still trade');
+    assert.equal(await world.isBlocked(order), true, 'the customer may still trade');
     await world.paysAgain(paid);
     await world.mines(3);
-    await world.until('the debt is over', async () => (await owed(order, 'usdc.matic20')) === 0n);
-    assert.deepEqual(await openCases(order), []);
-    assert.equal(await isBlocked(order), false, 'the block for the debt stands after the debt');
+    await world.until('the debt is over', async () => (await world.owed(order, 'usdc.matic20')) === 0n);
+    assert.deepEqual(await world.openCaseKinds(order), []);
+    assert.equal(await world.isBlocked(order), false, 'the block for the debt stands after the debt');
   });
 });
 
@@ -153,8 +121,8 @@ test('a block that an operator set as well remains when the debt ends', async ()
     assert.equal((await finn.does(`/customers/${order.customerId}/block`)).status, 200);
     await world.paysAgain(paid);
     await world.mines(3);
-    await world.until('the debt is over', async () => (await owed(order, 'usdc.matic20')) === 0n);
-    assert.equal(await isBlocked(order), true, 'the end of the debt lifted the block of an operator');
+    await world.until('the debt is over', async () => (await world.owed(order, 'usdc.matic20')) === 0n);
+    assert.equal(await world.isBlocked(order), true, 'the end of the debt lifted the block of an operator');
   });
 });
 
@@ -169,11 +137,7 @@ const caseOf = async (kind: string, order?: Sale | Purchase) =>
   );
 
 test('a debt that will not be paid is written off by two people, once, and only in its exact amount', async () => {
-  const order = await world.buys('5000', 'usdc');
-  const line = await world.credits(order, '5000');
-  await world.payoutIsSubmitted(order);
-  await world.mines(2);
-  await world.reaches(order, 4);
+  const { order, line } = await settledPurchase(world);
   const books = await world.balances();
   await world.bank.recall(line);
   await world.looksAtTheBank();
@@ -185,11 +149,11 @@ test('a debt that will not be paid is written off by two people, once, and only 
   for (const wrong of [{ amount: '4999' }, { evidence: 'a letter' }, { as: 'fee' }])
     assert.equal((await finn.does(path, { ...input, ...wrong })).body.reason, 'does_not_fit', JSON.stringify(wrong));
   await bothDo(path, input);
-  assert.equal(await owed(order, 'inr'), 0n);
+  assert.equal(await world.owed(order, 'inr'), 0n);
   assert.equal((await world.changesSince(books))['loss:inr'], 500_000n);
-  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(await world.openCaseKinds(order), []);
   assert.equal((await finn.does(path, input)).body.reason, 'does_not_fit');
-  assert.equal(await isBlocked(order), true, 'writing off the debt lifted the block');
+  assert.equal(await world.isBlocked(order), true, 'writing off the debt lifted the block');
 });
 
 test('a returned payout whose deposit was reversed: two people undo the exchange, and no debt or claim is left', async () => {
@@ -218,8 +182,8 @@ test('a returned payout whose deposit was reversed: two people undo the exchange
     for (const wrong of [{ amount: '9' }, { deposit: String(lost?.id) }, { evidence: 'a letter' }])
       assert.equal((await finn.does(path, { ...input, ...wrong })).body.reason, 'does_not_fit', JSON.stringify(wrong));
     await bothDo(path, input);
-    assert.equal(await owed(order, 'usdc.matic20'), 0n);
-    assert.deepEqual(await openCases(order), []);
+    assert.equal(await world.owed(order, 'usdc.matic20'), 0n);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     assert.deepEqual(await payouts(), ['returned'], 'the returned payout was paid again');
     assert.deepEqual(await world.changesSince(books), {}, 'the undone exchange left balances in the books');
     assert.equal((await world.traceOf(order)).order.exception, 'deposit_lost');
@@ -228,7 +192,7 @@ test('a returned payout whose deposit was reversed: two people undo the exchange
     await world.paysAgain(paid);
     await world.mines(3);
     const again = await world.until('what is there again lies in suspense', async () =>
-      (await openCases(order)).find((kind) => kind.startsWith('deposit_')),
+      (await world.openCaseKinds(order)).find((kind) => kind.startsWith('deposit_')),
     );
     assert.equal(again, 'deposit_second');
   });
@@ -267,18 +231,18 @@ test('money released by legal act and paid is a debt once its deposit is recalle
     await world.bank.recall(line);
     await world.looksAtTheBank();
     await world.opensCase(order, 'customer_owes');
-    assert.deepEqual([await owed(order, 'inr'), await isBlocked(order)], [units, true]);
+    assert.deepEqual([await world.owed(order, 'inr'), await world.isBlocked(order)], [units, true]);
     // Banks on the way keep a part of the second payment: the customer still owes that part.
     await world.bankReturns(key, units - left);
-    await world.until('what came back makes the debt good', async () => (await owed(order, 'inr')) === left);
+    await world.until('what came back makes the debt good', async () => (await world.owed(order, 'inr')) === left);
     assert.deepEqual(await refundOf(order), ['cancelled'], 'the returned payment waits to be paid again');
-    assert.deepEqual(await openCases(order), left === 0n ? [] : ['customer_owes']);
-    assert.equal(await isBlocked(order), true, 'the block was lifted without an operator');
+    assert.deepEqual(await world.openCaseKinds(order), left === 0n ? [] : ['customer_owes']);
+    assert.equal(await world.isBlocked(order), true, 'the block was lifted without an operator');
     if (left > 0n) {
       const [deposit] = (await world.traceOf(order)).deposits;
       const { id } = await caseOf('customer_owes', order);
       await bothDo(`/cases/${id}/correct`, { as: 'debt', evidence: deposit?.reference, amount: '10' });
-      assert.deepEqual(await openCases(order), []);
+      assert.deepEqual(await world.openCaseKinds(order), []);
     }
     const kept = left === 0n ? {} : { 'custody:bank.simulated:main:inr': -left, 'loss:inr': left };
     assert.deepEqual(await world.changesSince(books), kept);
@@ -298,9 +262,9 @@ test('money released by legal act and not yet sent covers the loss when its depo
   await world.bank.recall(line);
   await world.looksAtTheBank();
   await world.until('it stays here', async () => (await refundOf(order))[0] === 'cancelled');
-  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(await world.openCaseKinds(order), []);
   assert.deepEqual(await world.changesSince(books), {});
-  assert.equal(await isBlocked(order), false, 'the customer is blocked although nothing had left');
+  assert.equal(await world.isBlocked(order), false, 'the customer is blocked although nothing had left');
   await world.reconciles();
 });
 
@@ -326,14 +290,14 @@ test('a converted order released by legal act is exchanged back where its deposi
       await world.reorgsAway(paid);
       if (isSent) {
         await world.opensCase(order, 'customer_owes');
-        assert.equal(await owed(order, 'usdc.matic20'), 10_000_000n);
+        assert.equal(await world.owed(order, 'usdc.matic20'), 10_000_000n);
         const sent = (await world.traceOf(order)).payouts.find(({ purpose }) => purpose === 'refund');
         assert(sent);
         await world.bankReturns(sent.id, sent.units);
       }
       await world.until('nobody waits for it any more', async () => (await refundOf(order))[0] === 'cancelled');
-      assert.equal(await owed(order, 'usdc.matic20'), 0n);
-      assert.deepEqual(await openCases(order), []);
+      assert.equal(await world.owed(order, 'usdc.matic20'), 0n);
+      assert.deepEqual(await world.openCaseKinds(order), []);
       assert.deepEqual(await world.changesSince(books), {}, 'the undone exchange left balances in the books');
       assert.equal(await world.stateOf(order), 'frozen');
     }
@@ -368,7 +332,7 @@ test('a converted order released by legal act waits for people where its fees we
     assert.match(declined.body.error, /look at its fees/);
     await moves('fees_back', move(chart.treasury('inr'), fee, units));
     await bothDo(path, input);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     assert.deepEqual(await world.changesSince(books), {});
   });
   await world.reconciles();
@@ -388,7 +352,7 @@ test('a converted order released by legal act gives back the part that its bank 
   await world.bank.recall(line);
   await world.looksAtTheBank();
   await world.until('the other part is free', async () => (await refundOf(order)).length === 2);
-  assert.deepEqual(await openCases(order), ['refund_destination']);
+  assert.deepEqual(await world.openCaseKinds(order), ['refund_destination']);
   assert.equal(await bothOrOne(`/orders/${order.id}/destination`, { fiatAccountId: customer.fiatAccountId }), 200);
   await world.until('it has arrived', async () => {
     await world.looksAtTheBank();
@@ -400,32 +364,19 @@ test('a converted order released by legal act gives back the part that its bank 
     paid.map(({ asset, units }) => [asset, units]),
     [['inr', 300_000n]],
   );
-  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(await world.openCaseKinds(order), []);
   const { 'custody:evm.matic20:hot:native.matic20': _, ...changed } = await world.changesSince(books);
   assert.deepEqual(changed, {});
   await world.reconciles();
 });
 
-/** Confirms by a second operator where one is not enough. @returns the status */
-async function bothOrOne(path: string, body: Record<string, unknown>): Promise<number> {
-  const said = await finn.does(path, body);
-  if (said.status !== 202) return said.status;
-  return (await ada.does(`/proposals/${said.body.proposal}/confirm`)).status;
-}
+/** @returns the status of the last answer */
+const bothOrOne = async (path: string, body: Record<string, unknown>): Promise<number> =>
+  (await oneOrTwoDo(finn, ada, path, body)).status;
 
 test('an unexplained debit that was a charge of the bank becomes a cost of its rail', async () => {
   const books = await world.balances();
-  const bank = new pg.Client(world.adminUrl);
-  await bank.connect();
-  try {
-    await bank.query(
-      `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, booked_at)
-       select max(seq) + 1, 'quarterly-fee', 'debit', 'INR', 12500, 'FEES Q4', now() from simulated_bank.lines`,
-    );
-  } finally {
-    await bank.end();
-  }
-  await world.looksAtTheBank();
+  await world.bankShows({ id: 'quarterly-fee', direction: 'debit', units: 12_500n, reference: 'FEES Q4' });
   const { id } = await caseOf('unexplained_debit');
   assert.equal((await world.changesSince(books))['loss:inr'], 12_500n);
   const { facts } = (await finn.reads(`/cases/${id}`)).body as { facts: { reference: string } };

@@ -2,19 +2,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { refundOrder } from '../../src/orders/index.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import type { Person } from '../protocols/operator/people.ts';
+import { operatorIn } from '../support/staffed.ts';
 import { openStory, type Purchase, type Story } from '../support/story.ts';
 
 let world: Story;
 let finn: Person;
 before(async () => {
   world = await openStory();
-  finn = await operatorNamed({ ...world.server, clock: world.clock }, 'finn', 'admin');
+  finn = await operatorIn(world, 'finn', 'admin');
 });
 after(async () => await world?.close());
 
-const openCases = async (order: Purchase) =>
-  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
 const refunds = async (order: Purchase) => (await world.traceOf(order)).refunds.map(({ state }) => state);
 const names = (order: Purchase, fiatAccountId: string) =>
   world.partner.put('onramp/refundDestination', {
@@ -64,7 +63,7 @@ test('a refund of euros by policy waits for an account in euros, where the order
     BigInt(rupees),
     'the order lost its refund account in rupees',
   );
-  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(await world.openCaseKinds(order), []);
 });
 
 test('a refund that an older server created for an account in another currency waits for one that fits', async () => {
@@ -77,7 +76,7 @@ test('a refund that an older server created for an account in another currency w
   });
   await world.until('it asks again', async () => (await refunds(order))[0] === 'needs_destination');
   assert.deepEqual((await world.traceOf(order)).payouts, []);
-  assert.deepEqual(await openCases(order), ['deposit_wrong_asset', 'refund_destination']);
+  assert.deepEqual(await world.openCaseKinds(order), ['deposit_wrong_asset', 'refund_destination']);
 });
 
 test('an operator who refunds an order’s deposit names an account of its customer in its currency', async () => {
@@ -116,8 +115,7 @@ test('an account is not accepted for a rejected payout, and no answer says that 
   await world.mines(2);
   await world.until('its payout is refused', async () => (await world.stateOf(order)) === 'payout_held');
   assert.deepEqual(await said(), [404, 'unknown_refund']);
-  const { db, baseUrl } = world.server;
-  const ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  const ada = await operatorIn(world, 'ada', 'admin');
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
   const action = { fiatAccountId, reason: 'the customer named another account' };
   const { error } = (await ada.does(`/orders/${order.id}/destination`, action)).body;
@@ -142,14 +140,14 @@ describe('a refund that an operator asks for without a destination', () => {
     ).needsDestination;
   const goesBack = async (order: Purchase) => {
     await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     assert.equal(await world.statusOf(order), -2);
   };
 
   test('waits for it, says so in its case and to the partner, and goes where the partner names', async () => {
     const order = await asked();
     assert.deepEqual([await world.stateOf(order), await refunds(order)], ['on_hold', []]);
-    assert.deepEqual(await openCases(order), ['refund_destination'], 'the case of the hold is still open');
+    assert.deepEqual(await world.openCaseKinds(order), ['refund_destination'], 'the case of the hold is still open');
     const { reason } = await world.opensCase(order, 'refund_destination');
     assert.equal(reason, 'the customer has to name where it goes');
     assert.equal(await needs(order), true);
@@ -174,7 +172,7 @@ describe('a refund that an operator asks for without a destination', () => {
     const order = await asked();
     const again = await finn.does(`/orders/${order.id}/refund`, { failure: 'other' });
     assert.equal(again.status, 200, JSON.stringify(again.body));
-    assert.deepEqual(await openCases(order), ['refund_destination']);
+    assert.deepEqual(await world.openCaseKinds(order), ['refund_destination']);
     const past = await finn.does(`/orders/${order.id}/refund`, { failure: 'other', pastHits: true });
     assert.deepEqual([past.status, past.body.reason], [400, 'missing_fields']);
   });
@@ -186,7 +184,7 @@ describe('a refund that an operator asks for without a destination', () => {
     await world.payoutIsSubmitted(order);
     await world.mines(2);
     await world.until('it is settled', async () => (await world.stateOf(order)) === 'settled');
-    assert.deepEqual([await refunds(order), await openCases(order)], [[], []]);
+    assert.deepEqual([await refunds(order), await world.openCaseKinds(order)], [[], []]);
   });
 
   test('is refused for an order that is over', async () => {

@@ -4,50 +4,39 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
+import { heldSale } from '../support/orders.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 let finn: Person;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'finance' }));
 });
 after(async () => await world?.close());
 
 type Order = Sale | Purchase;
 
 async function does(path: string, body: Record<string, unknown> = {}): Promise<void> {
-  const said = await finn.does(path, body);
-  const done = said.status === 202 ? await ada.does(`/proposals/${said.body.proposal}/confirm`) : said;
+  const done = await oneOrTwoDo(finn, ada, path, body);
   assert.equal(done.status, 200, `${path}: ${JSON.stringify(done.body)}`);
 }
 
-const becomes = (order: Order, state: string) =>
-  world.until(`it is ${state}`, async () => (await world.stateOf(order)) === state);
-
-async function heldSale(): Promise<Sale> {
-  const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
-  await world.pays(order, '10');
-  await world.mines(2);
-  await becomes(order, 'on_hold');
-  return order;
-}
+const soldAndHeld = async (): Promise<Sale> => (await heldSale(world, '10')).order;
 async function convertedSale(): Promise<Sale> {
   const order = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
   await world.pays(order, '10');
   await world.mines(2);
-  await becomes(order, 'payout_held');
+  await world.becomes(order, 'payout_held');
   return order;
 }
 async function heldPurchase(): Promise<Purchase> {
   const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
   await world.credits(order, '5000');
-  await becomes(order, 'on_hold');
+  await world.becomes(order, 'on_hold');
   return order;
 }
 async function convertedPurchase(): Promise<Purchase> {
@@ -55,7 +44,7 @@ async function convertedPurchase(): Promise<Purchase> {
   world.takesNothing(address, 'matic20');
   const order = await world.buys('5000', 'usdc', { address });
   await world.credits(order, '5000');
-  await becomes(order, 'payout_held');
+  await world.becomes(order, 'payout_held');
   return order;
 }
 async function released<O extends Order>(made: Promise<O>): Promise<O> {
@@ -74,7 +63,7 @@ async function cameBack(): Promise<Sale> {
 }
 
 const WAITING: readonly [what: string, money: 'coins' | 'rupees', make: () => Promise<Order>][] = [
-  ['the deposit of a sale, released', 'coins', () => released(heldSale())],
+  ['the deposit of a sale, released', 'coins', () => released(soldAndHeld())],
   ['the payout of a sale that had been converted, released', 'rupees', () => released(convertedSale())],
   ['the payout of a sale, returned', 'rupees', cameBack],
   ['the deposit of a purchase, released', 'rupees', () => released(heldPurchase())],

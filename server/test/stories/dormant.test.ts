@@ -7,8 +7,10 @@ import { balancesOf } from '../../src/ledger/index.ts';
 import { dormancyHandlers } from '../../src/orders/deposits/unclaimed.ts';
 import { DORMANCY, requestRefund } from '../../src/orders/index.ts';
 import { verifyLedger } from '../../src/reconcile/index.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Sale, type Story } from '../support/story.ts';
+import type { Person } from '../protocols/operator/people.ts';
+import { salePaidTwice } from '../support/orders.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Sale, Story } from '../support/story.ts';
 
 const DAY_MS = 86_400_000;
 const SUSPENSE = 'suspense:evm.matic20:usdc.matic20';
@@ -18,10 +20,7 @@ let world: Story;
 let ada: Person;
 let bea: Person;
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const named = (name: string) =>
-    operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, name, 'admin');
-  [ada, bea] = [await named('ada'), await named('bea')];
+  ({ world, ada, bea } = await openStaffedStory({ ada: 'admin', bea: 'admin' }));
 });
 after(async () => await world?.close());
 
@@ -32,20 +31,7 @@ async function agreed(said: { status: number; body: { proposal?: string } }): Pr
 const sets = async (afterDays: number | 'none', noticeDays = 30) =>
   assert.equal(await agreed(await ada.does('/dormancy', { afterDays, noticeDays })), 200);
 
-/** A second deposit of a settled order, in suspense, without a destination. */
-async function unclaimed(amount: string): Promise<{ order: Sale; deposit: bigint }> {
-  const order = await world.sells('10', 'usdc');
-  await world.pays(order, '10');
-  await world.mines(2);
-  await world.reaches(order, 6);
-  await world.pays(order, amount);
-  await world.mines(2);
-  const deposit = await world.until('a second deposit lies in suspense', async () => {
-    const { deposits } = await world.traceOf(order);
-    return deposits.find(({ state }) => state === 'suspense')?.id;
-  });
-  return { order, deposit };
-}
+const unclaimed = (amount: string) => salePaidTwice(world, amount);
 
 /** The recurring job has run over all money at the current time of the clock. */
 async function looksAtAll(): Promise<void> {
@@ -53,7 +39,8 @@ async function looksAtAll(): Promise<void> {
   await world.read((tx) => enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt: asked }));
   // Two more servers run it at the same time.
   const look = dormancyHandlers(world.server.orders)[DORMANCY];
-  await Promise.all([look?.('all'), look?.('all')]);
+  assert(look, `no job handles ${DORMANCY}`);
+  await Promise.all([look('all'), look('all')]);
   await world.until('the job has looked', () =>
     world.read(async (tx) => {
       const row = await tx.row<{ dueAt: Date }>('select due_at from jobs where kind = $1', [DORMANCY]);

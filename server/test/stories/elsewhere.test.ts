@@ -4,26 +4,29 @@ import { after, before, test } from 'node:test';
 import { MAGIC_HOLDS, type Screening } from '../../src/compliance/screening.ts';
 import { changePayoutFor, payElsewhereFor, refundHeldFor, retryTo } from '../../src/orders/index.ts';
 import { refundHandlers } from '../../src/orders/refunds/refunds.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
+import type { Person } from '../protocols/operator/people.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story, StoryCustomer } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 let finn: Person;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  ada = await named('ada', 'admin');
-  finn = await named('finn', 'finance');
+  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'finance' }));
 });
 after(async () => await world?.close());
 
-const named = (name: string, role: 'admin' | 'finance') =>
-  operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, name, role);
 const retries = (order: Sale | Purchase, to: Record<string, unknown> = {}) =>
   finn.does(`/orders/${order.id}/retry`, to);
 const agrees = (proposal: unknown) => ada.does(`/proposals/${proposal}/confirm`);
 const payouts = async (order: Sale | Purchase) => (await world.traceOf(order)).payouts;
+/** The job that makes refunds has run for an order. */
+async function looksAtRefunds(order: Sale, orders = world.server.orders): Promise<void> {
+  const look = refundHandlers(orders).refund_order;
+  assert(look, 'no job handles refund_order');
+  await look(String(order.id));
+}
 const isHeld = async (order: Sale | Purchase) => await world.opensCase(order, 'payout_held');
 const openCases = async (order: Sale | Purchase) => (await world.casesOf(order)).filter(({ open }) => open);
 
@@ -204,8 +207,7 @@ test('a retry to another destination while an operator puts the order on hold pa
 
 test('a refund by policy while an operator puts the order on hold pays nothing', async () => {
   const { order } = await refused('10', { refundAddress: world.newAddress() });
-  const { refund_order: refunds } = refundHandlers(heldMeanwhile(order));
-  await refunds?.(String(order.id));
+  await looksAtRefunds(order, heldMeanwhile(order));
   assert.deepEqual((await world.traceOf(order)).refunds, []);
   await staysHeld(order);
 });
@@ -231,9 +233,9 @@ test('a rejected payout that an operator holds is neither retried nor refunded b
     world.server.db.asSystem((tx) => refundHeldFor(world.server.orders, tx, back)),
     { code: 'under_review' },
   );
-  await refundHandlers(world.server.orders).refund_order?.(String(order.id));
+  await looksAtRefunds(order);
   for (const to of [{}, { fiatAccountId }])
-    assert.deepEqual(status(await retries(order, to)), [409, 'order_over'], 'another operator');
+    assert.deepEqual(status(await retries(order, to)), [409, 'order_over'], 'a held payout was retried');
   for (const action of ['requote', 'hold'])
     assert.deepEqual(status(await ada.does(`/orders/${order.id}/${action}`)), [409, 'order_over'], action);
   const { order: now, payouts: after, refunds } = await world.traceOf(order);
@@ -263,7 +265,7 @@ test('a hold stops a refund that was requested before it; the release lets it go
   const names = () => world.server.db.asSystem((tx) => refundHeldFor(world.server.orders, tx, asks));
   await assert.rejects(names, { code: 'under_review' });
   await does(`/orders/${order.id}/destination`, asks.to);
-  await refundHandlers(world.server.orders).refund_order?.(String(order.id));
+  await looksAtRefunds(order);
   assert.deepEqual((await world.traceOf(order)).refunds, []);
   await does(`/orders/${order.id}/release`);
   await world.refundArrives(order, -2);

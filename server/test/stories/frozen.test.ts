@@ -4,35 +4,27 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Sale, type Story } from '../support/story.ts';
+import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
+import { heldSale } from '../support/orders.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Sale, Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 let finn: Person;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'finance' }));
 });
 after(async () => await world?.close());
 
 async function does(path: string, body: Record<string, unknown> = {}): Promise<void> {
-  const said = await finn.does(path, body);
-  const done = said.status === 202 ? await ada.does(`/proposals/${said.body.proposal}/confirm`) : said;
+  const done = await oneOrTwoDo(finn, ada, path, body);
   assert.equal(done.status, 200, `${path}: ${JSON.stringify(done.body)}`);
 }
 
 /** A sale of ten tokens that screening holds. */
-async function onHold(refundAddress: string): Promise<Sale> {
-  const order = await world.sells('10', 'usdc', { refundAddress, reference: 'screen:hold' });
-  await world.pays(order, '10');
-  await world.mines(2);
-  await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
-  return order;
-}
+const onHold = async (refundAddress: string): Promise<Sale> => (await heldSale(world, '10', { refundAddress })).order;
 
 const refunds = async (order: Sale) => (await world.traceOf(order)).refunds.map(({ state }) => state);
 const openCases = async (order: Sale) => (await world.casesOf(order)).filter(({ open }) => open);

@@ -10,18 +10,16 @@ import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import { encodeTransfer } from '../../src/rails/evm/transfers.ts';
 import { enqueueUnsubmitted } from '../../src/rails/payouts.ts';
 import { BANK } from '../../src/sandbox/seed.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 let bea: Person;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  bea = await operatorNamed({ db, baseUrl, clock: world.clock }, 'bea', 'admin');
+  ({ world, ada, bea } = await openStaffedStory({ ada: 'admin', bea: 'admin' }));
 });
 /** Each test begins with a funded treasury and no kill switch. */
 beforeEach(async () => {
@@ -30,11 +28,7 @@ beforeEach(async () => {
 });
 after(async () => await world?.close());
 
-/** Ada proposes; bea confirms where the action takes two. */
-async function agree(path: string, body: Record<string, unknown> = {}) {
-  const said = await ada.does(path, body);
-  return said.status === 202 ? await bea.does(`/proposals/${said.body.proposal}/confirm`) : said;
-}
+const agree = (path: string, body: Record<string, unknown> = {}) => oneOrTwoDo(ada, bea, path, body);
 
 let fundings = 0;
 const treasury = async () => (await world.balances()).get('treasury:inr') ?? 0n;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { replaceDenyList } from '../../src/compliance/index.ts';
 import { blockCustomer } from '../../src/customers/index.ts';
+import { heldSale } from '../support/orders.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -20,13 +21,7 @@ const HELD = {
   books: { 'custody:evm.matic20:deposits:usdc.matic20': 100_000_000n, 'treasury:usdc.matic20': 0n },
 };
 
-async function held(amount = '100'): Promise<Sale> {
-  const order = await world.sells(amount, 'usdc', { reference: 'screen:hold' });
-  await world.pays(order, amount);
-  await world.mines(2);
-  await world.reaches(order, 3);
-  return order;
-}
+const held = async (amount = '100'): Promise<Sale> => (await heldSale(world, amount)).order;
 const decisionsOn = (order: Sale) =>
   world.read((tx) =>
     tx.rows<{ about: string; outcome: string; rules: string }>(

@@ -8,12 +8,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createKey, createPartner, heldDestination, revokeKey, type Scope } from '../../src/partners/index.ts';
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
-import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
+import { type Person, takes, twoDo } from '../protocols/operator/people.ts';
 import { ask, type Came, type Client, newPhone, openClient, sign } from '../support/client.ts';
 import { BUSINESS, PERSON } from '../support/identities.ts';
 import { png } from '../support/pictures.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
-import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story, StoryCustomer } from '../support/story.ts';
 import { terminal } from '../support/terminal.ts';
 
 const ALL: Scope[] = ['read', 'trade', 'customers', 'admin'];
@@ -28,11 +29,7 @@ let vic: Person;
 let partnerId = 0n;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  const named = (name: string, role: 'admin' | 'viewer') =>
-    operatorNamed({ db, baseUrl, clock: world.clock }, name, role);
-  [ada, bea, vic] = [await named('ada', 'admin'), await named('bea', 'admin'), await named('vic', 'viewer')];
+  ({ world, ada, bea, vic } = await openStaffedStory({ ada: 'admin', bea: 'admin', vic: 'viewer' }));
   await world.read((tx) => takes(tx, 2, { action: 'partner.resume' }));
   partnerId =
     (
@@ -66,14 +63,7 @@ const isHeld = async (d: { orderId?: bigint; account?: string; address?: string 
       }),
     )
   )?.why;
-/** One operator proposes the action and another confirms it. */
-async function agreed(path: string, body: Record<string, unknown> = {}): Promise<Came> {
-  const said = await ada.does(path, body);
-  assert.equal(said.status, 202, JSON.stringify(said.body));
-  const done = await bea.does(`/proposals/${said.body.proposal}/confirm`);
-  assert.equal(done.status, 200, JSON.stringify(done.body));
-  return done.body;
-}
+const agreed = (path: string, body: Record<string, unknown> = {}): Promise<Came> => twoDo(ada, bea, path, body);
 const page = async (link: string) => (await fetch(link)).status;
 
 describe('a key that leaked', () => {
@@ -217,7 +207,7 @@ describe('a key that leaked', () => {
     assert.match(
       (await isHeld({ address: made.refund })) ?? '',
       /for a refund/,
-      'an address named for a refund counts for another order',
+      'an address named for a refund is held for its own order only',
     );
     assert.equal(await isHeld({ orderId: sale.id, account: customer.fiatAccountId }), undefined);
     assert.equal(await isHeld({ orderId: made.order, account: customer.fiatAccountId }), undefined);

@@ -6,7 +6,7 @@ import { enqueue } from '../../src/base/jobs.ts';
 import { parseUnits } from '../../src/base/money.ts';
 import { chart } from '../../src/ledger/index.ts';
 import { fundsArrived } from '../../src/orders/index.ts';
-import { operatorNamed } from '../protocols/operator/people.ts';
+import { operatorIn } from '../support/staffed.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -175,11 +175,7 @@ test('funds that arrive in parts pay waiting orders in their order of arrival, w
 
 test('an order that an operator holds blocks no other order, and has its old position when it is released', async () => {
   const [first, second] = [await waits('100'), await waits('50')];
-  const ada = await operatorNamed(
-    { db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock },
-    'ada',
-    'admin',
-  );
+  const ada = await operatorIn(world, 'ada', 'admin');
   assert.equal((await ada.does(`/orders/${first.id}/hold`)).status, 200);
   await funds('4300');
   await world.reaches(second, 6);
@@ -196,11 +192,7 @@ test('an order that an operator holds blocks no other order, and has its old pos
 });
 
 test('an operator lets smaller orders pass for a time, and the audit and the case show it', async () => {
-  const eva = await operatorNamed(
-    { db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock },
-    'eva',
-    'finance',
-  );
+  const eva = await operatorIn(world, 'eva', 'finance');
   const first = await waits('100');
   await funds('4300');
   const small = await waits('50');

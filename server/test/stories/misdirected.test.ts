@@ -6,8 +6,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { parseUnits } from '../../src/base/money.ts';
 import { trustFundingSource } from '../../src/rails/chain.ts';
-import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+import { amountsDecide, type Person, twoDo } from '../protocols/operator/people.ts';
+import { settledPurchase } from '../support/orders.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
@@ -15,11 +17,9 @@ let finn: Person;
 let hot = '';
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl, rails } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
-  await db.asSystem(amountsDecide);
+  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'finance' }));
+  const { rails } = world.server;
+  await world.read(amountsDecide);
   const rail = rails.get('evm.matic20') as { walletAddresses?: Record<string, string> } | undefined;
   hot = rail?.walletAddresses?.hot ?? '';
 });
@@ -30,8 +30,6 @@ const onEthereum = (order: Sale): Sale => ({ ...order, chain: 'erc20' });
 const atHot = (order: Sale): Sale => ({ ...order, depositAddress: hot });
 const depositsOf = async (order: Sale | Purchase) =>
   (await world.traceOf(order)).deposits.map(({ asset, units, state, why }) => [asset, units, state, why]);
-const openCases = async (order: Sale | Purchase) =>
-  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
 const exceptionOf = async (order: Sale | Purchase) => (await world.traceOf(order)).order.exception;
 const suspended = (where: string, ...values: unknown[]) =>
   world.read((tx) =>
@@ -61,13 +59,7 @@ async function arrives(address: string, amount: string, coin: string, chain: str
   });
 }
 
-/** One operator proposes an action that takes two, and the other confirms it. */
-async function bothDo(path: string, body: Record<string, unknown>): Promise<void> {
-  const said = await finn.does(path, body);
-  assert.deepEqual([said.status, said.body.outcome], [202, 'proposed'], JSON.stringify(said.body));
-  const agreed = await ada.does(`/proposals/${said.body.proposal}/confirm`);
-  assert.equal(agreed.status, 200, JSON.stringify(agreed.body));
-}
+const bothDo = (path: string, body: Record<string, unknown>) => twoDo(finn, ada, path, body);
 
 describe('the right token on another of our chains', () => {
   test('is kept in suspense under its order, an operator refunds it on that chain, and the order can still be paid', async () => {
@@ -97,7 +89,7 @@ describe('the right token on another of our chains', () => {
     assert.equal(said.status, 200, JSON.stringify(said.body));
     await arrives(address, '10', 'usdc', 'erc20');
     await world.until('it is refunded', async () => (await depositsOf(order))[0]?.[2] === 'refunded');
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     assert.equal((await world.changesSince(books))['suspense:evm.erc20:usdc.erc20'], undefined);
     await world.pays(order, '10');
     await world.mines(2);
@@ -119,7 +111,7 @@ describe('the right token on another of our chains', () => {
     await world.mines(2, 'erc20');
     await arrives(address, '7', 'usdc', 'erc20');
     await world.until('it is refunded', async () => (await depositsOf(order))[0]?.[2] === 'refunded');
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     assert.equal(await world.tokensOf(address, 'usdc', 'matic20'), '0');
     assert.equal(await world.statusOf(order), 0);
   });
@@ -135,7 +127,7 @@ describe('the right token on another of our chains', () => {
     const elsewhere = world.newAddress();
     assert.equal((await finn.does(`/orders/${order.id}/destination`, { address: elsewhere })).status, 200);
     await arrives(elsewhere, '7', 'usdc', 'erc20');
-    await world.until('nothing is open', async () => (await openCases(order)).length === 0);
+    await world.until('nothing is open', async () => (await world.openCaseKinds(order)).length === 0);
     assert.equal(await world.tokensOf(address, 'usdc', 'erc20'), '0');
   });
 
@@ -156,7 +148,7 @@ describe('the right token on another of our chains', () => {
       BigInt(await world.rpc<string>('erc20', 'eth_getBalance', [address, 'latest'])),
       parseUnits('0.25', 18),
     );
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
   });
 });
 
@@ -169,7 +161,7 @@ test('another listed token goes back by policy, and the order still waits for it
   await arrives(address, '9', 'usdt', 'matic20');
   await world.until('it is refunded', async () => (await depositsOf(order))[0]?.[2] === 'refunded');
   assert.equal(await exceptionOf(order), 'wrong_asset');
-  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(await world.openCaseKinds(order), []);
   assert.equal(await world.statusOf(order), 0);
 });
 
@@ -315,11 +307,7 @@ describe('a credit without a reference', () => {
   });
 
   test('pays the debt of a customer whose bank recalled a credit that we had paid out', async () => {
-    const order = await world.buys('5000', 'usdc');
-    const line = await world.credits(order, '5000');
-    await world.payoutIsSubmitted(order);
-    await world.mines(2);
-    await world.reaches(order, 4);
+    const { order, line } = await settledPurchase(world);
     const books = await world.balances();
     await world.bank.recall(line);
     await world.looksAtTheBank();
@@ -333,7 +321,7 @@ describe('a credit without a reference', () => {
     await bothDo(`/deposits/${depositId}/assign`, { order: String(order.id) });
     const after = Object.keys(await world.changesSince(books)).filter((code) => code.startsWith('receivable:'));
     assert.deepEqual(after, []);
-    assert.deepEqual(await openCases(order), ['overpaid']);
+    assert.deepEqual(await world.openCaseKinds(order), ['overpaid']);
     assert.equal(await exceptionOf(order), 'deposit_replaced');
     assert.equal(await world.statusOf(order), 4);
     assert.equal((await world.traceOf(order)).payouts.length, 1, 'the order was paid a second time');
@@ -360,9 +348,9 @@ test('a deposit that a reorg reversed is replaced by a later one, and the order 
     const said = await finn.does(`/deposits/${again?.id}/assign`, { order: String(order.id) });
     assert.equal(said.status, 200, JSON.stringify(said.body));
     assert.equal((await world.changesSince(books))['loss:usdc.matic20'], -10_000_000n);
-    assert.deepEqual(await openCases(order), ['on_hold']);
+    assert.deepEqual(await world.openCaseKinds(order), ['on_hold']);
     assert.equal((await finn.does(`/orders/${order.id}/release`)).status, 200);
     await world.reaches(order, 6);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
   });
 });

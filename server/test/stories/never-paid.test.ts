@@ -6,8 +6,9 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { parseUnits } from '../../src/base/money.ts';
-import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+import { amountsDecide, confirmedBy, type Person } from '../protocols/operator/people.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story } from '../support/story.ts';
 
 /** The bank shows a payment this long after it has accepted it. */
 const SETTLE_MS = 40 * 60_000;
@@ -19,11 +20,8 @@ let finn: Person;
 let outside: pg.Client;
 
 before(async () => {
-  world = await openStory({ operators: 'two', bankSettleMs: SETTLE_MS });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
-  await db.asSystem(amountsDecide);
+  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'finance' }, { bankSettleMs: SETTLE_MS }));
+  await world.read(amountsDecide);
   outside = new pg.Client({ connectionString: world.adminUrl, options: '-c search_path=cloverleaf' });
   await outside.connect();
 });
@@ -40,8 +38,6 @@ const payoutOf = async (key: string) =>
   (await outside.query('select state, why, alarmed_at from payouts where id = $1', [key])).rows[0];
 const madeAt = async (order: Sale) =>
   (await world.bank.payments()).filter(({ key, state }) => key.startsWith(`pay_${order.id}_`) && state !== 'rejected');
-const openCases = async (order: Sale | Purchase) =>
-  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
 
 /** Lets real time pass for the key: at the bank, and in the times of its submission. */
 async function keyAges(key: string, hours: number): Promise<void> {
@@ -69,8 +65,7 @@ async function isTold(order: Sale): Promise<void> {
 }
 async function twoDeclare(order: Sale): Promise<void> {
   const asked = await declares(finn, keyOf(order));
-  assert.equal(asked.status, 202, JSON.stringify(asked.body));
-  const agreed = await ada.does(`/proposals/${asked.body.proposal}/confirm`, {});
+  const agreed = await confirmedBy(ada, asked);
   assert.equal(agreed.status, 200, JSON.stringify(agreed.body));
   await world.until('the order holds its money', async () => (await world.stateOf(order)) === 'payout_held');
 }
@@ -99,11 +94,11 @@ describe('declared never paid', () => {
     await keyAges(key, 2);
     const asked = await declares(finn, key);
     assert.equal(asked.status, 202, JSON.stringify(asked.body));
-    assert.equal((await ada.does(`/proposals/${asked.body.proposal}/confirm`, {})).status, 200);
+    assert.equal((await confirmedBy(ada, asked)).status, 200);
     const ended = await payoutOf(key);
     assert.deepEqual([ended.state, ended.why], ['rejected', 'declared_never_paid']);
     assert.equal(await world.stateOf(order), 'payout_held');
-    assert.deepEqual(await openCases(order), ['payout_held']);
+    assert.deepEqual(await world.openCaseKinds(order), ['payout_held']);
     assert.deepEqual(await madeAt(order), []);
     await world.bank.clearFaults();
     assert.equal((await finn.does(`/orders/${order.id}/retry`)).status, 200);
@@ -147,7 +142,7 @@ describe('declared never paid', () => {
     world.clock.advance(SETTLE_MS);
     await world.bank.settlesDue();
     await world.reaches(order, 6);
-    assert.deepEqual(await openCases(order), ['payout_contradiction']);
+    assert.deepEqual(await world.openCaseKinds(order), ['payout_contradiction']);
     assert.equal((await payoutOf(keyOf(order))).state, 'settled');
     const changes = await world.changesSince(books);
     assert.equal(changes['custody:bank.simulated:main:inr'], -parseUnits(order.toAmount, 2));
@@ -167,7 +162,9 @@ describe('declared never paid', () => {
     world.clock.advance(SETTLE_MS);
     await world.bank.settlesDue();
     await world.reaches(order, 6);
-    await world.until('a case says so', async () => (await openCases(order)).includes('payout_contradiction'));
+    await world.until('a case says so', async () =>
+      (await world.openCaseKinds(order)).includes('payout_contradiction'),
+    );
     await world.until('both have settled', async () => (await payoutOf(keyOf(order, 2))).state === 'settled');
     const units = parseUnits(order.toAmount, 2);
     const changes = await world.changesSince(books);
@@ -186,18 +183,15 @@ describe('declared never paid', () => {
     await isTold(order);
     await keyAges(keyOf(order), 25);
     await statementIsRead();
-    await outside.query(
-      `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, booked_at)
-       select max(seq) + 1, 'stray-debit', 'debit', 'INR', $1, 'UTR-stray', now() from simulated_bank.lines`,
-      [String(parseUnits(order.toAmount, 2))],
-    );
+    const units = parseUnits(order.toAmount, 2);
+    await world.bankShows({ id: 'stray-debit', direction: 'debit', units, reference: 'UTR-stray' });
     await world.until(
       'the debit is read',
       async () => (await outside.query(`select from bank_lines where external_id = 'stray-debit'`)).rowCount === 1,
     );
     assert.match((await declares(finn, keyOf(order))).body.error, /stray-debit/);
     const asked = await finn.does('/debits/foreign', { debit: 'bank.simulated:stray-debit' });
-    assert.equal((await ada.does(`/proposals/${asked.body.proposal}/confirm`, {})).status, 200);
+    assert.equal((await confirmedBy(ada, asked)).status, 200);
     await twoDeclare(order);
   });
 

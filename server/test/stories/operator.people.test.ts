@@ -10,7 +10,9 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { Client } from 'pg';
 import { declareInstallation, peopleNeeded } from '../../src/operators/index.ts';
-import { operatorNamed, type Person, takes, withToken } from '../protocols/operator/people.ts';
+import { type Person, takes, withToken } from '../protocols/operator/people.ts';
+import { heldSale } from '../support/orders.ts';
+import { operatorIn } from '../support/staffed.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
 import { operatorTypes } from '../support/terminal.ts';
 
@@ -27,16 +29,10 @@ after(async () => await world?.close());
 /** A new operator in every test, because the amounts that one person decides alone in a day add up. */
 beforeEach(async () => void (finn = await named(`finn${(finns += 1)}`, 'finance')));
 
-const named = (name: string, role: 'admin' | 'finance') =>
-  operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, name, role);
+const named = (name: string, role: 'admin' | 'finance') => operatorIn(world, name, role);
 
-async function held(amount: string, how: Parameters<Story['sells']>[2] = {}): Promise<Sale> {
-  const order = await world.sells(amount, 'usdc', { reference: 'screen:hold', ...how });
-  await world.pays(order, amount);
-  await world.mines(2);
-  await world.reaches(order, 3);
-  return order;
-}
+const held = async (amount: string, how: Parameters<typeof heldSale>[2] = {}): Promise<Sale> =>
+  (await heldSale(world, amount, how)).order;
 const releases = async (person: Person, order: Sale) => (await person.does(`/orders/${order.id}/release`)).status;
 const confirmed = async (proposal: unknown) => (await ada.does(`/proposals/${proposal}/confirm`)).status;
 

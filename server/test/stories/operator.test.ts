@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { openTyped } from '../../src/base/typed.ts';
 import type { Role } from '../../src/operators/index.ts';
-import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
+import { type Person, takes } from '../protocols/operator/people.ts';
 import { findInDump } from '../support/dump.ts';
+import { heldSale } from '../support/orders.ts';
+import { operatorIn } from '../support/staffed.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 import { type Ended, operatorTypes } from '../support/terminal.ts';
 
@@ -16,8 +18,7 @@ let finn: Person;
 let vic: Person;
 let finns = 0;
 
-const named = (name: string, role: Role) =>
-  operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, name, role);
+const named = (name: string, role: Role) => operatorIn(world, name, role);
 
 before(async () => {
   world = await openStory({ operators: 'two' });
@@ -38,13 +39,7 @@ before(async () => {
 after(async () => await world?.close());
 beforeEach(async () => void (finn = await named(`finn${(finns += 1)}`, 'finance')));
 
-async function held(amount: string): Promise<Sale> {
-  const order = await world.sells(amount, 'usdc', { reference: 'screen:hold' });
-  await world.pays(order, amount);
-  await world.mines(2);
-  await world.reaches(order, 3);
-  return order;
-}
+const held = async (amount: string): Promise<Sale> => (await heldSale(world, amount)).order;
 const auditOf = async (order: Sale) =>
   (await vic.reads(`/audit?subject=order:${order.id}`)).body.audit.map((row: Record<string, string>) => [
     row.action,

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { block, releaseBlocked } from '../../src/orders/index.ts';
 import { openBrowser } from '../protocols/checkout/world.ts';
-import { operatorNamed } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
+import { operatorIn } from '../support/staffed.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -96,7 +96,7 @@ describe('the page of a sale', () => {
     await world.mines(2);
     await world.reaches(order, 3);
     assert.doesNotMatch((await page()).text, ASKS);
-    const ada = await operatorNamed({ ...world.server, clock: world.clock }, 'ada', 'admin');
+    const ada = await operatorIn(world, 'ada', 'admin');
     const said = await ada.does(`/orders/${order.id}/refund`, { failure: 'other' });
     assert.equal(said.status, 200, JSON.stringify(said.body));
     const asked = await page();

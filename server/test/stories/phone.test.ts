@@ -1,8 +1,8 @@
 /** A phone number that its network has reassigned: the new owner is not taken for the former one. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { operatorNamed } from '../protocols/operator/people.ts';
 import { newPhone } from '../support/client.ts';
+import { operatorIn } from '../support/staffed.ts';
 import { openStory, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -12,8 +12,7 @@ before(async () => {
 after(async () => await world?.close());
 
 test('a recycled number is detached after a fresh verification, which the audit records, and then enrolls another customer', async () => {
-  const { db, baseUrl } = world.server;
-  const ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  const ada = await operatorIn(world, 'ada', 'admin');
   const phoneNumber = newPhone();
   const named = (clientCustomerId: string, over: object = {}) =>
     world.partner.post('kyc/url', { clientCustomerId, phoneNumber, type: 'INDIVIDUAL', ...over });

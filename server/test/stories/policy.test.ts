@@ -7,13 +7,14 @@ import { after, before, describe, test } from 'node:test';
 import { formatUnits, parseRate } from '../../src/base/money.ts';
 import { findCustomer, HIGHEST_LEVEL, saveDetails } from '../../src/customers/index.ts';
 import { chart } from '../../src/ledger/index.ts';
-import { findMarket, setLimit, upsertMarket } from '../../src/partners/index.ts';
+import { findMarket, setLimit } from '../../src/partners/index.ts';
+import { daiHasOwnPrices, daiIsAt } from '../support/ownprices.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
 before(async () => {
   world = await openStory();
-  await ownPrices();
+  await daiHasOwnPrices(world);
 });
 after(async () => await world?.close());
 
@@ -22,8 +23,6 @@ const orderOf = async (order: Sale | Purchase) => (await world.traceOf(order)).o
 const exceptionOf = async (order: Sale | Purchase) => (await orderOf(order)).exception;
 const requotedOf = async (order: Sale | Purchase) =>
   (await world.traceOf(order)).history.find(({ event }) => event === 'requoted')?.facts;
-const openCases = async (order: Sale | Purchase) =>
-  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
 
 /** A sale paid by one transfer of this amount; its deadline has passed where that was too little. */
 async function soldAndPaid(amount: string, paid: string, coin = 'usdc'): Promise<Sale> {
@@ -35,42 +34,6 @@ async function soldAndPaid(amount: string, paid: string, coin = 'usdc'): Promise
     await world.deadlinePasses();
   }
   return order;
-}
-
-/** DAI has prices of its own here, which a story moves. */
-async function ownPrices(): Promise<void> {
-  await world.read(async (tx) => {
-    const market = await findMarket(tx, { direction: 'offramp', coin: 'dai', fiat: 'inr', chain: 'matic20' });
-    const { id: _, crypto, fiat, ...terms } = market;
-    await upsertMarket(tx, { ...terms, crypto: crypto.code, fiat: fiat.code, priceSources: ['story'] });
-  });
-  await daiIsAt('86');
-}
-
-async function daiIsAt(price: string): Promise<void> {
-  for (const [base, at] of [
-    ['dai', price],
-    ['matic', '40'],
-  ] as const) {
-    const { num, den } = parseRate(at);
-    await world.read((tx) =>
-      tx.run(
-        `insert into prices (source, base, quote, num, den, priced_at, fetched_at)
-         values ('story', $1, 'inr', $2, $3, now(), now())
-         on conflict (base, quote, source) do update
-           set num = excluded.num, den = excluded.den, priced_at = now(), fetched_at = now()`,
-        [base, num, den],
-      ),
-    );
-  }
-  // This source has no price between stories, which would halt its market; and a new price here is intended, not a jump.
-  await world.read((tx) =>
-    tx.run(
-      `update price_levels set level_num = null, level_den = null, missing_since = null, halted_at = null, why = null,
-              seen_num = null, seen_den = null, seen_since = null
-        where market_id in (select id from markets where crypto_asset = 'dai.matic20' and fiat_asset = 'inr')`,
-    ),
-  );
 }
 
 describe('too little, within the band', () => {
@@ -190,9 +153,9 @@ describe('a price that has moved', () => {
     world.goesBy('offramp', 'dai', { priceMoved: { lockS: 0, ...priceMoved } });
   /** A sale at 86, paid after the rate lock ended and confirmed at another price. */
   async function soldBefore(price: string): Promise<Sale> {
-    await daiIsAt('86');
+    await daiIsAt(world, '86');
     const order = await world.sells('100', 'dai');
-    await daiIsAt(price);
+    await daiIsAt(world, price);
     await world.pays(order, '100', 'dai');
     await world.mines(2);
     return order;
@@ -245,7 +208,7 @@ describe('a price that has moved', () => {
 
   test('makes the order wait while there is no price, and go on once there is one', async () => {
     await goesBy({ bps: 100, then: 'requote' });
-    await daiIsAt('86');
+    await daiIsAt(world, '86');
     const order = await world.sells('100', 'dai');
     await world.read((tx) => tx.run(`update prices set fetched_at = now() - interval '1 hour' where source = 'story'`));
     await world.pays(order, '100', 'dai');
@@ -259,7 +222,7 @@ describe('a price that has moved', () => {
       return row !== undefined && row.attempts > 0;
     });
     assert.equal(await world.stateOf(order), 'deposit_confirmed');
-    await daiIsAt('86');
+    await daiIsAt(world, '86');
     await world.reaches(order, 6);
     await world.goesBy('offramp', 'dai', {});
   });
@@ -287,7 +250,7 @@ describe('a state that lasts too long', () => {
     await world.opensCase(order, 'overdue');
     await world.releases(order);
     await world.reaches(order, 6);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     const ended = await world.traceOf(order);
     assert.deepEqual([ended.by, ended.otherwise], [null, null]);
   });
@@ -332,7 +295,7 @@ describe('a state that lasts too long', () => {
     await world.opensCase(order, 'overdue');
     await world.brings('inr', units);
     await world.reaches(order, 6);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     await world.goesBy('offramp', 'usdc', {});
   });
 });
@@ -364,7 +327,7 @@ describe('refunded by policy', () => {
     await arrives(address, '99.4');
     await world.reaches(order, -4);
     assert.deepEqual((await world.eventsOf(order)).slice(-3), ['on_hold', 'refunding', 'refunded']);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     const changes = await world.changesSince(books);
     assert.equal(changes['treasury:usdc.matic20'], undefined);
     assert.equal(changes[`${SUSPENSE}:usdc.matic20`], undefined);
@@ -391,7 +354,7 @@ describe('refunded by policy', () => {
     await world.rejects(order, { failure: 'amount', address });
     await arrives(address, '50');
     await world.reaches(order, -4);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
   });
 
   test('too much, of which only the excess goes back', async () => {
@@ -409,7 +372,7 @@ describe('refunded by policy', () => {
       return changes[`${SUSPENSE}:usdc.matic20`] === undefined;
     });
     assert.equal((await world.changesSince(books))['treasury:usdc.matic20'], 100_000_000n);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
   });
 
   test('too much, of which all goes back', async () => {
@@ -421,7 +384,7 @@ describe('refunded by policy', () => {
     await world.mines(2);
     await arrives(address, '130');
     await world.reaches(order, -4);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     assert.equal((await world.changesSince(books))['treasury:usdc.matic20'], undefined);
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0);
     await world.goesBy('offramp', 'usdc', {});
@@ -429,10 +392,10 @@ describe('refunded by policy', () => {
 
   test('at a price that moved: it shows -2', async () => {
     await world.goesBy('offramp', 'dai', { priceMoved: { lockS: 0, bps: 100, then: 'refund' } });
-    await daiIsAt('86');
+    await daiIsAt(world, '86');
     const order = await world.sells('100', 'dai');
     const address = await goesBackTo(order);
-    await daiIsAt('70');
+    await daiIsAt(world, '70');
     await world.pays(order, '100', 'dai');
     await world.mines(2);
     await arrives(address, '100', 'dai');
@@ -471,7 +434,7 @@ describe('refunded by policy', () => {
     world.clock.advance(60_000);
     await arrives(address, '100');
     await world.reaches(order, -2);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     await world.brings('inr', units);
     await world.goesBy('offramp', 'usdc', {});
   });
@@ -500,7 +463,7 @@ describe('a deposit that no order waits for', () => {
   /** A sale in the state in which the next deposit is too late, or a second one. */
   async function soldUpTo(kind: Kind, then: 'hold' | 'refund' | 'new_order', coin = 'usdc'): Promise<Sale> {
     await world.goesBy('offramp', coin, { [kind]: { then } });
-    if (coin === 'dai') await daiIsAt('86');
+    if (coin === 'dai') await daiIsAt(world, '86');
     const order = await world.sells('100', coin);
     if (kind === 'late') {
       await world.deadlinePasses();
@@ -540,13 +503,13 @@ describe('a deposit that no order waits for', () => {
       });
       assert.equal(await world.statusOf(order), status);
       assert.equal((await world.changesOf(order)).at(-1)?.exception, kind);
-      assert.deepEqual(await openCases(order), []);
+      assert.deepEqual(await world.openCaseKinds(order), []);
     });
 
     test(`${kind}, a new order: it has the current price, is paid to the same account, and both orders name each other`, async () => {
       const first = await soldUpTo(kind, 'new_order', 'dai');
       const books = await world.balances();
-      await daiIsAt('80');
+      await daiIsAt(world, '80');
       await world.pays(first, '40', 'dai');
       await world.mines(2);
       const [id] = await world.until('there is a new order', async () => {
@@ -563,7 +526,7 @@ describe('a deposit that no order waits for', () => {
       assert.equal((await world.eventBodies(next))[0]?.follows, String(first.id));
       assert.equal((await world.bank.payments(`pay_${id}_1`))[0]?.units, order.payoutUnits);
       assert.equal(await world.statusOf(first), status);
-      assert.deepEqual(await openCases(first), []);
+      assert.deepEqual(await world.openCaseKinds(first), []);
       const changes = await world.changesSince(books);
       assert.equal(changes['treasury:dai.matic20'], 40n * 10n ** 18n);
       assert.equal(changes[`${SUSPENSE}:dai.matic20`], undefined);
@@ -585,7 +548,7 @@ describe('a deposit that no order waits for', () => {
     await arrives(address, '0.5');
     const { followedBy } = await world.traceOf(order);
     assert.deepEqual(followedBy, []);
-    await world.until('its case is closed', async () => (await openCases(order)).length === 0);
+    await world.until('its case is closed', async () => (await world.openCaseKinds(order)).length === 0);
   });
 
   test('waits in suspense, with its case, while there is no price for a new order', async () => {
@@ -595,9 +558,9 @@ describe('a deposit that no order waits for', () => {
     await world.mines(2);
     await world.opensCase(first, 'deposit_late');
     assert.deepEqual((await world.traceOf(first)).followedBy, []);
-    await daiIsAt('86');
+    await daiIsAt(world, '86');
     await world.until('there is a new order', async () => (await world.traceOf(first)).followedBy.length === 1);
-    await world.until('its case is closed', async () => (await openCases(first)).length === 0);
+    await world.until('its case is closed', async () => (await world.openCaseKinds(first)).length === 0);
     const [id = 0n] = (await world.traceOf(first)).followedBy;
     await world.reaches({ ...first, id }, 6);
     await world.goesBy('offramp', 'dai', {});

@@ -1,9 +1,10 @@
 /** An implausible price: the market halts, resumes on its own or by operators, and unpaid orders are requoted or cancelled. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
+import { type Person, takes } from '../protocols/operator/people.ts';
 import type { Fields } from '../support/client.ts';
-import { openStory, type Sale, type Story } from '../support/story.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Sale, Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
@@ -11,10 +12,7 @@ let bea: Person;
 let markets: { id: string; direction: string; crypto: string; fiat: string }[];
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  bea = await operatorNamed({ db, baseUrl, clock: world.clock }, 'bea', 'admin');
+  ({ world, ada, bea } = await openStaffedStory({ ada: 'admin', bea: 'admin' }));
   markets = (await ada.reads('/markets')).body.markets;
   for (const { id, crypto, fiat } of markets)
     if (crypto.startsWith('usdc.') && fiat === 'inr') await ada.does(`/markets/${id}`, { resumeAfterS: 1 });

@@ -6,11 +6,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { formatUnits, parseRate } from '../../src/base/money.ts';
+import { formatUnits } from '../../src/base/money.ts';
 import { chart } from '../../src/ledger/index.ts';
-import { findMarket, upsertMarket } from '../../src/partners/index.ts';
-import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+import { amountsDecide, type Person, twoDo } from '../protocols/operator/people.ts';
+import { daiHasOwnPrices, daiIsAt } from '../support/ownprices.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
@@ -18,11 +19,8 @@ let finn: Person;
 let outside: pg.Client;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
-  await db.asSystem(amountsDecide);
+  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'finance' }));
+  await world.read(amountsDecide);
   outside = new pg.Client({ connectionString: world.adminUrl, options: '-c search_path=cloverleaf' });
   await outside.connect();
   // The books are still empty, so this restore loses nothing.
@@ -45,15 +43,8 @@ async function whileUnread(body: () => Promise<void>): Promise<void> {
   }
 }
 
-const openCases = async (order: Sale | Purchase) =>
-  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
 const traceOf = (order: Sale | Purchase) => world.traceOf(order);
-async function twoDo(path: string, body: Record<string, unknown> = {}): Promise<void> {
-  const asked = await finn.does(path, body);
-  assert.equal(asked.status, 202, `${path} was done by one person: ${JSON.stringify(asked.body)}`);
-  const agreed = await ada.does(`/proposals/${asked.body.proposal}/confirm`, {});
-  assert.equal(agreed.status, 200, JSON.stringify(agreed.body));
-}
+const bothDo = (path: string, body: Record<string, unknown> = {}) => twoDo(finn, ada, path, body);
 async function goesBackTo(order: Sale): Promise<string> {
   const address = world.newAddress();
   await world.read((tx) => tx.run('update orders set refund_address = $2 where id = $1', [order.id, address]));
@@ -89,12 +80,7 @@ let lines = 0;
 async function debits(units: bigint, key: string | null): Promise<string> {
   lines += 1;
   const id = `before-${lines}`;
-  await outside.query(
-    `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, key, booked_at)
-     select coalesce(max(seq), 0) + 1, $1, 'debit', 'INR', $2, 'UTR-BEFORE', $3, now() from simulated_bank.lines`,
-    [id, units, key],
-  );
-  await world.looksAtTheBank();
+  await world.bankShows({ id, direction: 'debit', units, reference: 'UTR-BEFORE', ...(key === null ? {} : { key }) });
   await world.until('the debit is read', async () => {
     const rows = await world.read((tx) => tx.rows('select from bank_lines where external_id = $1', [id]));
     return rows.length > 0;
@@ -187,36 +173,14 @@ describe('an order that may have been paid in the time that was lost', () => {
 
 describe('a price that has moved in the time that was lost', () => {
   before(async () => {
-    await world.read(async (tx) => {
-      const market = await findMarket(tx, { direction: 'offramp', coin: 'dai', fiat: 'inr', chain: 'matic20' });
-      const { id: _, crypto, fiat, ...terms } = market;
-      await upsertMarket(tx, { ...terms, crypto: crypto.code, fiat: fiat.code, priceSources: ['story'] });
-    });
-    await daiIsAt('86');
+    await daiHasOwnPrices(world);
     await world.goesBy('offramp', 'dai', { priceMoved: { lockS: 0, bps: 0, then: 'refund' } });
   });
 
-  async function daiIsAt(price: string): Promise<void> {
-    for (const [base, at] of [
-      ['dai', price],
-      ['matic', '40'],
-    ] as const) {
-      const { num, den } = parseRate(at);
-      await world.read((tx) =>
-        tx.run(
-          `insert into prices (source, base, quote, num, den, priced_at, fetched_at)
-           values ('story', $1, 'inr', $2, $3, now(), now())
-           on conflict (base, quote, source) do update
-             set num = excluded.num, den = excluded.den, priced_at = excluded.priced_at, fetched_at = excluded.fetched_at`,
-          [base, num, den],
-        ),
-      );
-    }
-  }
   async function soldBefore(): Promise<Sale> {
-    await daiIsAt('86');
+    await daiIsAt(world, '86');
     const order = await world.sells('100', 'dai');
-    await daiIsAt('80');
+    await daiIsAt(world, '80');
     return order;
   }
 
@@ -229,7 +193,7 @@ describe('a price that has moved in the time that was lost', () => {
       await isPutOffTwice('screen_order', order);
       assert.equal(await world.stateOf(order), 'deposit_confirmed');
     });
-    await daiIsAt('80');
+    await daiIsAt(world, '80');
     await arrives(address, '100', 'dai');
     await world.reaches(order, -2);
   });
@@ -288,7 +252,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     await world.mines(2);
     await world.reaches(other, 6);
     assert.equal(await world.stateOf(order), 'paying_out');
-    await twoDo('/debits/foreign', { debit: `bank.simulated:${line}` });
+    await bothDo('/debits/foreign', { debit: `bank.simulated:${line}` });
     await world.reaches(order, 6);
     await world.reaches(alike, 6);
     const again = await finn.does('/debits/foreign', { debit: `bank.simulated:${line}` });
@@ -299,10 +263,10 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
 
   test('under the key of a refund that the books have lost: two people settle the payout by it', async () => {
     const { order, line } = await waits('33', 'ref_700000000000001_1');
-    await twoDo(`/payouts/pay_${order.id}_1/settle-by`, { line });
+    await bothDo(`/payouts/pay_${order.id}_1/settle-by`, { line });
     await world.reaches(order, 6);
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0, 'it was paid a second time');
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     assert.equal(await caseOf(line), 0);
   });
 
@@ -316,7 +280,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     await world.until('the payout waits for it to be decided', async () =>
       (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
     );
-    await twoDo(`/payouts/pay_${order.id}_1/settle-by`, { line, otherAmount: true });
+    await bothDo(`/payouts/pay_${order.id}_1/settle-by`, { line, otherAmount: true });
     await world.reaches(order, 6);
     const { order: row, payouts } = await traceOf(order);
     assert.deepEqual([row.exception, payouts[0]?.paidUnits], ['paid_other_amount', payoutUnits - 700n]);
@@ -331,7 +295,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     const { payoutUnits } = (await traceOf(order)).order;
     const key = `pay_${order.id}_1`;
     const line = await debits(payoutUnits + 700n, key);
-    await twoDo('/debits/foreign', { debit: `bank.simulated:${line}` });
+    await bothDo('/debits/foreign', { debit: `bank.simulated:${line}` });
     await closesCases(line);
     await world.pays(order, '35');
     await world.mines(2);
@@ -339,7 +303,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
       (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
     );
     assert.equal(await caseOf(line), 1, 'the debit has no case');
-    await twoDo(`/payouts/${key}/settle-by`, { line, otherAmount: true });
+    await bothDo(`/payouts/${key}/settle-by`, { line, otherAmount: true });
     await world.reaches(order, 6);
     assert.equal((await traceOf(order)).payouts[0]?.paidUnits, payoutUnits + 700n);
     assert.equal((await world.changesSince(books))['loss:inr'], undefined);
@@ -361,7 +325,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     const declined = await ada.does(`/proposals/${asked.body.proposal}/confirm`, {});
     assert.equal(declined.body.reason, 'does_not_fit', JSON.stringify(declined.body));
     assert.match(declined.body.error, new RegExp(`${key}.*settle-by`));
-    await twoDo(`/payouts/${key}/settle-by`, { line, otherAmount: true });
+    await bothDo(`/payouts/${key}/settle-by`, { line, otherAmount: true });
     await world.reaches(order, 6);
   });
 
@@ -374,7 +338,7 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     await world.until('the payout waits for it', async () =>
       (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
     );
-    await twoDo(`/payouts/pay_${order.id}_1/settle-by`, { line, otherAmount: true });
+    await bothDo(`/payouts/pay_${order.id}_1/settle-by`, { line, otherAmount: true });
     await world.reaches(order, 6);
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0, 'it was paid a second time');
     assert.equal(await caseOf(line), 0);
@@ -419,7 +383,7 @@ describe('a late deposit whose follow-on order and payout a restore has lost', (
     const unsaid = await finn.does(`/payouts/${key}/settle-by`, { line });
     const declined = await ada.does(`/proposals/${unsaid.body.proposal}/confirm`, {});
     assert.equal(declined.status, 409, 'a debit of another amount was accepted without otherAmount');
-    await twoDo(`/payouts/${key}/settle-by`, { line, otherAmount: true });
+    await bothDo(`/payouts/${key}/settle-by`, { line, otherAmount: true });
     await world.reaches(order, 6);
     const { order: row, payouts } = await traceOf(order);
     assert.deepEqual([row.exception, payouts[0]?.paidUnits], ['paid_other_amount', 123_456n]);
@@ -438,7 +402,7 @@ describe('a late deposit whose follow-on order and payout a restore has lost', (
     await world.mines(2);
     await world.reaches(other, 6);
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0, 'it left before people had decided');
-    await twoDo('/debits/foreign', { debit: `bank.simulated:${line}` });
+    await bothDo('/debits/foreign', { debit: `bank.simulated:${line}` });
     await world.reaches(order, 6);
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
     await closesCases(line);
@@ -472,7 +436,7 @@ describe('a late deposit whose follow-on order and payout a restore has lost', (
     });
     const next = { ...order, id };
     await waitsForDebit(next, line);
-    await twoDo(`/payouts/pay_${id}_1/settle-by`, { line });
+    await bothDo(`/payouts/pay_${id}_1/settle-by`, { line });
     await world.reaches(next, 6);
     assert.equal((await world.bank.payments(`pay_${id}_1`)).length, 0, 'it was paid a second time');
   });
@@ -507,7 +471,7 @@ describe('a debit corrected as that of a lost order', () => {
       );
       return rows.length > 0 && rows;
     });
-    await twoDo(`/cases/${debit?.id}/correct`, {
+    await bothDo(`/cases/${debit?.id}/correct`, {
       as: 'lost_order',
       amount: formatUnits(payoutUnits, 2),
       evidence: debit?.reference,
@@ -517,18 +481,14 @@ describe('a debit corrected as that of a lost order', () => {
     await world.looksAtTheBank();
     await world.until('it is reversed', async () => (await depositOf())?.state === 'lost');
     const lost = (await world.changesSince(books))['loss:inr'];
-    assert.equal(
-      lost === undefined ? 0n : lost < 0n ? -lost : lost,
-      500_000n,
-      'the recalled deposit is not booked as a loss',
-    );
+    assert.equal(lost, 500_000n, 'the recalled deposit is not booked as a loss');
 
     await world.pays(sale, '36');
     await world.mines(2);
     await world.until('its payout waits for it', async () =>
       (await traceOf(sale)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
     );
-    await twoDo(`/payouts/pay_${sale.id}_1/settle-by`, { line });
+    await bothDo(`/payouts/pay_${sale.id}_1/settle-by`, { line });
     await world.reaches(sale, 6);
     assert.equal((await world.bank.payments(`pay_${sale.id}_1`)).length, 0, 'it was paid a second time');
     assert.equal((await depositOf())?.state, 'reversed', 'the recalled deposit is not reversed');

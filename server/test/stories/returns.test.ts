@@ -4,18 +4,17 @@ import { after, before, describe, test } from 'node:test';
 import { getAddress } from 'viem';
 import { replaceDenyList } from '../../src/compliance/index.ts';
 import { openBrowser } from '../protocols/checkout/world.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Sale, type Story } from '../support/story.ts';
+import { confirmedBy, type Person, type Said } from '../protocols/operator/people.ts';
+import { salePaidTwice } from '../support/orders.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 let bea: Person;
 let vic: Person;
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const named = (name: string, role: 'admin' | 'viewer') =>
-    operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, name, role);
-  [ada, bea, vic] = [await named('ada', 'admin'), await named('bea', 'admin'), await named('vic', 'viewer')];
+  ({ world, ada, bea, vic } = await openStaffedStory({ ada: 'admin', bea: 'admin', vic: 'viewer' }));
 });
 after(async () => await world?.close());
 
@@ -23,22 +22,7 @@ const ASK = 'Where your coins go back to';
 const CHECK = 'Is this your address?';
 const WAITS = 'We have your address';
 
-/** A sale that its customer pays a second time by mistake. */
-async function paidTwice(amount = '25'): Promise<{ order: Sale; deposit: bigint }> {
-  const order = await world.sells('10', 'usdc');
-  await world.pays(order, '10');
-  await world.mines(2);
-  await world.reaches(order, 6);
-  await world.pays(order, amount);
-  await world.mines(2);
-  const deposit = await world.until('the second payment lies in suspense', async () => {
-    const [row] = await world.read((tx) =>
-      tx.rows<{ id: bigint }>(`select id from deposits where order_id = $1 and state = 'suspense'`, [order.id]),
-    );
-    return row?.id;
-  });
-  return { order, deposit };
-}
+const paidTwice = (amount = '25') => salePaidTwice(world, amount);
 
 async function linkFor(deposit: bigint): Promise<string> {
   const { status, body } = await ada.does(`/deposits/${deposit}/return-link`, { reason: 'ticket 12' });
@@ -62,10 +46,7 @@ const casesAbout = async (deposit: bigint, kind = 'return_confirmed') =>
   (await vic.reads(`/cases?kind=${kind}`)).body.cases.filter(
     ({ subject }: { subject: string }) => subject === `deposit:${deposit}`,
   );
-const agreed = async (said: { status: number; body: { proposal?: string } }): Promise<number> => {
-  assert.equal(said.status, 202, JSON.stringify(said.body));
-  return (await bea.does(`/proposals/${said.body.proposal}/confirm`)).status;
-};
+const agreed = async (said: Said): Promise<number> => (await confirmedBy(bea, said)).status;
 
 describe('a customer confirms a refund address', () => {
   test('from the link to the refund: the address is shown in full, stored as evidence, used by two people, and announced', async () => {
@@ -219,7 +200,7 @@ describe('a link', () => {
     const altered = `${token.slice(0, middle)}${token[middle] === 'A' ? 'B' : 'A'}${token.slice(middle + 1)}`;
     assert.equal((await browser.ask(`${world.server.baseUrl}/return/${altered}`)).status, 404);
     const bare = await browser.ask(url, { method: 'POST', body: new URLSearchParams({ action: 'confirm' }) });
-    assert.equal(bare.status, 403, 'a form without the text of this session is refused');
+    assert.equal(bare.status, 403, 'a form without the text of this session was accepted');
   });
 
   test('is made only for crypto of a known customer in suspense; a refusal says what to do instead', async () => {

@@ -4,25 +4,22 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import pg from 'pg';
 import { findCustomer } from '../../src/customers/index.ts';
 import { orderFacts, STATES } from '../../src/orders/index.ts';
 import { isWaiting, type OrderState } from '../../src/orders/machine.ts';
 import { allMarkets, BUILT_IN_POLICY, setFee } from '../../src/partners/index.ts';
 import { FEES } from '../../src/sandbox/catalogue.ts';
-import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+import { amountsDecide, type Person } from '../protocols/operator/people.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 let finn: Person;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
-  await db.asSystem(amountsDecide);
+  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'finance' }));
+  await world.read(amountsDecide);
 });
 after(async () => await world?.close());
 
@@ -43,13 +40,9 @@ async function whileStopped(body: () => Promise<void>): Promise<void> {
   }
 }
 
-const openCases = async (order: Sale | Purchase) =>
-  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
 const payouts = async (order: Sale | Purchase) =>
   (await world.traceOf(order)).payouts.map(({ purpose, state }) => `${purpose} ${state}`);
 const refunds = async (order: Sale | Purchase) => (await world.traceOf(order)).refunds.map(({ state }) => state);
-const inState = (order: Sale | Purchase, state: OrderState) =>
-  world.until(`the order is ${state}`, async () => (await world.stateOf(order)) === state);
 
 async function held(amount = '10'): Promise<{ order: Sale; paid: Awaited<ReturnType<Story['pays']>> }> {
   const order = await world.sells(amount, 'usdc', { reference: 'screen:hold' });
@@ -63,18 +56,8 @@ async function held(amount = '10'): Promise<{ order: Sale; paid: Awaited<ReturnT
 async function paysAfterAll(order: Sale | Purchase): Promise<void> {
   const refused = (await world.traceOf(order)).payouts.find(({ state }) => state === 'rejected');
   assert(refused);
-  const bank = new pg.Client(world.adminUrl);
-  await bank.connect();
-  try {
-    await bank.query(
-      `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, key, booked_at)
-       select max(seq) + 1, $1, 'debit', 'INR', $2, 'UTR-LATE', $3, now() from simulated_bank.lines`,
-      [`late-${order.id}`, refused.units, refused.id],
-    );
-  } finally {
-    await bank.end();
-  }
-  await world.looksAtTheBank();
+  const { id: key, units } = refused;
+  await world.bankShows({ id: `late-${order.id}`, direction: 'debit', units, reference: 'UTR-LATE', key });
   await world.until('the payment is seen', async () =>
     (await world.traceOf(order)).payouts.some(({ id, state }) => id === refused.id && state === 'settled'),
   );
@@ -85,7 +68,7 @@ describe('a payout that was rejected and is then shown as paid', () => {
     const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
     await world.pays(order, '20');
     await world.mines(2);
-    await inState(order, 'payout_held');
+    await world.becomes(order, 'payout_held');
     return order;
   }
   async function isPaidOnce(order: Sale): Promise<void> {
@@ -93,7 +76,7 @@ describe('a payout that was rejected and is then shown as paid', () => {
     assert.equal((await world.eventsOf(order)).at(-1), 'settled');
     assert.equal((await world.traceOf(order)).order.payoutReference, 'UTR-LATE');
     // The bank contradicted itself, which has to open a case.
-    assert.deepEqual(await openCases(order), ['payout_contradiction']);
+    assert.deepEqual(await world.openCaseKinds(order), ['payout_contradiction']);
     assert.equal((await finn.does(`/orders/${order.id}/retry`)).body.reason, 'order_over');
   }
 
@@ -120,13 +103,13 @@ describe('a payout that was rejected and is then shown as paid', () => {
       const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
       const paid = await world.pays(order, '20');
       await world.mines(2);
-      await inState(order, 'payout_held');
+      await world.becomes(order, 'payout_held');
       await world.reorgsAway(paid);
       await world.mines(2);
       await world.opensCase(order, 'deposit_lost');
       await paysAfterAll(order);
-      await inState(order, 'settled');
-      assert.deepEqual((await openCases(order)).toSorted(), ['customer_owes', 'payout_contradiction']);
+      await world.becomes(order, 'settled');
+      assert.deepEqual((await world.openCaseKinds(order)).toSorted(), ['customer_owes', 'payout_contradiction']);
       assert.equal((await world.read((tx) => findCustomer(tx, order.customerId))).blocked, true);
       const changes = await world.changesSince(books);
       assert.equal(changes[`receivable:${order.customerId}:usdc.matic20`], 20_000_000n);
@@ -139,13 +122,13 @@ describe('a payout that was rejected and is then shown as paid', () => {
       const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
       const paid = await world.pays(order, '20');
       await world.mines(2);
-      await inState(order, 'payout_held');
+      await world.becomes(order, 'payout_held');
       await whileStopped(async () => {
         await does(`/orders/${order.id}/refund`, { failure: 'other', address: world.newAddress() });
-        await inState(order, 'refunding');
+        await world.becomes(order, 'refunding');
         await world.reorgsAway(paid);
         await world.mines(2);
-        await inState(order, 'refund_held');
+        await world.becomes(order, 'refund_held');
       });
       const books = await world.balances();
       await paysAfterAll(order);
@@ -154,7 +137,7 @@ describe('a payout that was rejected and is then shown as paid', () => {
       const agreed = await ada.does(`/proposals/${asked.body.proposal}/confirm`, {});
       assert.equal(agreed.status, 200, JSON.stringify(agreed.body));
       await owes(order, books, 'settled');
-      assert.deepEqual(await openCases(order), ['customer_owes']);
+      assert.deepEqual(await world.openCaseKinds(order), ['customer_owes']);
     });
   });
 
@@ -163,16 +146,16 @@ describe('a payout that was rejected and is then shown as paid', () => {
       const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
       const paid = await world.pays(order, '20');
       await world.mines(2);
-      await inState(order, 'payout_held');
+      await world.becomes(order, 'payout_held');
       await world.reorgsAway(paid);
       await world.mines(2);
       await world.opensCase(order, 'deposit_lost');
       await does(`/orders/${order.id}/refund`, { failure: 'other', address: world.newAddress() });
-      await inState(order, 'cancelled');
+      await world.becomes(order, 'cancelled');
       const books = await world.balances();
       await paysAfterAll(order);
       await owes(order, books, 'cancelled');
-      assert.deepEqual((await openCases(order)).toSorted(), ['customer_owes', 'payout_contradiction']);
+      assert.deepEqual((await world.openCaseKinds(order)).toSorted(), ['customer_owes', 'payout_contradiction']);
       assert.equal((await world.changesSince(books))['loss:inr'], undefined);
     });
   });
@@ -233,7 +216,7 @@ describe('an order requoted after a rejected payout that is then shown as paid',
     const order = await world.sells('20', 'usdc', { customer });
     await world.pays(order, '20');
     await world.mines(2);
-    await inState(order, 'payout_held');
+    await world.becomes(order, 'payout_held');
     const first = await unitsOf(order);
     await feeIs(bps);
     await world.until('another amount is due', async () => {
@@ -266,7 +249,7 @@ describe('an order requoted after a rejected payout that is then shown as paid',
       [settled?.facts.paidUnits, settled?.facts.orderedUnits, settled?.facts.payout],
       [String(paid), String(ordered), firstOf(order)],
     );
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
   }
 
   test('is settled by two people with the payment that left: an amount above the new quote is a difference and no loss', async () => {
@@ -315,7 +298,7 @@ describe('an order requoted after a rejected payout that is then shown as paid',
     const { payouts: all } = await world.traceOf(order);
     const paid = all.filter(({ state }) => state === 'settled').reduce((sum, { units }) => sum + units, 0n);
     assert.equal(paid, then, 'the customer did not receive the amount of the order');
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     const changes = await world.changesSince(books);
     assert.deepEqual([changes[LOSS], changes[DIFFERENCE]], [undefined, undefined]);
     assert.equal(await world.stateOf(order), 'settled');
@@ -331,19 +314,19 @@ describe('an order requoted after a rejected payout that is then shown as paid',
     const order = await world.sells('20', 'usdc', { customer });
     await world.pays(order, '20');
     await world.mines(2);
-    await inState(order, 'payout_held');
+    await world.becomes(order, 'payout_held');
     const first = await unitsOf(order);
     await whileStopped(async () => {
       await does(`/orders/${order.id}/refund`, { failure: 'other', address: world.newAddress() });
-      await inState(order, 'refunding');
+      await world.becomes(order, 'refunding');
       await paysAfterAll(order);
     });
-    await inState(order, 'refund_held');
+    await world.becomes(order, 'refund_held');
     await twoDo(`/orders/${order.id}/settle-by`, { payout: firstOf(order) });
     await world.reaches(order, 6);
     assert.equal(await unitsOf(order), first);
     assert.deepEqual(await refunds(order), ['cancelled']);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     const changes = await world.changesSince(books);
     assert.deepEqual([changes[LOSS], changes[DIFFERENCE]], [undefined, undefined]);
   });
@@ -363,7 +346,7 @@ describe('an order requoted after a rejected payout that is then shown as paid',
     for (const one of [order, other.order]) {
       await does(`/orders/${one.id}/refund`, { failure: 'other', address: world.newAddress() });
       await world.mines(2);
-      await inState(one, 'refunded');
+      await world.becomes(one, 'refunded');
     }
   });
 });
@@ -371,7 +354,7 @@ describe('an order requoted after a rejected payout that is then shown as paid',
 describe('a refund that was rejected and is then shown as paid', () => {
   async function isRefundedOnce(order: Purchase, books: Awaited<ReturnType<typeof world.balances>>): Promise<void> {
     await world.until('the refund is made', async () => (await refunds(order))[0] === 'settled');
-    assert.deepEqual(await openCases(order), ['payout_contradiction']);
+    assert.deepEqual(await world.openCaseKinds(order), ['payout_contradiction']);
     assert.equal((await world.changesSince(books))['loss:inr'], undefined);
   }
 
@@ -380,9 +363,9 @@ describe('a refund that was rejected and is then shown as paid', () => {
     const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
     const books = await world.balances();
     await world.credits(order, '5000');
-    await inState(order, 'on_hold');
+    await world.becomes(order, 'on_hold');
     await does(`/orders/${order.id}/refund`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
-    await inState(order, 'refund_held');
+    await world.becomes(order, 'refund_held');
     await paysAfterAll(order);
     await isRefundedOnce(order, books);
     assert.equal(await world.stateOf(order), 'refunded');
@@ -398,7 +381,7 @@ describe('a refund that was rejected and is then shown as paid', () => {
     const customer = await world.verifiedCustomer({ ending: '9001' });
     const order = await world.buys('5000', 'usdc', { customer });
     await world.credits(order, '5000');
-    await inState(order, 'settled');
+    await world.becomes(order, 'settled');
     const books = await world.balances();
     await world.credits(order, '5000');
     await world.opensCase(order, 'deposit_second');
@@ -423,14 +406,14 @@ describe('between created and submitted', () => {
     const books = await world.balances();
     await whileStopped(async () => {
       const line = await world.credits(order, '5000');
-      await inState(order, 'paying_out');
+      await world.becomes(order, 'paying_out');
       assert.deepEqual(await payouts(order), ['payout created']);
       await world.bank.recall(line);
       await world.looksAtTheBank();
-      await inState(order, 'payout_held');
+      await world.becomes(order, 'payout_held');
     });
     assert.deepEqual(await payouts(order), ['payout rejected']);
-    assert.deepEqual((await openCases(order)).sort(), ['deposit_lost', 'payout_held']);
+    assert.deepEqual((await world.openCaseKinds(order)).sort(), ['deposit_lost', 'payout_held']);
     assert.equal((await finn.does(`/orders/${order.id}/retry`)).body.reason, 'order_over');
     await does(`/orders/${order.id}/refund`, {
       failure: 'other',
@@ -438,7 +421,7 @@ describe('between created and submitted', () => {
     });
     await world.reaches(order, -2);
     assert.equal(await world.stateOf(order), 'cancelled');
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     assert.deepEqual(await world.changesSince(books), {}, 'the reversed deposit left balances in the books');
     assert.deepEqual(await world.transfersTo(order), []);
     assert.equal((await world.eventsOf(order)).at(-1), 'cancelled');
@@ -466,7 +449,7 @@ describe('between created and submitted', () => {
       });
       assert.deepEqual(await payouts(order), ['refund rejected']);
       assert.deepEqual(await world.changesSince(books), {});
-      assert.deepEqual(await openCases(order), []);
+      assert.deepEqual(await world.openCaseKinds(order), []);
       assert.equal(await world.statusOf(order), -1);
       assert.equal(await world.tokensOf(address, 'usdc'), '0');
     });
@@ -480,12 +463,12 @@ describe('between created and submitted', () => {
         await does(`/orders/${order.id}/refund`, { failure: 'other', address });
         assert.equal(await world.stateOf(order), 'refunding');
         await world.reorgsAway(paid);
-        await inState(order, 'refund_held');
+        await world.becomes(order, 'refund_held');
       });
-      assert.deepEqual((await openCases(order)).sort(), ['deposit_lost', 'refund_held']);
+      assert.deepEqual((await world.openCaseKinds(order)).sort(), ['deposit_lost', 'refund_held']);
       await does(`/orders/${order.id}/retry-refund`);
-      await inState(order, 'cancelled');
-      assert.deepEqual(await openCases(order), []);
+      await world.becomes(order, 'cancelled');
+      assert.deepEqual(await world.openCaseKinds(order), []);
       assert.deepEqual(await refunds(order), ['cancelled']);
       assert.equal(await world.tokensOf(address, 'usdc'), '0');
       assert.equal(
@@ -501,7 +484,7 @@ test('a recall during a refund makes a debt, which ends when the refund is rejec
   const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
   const books = await world.balances();
   const line = await world.credits(order, '5000');
-  await inState(order, 'on_hold');
+  await world.becomes(order, 'on_hold');
   // The bank rejects the refund, and nobody hears so for a while.
   await world.bank.setFault({ kind: 'lose_answer_after_effect' });
   await world.bank.setFault({ kind: 'status_unavailable', times: 1_000 });
@@ -511,15 +494,15 @@ test('a recall during a refund makes a debt, which ends when the refund is rejec
   await world.looksAtTheBank();
   await world.opensCase(order, 'customer_owes');
   await world.bank.clearFaults();
-  await inState(order, 'refund_held');
+  await world.becomes(order, 'refund_held');
   // The operator who unblocks the customer sees the debt.
   const { proposal } = (await finn.does(`/customers/${customer.id}/unblock`)).body;
   const { seen } = (await ada.reads(`/proposals/${proposal}`)).body;
   assert.deepEqual(seen, { blocked: true, debts: [{ asset: 'inr', units: '5000' }] });
   assert.equal((await ada.does(`/proposals/${proposal}/confirm`)).status, 200);
   await does(`/orders/${order.id}/retry-refund`, { fiatAccountId: customer.fiatAccountId });
-  await inState(order, 'cancelled');
-  assert.deepEqual(await openCases(order), []);
+  await world.becomes(order, 'cancelled');
+  assert.deepEqual(await world.openCaseKinds(order), []);
   assert.deepEqual(await world.changesSince(books), {}, 'the reversed deposit left balances in the books');
 });
 
@@ -538,7 +521,7 @@ test('a refund that has left when a reorg reverses its deposit arrives, and the 
     });
     assert.equal(await world.tokensOf(address, 'usdc'), '10');
     assert.deepEqual(await refunds(order), ['settled']);
-    assert.deepEqual(await openCases(order), ['customer_owes']);
+    assert.deepEqual(await world.openCaseKinds(order), ['customer_owes']);
     const changed = await world.changesSince(books);
     assert.equal(changed['loss:usdc.matic20'], undefined);
     const debts = Object.entries(changed).filter(([code]) => code.startsWith('receivable:'));
@@ -577,7 +560,7 @@ test('a payment that its customer replaces with another of the same nonce after 
       ],
     );
     assert.equal((await world.changesSince(books))['suspense:evm.matic20:usdc.matic20'], 4_000_000n);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     await world.pays(order, '6');
     await world.mines(2);
     await world.reaches(order, 6);
@@ -590,7 +573,7 @@ test('a refund that the bank returns is still owed, and is paid to the next acco
   const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
   const books = await world.balances();
   await world.credits(order, '5000');
-  await inState(order, 'on_hold');
+  await world.becomes(order, 'on_hold');
   await does(`/orders/${order.id}/refund`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
   await world.opensCase(order, 'refund_returned');
   assert.equal(await world.stateOf(order), 'refunded');
@@ -603,7 +586,7 @@ test('a refund that the bank returns is still owed, and is paid to the next acco
     return (await refunds(order))[0] === 'settled';
   });
   assert.deepEqual(await payouts(order), ['refund returned', 'refund settled']);
-  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(await world.openCaseKinds(order), []);
   assert.deepEqual(await world.changesSince(books), {});
   assert.equal(await world.statusOf(order), -2);
 });
@@ -621,7 +604,7 @@ describe('a returned refund whose deposit the bank then recalls', () => {
     );
     const books = await world.balances();
     const line = await world.credits(order, '5000');
-    await inState(order, 'on_hold');
+    await world.becomes(order, 'on_hold');
     await does(`/orders/${order.id}/refund`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
     await world.opensCase(order, 'refund_returned');
     return { customer, order, books, line };
@@ -633,7 +616,7 @@ describe('a returned refund whose deposit the bank then recalls', () => {
     await world.bank.recall(line);
     await world.looksAtTheBank();
     await world.until('it is cancelled', async () => (await refunds(order))[0] === 'cancelled');
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     assert.deepEqual(await world.changesSince(books), {}, 'the reversed deposit left balances in the books');
     assert.equal(await blocked(customer.id), false, 'the customer is blocked for a debt although nothing was paid');
     const { fiatAccountId } = await world.verifiedAccount(customer.id);
@@ -662,7 +645,7 @@ describe('a refund out of suspense that is under way when the bank recalls its d
     const customer = await world.verifiedCustomer({ ending });
     const order = await world.buys('5000', 'usdc', { customer });
     await world.credits(order, '5000');
-    await inState(order, 'settled');
+    await world.becomes(order, 'settled');
     const books = await world.balances();
     const line = await world.credits(order, '5000');
     await world.opensCase(order, 'deposit_second');
@@ -684,7 +667,7 @@ describe('a refund out of suspense that is under way when the bank recalls its d
     await world.bank.clearFaults();
     await world.until('it is cancelled', async () => (await refunds(order))[0] === 'cancelled');
     assert.equal(await owes(customer.id), 0n);
-    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.openCaseKinds(order), []);
     assert.deepEqual(await world.changesSince(books), {}, 'the recalled second deposit left balances in the books');
   });
 });
@@ -717,7 +700,7 @@ test('when one of two partial refunds fails, the other arrives, the order waits,
     return (await world.stateOf(order)) === 'refund_held';
   });
   assert.deepEqual((await refunds(order)).sort(), ['rejected', 'settled']);
-  assert.deepEqual(await openCases(order), ['refund_held']);
+  assert.deepEqual(await world.openCaseKinds(order), ['refund_held']);
   const once = await world.tokensOf(address, 'usdc');
   assert.ok(once === '20' || once === '30', once);
   const elsewhere = world.newAddress();
@@ -727,7 +710,7 @@ test('when one of two partial refunds fails, the other arrives, the order waits,
     return (await world.stateOf(order)) === 'refunded';
   });
   assert.equal(Number(once) + Number(await world.tokensOf(elsewhere, 'usdc')), 50);
-  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(await world.openCaseKinds(order), []);
   assert.equal(await world.statusOf(order), -4);
 });
 
@@ -755,7 +738,7 @@ test('when one of two partial refunds is submitted, a hold stops the other and n
     assert.deepEqual(said.body.notCancelled, [submitted]);
     const stateOf = async (key?: string) => (await world.traceOf(order)).payouts.find(({ id }) => id === key)?.state;
     assert.deepEqual([await stateOf(other), await world.stateOf(order)], ['rejected', 'refunding']);
-    assert.deepEqual(await openCases(order), ['hold_too_late']);
+    assert.deepEqual(await world.openCaseKinds(order), ['hold_too_late']);
     // An action that would end the order has to wait for the submitted refund, and changes nothing.
     assert.equal((await finn.does(`/orders/${order.id}/block`)).body.reason, 'payout_submitted');
   });
@@ -764,7 +747,7 @@ test('when one of two partial refunds is submitted, a hold stops the other and n
     return (await world.stateOf(order)) === 'refund_held';
   });
   assert.deepEqual((await refunds(order)).sort(), ['rejected', 'settled']);
-  assert.deepEqual(await openCases(order), ['refund_held']);
+  assert.deepEqual(await world.openCaseKinds(order), ['refund_held']);
   assert.equal((await payouts(order)).length, 2, 'the held part was submitted again');
   await does(`/orders/${order.id}/retry-refund`, { address });
   await world.until('all is back', async () => {
@@ -777,11 +760,11 @@ test('when one of two partial refunds is submitted, a hold stops the other and n
 test('an order blocked by law is released by two operators, and refunded to an address that is named afterwards', async () => {
   const { order } = await held();
   await does(`/orders/${order.id}/block`);
-  assert.deepEqual(await openCases(order), ['frozen']);
+  assert.deepEqual(await world.openCaseKinds(order), ['frozen']);
   const said = await finn.does(`/orders/${order.id}/release-blocked`, { legalAct: 'court 17/2026' });
   assert.equal(said.status, 202);
   assert.equal((await ada.does(`/proposals/${said.body.proposal}/confirm`)).status, 200);
-  assert.deepEqual(await openCases(order), ['refund_destination']);
+  assert.deepEqual(await world.openCaseKinds(order), ['refund_destination']);
   const address = world.newAddress();
   await does(`/orders/${order.id}/destination`, { address });
   await world.until('it has arrived', async () => {
@@ -790,7 +773,7 @@ test('an order blocked by law is released by two operators, and refunded to an a
   });
   assert.equal(await world.tokensOf(address, 'usdc'), '10');
   assert.equal(await world.stateOf(order), 'frozen');
-  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(await world.openCaseKinds(order), []);
 });
 
 test('many releases and refunds at once: each order is paid out or refunded, never both', async () => {
@@ -852,8 +835,8 @@ test('an order in any waiting state opens a case when it is overdue', async () =
   reached.set('payout_held', await sale(undefined, '9001'));
   await world.pays(reached.get('payout_held') as Sale, '10');
   await world.mines(2);
-  await inState(reached.get('payout_held') as Sale, 'payout_held');
-  await inState(refundHeld, 'refund_held');
+  await world.becomes(reached.get('payout_held') as Sale, 'payout_held');
+  await world.becomes(refundHeld, 'refund_held');
   await whileStopped(async () => {
     const refunding = (await held()).order;
     await world.rejects(refunding, { failure: 'other', address: world.newAddress() });
@@ -861,20 +844,20 @@ test('an order in any waiting state opens a case when it is overdue', async () =
     const payingOut = await sale();
     await world.pays(payingOut, '10');
     await world.mines(2);
-    await inState(payingOut, 'paying_out');
+    await world.becomes(payingOut, 'paying_out');
     reached.set('paying_out', payingOut);
     const { units } = await world.balance({ code: 'treasury:inr', kind: 'treasury', asset: 'inr', side: 'credit' });
     await world.setsAside('inr', 0n);
     const short = await sale();
     await world.pays(short, '10');
     await world.mines(2);
-    await inState(short, 'awaiting_liquidity');
+    await world.becomes(short, 'awaiting_liquidity');
     reached.set('awaiting_liquidity', short);
     await world.confirmsAfter('dai.matic20', 1_000);
     const seen = await world.sells('10', 'dai');
     await world.pays(seen, '10');
     await world.mines(1);
-    await inState(seen, 'deposit_seen');
+    await world.becomes(seen, 'deposit_seen');
     reached.set('deposit_seen', seen);
     // Its rate lock had ended when it was paid and there is no price for a requote, so it waits for one.
     const priceless = await sale();
@@ -888,7 +871,7 @@ test('an order in any waiting state opens a case when it is overdue', async () =
     await sources('nobody');
     await world.pays(priceless, '10');
     await world.mines(2);
-    await inState(priceless, 'deposit_confirmed');
+    await world.becomes(priceless, 'deposit_confirmed');
     reached.set('deposit_confirmed', priceless);
 
     for (const [state, order] of reached) {
@@ -915,6 +898,6 @@ test('an order in any waiting state opens a case when it is overdue', async () =
     // Each attempt without a price doubled the pause before the next; the test does not wait for it.
     await world.read((tx) => tx.run(`update jobs set due_at = now() where kind = 'screen_order' and lease is null`));
     await world.reaches(order, 6);
-    assert.deepEqual(await openCases(order), [], `${state} went on`);
+    assert.deepEqual(await world.openCaseKinds(order), [], `the order went on from ${state} and kept an open case`);
   }
 });

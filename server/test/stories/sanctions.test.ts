@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { enqueue } from '../../src/base/jobs.ts';
 import { blockOf, findCustomer, saveDetails } from '../../src/customers/index.ts';
-import { operatorNamed, type Person, type Said } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
+import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story, StoryCustomer } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
@@ -22,10 +23,10 @@ const LIST = `<Designations><Designation><UniqueID>XXX0001</UniqueID><Individual
 before(async () => {
   dir = mkdtempSync(join(tmpdir(), 'sanctions-'));
   writeFileSync(join(dir, 'uk.xml'), LIST);
-  world = await openStory({ operators: 'two', settings: { SANCTIONS_LISTS: `uk=${join(dir, 'uk.xml')}` } });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  bea = await operatorNamed({ db, baseUrl, clock: world.clock }, 'bea', 'admin');
+  ({ world, ada, bea } = await openStaffedStory(
+    { ada: 'admin', bea: 'admin' },
+    { settings: { SANCTIONS_LISTS: `uk=${join(dir, 'uk.xml')}` } },
+  ));
   await world.until('the list is read', async () => (await ada.reads('/sanctions/lists')).body.lists.length === 1);
 });
 after(async () => {
@@ -51,11 +52,7 @@ async function sold(amount: string, customer: StoryCustomer): Promise<Sale> {
   return order;
 }
 
-/** One operator proposes; the other confirms where the action takes two. */
-async function agree(path: string, body: Record<string, unknown> = {}): Promise<Said> {
-  const said = await ada.does(path, body);
-  return said.status === 202 ? await bea.does(`/proposals/${said.body.proposal}/confirm`) : said;
-}
+const agree = (path: string, body: Record<string, unknown> = {}) => oneOrTwoDo(ada, bea, path, body);
 
 const hitOf = (customer: StoryCustomer) =>
   world.until('there is a hit', async () => {

@@ -5,18 +5,16 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { parseUnits } from '../../src/base/money.ts';
 import { replaceDenyList } from '../../src/compliance/index.ts';
 import { findCustomer, saveDetails } from '../../src/customers/index.ts';
-import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Story } from '../support/story.ts';
+import { confirmedBy, type Person, type Said, takes } from '../protocols/operator/people.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 let bea: Person;
 let vic: Person;
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const named = (name: string, role: 'admin' | 'viewer') =>
-    operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, name, role);
-  [ada, bea, vic] = [await named('ada', 'admin'), await named('bea', 'admin'), await named('vic', 'viewer')];
+  ({ world, ada, bea, vic } = await openStaffedStory({ ada: 'admin', bea: 'admin', vic: 'viewer' }));
 });
 after(async () => await world?.close());
 
@@ -45,10 +43,7 @@ async function unknownCredit(amount: string, how: { payerAccount?: string; payer
   return await depositLike('external_id', id);
 }
 
-const agreed = async (said: { status: number; body: { proposal?: string } }): Promise<number> => {
-  assert.equal(said.status, 202, JSON.stringify(said.body));
-  return (await bea.does(`/proposals/${said.body.proposal}/confirm`)).status;
-};
+const agreed = async (said: Said): Promise<number> => (await confirmedBy(bea, said)).status;
 
 describe('the payer of a deposit', () => {
   test('a credit is shown to those who may see it, from its deposit and from its case, and each look is in the audit', async () => {
@@ -207,8 +202,6 @@ describe('a credit in another name that its order holds goes back to the account
   }
   const refunds = (order: Purchase, more: Record<string, unknown> = {}) =>
     ada.does(`/orders/${order.id}/refund`, { failure: 'name', toSender: true, reason: 'another payer', ...more });
-  const openCases = async (order: Purchase) =>
-    (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
   const depositOf = async (order: Purchase) => (await world.traceOf(order)).deposits[0]?.id;
 
   test('when two agree, whatever a rule says, and the books balance', async () => {
@@ -228,7 +221,7 @@ describe('a credit in another name that its order holds goes back to the account
       paid.map(({ account, name, units }) => ({ account, name, units })),
       [{ account: ACCOUNT, name: NAME, units: 500_000n }],
     );
-    assert.deepEqual([await openCases(order), await world.statusOf(order)], [[], -3]);
+    assert.deepEqual([await world.openCaseKinds(order), await world.statusOf(order)], [[], -3]);
     await world.reconciles();
   });
 
@@ -244,7 +237,7 @@ describe('a credit in another name that its order holds goes back to the account
     assert.equal(said.status, 202, JSON.stringify(said.body));
     const done = await bea.does(`/proposals/${said.body.proposal}/confirm`);
     assert.deepEqual([done.status, done.body.reason], [409, 'destination_held'], JSON.stringify(done.body));
-    assert.deepEqual([await world.stateOf(order), await openCases(order)], ['on_hold', ['on_hold']]);
+    assert.deepEqual([await world.stateOf(order), await world.openCaseKinds(order)], ['on_hold', ['on_hold']]);
     assert.equal(await agreed(await refunds(order, { pastHits: true })), 200);
     await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
     await world.read((tx) => replaceDenyList(tx, world.vault, lists('000000000009')));

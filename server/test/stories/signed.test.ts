@@ -8,26 +8,23 @@ import { syncBuiltinESMExports } from 'node:module';
 import { after, before, test } from 'node:test';
 import { enqueue } from '../../src/base/jobs.ts';
 import { formatUnits } from '../../src/base/money.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Story } from '../support/story.ts';
+import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 let bea: Person;
 
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
-  bea = await operatorNamed({ db, baseUrl, clock: world.clock }, 'bea', 'admin');
+  ({ world, ada, bea } = await openStaffedStory({ ada: 'admin', bea: 'admin' }));
 });
 // Closing also compares the books with bank and chains.
 after(async () => await world?.close());
 
 /** One operator proposes; the other confirms where the action takes two. */
 async function agree(path: string, body: Record<string, unknown> = {}) {
-  const said = await ada.does(path, body);
-  const answer = said.status === 202 ? await bea.does(`/proposals/${said.body.proposal}/confirm`) : said;
+  const answer = await oneOrTwoDo(ada, bea, path, body);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
 }
 

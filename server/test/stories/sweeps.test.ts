@@ -6,8 +6,9 @@ import { chart, move, post } from '../../src/ledger/index.ts';
 import type { ChainRail } from '../../src/rails/chain.ts';
 import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
 import { setMinimum } from '../../src/treasury/index.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { nativeOf, openStory, type Sale, type Story } from '../support/story.ts';
+import type { Person } from '../protocols/operator/people.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import { nativeOf, type Sale, type Story } from '../support/story.ts';
 
 const RAIL = 'evm.matic20';
 const USDC = 'usdc.matic20';
@@ -19,10 +20,7 @@ let world: Story;
 let finn: Person;
 let ada: Person;
 before(async () => {
-  world = await openStory({ operators: 'two' });
-  const { db, baseUrl } = world.server;
-  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  ({ world, finn, ada } = await openStaffedStory({ finn: 'finance', ada: 'admin' }));
 });
 after(async () => await world?.close());
 

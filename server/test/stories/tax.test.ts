@@ -6,14 +6,15 @@ import { after, before, test } from 'node:test';
 import { parseUnits } from '../../src/base/money.ts';
 import { chart } from '../../src/ledger/index.ts';
 import { marketById } from '../../src/partners/index.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import type { Person } from '../protocols/operator/people.ts';
+import { operatorIn } from '../support/staffed.ts';
 import { openStory, type Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 before(async () => {
   world = await openStory();
-  ada = await operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, 'ada', 'admin');
+  ada = await operatorIn(world, 'ada', 'admin');
 });
 after(async () => await world?.close());
 

@@ -6,16 +6,16 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { blockCustomer } from '../../src/customers/index.ts';
 import { block, refundDeposit, releaseBlocked } from '../../src/orders/index.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import type { Person } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
+import { operatorIn } from '../support/staffed.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 before(async () => {
   world = await openStory();
-  const { db, baseUrl } = world.server;
-  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  ada = await operatorIn(world, 'ada', 'admin');
 });
 after(async () => await world?.close());
 

@@ -24,6 +24,7 @@ import { enqueue } from '../../src/base/jobs.ts';
 import { formatUnits, parseUnits } from '../../src/base/money.ts';
 import { openTexts } from '../../src/base/texts.ts';
 import { readConfig } from '../../src/config.ts';
+import { findCustomer } from '../../src/customers/index.ts';
 import {
   type Account,
   type AccountKind,
@@ -36,6 +37,7 @@ import {
 } from '../../src/ledger/index.ts';
 import { fundsArrived } from '../../src/orders/custody/facts.ts';
 import { type MoneyTrace, refundOrder, release, trace } from '../../src/orders/index.ts';
+import type { OrderState } from '../../src/orders/machine.ts';
 import {
   BUILT_IN_POLICY,
   findMarket,
@@ -115,6 +117,19 @@ export interface StoryCase {
   open: boolean;
 }
 
+/** A line of the bank's statement. */
+interface BankLine {
+  id: string;
+  direction: 'debit' | 'credit';
+  units: bigint;
+  reference: string;
+  /** The key of our payment that it is. */
+  key?: string;
+  /** The key of our payment that it returns, and why. */
+  returnOf?: string;
+  why?: string;
+}
+
 /** keccak256 of Transfer(address,address,uint256). */
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** The state of an order as the partner, the operators and the books show it. */
@@ -138,15 +153,15 @@ const SETTLE_MS = 100;
 const DEPOSIT_TTL_MS = 3_600_000;
 const NATIVE: Readonly<Record<string, string>> = Object.fromEntries(CHAINS.map(({ code, native }) => [code, native]));
 
-export async function openStory(
-  options: {
-    bankDeduplicates?: boolean;
-    bankSettleMs?: number;
-    operators?: 'one' | 'two';
-    /** More settings of the server. */
-    settings?: Readonly<Record<string, string>>;
-  } = {},
-) {
+export interface StoryOptions {
+  bankDeduplicates?: boolean;
+  bankSettleMs?: number;
+  operators?: 'one' | 'two';
+  /** More settings of the server. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+export async function openStory(options: StoryOptions = {}) {
   const database = await freshDatabase();
   const dataDir = mkdtempSync(join(tmpdir(), 'cloverleaf-story-'));
   // Removed only at exit, because the nodes use the folder until they have ended.
@@ -299,22 +314,28 @@ export async function openStory(
   /** Reads the statement at once, as after a bank's webhook, and not at its next scheduled time. */
   const looksAtTheBank = () => read((tx) => enqueue(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() }));
 
-  /** The bank shows that this amount of a payout was returned. */
-  async function bankReturns(key: string, units: bigint): Promise<void> {
+  /** The bank's statement shows a line in rupees that the bank made by itself. */
+  async function bankShows(line: BankLine): Promise<void> {
     const counter = new pg.Client(database.adminUrl);
     await counter.connect();
     try {
       await counter.query(
-        `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, return_of, why, booked_at)
-         select max(seq) + 1, 'back-' || $1, 'credit', 'INR', $2, 'UTR-back', $1, 'account_closed', now()
-           from simulated_bank.lines`,
-        [key, units],
+        `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, key, return_of, why, booked_at)
+         select coalesce(max(seq), 0) + 1, $1, $2, 'INR', $3, $4, $5, $6, $7, now() from simulated_bank.lines`,
+        [line.id, line.direction, line.units, line.reference, line.key, line.returnOf, line.why],
       );
     } finally {
       await counter.end();
     }
     await looksAtTheBank();
   }
+
+  /** The bank shows that this amount of a payout was returned. */
+  const bankReturns = (key: string, units: bigint): Promise<void> =>
+    bankShows({
+      ...{ id: `back-${key}`, direction: 'credit', units, reference: 'UTR-back' },
+      ...{ returnOf: key, why: 'account_closed' },
+    });
 
   const shown = (order: Order) =>
     told(`${directionOf(order)}/transaction`, { transactionId: String(order.id), customerId: order.customerId });
@@ -440,6 +461,11 @@ export async function openStory(
   const traceOf = (order: Order): Promise<MoneyTrace> => read((tx) => trace(tx, order.id));
   const stateOf = async (order: Order): Promise<string> => (await traceOf(order)).order.state;
 
+  /** Waits until an order is in a state. */
+  const becomes = async (order: Order, state: OrderState): Promise<void> => {
+    await until(`the order is ${state}`, async () => (await stateOf(order)) === state);
+  };
+
   /** Balances of all accounts that belong to no single order, by code, in smallest units. */
   async function balances(): Promise<Map<string, bigint>> {
     const all = await read((tx) => balancesOf(tx, SHARED));
@@ -459,6 +485,10 @@ export async function openStory(
         [order.id],
       ),
     );
+
+  /** Kinds of the open cases about an order, the oldest first. */
+  const openCaseKinds = async (order: Order): Promise<string[]> =>
+    (await casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
 
   /** Cases about missing funds of an asset, the oldest first. */
   const shortages = (asset: string): Promise<StoryCase[]> =>
@@ -515,6 +545,7 @@ export async function openStory(
     buys,
     credits,
     looksAtTheBank,
+    bankShows,
     bankReturns,
     shown,
     statusOf,
@@ -525,10 +556,20 @@ export async function openStory(
     reorgsAway,
     traceOf,
     stateOf,
+    becomes,
     balances,
     reconciles,
     changesSince,
     casesOf,
+    openCaseKinds,
+    /** Whether the customer of an order is blocked. */
+    isBlocked: async ({ customerId }: Order): Promise<boolean> =>
+      (await read((tx) => findCustomer(tx, customerId))).blocked,
+    /** What the customer owes us through the order's partner, in the asset's smallest units. */
+    async owed(order: Order, asset: string): Promise<bigint> {
+      const { partnerId } = (await traceOf(order)).order;
+      return (await read((tx) => balance(tx, chart.receivable(order.customerId, partnerId, asset)))).units;
+    },
     eventsOf,
     eventBodies: async (order: Order) => (await eventRows(order.id)).map(({ body }) => body),
     /** Bodies of the events that are not about states. */
@@ -636,7 +677,7 @@ export async function openStory(
           status: await statusOf(order),
           told: (await eventsOf(order)).at(-1) ?? '',
           exception: (await traceOf(order)).order.exception,
-          cases: (await casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind),
+          cases: await openCaseKinds(order),
           books: Object.fromEntries(Object.keys(as.books).map((code) => [code, changes[code] ?? 0n])),
         };
       };

@@ -298,6 +298,8 @@ export interface Scene {
   does(line: string, why: string): Promise<string>;
   /** Waits for an open case of this kind that has no name yet, and calls it `<case>`, or as named. */
   caseOpens(kind: string, as?: string, subject?: string): Promise<void>;
+  /** Waits until the bank shows that the deposit of this name was refunded. */
+  isPaidBack(deposit: string): Promise<void>;
   noCaseIsOpen(): Promise<void>;
   isIn(order: Sale | Purchase, state: string): Promise<void>;
   /** Calls the order `<order>`, or as named, and its customer `<customer>`. */
@@ -418,6 +420,13 @@ async function played(stage: Stage, title: string, play: (scene: Scene) => Promi
           ),
         );
         return row && String(row.id);
+      });
+    },
+    async isPaidBack(deposit) {
+      await world.until(`${deposit} is paid back`, async () => {
+        await world.looksAtTheBank();
+        const query = `select id from refunds where deposit_id = $1 and state = 'settled'`;
+        return (await world.read((tx) => tx.row(query, [names[deposit]]))) !== undefined;
       });
     },
     async noCaseIsOpen() {

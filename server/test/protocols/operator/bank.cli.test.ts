@@ -9,13 +9,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { OrdersContext } from '../../../src/orders/context.ts';
-import { operator } from '../../../src/protocols/operator/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { makeReference } from '../../../src/rails/reference.ts';
-import { openMovements } from '../../../src/treasury/index.ts';
-import { noCorrections, noTreasury } from '../../support/corrections.ts';
 import { type ManualWorld, manualWorld } from '../../support/manualworld.ts';
+import { operatorApi } from '../../support/operatorapi.ts';
 import { camt } from '../../support/statements.ts';
 import { type Ended, operatorTypes } from '../../support/terminal.ts';
 import { oneOpensGates, operatorNamed, type Person } from './people.ts';
@@ -30,23 +27,7 @@ let bob: Person;
 before(async () => {
   w = await manualWorld();
   app = createServer({ log: w.log });
-  const orders = { ...w, rails: new Map([[w.rail.code, w.rail]]) } as unknown as OrdersContext;
-  const movements = openMovements({ ...w, rails: orders.rails, report: async () => {} });
-  const chainHalts = { codes: [], why: async () => null, clear: async () => {} };
-  const corrections = noCorrections(w.clock);
-  await app.register(
-    operator({
-      ...w,
-      orders,
-      bank: w.desk,
-      submitAgain: async () => {},
-      publicUrl: () => '',
-      chainHalts,
-      movements,
-      corrections,
-      treasury: noTreasury,
-    }),
-  );
+  await app.register(operatorApi(w, { bank: w.desk, rails: new Map([[w.rail.code, w.rail]]) }));
   await app.listen({ port: 0, host: '127.0.0.1' });
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   await w.db.asSystem(oneOpensGates);

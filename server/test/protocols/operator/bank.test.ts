@@ -5,13 +5,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import type { OrdersContext } from '../../../src/orders/context.ts';
-import { operator } from '../../../src/protocols/operator/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
-import { openMovements } from '../../../src/treasury/index.ts';
-import { noCorrections, noTreasury } from '../../support/corrections.ts';
 import { assertDeclaredOperator } from '../../support/declared.operator.ts';
 import { type ManualWorld, manualWorld } from '../../support/manualworld.ts';
+import { operatorApi } from '../../support/operatorapi.ts';
 import { camt, germanCsv } from '../../support/statements.ts';
 import { oneOpensGates, operatorNamed, type Person, takes } from './people.ts';
 
@@ -24,23 +21,7 @@ let vic: Person;
 before(async () => {
   w = await manualWorld();
   app = createServer({ log: w.log });
-  const orders = { ...w, rails: new Map([[w.rail.code, w.rail]]) } as unknown as OrdersContext;
-  const movements = openMovements({ ...w, rails: orders.rails, report: async () => {} });
-  const chainHalts = { codes: [], why: async () => null, clear: async () => {} };
-  const corrections = noCorrections(w.clock);
-  await app.register(
-    operator({
-      ...w,
-      orders,
-      bank: w.desk,
-      submitAgain: async () => {},
-      publicUrl: () => '',
-      chainHalts,
-      movements,
-      corrections,
-      treasury: noTreasury,
-    }),
-  );
+  await app.register(operatorApi(w, { bank: w.desk, rails: new Map([[w.rail.code, w.rail]]) }));
   await w.db.asSystem(oneOpensGates);
   ada = await operatorNamed({ ...w, baseUrl: '' }, 'ada', 'finance');
   bob = await operatorNamed({ ...w, baseUrl: '' }, 'bob', 'finance');

@@ -4,15 +4,12 @@ import { after, before, beforeEach, test } from 'node:test';
 import { Client as Postgres } from 'pg';
 import { encryptLink, LINK_FOR_MS } from '../../../src/customers/index.ts';
 import { addEndpoint } from '../../../src/events/index.ts';
-import type { OrdersContext } from '../../../src/orders/context.ts';
 import { heldDestination, recordActivity } from '../../../src/partners/index.ts';
 import { checkout, sandboxSender } from '../../../src/protocols/checkout/index.ts';
-import { operator } from '../../../src/protocols/operator/index.ts';
 import { verificationWords } from '../../../src/protocols/whitelabel/index.ts';
-import { openMovements } from '../../../src/treasury/index.ts';
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import { type Came, type Client, openClient } from '../../support/client.ts';
-import { noCorrections, noTreasury } from '../../support/corrections.ts';
+import { operatorApi } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
 import { openBrowser } from '../checkout/world.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
@@ -35,25 +32,7 @@ before(async () => {
     beside:
       ({ db, vault, clock, log, orders, publicUrl }) =>
       async (app) => {
-        const context = { db, clock, log, rails: new Map() } as unknown as OrdersContext;
-        const chainHalts = { codes: [], why: async () => null, clear: async () => {} };
-        const movements = openMovements({ db, clock, rails: new Map(), report: async () => {} });
-        const submitAgain = async () => {};
-        const corrections = noCorrections(clock);
-        await app.register(
-          operator({
-            db,
-            vault,
-            clock,
-            orders: context,
-            submitAgain,
-            publicUrl: () => '',
-            chainHalts,
-            movements,
-            corrections,
-            treasury: noTreasury,
-          }),
-        );
+        await app.register(operatorApi({ db, vault, clock, log }));
         await app.register(
           checkout({
             ...{ db, vault, clock, log, orders, publicUrl, sender: sandboxSender, requestsPerMinute: 10_000 },

@@ -7,12 +7,10 @@ import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { blockCustomer } from '../../../src/customers/index.ts';
 import { declareInstallation, RIGHTS, ROLES, sealAudit, setRule, verifyAudit } from '../../../src/operators/index.ts';
-import type { OrdersContext } from '../../../src/orders/context.ts';
-import { OPERATOR_API_ACTIONS, operator } from '../../../src/protocols/operator/index.ts';
-import { openMovements } from '../../../src/treasury/index.ts';
+import { OPERATOR_API_ACTIONS } from '../../../src/protocols/operator/index.ts';
 import { openClient } from '../../support/client.ts';
-import { noCorrections, noTreasury } from '../../support/corrections.ts';
 import { findInDump } from '../../support/dump.ts';
+import { operatorApi, silentBank } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
 import { operatorNamed, type Person, withToken } from './people.ts';
@@ -30,24 +28,8 @@ let customer = '';
 before(async () => {
   world = await wireWorld({
     production: true,
-    beside: ({ db, vault, clock }) =>
-      operator({
-        db,
-        vault,
-        clock,
-        orders: {
-          db,
-          clock,
-          log: { warn: (facts: object) => void warned.push(facts) },
-          rails: new Map([['bank.simulated', {}]]),
-        } as unknown as OrdersContext,
-        submitAgain: async () => {},
-        publicUrl: () => 'http://pages.test',
-        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
-        movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
-        corrections: noCorrections(clock),
-        treasury: noTreasury,
-      }),
+    beside: (fixture) =>
+      operatorApi(fixture, { log: { warn: (facts: object) => void warned.push(facts) }, rails: silentBank }),
   });
   ada = await operatorNamed(world, 'ada', 'admin');
   bea = await operatorNamed(world, 'bea', 'admin');

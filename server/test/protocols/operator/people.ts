@@ -1,4 +1,5 @@
 /** Operators as HTTP clients, each with a name, a role and a token. */
+import assert from 'node:assert/strict';
 import type { Database, Tx } from '../../../src/base/db.ts';
 import { createOperator, issueToken, type Role, setRule } from '../../../src/operators/index.ts';
 import type { Came } from '../../support/client.ts';
@@ -46,6 +47,31 @@ export async function operatorNamed(
     return await issueToken(tx, { operatorId: made.id, label: 'test', now, expiresAt: null });
   });
   return withToken(world.baseUrl, token, name);
+}
+
+/** One person acts and another confirms, where the action takes two. @returns the answer to the last request */
+export async function oneOrTwoDo(first: Person, second: Person, path: string, body: Record<string, unknown> = {}) {
+  const said = await first.does(path, body);
+  return said.status === 202 ? await confirmedBy(second, said) : said;
+}
+
+/**
+ * One person proposes an action that takes two, and another confirms it.
+ * @returns the answer to the confirmation
+ * @throws AssertionError where one person was enough, or where either is refused
+ */
+export async function twoDo(first: Person, second: Person, path: string, body: Record<string, unknown> = {}) {
+  const proposed = await first.does(path, body);
+  assert.equal(proposed.status, 202, `${path} was not proposed: ${JSON.stringify(proposed.body)}`);
+  const confirmed = await confirmedBy(second, proposed);
+  assert.equal(confirmed.status, 200, `${path} was not confirmed: ${JSON.stringify(confirmed.body)}`);
+  return confirmed.body;
+}
+
+/** Another person confirms what was proposed. */
+export async function confirmedBy(second: Person, proposed: Said): Promise<Said> {
+  assert.equal(proposed.status, 202, `there is no proposal: ${JSON.stringify(proposed.body)}`);
+  return await second.does(`/proposals/${proposed.body.proposal}/confirm`);
 }
 
 /** Sets a rule: this many people, for amounts above so many units of an asset where one is named. */

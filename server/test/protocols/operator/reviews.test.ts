@@ -4,12 +4,9 @@ import { after, before, test } from 'node:test';
 import { openFolder } from '../../../src/base/blobs.ts';
 import { askReview, checkHandlers, reviewed } from '../../../src/compliance/index.ts';
 import { CHECK_VERIFICATION } from '../../../src/customers/index.ts';
-import { type OrdersContext } from '../../../src/orders/context.ts';
-import { operator } from '../../../src/protocols/operator/index.ts';
-import { openMovements } from '../../../src/treasury/index.ts';
 import { manualVerifier } from '../../../src/verifiers/manual/index.ts';
 import { ask, newPhone, sign } from '../../support/client.ts';
-import { noCorrections, noTreasury } from '../../support/corrections.ts';
+import { operatorApi } from '../../support/operatorapi.ts';
 import { jpeg } from '../../support/pictures.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
 import { operatorNamed, type Person } from './people.ts';
@@ -22,17 +19,7 @@ let vic: Person;
 let checks: (customerId: string) => Promise<void>;
 before(async () => {
   world = await wireWorld({
-    beside: ({ db, vault, clock, log, blobFolder }) =>
-      operator({
-        ...{ db, vault, clock, blobs: openFolder(blobFolder) },
-        orders: { db, clock, log, rails: new Map() } as unknown as OrdersContext,
-        submitAgain: async () => {},
-        publicUrl: () => 'http://pages.test',
-        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
-        movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
-        corrections: noCorrections(clock),
-        treasury: noTreasury,
-      }),
+    beside: (fixture) => operatorApi(fixture, { blobs: openFolder(fixture.blobFolder) }),
   });
   shop = await world.partner('Shop');
   ada = await operatorNamed(world, 'ada', 'admin');

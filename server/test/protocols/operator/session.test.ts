@@ -2,14 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { purgeSessions } from '../../../src/operators/index.ts';
-import type { OrdersContext } from '../../../src/orders/context.ts';
-import { operator } from '../../../src/protocols/operator/index.ts';
 import { cookieOf, siteOf } from '../../../src/protocols/operator/session.ts';
-import { openMovements } from '../../../src/treasury/index.ts';
 import { authenticator } from '../../support/authenticator.ts';
 import type { Came } from '../../support/client.ts';
-import { noCorrections, noTreasury } from '../../support/corrections.ts';
 import { assertDeclaredOperator } from '../../support/declared.operator.ts';
+import { operatorApi } from '../../support/operatorapi.ts';
 import { type World, wireWorld } from '../whitelabel/world.ts';
 import { operatorNamed, type Person } from './people.ts';
 
@@ -24,18 +21,7 @@ let bob: Person;
 before(async () => {
   world = await wireWorld({
     production: true,
-    beside: ({ db, vault, clock, log }) =>
-      operator({
-        ...{ db, vault, clock },
-        orders: { db, clock, log, rails: new Map() } as unknown as OrdersContext,
-        submitAgain: async () => {},
-        publicUrl: () => SITE.origin,
-        loginsPerMinute: 200,
-        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
-        movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
-        corrections: noCorrections(clock),
-        treasury: noTreasury,
-      }),
+    beside: (fixture) => operatorApi(fixture, { publicUrl: () => SITE.origin, loginsPerMinute: 200 }),
   });
   ada = await operatorNamed(world, 'ada', 'admin');
   bob = await operatorNamed(world, 'bob', 'admin');

@@ -4,13 +4,11 @@ import { after, before, describe, test } from 'node:test';
 import { parseRate } from '../../../src/base/money.ts';
 import { openCase } from '../../../src/compliance/index.ts';
 import { startOperator } from '../../../src/operators/index.ts';
-import { type OrdersContext } from '../../../src/orders/context.ts';
 import { dustThreshold, setDustThreshold } from '../../../src/orders/index.ts';
-import { OPERATOR_API_ACTIONS, operator } from '../../../src/protocols/operator/index.ts';
+import { OPERATOR_API_ACTIONS } from '../../../src/protocols/operator/index.ts';
 import { READS } from '../../../src/protocols/operator/reads.ts';
-import { openMovements } from '../../../src/treasury/index.ts';
 import { openClient } from '../../support/client.ts';
-import { noCorrections, noTreasury } from '../../support/corrections.ts';
+import { operatorApi, silentBank } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
 import { oneOpensGates, operatorNamed, type Person, withToken } from './people.ts';
@@ -26,19 +24,7 @@ let market = '';
 before(async () => {
   world = await wireWorld({
     production: true,
-    beside: ({ db, vault, clock, log }) =>
-      operator({
-        db,
-        vault,
-        clock,
-        orders: { db, clock, log, rails: new Map([['bank.simulated', {}]]) } as unknown as OrdersContext,
-        submitAgain: async () => {},
-        publicUrl: () => 'http://pages.test',
-        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
-        movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
-        corrections: noCorrections(clock),
-        treasury: noTreasury,
-      }),
+    beside: (fixture) => operatorApi(fixture, { rails: silentBank }),
   });
   // One person can change terms, make keys and lift switches here; foureyes.test.ts tests the actions that take two.
   await world.db.asSystem(oneOpensGates);
