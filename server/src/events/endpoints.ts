@@ -92,10 +92,15 @@ const sql = {
       and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)
       and ($5::text is null or (partner_id, created_at, id) > (select partner_id, created_at, id from webhook_endpoints where id = $5))
     order by partner_id, created_at, id limit $6`,
-  // By the newest event that was tried: the index has an endpoint's attempts by event.
-  lastAttempt: `select a.endpoint_id, a.at, a.status from unnest($1::text[]) as wanted (id),
-    lateral (select endpoint_id, at, status from webhook_attempts where endpoint_id = wanted.id
-      order by event_id desc, id desc limit 1) a`,
+  // The index has an endpoint's attempts by event, so this is the last one at the newest event that was tried. An older event may
+  // have been tried after it: the attempt that switched the endpoint off has the time of that, and is found by time.
+  lastAttempt: `select a.endpoint_id, a.at, a.status from unnest($1::text[], $2::timestamptz[]) as wanted (id, off_at),
+    lateral (select * from (
+        (select endpoint_id, id, at, status from webhook_attempts where endpoint_id = wanted.id
+          order by event_id desc, id desc limit 1)
+        union all
+        select endpoint_id, id, at, status from webhook_attempts where at = wanted.off_at and endpoint_id = wanted.id
+      ) found order by id desc limit 1) a`,
   byId: `select ${COLUMNS} from webhook_endpoints where id = $1 and removed_at is null`,
   wire: `select ${COLUMNS} from webhook_endpoints where partner_id = $1 and is_wire and removed_at is null
     order by format desc`,
@@ -131,7 +136,7 @@ const sql = {
 /** Maximum page size. */
 export const MAX_ENDPOINTS = 200;
 
-/** An endpoint, with the result of the last attempt at the newest event that was tried. */
+/** An endpoint, with the attempt that switched it off, or the last one at the newest event that was tried if that was later. */
 export interface ListedEndpoint extends Endpoint {
   readonly lastAttempt: { at: Date; status: number | null } | null;
 }
@@ -158,6 +163,7 @@ export async function listEndpoints(
   const shown = rows.slice(0, limit).map(endpointOf);
   const attempts = await tx.rows<{ endpointId: string; at: Date; status: number | null }>(sql.lastAttempt, [
     shown.map(({ id }) => id),
+    shown.map(({ switchedOffAt }) => switchedOffAt),
   ]);
   const last = new Map(attempts.map(({ endpointId, at, status }) => [endpointId, { at, status }]));
   return {
