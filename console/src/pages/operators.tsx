@@ -5,6 +5,7 @@ import { read } from '../api.ts';
 import { useFilters } from '../filters.tsx';
 import { RowLink } from '../list.tsx';
 import { every } from '../live.ts';
+import { hours, type Rule, useRules } from '../rules.ts';
 import { useSession } from '../shell.tsx';
 import { Amount, type Column, Dialog, Failure, State, Table, Time } from '../ui.tsx';
 
@@ -23,21 +24,6 @@ interface Token {
   readonly revoked_at: string | null;
   readonly last_used_at: string | null;
 }
-interface Rule {
-  readonly action: string;
-  readonly right: string;
-  readonly asset: string;
-  /** Of a rule for an amount of an asset. */
-  readonly aboveUnits?: string;
-  readonly people: number;
-}
-interface Rules {
-  readonly rules: readonly Rule[];
-  readonly installation: { readonly operators: string; readonly delayS?: number };
-  readonly otherwise: number;
-  readonly findings: readonly string[];
-}
-
 const TOKENS: readonly Column<Token>[] = [
   { head: 'Token', cell: ({ id }) => id },
   { head: 'Name', cell: ({ label }) => <span className="long">{label}</span> },
@@ -101,8 +87,6 @@ const RULES: readonly Column<Rule>[] = [
   { head: 'Action', cell: ({ action }) => <span className="nowrap">{action === '*' ? 'any action' : action}</span> },
   { head: 'With right', cell: ({ right }) => any(right) },
 ];
-const hours = (seconds: number): string => `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
-
 export function Operators() {
   const { row: opened } = useSearch({ strict: false }) as { row?: string };
   const { values, set } = useFilters();
@@ -112,11 +96,7 @@ export function Operators() {
     queryFn: () => read<{ operators: Operator[] }>('/operators'),
     refetchInterval: every(30_000),
   });
-  const rules = useQuery({
-    queryKey: ['rules'],
-    queryFn: () => read<Rules>('/rules'),
-    refetchInterval: every(30_000),
-  });
+  const rules = useRules();
   const columns: readonly Column<Operator>[] = [
     {
       head: 'Operator',

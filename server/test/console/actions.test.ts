@@ -6,6 +6,7 @@ import {
   BANK_ACTIONS,
   CASE_ACTIONS,
   CUSTOMER_ACTIONS,
+  DATA_ACTIONS,
   DELIVERY_STATES,
   DEPOSIT_ACTIONS,
   DEPOSIT_STATES,
@@ -38,6 +39,7 @@ const FORMS: readonly FormAction[] = [
   ...Object.values(BANK_ACTIONS),
   ...Object.values(REVIEW_ACTIONS),
   ...Object.values(CUSTOMER_ACTIONS),
+  ...Object.values(DATA_ACTIONS),
   ...Object.values(HIT_ACTIONS),
   LIMIT_SET,
 ];
@@ -56,18 +58,20 @@ describe('a form of the console', () => {
       const declared = ENDPOINTS.find(({ method, path }) => method === 'POST' && path === form.path);
       assert.ok(declared, `nothing is declared at ${form.path}`);
       assert.equal(form.right, declared.right);
+      if (form.people !== undefined) assert.equal(form.people, (declared as { people?: string }).people);
       const inPath = [...form.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
       const { fields = [] } = form;
       const typed = new Set([...inPath, ...fields.map(({ name }) => name), ...(GIVEN[form.name] ?? [])]);
       assert.deepEqual([...typed].toSorted(), Object.keys(declared.fields).toSorted());
-      for (const { name, isRequired = false, choices, isFlag = false } of fields) {
+      for (const { name, isRequired = false, choices, isFlag = false, isSwitch = false, isTime = false } of fields) {
         const { schema, optional = false } = declared.fields[name] as {
           optional?: boolean;
-          schema: { enum?: readonly string[]; type?: string };
+          schema: { enum?: readonly string[]; type?: string; format?: string };
         };
         assert.equal(isRequired, !optional, `${name} is required`);
         assert.deepEqual(choices, schema.enum, `choices of ${name}`);
-        assert.equal(isFlag, schema.type === 'boolean', `${name} is a flag`);
+        assert.equal(isFlag || isSwitch, schema.type === 'boolean', `${name} is true or false`);
+        if (isTime) assert.equal(schema.format, 'date-time', `${name} is a time`);
       }
     });
 });
