@@ -126,7 +126,7 @@ function Changes({ fields, now, typed }: { fields: readonly FormField[]; now: Ty
 /** A value before and after. */
 export const Turn = ({ from, to }: { from: ReactNode; to: ReactNode }) => (
   <>
-    <span className="muted">{from}</span> <span aria-label="becomes">→</span> <b>{to}</b>
+    <span className="muted">{from}</span> becomes <b>{to}</b>
   </>
 );
 
@@ -155,7 +155,7 @@ function bodyOf(action: FormAction, now: Typed, form: HTMLFormElement): Record<s
  */
 export function ActionDialog(p: {
   action: FormAction;
-  about: string;
+  about?: string;
   given: Typed;
   now?: Typed;
   reason?: string;
@@ -172,13 +172,18 @@ export function ActionDialog(p: {
   const { error, isBusy, attempt } = useAttempt();
   const id = useId();
   const rules = error instanceof ApiError ? error.fields : {};
+  const title = p.about === undefined ? action.label : `${action.label}: ${p.about}`;
+  const wrong = Object.keys(rules);
+  const isShownBeside = wrong.length > 0 && wrong.every((name) => fields.some((field) => field.name === name));
   const isIdle = action.isPartial === true && changedIn(fields, now, typed).length === 0;
   // A select has a choice before anything is typed.
   useEffect(() => {
     if (form.current !== null) setTyped(typedIn(form.current));
   }, []);
   useEffect(() => {
-    if (error !== undefined) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    if (error === undefined) return;
+    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    form.current?.querySelector('[role="alert"]')?.scrollIntoView({ block: 'nearest' });
   }, [error]);
 
   async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
@@ -197,10 +202,8 @@ export function ActionDialog(p: {
   }
 
   return (
-    <Dialog label={`${action.label}: ${p.about}`} onClose={onClose}>
-      <h2>
-        {action.label}: {p.about}
-      </h2>
+    <Dialog label={title} onClose={onClose}>
+      <h2>{title}</h2>
       {came === undefined ? (
         <form
           ref={form}
@@ -249,7 +252,7 @@ export function ActionDialog(p: {
               {rules.reason ?? 'It is stored in the audit. Ctrl+Enter sends.'}
             </span>
           </div>
-          {error !== undefined && <Failure error={error} />}
+          {error !== undefined && !isShownBeside && <Failure error={error} />}
           <div className="row">
             <button type="submit" className={action.isGrave ? 'grave' : 'primary'} disabled={isBusy || isIdle}>
               {isBusy ? 'Sending' : action.label}

@@ -1,6 +1,7 @@
 /** The forms of the console against the declarations of the operator interface, and its states against the order machine. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { OPERATOR_ACTIONS, RIGHTS as ROLES_OF, RULE_SET } from '../../../console/src/actions.people.ts';
 import {
   AGAIN_REASONS,
   BANK_ACTIONS,
@@ -26,7 +27,7 @@ import {
   SWITCH_ACTIONS,
 } from '../../../console/src/actions.ts';
 import { FIELD_REASONS } from '../../src/customers/index.ts';
-import { PROPOSAL_STATES } from '../../src/operators/index.ts';
+import { PROPOSAL_STATES, RIGHTS } from '../../src/operators/index.ts';
 import { type OrderEvent, STATES, TRANSITIONS } from '../../src/orders/machine.ts';
 import { ENDPOINTS } from '../../src/protocols/operator/declared/index.ts';
 
@@ -42,6 +43,8 @@ const FORMS: readonly FormAction[] = [
   ...Object.values(DATA_ACTIONS),
   ...Object.values(HIT_ACTIONS),
   LIMIT_SET,
+  ...Object.values(OPERATOR_ACTIONS),
+  RULE_SET,
 ];
 /** Filled in by the page, and not by a field of the form. */
 const GIVEN: Readonly<Record<string, readonly string[]>> = {
@@ -50,6 +53,7 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
   // One account at a time, and all that waits for it: exact payouts are named at the terminal.
   'bank.close_file': ['asset', 'payouts'],
   'review.document': ['file'],
+  'operator.revoke-token': ['token'],
 };
 
 describe('a form of the console', () => {
@@ -69,7 +73,7 @@ describe('a form of the console', () => {
           schema: { enum?: readonly string[]; type?: string; format?: string };
         };
         assert.equal(isRequired, !optional, `${name} is required`);
-        assert.deepEqual(choices, schema.enum, `choices of ${name}`);
+        if (name !== 'people') assert.deepEqual(choices, schema.enum, `choices of ${name}`);
         assert.equal(isFlag || isSwitch, schema.type === 'boolean', `${name} is true or false`);
         if (isTime) assert.equal(schema.format, 'date-time', `${name} is a time`);
       }
@@ -121,6 +125,17 @@ test('the filters of the console have every state of an order and of a proposal'
     ['/sanctions/hits', HIT_STATES],
   ] as const)
     assert.deepEqual(states, statesAt(path), path);
+});
+
+test('a rule takes as many people as the console offers, and roles have the rights that it shows', () => {
+  const { people } = ENDPOINTS.find(({ method, path }) => method === 'POST' && path === '/rules')?.fields ?? {};
+  assert.ok(people);
+  const { anyOf } = people.schema as unknown as { anyOf: { minimum?: number; maximum?: number; const?: string }[] };
+  const { minimum = 0, maximum = 0 } = anyOf[0] ?? {};
+  const counts = Array.from({ length: maximum - minimum + 1 }, (_, at) => String(minimum + at));
+  const field = RULE_SET.fields.find(({ name }) => name === 'people');
+  assert.deepEqual(field && 'choices' in field && field.choices, [...counts, anyOf[1]?.const]);
+  assert.deepEqual(ROLES_OF, RIGHTS);
 });
 
 test('the decision on a review has the outcomes and reasons of its declaration', () => {

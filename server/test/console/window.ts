@@ -131,7 +131,9 @@ async function lookedAt(page: Page, title: string, picture: string): Promise<voi
       if (PICTURES !== undefined) {
         mkdirSync(PICTURES, { recursive: true });
         const name = `${picture.replace(/[^A-Za-z]+/g, '-')}.${width}.${colorScheme}.png`;
-        await page.screenshot({ path: join(PICTURES, name), fullPage: true });
+        // A dialog lies over what is on the screen.
+        const fullPage = (await page.getByRole('dialog').count()) === 0;
+        await page.screenshot({ path: join(PICTURES, name), fullPage });
       }
       await page.evaluate(axe.source);
       // As text: these run in the page, and the page's own policy lets nothing be loaded for them.

@@ -1,0 +1,157 @@
+/**
+ * Forms of the console in a real browser: each shows what it will do before it is sent, says how many people it takes, names the
+ * field and the rule when the server declines, works by keys alone, and is confirmed by another operator in another browser.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { buildConsole } from '../../src/console/index.ts';
+import type { Person } from '../protocols/operator/people.ts';
+import { noChromium, startChromium } from '../support/chromium.ts';
+import type { Came } from '../support/client.ts';
+import { openStory, type Story } from '../support/story.ts';
+import { type Desk, deskOf, formOn, isGood } from './window.ts';
+
+const SCRIPT = '<img src=x onerror="document.title=1">';
+const HASH = '5e'.repeat(32);
+
+describe('the forms of the console', { skip: noChromium }, () => {
+  let world: Story;
+  let browser: Browser;
+  let origin: string;
+  let ada: Desk & { person: Person };
+  let bea: Desk & { person: Person };
+  let page: Page;
+  let form: ReturnType<typeof formOn>;
+
+  before(async () => {
+    assert.equal(await buildConsole(() => {}), undefined);
+    world = await openStory({ operators: 'two' });
+    origin = world.server.baseUrl.replace('127.0.0.1', 'localhost');
+    browser = await startChromium();
+    const { db, baseUrl } = world.server;
+    ada = await deskOf(browser, origin, { db, baseUrl, clock: world.clock }, 'ada');
+    bea = await deskOf(browser, origin, { db, baseUrl, clock: world.clock }, 'bea');
+    page = ada.page;
+    form = formOn(page);
+  });
+  after(async () => {
+    await browser?.close();
+    await world?.close();
+  });
+
+  const goes = (path: string) => page.goto(`${origin}/console${path}`);
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+  const operatorNow = async (name: string): Promise<Came> => (await ada.person.reads(`/operators/${name}`)).body;
+  const isRefused = async (rule: string, field: string) => {
+    await form.dialog().getByText(rule).first().waitFor();
+    assert.equal(await page.evaluate('document.activeElement.name'), field);
+  };
+
+  test('an operator is let in by a hash: the rights are shown, a wrong hash is named, and another one confirms', async () => {
+    await goes('/operators');
+    await heading('Operators and rules');
+    const button = page.getByRole('button', { name: 'Let an operator in' });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await form.dialog().waitFor();
+    await page.keyboard.type('mia');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('support');
+    await form.effect().getByText('mia gets the role support').waitFor();
+    await form.effect().getByText('decide reviews').waitFor();
+    assert.equal(await form.effect().getByText('move money').count(), 0, 'support moves money');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('5e5e');
+    await form.sends(SCRIPT);
+    await isRefused('64 small hexadecimal digits', 'tokenSha256');
+    await isGood(page, 'Operators and rules', 'Form, operator');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type(HASH);
+    await form.sends(SCRIPT);
+    await form.isConfirmedBy(bea.page, 'operator.create', 'operator:mia');
+    assert.equal((await operatorNow('mia')).role, 'support');
+  });
+
+  test('a role is changed by two, with what is gained and lost', async () => {
+    await page.getByRole('link', { name: 'mia', exact: true }).click();
+    await form.opens('Change role');
+    await form.dialog().getByLabel('Role').selectOption('night');
+    await form.effect().getByText('open personal data').waitFor();
+    await form.effect().getByText('Loses the right to').waitFor();
+    await form.effect().getByText('Gains the right to').waitFor();
+    await isGood(page, 'Operators and rules', 'Form, role');
+    await form.dialog().getByLabel('Role').selectOption('finance');
+    await form.sends('a new task');
+    await page.getByText('Nothing is done yet.').waitFor();
+    await form.dialog().getByRole('button', { name: 'Close' }).click();
+    assert.equal((await operatorNow('mia')).role, 'support', 'one alone has changed it');
+    await isGood(page, 'Operators and rules', 'Operator, opened');
+    const { proposals } = (await bea.person.reads('/proposals?state=open')).body;
+    assert.equal((await bea.person.does(`/proposals/${proposals[0].id}/confirm`)).status, 200);
+    await form.dialog().getByText('finance').waitFor();
+  });
+
+  test('a token is admitted and revoked; an operator is disabled by one and enabled by two', async () => {
+    await form.opens('Admit a token');
+    await form.dialog().getByLabel('Name of the token').fill('laptop');
+    await form.dialog().getByLabel('Days').fill('90');
+    await form.dialog().getByLabel('SHA-256').fill('6f'.repeat(32));
+    await form.sends('a lost passkey');
+    await isRefused('a whole number from 1 to 7', 'days');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('5');
+    await form.effect().getByText('for 5 days').waitFor();
+    await isGood(page, 'Operators and rules', 'Form, token');
+    await page.keyboard.press('Escape');
+    const [token] = (await operatorNow('mia')).tokens;
+    await form.opens(`Revoke token ${token.id}`);
+    await form.effect().getByText('stops working at once').waitFor();
+    await form.sends('it was lost');
+    await form.isDone();
+    await form.dialog().getByText('revoked', { exact: true }).waitFor();
+    await form.opens('Disable');
+    await form.effect().getByText('Sessions of mia end at once').waitFor();
+    await isGood(page, 'Operators and rules', 'Form, disable');
+    await form.sends('has left');
+    await form.isDone();
+    assert.notEqual((await operatorNow('mia')).disabledAt, null);
+    await form.opens('Enable');
+    await form.effect().getByText('mia may work as finance again').waitFor();
+    await form.sends('is back');
+    await page.getByText('Nothing is done yet.').waitFor();
+    await form.dialog().getByRole('button', { name: 'Close' }).click();
+    await page.keyboard.press('Escape');
+    await page.waitForURL(/operators$/);
+    assert.notEqual((await operatorNow('mia')).disabledAt, null, 'one alone has enabled it');
+  });
+
+  test('a rule is proposed with what it replaces, decided by another operator, changed and removed', async () => {
+    await form.opens('Set a rule');
+    await form.dialog().getByLabel('Action').fill('order.nothing');
+    await form.dialog().getByLabel('People').selectOption('1');
+    await form.dialog().getByLabel('Asset').fill('inr');
+    await form.dialog().getByLabel('Above').fill('5000');
+    await form.effect().getByText('order.nothing above 5\u202f000 inr').waitFor();
+    await form.effect().getByText('no rule').waitFor();
+    await form.sends(SCRIPT);
+    await isRefused('must be an action or finding that there is', 'action');
+    await isGood(page, 'Operators and rules', 'Form, rule');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('order.release');
+    await form.sends(SCRIPT);
+    await form.isConfirmedBy(bea.page, 'rule.set', 'rule:order.release:*:inr:5000');
+    await page.getByRole('row', { name: 'order.release' }).getByRole('button', { name: 'Change' }).click();
+    await form.dialog().getByLabel('People').selectOption('none');
+    await form.effect().getByText('1 person').waitFor();
+    await form.sends('not needed');
+    await form.isConfirmedBy(bea.page, 'rule.set', 'rule:order.release:*:inr:5000');
+    await page.getByRole('row', { name: 'order.release' }).waitFor({ state: 'detached' });
+    await isGood(page, 'Operators and rules', 'Operators, after');
+  });
+
+  test('asks no other origin, runs no text of anybody, and meets no policy and no error', async () => {
+    assert.deepEqual([ada.amiss, bea.amiss], [[], []]);
+    for (const { page: their } of [ada, bea]) assert.notEqual(await their.title(), '1');
+  });
+});
