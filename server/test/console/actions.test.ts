@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { OPERATOR_ACTIONS, RIGHTS as ROLES_OF, RULE_SET } from '../../../console/src/actions.people.ts';
+import { MARKET_ACTIONS, PARTNER_ACTIONS } from '../../../console/src/actions.trade.ts';
 import {
   AGAIN_REASONS,
   BANK_ACTIONS,
@@ -45,6 +46,8 @@ const FORMS: readonly FormAction[] = [
   LIMIT_SET,
   ...Object.values(OPERATOR_ACTIONS),
   RULE_SET,
+  ...Object.values(PARTNER_ACTIONS),
+  ...Object.values(MARKET_ACTIONS),
 ];
 /** Filled in by the page, and not by a field of the form. */
 const GIVEN: Readonly<Record<string, readonly string[]>> = {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { buildConsole } from '../../src/console/index.ts';
-import type { Person } from '../protocols/operator/people.ts';
+import { type Person, takes } from '../protocols/operator/people.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import type { Came } from '../support/client.ts';
 import { openStory, type Story } from '../support/story.ts';
@@ -148,6 +148,131 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await form.isConfirmedBy(bea.page, 'rule.set', 'rule:order.release:*:inr:5000');
     await page.getByRole('row', { name: 'order.release' }).waitFor({ state: 'detached' });
     await isGood(page, 'Operators and rules', 'Operators, after');
+  });
+
+  test('terms of a market are changed: only what is changed is sent, and another operator confirms it', async () => {
+    await world.read((tx) => takes(tx, 2, { action: 'market.set' }));
+    const market = (await ada.person.reads('/markets')).body.markets.find(({ fiat }: Came) => fiat === 'inr');
+    await goes(`/markets/${market.id}`);
+    await form.opens('Change terms');
+    await form.effect().getByText('Nothing is changed yet.').waitFor();
+    const send = form.dialog().getByRole('button', { name: 'Change terms' });
+    assert.equal(await send.isDisabled(), true);
+    await form.dialog().getByLabel('Most').fill('much');
+    await form.sends('a new limit of the bank');
+    await isRefused('an amount such as 100 or 0.5', 'max');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('4321');
+    await form.dialog().getByLabel('Default market').selectOption(String(!market.isDefault));
+    await form.effect().getByText(`${market.max} becomes 4321`).waitFor();
+    await isGood(page, await page.locator('h1').innerText(), 'Form, market');
+    await form.sends('a new limit of the bank');
+    await form.isConfirmedBy(bea.page, 'market.set', `market:${market.id}`);
+    const { isDefault, max, ...rest } = (await ada.person.reads(`/markets/${market.id}`)).body;
+    assert.deepEqual([isDefault, max], [!market.isDefault, '4321']);
+    assert.deepEqual([rest.min, rest.quoteTtlS, rest.taxBps], [market.min, market.quoteTtlS, market.taxBps]);
+  });
+
+  test('a fee, a limit and a policy of a market are set with what they replace', async () => {
+    const title = await page.locator('h1').innerText();
+    await form.opens('Change the fee of the operator');
+    await form.dialog().getByLabel('Share').fill('75');
+    await form.effect().getByText('becomes 75 bps').waitFor();
+    await isGood(page, title, 'Form, fee');
+    await form.sends('a new price list');
+    await form.isDone();
+    await page.getByRole('region', { name: 'Fees' }).getByText('75 bps').waitFor();
+    await form.opens('Set a limit');
+    await form.dialog().getByLabel('Up to level').fill('1');
+    await form.dialog().getByLabel('At most').fill('250');
+    await form.effect().getByText('trade at most 250').waitFor();
+    await isGood(page, title, 'Form, limit of a market');
+    await form.sends('a new rule');
+    await form.isDone();
+    await form.opens('Set a policy');
+    await form.dialog().getByLabel('Question').selectOption('late');
+    await form.dialog().getByLabel('Answer').fill('refund');
+    await form.effect().getByText('late now: ').waitFor();
+    await form.sends('as agreed');
+    await isRefused('a JSON object, or none', 'answer');
+    await isGood(page, title, 'Form, policy');
+    await form.dialog().getByLabel('Answer').fill('{"then":"refund"}');
+    await form.sends('as agreed');
+    await form.isDone();
+    const { markets } = (await ada.person.reads('/markets')).body;
+    const { id } = markets.find(({ max }: Came) => max === '4321');
+    const { policy, fees } = (await ada.person.reads(`/markets/${id}`)).body;
+    assert.equal(policy.late.then, 'refund');
+    assert.equal(fees.find(({ kind }: Came) => kind === 'operator').bps, '75');
+  });
+
+  test('a market that is there already, on a rail that is not there, is declined with both fields', async () => {
+    await goes('/markets');
+    await form.opens('Create a market');
+    const values = {
+      ...{ Crypto: 'usdc.matic20', Fiat: 'usd', 'Deposit on': 'evm.nowhere', 'Payout on': 'bank.simulated' },
+      ...{ 'Method of payment': 'ACH', Least: '10', Most: '1000', 'Decimals of a payout': '2', Sources: 'fixed' },
+    };
+    for (const [label, value] of Object.entries(values))
+      await form.dialog().getByRole('textbox', { name: label, exact: true }).fill(value);
+    await form.dialog().getByLabel('One source is meant').selectOption('true');
+    await form.effect().getByText('sell usdc.matic20 for usd').waitFor();
+    await form.sends('a new fiat');
+    await isRefused('has this market already', 'crypto');
+    await form.dialog().getByText('must be one of evm.').waitFor();
+    await isGood(page, 'Markets', 'Form, new market');
+    await page.keyboard.press('Escape');
+  });
+
+  test('a partner is created, capped, suspended and resumed, and a key is revoked', async () => {
+    await goes('/partners');
+    await form.opens('Create a partner');
+    await form.dialog().getByLabel('Name').fill('Corner shop');
+    await form.dialog().getByLabel('Price may move by').fill('a lot');
+    await form.sends('a contract');
+    await isRefused('a whole number from 0 to 10000', 'toleranceBps');
+    await isGood(page, 'Partners', 'Form, partner');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('50');
+    await form.sends('a contract');
+    await form.isDone();
+    await page.getByRole('link', { name: 'Corner shop' }).click();
+    await heading('Corner shop');
+    const { partners } = (await ada.person.reads('/partners')).body;
+    const { id } = partners.find(({ name }: Came) => name === 'Corner shop');
+    const made = await ada.person.does(`/partners/${id}/keys`, { label: 'main', scopes: ['read'] });
+    assert.equal(made.status, 200);
+
+    await form.opens('Set a cap');
+    await form.dialog().getByLabel('Fiat').fill('inr');
+    await form.dialog().getByLabel('At most').fill('50000');
+    await form.effect().getByText('none becomes 50\u202f000 inr').waitFor();
+    await isGood(page, 'Corner shop', 'Form, cap');
+    await form.sends('a small shop');
+    await form.isDone();
+    await page.getByRole('region', { name: 'Caps' }).getByText('50\u202f000').waitFor();
+
+    await form.opens(`Revoke ${made.body.apiKey}`);
+    await form.effect().getByText('It cannot be undone').waitFor();
+    await form.sends('it was lost');
+    await form.isDone();
+    await page.getByRole('region', { name: 'Keys' }).getByText('revoked', { exact: true }).waitFor();
+
+    await form.opens('Suspend');
+    await form.dialog().getByLabel('A key may have leaked since').fill('2020-01-01T00:00');
+    await form.effect().getByText('made since then is held').waitFor();
+    await form.sends('a leak');
+    await isRefused('must lie within the last 90 days', 'since');
+    await isGood(page, 'Corner shop', 'Form, suspend');
+    await form.dialog().getByLabel('A key may have leaked since').fill('');
+    await form.sends('a leak');
+    await form.isDone();
+    await page.getByText('suspended', { exact: true }).waitFor();
+    await isGood(page, 'Corner shop', 'Partner, suspended');
+    await form.opens('Resume');
+    await form.sends('the leak is closed');
+    await form.isDone();
+    await page.getByText('suspended', { exact: true }).waitFor({ state: 'detached' });
   });
 
   test('asks no other origin, runs no text of anybody, and meets no policy and no error', async () => {
