@@ -176,40 +176,6 @@ export function PartnerPage() {
   });
   const one = found.data;
   const off = switches.data?.killSwitches.find(({ kind, subject }) => kind === 'partner' && subject === partner);
-  const search = { partner };
-  const keys: readonly Column<Key>[] = [
-    ...KEYS,
-    {
-      head: 'Action',
-      cell: ({ key, revokedAt }) =>
-        revokedAt === null && (
-          <button
-            type="button"
-            aria-label={`Revoke ${key}`}
-            disabled={!may(PARTNER_ACTIONS.revokeKey.right)}
-            onClick={() => setForm({ form: 'revokeKey', partner, key })}
-          >
-            Revoke
-          </button>
-        ),
-    },
-  ];
-  const caps: readonly Column<Cap>[] = [
-    ...CAPS,
-    {
-      head: 'Action',
-      cell: (cap) => (
-        <button
-          type="button"
-          aria-label={`Change the cap in ${cap.asset}`}
-          disabled={!may(PARTNER_ACTIONS.cap.right)}
-          onClick={() => setForm({ form: 'cap', partner, cap })}
-        >
-          Change
-        </button>
-      ),
-    },
-  ];
   return (
     <>
       <div className="title">
@@ -246,8 +212,7 @@ export function PartnerPage() {
       {one !== undefined && (
         <div className="columns">
           <div>
-            <h2>Keys</h2>
-            <Table label="Keys" columns={keys} rows={one.keys} keyOf={({ key }) => key} empty="It has no key." />
+            <Keys of={one} choose={setForm} />
             <h2>Webhook endpoints</h2>
             <Table
               label="Webhook endpoints"
@@ -270,49 +235,8 @@ export function PartnerPage() {
                 </Fact>
               </dl>
             </section>
-            <section className="panel">
-              <div className="title">
-                <h2>Caps</h2>
-                <button
-                  type="button"
-                  disabled={!may(PARTNER_ACTIONS.cap.right)}
-                  onClick={() => setForm({ form: 'cap', partner })}
-                >
-                  {PARTNER_ACTIONS.cap.label}
-                </button>
-              </div>
-              <Table label="Caps" columns={caps} rows={one.caps} keyOf={({ asset }) => asset} empty="It has no cap." />
-            </section>
-            <section className="panel">
-              <h2>Its lists</h2>
-              <ul className="plain">
-                <li>
-                  <Link to="/orders" search={search}>
-                    Orders
-                  </Link>
-                </li>
-                <li>
-                  <Link to="/deposits" search={search}>
-                    Deposits
-                  </Link>
-                </li>
-                <li>
-                  <Link to="/payouts" search={search}>
-                    Payouts and refunds
-                  </Link>
-                </li>
-                <li>
-                  <Link to="/markets" search={search}>
-                    Markets with its fees
-                  </Link>
-                </li>
-                <li>
-                  <Link to="/reports/revenue" search={search}>
-                    Revenue
-                  </Link>
-                </li>
-              </ul>
-            </section>
+            <Caps of={one} choose={setForm} />
+            <Lists partner={partner} />
           </div>
         </div>
       )}
@@ -327,3 +251,103 @@ export function PartnerPage() {
     </>
   );
 }
+
+type Choose = (form: OfPartner) => void;
+
+function Keys({ of: { id: partner, keys: rows }, choose: setForm }: { of: Whole; choose: Choose }) {
+  const may = useMay();
+  const keys: readonly Column<Key>[] = [
+    ...KEYS,
+    {
+      head: 'Action',
+      cell: ({ key, revokedAt }) =>
+        revokedAt === null && (
+          <button
+            type="button"
+            aria-label={`Revoke ${key}`}
+            disabled={!may(PARTNER_ACTIONS.revokeKey.right)}
+            onClick={() => setForm({ form: 'revokeKey', partner, key })}
+          >
+            Revoke
+          </button>
+        ),
+    },
+  ];
+  return (
+    <>
+      <h2>Keys</h2>
+      <Table label="Keys" columns={keys} rows={rows} keyOf={({ key }) => key} empty="It has no key." />
+    </>
+  );
+}
+
+function Caps({ of: { id: partner, caps: rows }, choose: setForm }: { of: Whole; choose: Choose }) {
+  const may = useMay();
+  const caps: readonly Column<Cap>[] = [
+    ...CAPS,
+    {
+      head: 'Action',
+      cell: (cap) => (
+        <button
+          type="button"
+          aria-label={`Change the cap in ${cap.asset}`}
+          disabled={!may(PARTNER_ACTIONS.cap.right)}
+          onClick={() => setForm({ form: 'cap', partner, cap })}
+        >
+          Change
+        </button>
+      ),
+    },
+  ];
+  return (
+    <section className="panel">
+      <div className="title">
+        <h2>Caps</h2>
+        <button
+          type="button"
+          disabled={!may(PARTNER_ACTIONS.cap.right)}
+          onClick={() => setForm({ form: 'cap', partner })}
+        >
+          {PARTNER_ACTIONS.cap.label}
+        </button>
+      </div>
+      <Table label="Caps" columns={caps} rows={rows} keyOf={({ asset }) => asset} empty="It has no cap." />
+    </section>
+  );
+}
+
+const Lists = ({ partner }: { partner: string }) => {
+  const search = { partner };
+  return (
+    <section className="panel">
+      <h2>Its lists</h2>
+      <ul className="plain">
+        <li>
+          <Link to="/orders" search={search}>
+            Orders
+          </Link>
+        </li>
+        <li>
+          <Link to="/deposits" search={search}>
+            Deposits
+          </Link>
+        </li>
+        <li>
+          <Link to="/payouts" search={search}>
+            Payouts and refunds
+          </Link>
+        </li>
+        <li>
+          <Link to="/markets" search={search}>
+            Markets with its fees
+          </Link>
+        </li>
+        <li>
+          <Link to="/reports/revenue" search={search}>
+            Revenue
+          </Link>
+        </li>
+      </ul>
+    </section>
+  );
+};

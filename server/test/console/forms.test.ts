@@ -206,6 +206,36 @@ describe('the forms of the console', { skip: noChromium }, () => {
     assert.equal(fees.find(({ kind }: Came) => kind === 'operator').bps, '75');
   });
 
+  test('a halted market quotes again at a level that an operator vouches for', async () => {
+    const { markets } = (await ada.person.reads('/markets')).body;
+    const { id, crypto } = markets.find(({ max }: Came) => max === '4321');
+    const coin = crypto.split('.')[0];
+    // It would go on by itself as soon as the sources have agreed for long enough.
+    const { proposal } = (await ada.person.does(`/markets/${id}`, { resumeAfterS: 86_400 })).body;
+    assert.equal((await bea.person.does(`/proposals/${proposal}/confirm`)).status, 200);
+    await world.read((tx) =>
+      tx.run(`update price_levels set halted_at = $1, why = 'jump' where market_id = $2 and coin = $3`, [
+        world.clock.now(),
+        id,
+        coin,
+      ]),
+    );
+    await page.reload();
+    await form.opens('Confirm a level');
+    await form.dialog().getByLabel('Level').fill('many');
+    await form.sends('compared with two banks');
+    await isRefused('an amount such as 100 or 0.5', 'level');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('87.5');
+    await form.effect().getByText('quotes again from 87.5 inr for one').waitFor();
+    await isGood(page, await page.locator('h1').innerText(), 'Form, price');
+    await form.sends('compared with two banks');
+    await form.isDone();
+    await page.getByRole('button', { name: 'Confirm a level' }).waitFor({ state: 'detached' });
+    const { prices } = (await ada.person.reads(`/markets/${id}`)).body;
+    assert.equal(prices.find((one: Came) => one.coin === coin).haltedAt, null);
+  });
+
   test('a market that is there already, on a rail that is not there, is declined with both fields', async () => {
     await goes('/markets');
     await form.opens('Create a market');
