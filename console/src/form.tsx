@@ -169,6 +169,7 @@ export function ActionDialog(p: {
   const form = useRef<HTMLFormElement>(null);
   const [came, setCame] = useState<Outcome>();
   const [typed, setTyped] = useState<Typed>(now);
+  const [sent, setSent] = useState<Typed>({});
   const { error, isBusy, attempt } = useAttempt();
   const id = useId();
   const rules = error instanceof ApiError ? error.fields : {};
@@ -190,6 +191,7 @@ export function ActionDialog(p: {
     event.preventDefault();
     if (isBusy || isIdle) return;
     const body = bodyOf(action, now, event.currentTarget);
+    setSent(typedIn(event.currentTarget));
     for (const [name, value] of Object.entries(given)) if (!action.path.includes(`:${name}`)) body[name] = value;
     const path = action.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? ''));
     await attempt(async () => {
@@ -215,7 +217,13 @@ export function ActionDialog(p: {
           {fields.length > 0 && (
             <div className={fields.length > MANY ? 'fields is-many' : 'fields'}>
               {fields.map((field) => (
-                <Field key={field.name} field={field} rule={rules[field.name]} now={now[field.name]} />
+                <Field
+                  key={field.name}
+                  field={field}
+                  // The rule was about what was sent: it goes with the first change.
+                  rule={typed[field.name] === sent[field.name] ? rules[field.name] : undefined}
+                  now={now[field.name]}
+                />
               ))}
             </div>
           )}

@@ -172,8 +172,8 @@ const marketEffects: Readonly<Record<MarketForm, (typed: Typed, of: OfMarket | u
   ),
   price: ({ level, coin }, of) => (
     <p>
-      The market quotes again from {amount(level, of?.fiat ?? '')} for one {coin || 'coin'} on. Compare the level with a
-      source of your own: quotes at a wrong price lose money.
+      The market accepts {amount(level, of?.fiat ?? '')} for one {coin || 'coin'} as its level, and quotes again.
+      Compare the level with a source of your own: quotes at a wrong price lose money.
     </p>
   ),
   policy: (typed, of) => of && <NewAnswer typed={typed} of={of} />,

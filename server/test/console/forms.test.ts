@@ -163,6 +163,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await isRefused('an amount such as 100 or 0.5', 'max');
     await page.keyboard.press('Control+a');
     await page.keyboard.type('4321');
+    assert.equal(await form.dialog().getByText('an amount such as 100 or 0.5').count(), 0, 'the rule of another value');
     await form.dialog().getByLabel('Default market').selectOption(String(!market.isDefault));
     await form.effect().getByText(`${market.max} becomes 4321`).waitFor();
     await isGood(page, await page.locator('h1').innerText(), 'Form, market');
@@ -227,7 +228,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await isRefused('an amount such as 100 or 0.5', 'level');
     await page.keyboard.press('Control+a');
     await page.keyboard.type('87.5');
-    await form.effect().getByText('quotes again from 87.5 inr for one').waitFor();
+    await form.effect().getByText('The market accepts 87.5 inr for one').waitFor();
     await isGood(page, await page.locator('h1').innerText(), 'Form, price');
     await form.sends('compared with two banks');
     await form.isDone();
