@@ -1,9 +1,9 @@
 /** The personal data of a customer: its export as a file, a phone number that belongs to another person now, and its erasure. */
 import { type ReactNode, useState } from 'react';
 import { DATA_ACTIONS } from '../actions.ts';
+import { Acts } from '../acts.tsx';
 import { type Outcome, save } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
-import { useMay } from '../shell.tsx';
 
 type Chosen = keyof typeof DATA_ACTIONS;
 const ALL = Object.keys(DATA_ACTIONS) as readonly Chosen[];
@@ -63,7 +63,6 @@ interface Exported {
 }
 
 export function PersonalData(p: { customer: string; erasure: unknown }) {
-  const may = useMay();
   const [chosen, setChosen] = useState<Chosen>();
   const [saved, setSaved] = useState<string>();
   const download = (came: Outcome): void => {
@@ -81,24 +80,12 @@ export function PersonalData(p: { customer: string; erasure: unknown }) {
           Saved as {saved}. Delete it when it is no longer needed.
         </p>
       )}
-      <ul className="plain acts">
-        {ALL.filter((name) => name === 'export' || p.erasure === null).map((name) => {
-          const { label, says, right } = DATA_ACTIONS[name];
-          return (
-            <li key={name}>
-              <button
-                type="button"
-                className={name === 'erase' ? 'grave' : ''}
-                disabled={!may(right)}
-                onClick={() => setChosen(name)}
-              >
-                {label}
-              </button>
-              <span className="muted">{says}</span>
-            </li>
-          );
-        })}
-      </ul>
+      <Acts
+        of={DATA_ACTIONS}
+        names={ALL.filter((name) => name === 'export' || p.erasure === null)}
+        grave="erase"
+        choose={setChosen}
+      />
       {chosen !== undefined && (
         <ActionDialog
           action={DATA_ACTIONS[chosen]}

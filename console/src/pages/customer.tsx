@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { CUSTOMER_ACTIONS } from '../actions.ts';
+import { Acts } from '../acts.tsx';
 import { type Outcome, read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 import { every } from '../live.ts';
@@ -114,7 +115,7 @@ export function CustomerPage() {
             />
           </div>
           <div>
-            <Acts blocked={one.blocked} holds={holdsNow(acts)} choose={setChosen} />
+            <Possible blocked={one.blocked} holds={holdsNow(acts)} choose={setChosen} />
             <Known of={one} isRead={acts.data !== undefined} hold={acts.data?.hold} />
             <Contact of={personal} onLook={() => setChosen('personal')} />
             <PersonalData customer={customer} erasure={one.erasure} />
@@ -244,30 +245,12 @@ function Questions(p: {
 }
 
 /** A hold that stands is lifted, and none is placed beside it; the same of a block. */
-function Acts(p: { blocked: boolean; holds: readonly Chosen[]; choose: (what: Chosen) => void }) {
-  const may = useMay();
-  const shown: readonly Chosen[] = [p.blocked ? 'unblock' : 'block', 'ask', ...p.holds];
+function Possible(p: { blocked: boolean; holds: readonly Chosen[]; choose: (what: Chosen) => void }) {
+  const names: readonly Chosen[] = [p.blocked ? 'unblock' : 'block', 'ask', ...p.holds];
   return (
     <section className="panel">
       <h2>What may be done</h2>
-      <ul className="plain acts">
-        {shown.map((name) => {
-          const { label, says, right } = CUSTOMER_ACTIONS[name];
-          return (
-            <li key={name}>
-              <button
-                type="button"
-                className={name === 'block' ? 'grave' : ''}
-                disabled={!may(right)}
-                onClick={() => p.choose(name)}
-              >
-                {label}
-              </button>
-              <span className="muted">{says}</span>
-            </li>
-          );
-        })}
-      </ul>
+      <Acts of={CUSTOMER_ACTIONS} names={names} grave="block" choose={p.choose} />
     </section>
   );
 }
