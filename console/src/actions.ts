@@ -9,7 +9,13 @@ export interface FormField {
   readonly hint?: string;
   readonly isRequired?: boolean;
   readonly choices?: readonly string[];
+  /** It is given or not. */
   readonly isFlag?: boolean;
+  /** Yes or no, and either can be meant. */
+  readonly isSwitch?: boolean;
+  readonly isLong?: boolean;
+  /** Typed in the time zone of the browser, sent in UTC. */
+  readonly isTime?: boolean;
 }
 
 export interface FormAction {
@@ -25,6 +31,12 @@ export interface FormAction {
   readonly states?: readonly string[];
   /** It takes something away, or cannot be undone. */
   readonly isGrave?: boolean;
+  /** How many people it takes, as declared. */
+  readonly people?: 'one' | 'rules' | 'two' | 'second';
+  /** Only fields that are changed are sent. */
+  readonly isPartial?: boolean;
+  /** Its answer may have many megabytes. */
+  readonly isLarge?: boolean;
 }
 
 const ADDRESS: FormField = { name: 'address', label: 'Address', hint: 'On the chain of the money' };
@@ -316,6 +328,35 @@ export const CUSTOMER_ACTIONS = {
   },
 } as const satisfies Record<string, FormAction>;
 
+/** What may be done with the personal data of a customer. */
+export const DATA_ACTIONS = {
+  export: {
+    ...{ name: 'customer.export', label: 'Export', path: `${CUSTOMER}/export`, right: 'personal', people: 'one' },
+    says: 'Downloads what is held about the customer, decrypted.',
+    isLarge: true,
+  },
+  detachPhone: {
+    ...{ name: 'customer.detach_phone', label: 'Detach phone', path: `${CUSTOMER}/detach-phone`, right: 'reviews' },
+    says: 'Removes the phone number of the customer after its network gave the number to another person.',
+    people: 'one',
+    fields: [
+      {
+        name: 'evidence',
+        label: 'Evidence',
+        hint: 'What you verified, and where it is kept: new owner verified, ticket 4711',
+        isRequired: true,
+        isLong: true,
+      },
+    ],
+    isGrave: true,
+  },
+  erase: {
+    ...{ name: 'customer.erase', label: 'Erase', path: `${CUSTOMER}/erase`, right: 'money', people: 'two' },
+    says: 'Erases the personal data of the customer. It cannot be undone.',
+    isGrave: true,
+  },
+} as const satisfies Record<string, FormAction>;
+
 const HIT = '/sanctions/hits/:hit';
 export const HIT_ACTIONS = {
   open: {
@@ -324,12 +365,12 @@ export const HIT_ACTIONS = {
   },
   confirm: {
     ...{ name: 'sanctions.confirm', label: 'Confirm', path: `${HIT}/confirm`, right: 'reviews' },
-    says: 'It is the one on the list: the customer is blocked, and the money stays. One person is enough.',
+    says: 'Decides that this is the listed person: the customer is blocked, and the money is held. It takes one person.',
     isGrave: true,
   },
   dismiss: {
     ...{ name: 'sanctions.dismiss', label: 'Dismiss', path: `${HIT}/dismiss`, right: 'reviews' },
-    says: 'It is somebody else. It takes two people, and is asked again when the entry or the name changes.',
+    says: 'Decides that this is another person than the listed one. It takes two people. A change of the entry or the name opens the hit again.',
   },
 } as const satisfies Record<string, FormAction>;
 export const HIT_STATES = ['open', 'true_hit', 'false_positive', 'gone'];

@@ -252,8 +252,8 @@ async function request(
     : save(name, await reply.blob(), reply.headers.get('x-content-sha256'));
 }
 
-/** Saves the file that an action answered with. @returns its name and SHA-256, for the page to show */
-function save(file: string, content: Blob, sha256: string | null): Outcome {
+/** Saves a file that an action answered with. @returns its name and SHA-256, for the page to show */
+export function save(file: string, content: Blob, sha256: string | null = null): Outcome {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);
   link.download = file;
@@ -283,9 +283,15 @@ export async function readSession(): Promise<Session | null> {
 }
 
 /** A change whose answer did not come may have been made: that is neither done nor declined. */
-async function change(method: string, path: string, body: unknown, query: Query): Promise<unknown> {
+async function change(
+  method: string,
+  path: string,
+  body: unknown,
+  { query, isLarge }: { query: Query; isLarge: boolean },
+): Promise<unknown> {
   try {
-    return await request(method, pathWith(path, query), body);
+    const deadlineMs = isLarge ? FILE_DEADLINE_MS : DEADLINE_MS;
+    return await request(method, pathWith(path, query), body, { deadlineMs });
   } catch (error) {
     if (error instanceof ApiError) throw error;
     const sentence =
@@ -294,16 +300,23 @@ async function change(method: string, path: string, body: unknown, query: Query)
   }
 }
 
-/** @throws ApiError */
-export async function send<T>(method: 'POST' | 'DELETE', path: string, body?: unknown, query: Query = {}): Promise<T> {
+/** @param isLarge the answer may have many megabytes. @throws ApiError */
+export async function send<T>(
+  method: 'POST' | 'DELETE',
+  path: string,
+  body?: unknown,
+  query: Query = {},
+  isLarge = false,
+): Promise<T> {
+  const how = { query, isLarge };
   try {
-    return (await change(method, path, body, query)) as T;
+    return (await change(method, path, body, how)) as T;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.reason === 'unauthenticated') asked.signedOut();
     if (error.reason !== 'step_up_required') throw error;
     await asked.stepUp();
-    return (await change(method, path, body, query)) as T;
+    return (await change(method, path, body, how)) as T;
   }
 }
 

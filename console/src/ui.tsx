@@ -1,11 +1,9 @@
-/** Parts that every page uses: amounts, times, ids, states, tables, errors, and the form of an action. */
-import { useQueryClient } from '@tanstack/react-query';
+/** Parts that every page uses: amounts, times, ids, states, tables and errors. */
 import { Link } from '@tanstack/react-router';
 import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type FormEvent, Fragment, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { Fragment, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
-import type { FormAction, FormField } from './actions.ts';
-import { ApiError, type Outcome, send } from './api.ts';
+import { ApiError } from './api.ts';
 import { age, grouped, local, shortened, utc } from './format.ts';
 import { sayPasskey } from './passkey.ts';
 
@@ -112,11 +110,13 @@ export function Failure({ error }: { error: unknown }) {
     <div className="note is-bad" role="alert">
       {isKnown ? error.message : sayPasskey(error)}
       {isKnown &&
-        Object.entries(error.fields).map(([name, rule]) => (
-          <div key={name}>
-            <b>{name}</b> {rule}
-          </div>
-        ))}
+        Object.entries(error.fields)
+          .filter(([, rule]) => !error.message.includes(rule))
+          .map(([name, rule]) => (
+            <div key={name}>
+              <b>{name}</b> {rule}
+            </div>
+          ))}
     </div>
   );
 }
@@ -280,169 +280,6 @@ export function Dialog({ label, onClose, children }: { label: string; onClose: (
     <dialog ref={ref} aria-label={label} onClose={onClose}>
       <div className="inside">{children}</div>
     </dialog>
-  );
-}
-
-function Field({ field, rule }: { field: FormField; rule: string | undefined }) {
-  const id = useId();
-  const { name, label, hint, choices, isFlag, isRequired = false } = field;
-  if (isFlag === true)
-    return (
-      <div className="check">
-        <input type="checkbox" id={id} name={name} />
-        <label htmlFor={id}>{label}</label>
-      </div>
-    );
-  const shared = {
-    id,
-    name,
-    required: isRequired,
-    'aria-invalid': rule !== undefined,
-    'aria-describedby': `${id}-hint`,
-  };
-  return (
-    <div className="field">
-      <label htmlFor={id}>
-        {label}
-        {!isRequired && <span className="muted"> (optional)</span>}
-      </label>
-      {choices === undefined ? (
-        <input type="text" autoComplete="off" spellCheck={false} {...shared} />
-      ) : (
-        <select {...shared}>
-          {!isRequired && <option value="">not given</option>}
-          {choices.map((choice) => (
-            <option key={choice}>{choice}</option>
-          ))}
-        </select>
-      )}
-      <span id={`${id}-hint`} className={rule === undefined ? 'hint' : 'rule'}>
-        {rule ?? hint}
-      </span>
-    </div>
-  );
-}
-
-/** What came back of an action: it is done, or it waits for another person. */
-export function Came({ outcome }: { outcome: Outcome }) {
-  if (outcome.proposal !== undefined && outcome.outcome !== 'declined')
-    return (
-      <div className="note is-warn" role="status">
-        <b>Nothing is done yet.</b> It takes {outcome.people ?? 'more'} people, and waits for another operator as{' '}
-        <Link to="/proposals/$proposal" params={{ proposal: outcome.proposal }}>
-          proposal {outcome.proposal}
-        </Link>
-        .
-      </div>
-    );
-  const state = (outcome.after as { state?: unknown } | null | undefined)?.state;
-  return (
-    <div className="note is-ok" role="status">
-      The server says: <b>{outcome.outcome}</b>.
-      {typeof state === 'string' && ` It is now: ${state.replaceAll('_', ' ')}.`}
-    </div>
-  );
-}
-
-/**
- * A dialog with the fields of an action and its reason, and afterwards with what came of it.
- *
- * @param given fields that are known already, and names of the path
- */
-export function ActionDialog(p: {
-  action: FormAction;
-  about: string;
-  given: Readonly<Record<string, string>>;
-  reason?: string;
-  /** Takes what came instead of showing it. */
-  onDone?: (came: Outcome) => void;
-  onClose: () => void;
-}) {
-  const { action, given, onClose } = p;
-  const client = useQueryClient();
-  const [came, setCame] = useState<Outcome>();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
-  const id = useId();
-  const rules = error instanceof ApiError ? error.fields : {};
-
-  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
-    event.preventDefault();
-    if (isBusy) return;
-    const form = new FormData(event.currentTarget);
-    const flags = new Set((action.fields ?? []).filter(({ isFlag }) => isFlag).map(({ name }) => name));
-    const typed = [...form.entries()].filter(([, value]) => value !== '');
-    const body: Record<string, unknown> = Object.fromEntries(
-      typed.map(([name, value]) => [name, flags.has(name) ? true : String(value).trim()]),
-    );
-    for (const [name, value] of Object.entries(given)) if (!action.path.includes(`:${name}`)) body[name] = value;
-    const path = action.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? ''));
-    setBusy(true);
-    setError(undefined);
-    try {
-      const done = await send<Outcome>('POST', path, body);
-      if (p.onDone !== undefined && done.outcome === 'done') p.onDone(done);
-      else setCame(done);
-    } catch (caught) {
-      setError(caught);
-    }
-    setBusy(false);
-    // After a failure, too: without an answer only the page can say what has become of it.
-    await client.invalidateQueries();
-  }
-
-  return (
-    <Dialog label={`${action.label}: ${p.about}`} onClose={onClose}>
-      <h2>
-        {action.label}: {p.about}
-      </h2>
-      {came === undefined ? (
-        <form className="inside-form" onSubmit={(event) => void submit(event)}>
-          <p className="muted">{action.says}</p>
-          {action.fields?.map((field) => (
-            <Field key={field.name} field={field} rule={rules[field.name]} />
-          ))}
-          <div className="field">
-            <label htmlFor={id}>Reason</label>
-            <textarea
-              id={id}
-              name="reason"
-              rows={2}
-              required
-              minLength={3}
-              maxLength={500}
-              defaultValue={p.reason}
-              aria-describedby={`${id}-hint`}
-              onKeyDown={(event) => {
-                if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
-                  event.currentTarget.form?.requestSubmit();
-              }}
-            />
-            <span id={`${id}-hint`} className="hint">
-              It stands in the audit. Ctrl+Enter sends.
-            </span>
-          </div>
-          {error !== undefined && <Failure error={error} />}
-          <div className="row">
-            <button type="submit" className={action.isGrave ? 'grave' : 'primary'} disabled={isBusy}>
-              {isBusy ? 'Sending' : action.label}
-            </button>
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
-          </div>
-        </form>
-      ) : (
-        <>
-          <Came outcome={came} />
-          <div className="row">
-            <button type="button" className="primary" autoFocus onClick={onClose}>
-              Close
-            </button>
-          </div>
-        </>
-      )}
-    </Dialog>
   );
 }
 

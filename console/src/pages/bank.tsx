@@ -6,9 +6,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { BANK_ACTIONS, type FormAction } from '../actions.ts';
 import { ApiError, type Outcome, read, send } from '../api.ts';
+import { useAttempt } from '../attempt.ts';
+import { ActionDialog, Came } from '../form.tsx';
 import { every } from '../live.ts';
 import { useMay } from '../shell.tsx';
-import { ActionDialog, Amount, Came, type Column, Failure, Id, State, Table, Time } from '../ui.tsx';
+import { Amount, type Column, Failure, Id, State, Table, Time } from '../ui.tsx';
 
 interface Account {
   readonly asset: string;
@@ -276,18 +278,7 @@ function TakeIn({ accounts }: { accounts: readonly Account[] }) {
   const client = useQueryClient();
   const [looked, setLooked] = useState<{ asset: string; file: File; preview: Preview }>();
   const [came, setCame] = useState<Outcome>();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
-  const attempt = async (run: () => Promise<void>) => {
-    setError(undefined);
-    setBusy(true);
-    try {
-      await run();
-    } catch (caught) {
-      setError(caught);
-    }
-    setBusy(false);
-  };
+  const { error, isBusy, attempt } = useAttempt();
   const look = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);

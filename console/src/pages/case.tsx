@@ -4,9 +4,10 @@ import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { CASE_ACTIONS } from '../actions.ts';
 import { type Case, read } from '../api.ts';
+import { ActionDialog } from '../form.tsx';
 import { every } from '../live.ts';
 import { useMay, useSession } from '../shell.tsx';
-import { ActionDialog, Fact, Facts, Failure, Id, OrderLink, State, Subject, Time } from '../ui.tsx';
+import { Fact, Facts, Failure, Id, OrderLink, State, Subject, Time } from '../ui.tsx';
 
 const KEYED = [
   ['claim', 'c'],

@@ -3,8 +3,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type OrderRow, read } from '../api.ts';
 import { every } from '../live.ts';
-import { Amount, type Column, Failure, OrderLink, State, Table, Time } from '../ui.tsx';
+import { Amount, type Column, Failure, State, Table, Time } from '../ui.tsx';
 import { LimitScope, type Scope, WITHIN } from './limits.tsx';
+import { ORDER, PAYOUT } from './orders.tsx';
 
 /** A line of the audit. */
 export interface Did {
@@ -97,22 +98,6 @@ export function Used({ customer }: { customer: string }) {
   );
 }
 
-const ORDERS: readonly Column<OrderRow>[] = [
-  { head: 'Order', cell: ({ id }) => <OrderLink id={id} isRow /> },
-  { head: 'State', cell: ({ state }) => <State state={state} /> },
-  { head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
-  {
-    head: 'To pay',
-    cell: ({ depositUnits, depositAsset }) => <Amount units={depositUnits} asset={depositAsset} />,
-    className: 'number',
-  },
-  {
-    head: 'Payout',
-    cell: ({ payoutUnits, payoutAsset }) => <Amount units={payoutUnits} asset={payoutAsset} />,
-    className: 'number',
-  },
-];
-
 export function Newest({ customer }: { customer: string }) {
   const found = useQuery({
     queryKey: ['orders', 'newest', customer],
@@ -130,7 +115,7 @@ export function Newest({ customer }: { customer: string }) {
       {found.error !== null && <Failure error={found.error} />}
       <Table
         label="Newest orders"
-        columns={ORDERS}
+        columns={[...ORDER, PAYOUT]}
         rows={found.error === null ? found.data?.orders : []}
         keyOf={({ id }) => id}
         empty="No order yet."

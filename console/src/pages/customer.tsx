@@ -6,10 +6,15 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { CUSTOMER_ACTIONS } from '../actions.ts';
+import { Acts } from '../acts.tsx';
 import { type Outcome, read } from '../api.ts';
+import { ActionDialog } from '../form.tsx';
 import { every } from '../live.ts';
+import { Pending } from '../pending.tsx';
+import { Closed } from '../personal.tsx';
 import { useMay } from '../shell.tsx';
-import { ActionDialog, Fact, Facts, Failure, State, Time } from '../ui.tsx';
+import { Fact, Facts, Failure, State, Time } from '../ui.tsx';
+import { PersonalData } from './customer.data.tsx';
 import { type Did, History, Newest, Used } from './customer.tables.tsx';
 
 interface Customer {
@@ -93,6 +98,7 @@ export function CustomerPage() {
       {error !== null && <Failure error={error} />}
       {one?.blocked === true && <Blocked isRead={acts.data !== undefined} last={acts.data?.block} />}
       {blocking !== undefined && <JustBlocked came={blocking} />}
+      <Pending isAbout={(subject) => subject === `customer:${customer}`} />
       {one !== undefined && (
         <div className="columns">
           <div>
@@ -109,9 +115,10 @@ export function CustomerPage() {
             />
           </div>
           <div>
-            <Acts blocked={one.blocked} holds={holdsNow(acts)} choose={setChosen} />
+            <Possible blocked={one.blocked} holds={holdsNow(acts)} choose={setChosen} />
             <Known of={one} isRead={acts.data !== undefined} hold={acts.data?.hold} />
             <Contact of={personal} onLook={() => setChosen('personal')} />
+            <PersonalData customer={customer} erasure={one.erasure} />
           </div>
         </div>
       )}
@@ -190,24 +197,20 @@ function Questions(p: {
 }) {
   const may = useMay();
   const { answers, withdraw } = CUSTOMER_ACTIONS;
+  if (p.of === undefined)
+    return (
+      <Closed
+        title="Questions"
+        action={answers}
+        says="What operators asked about the customer, and what its partner answered."
+        onLook={p.onLook}
+      />
+    );
   return (
     <section className="panel" aria-label="Questions">
       <h2>Questions</h2>
-      {p.of === undefined ? (
-        <>
-          <p className="muted">
-            What was asked about the customer, and what its partner answered. Personal: looking stands in the audit.
-          </p>
-          <div className="row">
-            <button type="button" disabled={!may(answers.right)} onClick={p.onLook}>
-              {answers.label}
-            </button>
-          </div>
-        </>
-      ) : (
-        p.of.length === 0 && <span className="muted">Nothing was asked.</span>
-      )}
-      {p.of?.map((one) => (
+      {p.of.length === 0 && <span className="muted">No question was asked.</span>}
+      {p.of.map((one) => (
         <article key={one.id} className="question">
           <div className="title">
             <State state={one.state} tone={one.state === 'open' ? 'warn' : 'plain'} />
@@ -242,30 +245,12 @@ function Questions(p: {
 }
 
 /** A hold that stands is lifted, and none is placed beside it; the same of a block. */
-function Acts(p: { blocked: boolean; holds: readonly Chosen[]; choose: (what: Chosen) => void }) {
-  const may = useMay();
-  const shown: readonly Chosen[] = [p.blocked ? 'unblock' : 'block', 'ask', ...p.holds];
+function Possible(p: { blocked: boolean; holds: readonly Chosen[]; choose: (what: Chosen) => void }) {
+  const names: readonly Chosen[] = [p.blocked ? 'unblock' : 'block', 'ask', ...p.holds];
   return (
     <section className="panel">
       <h2>What may be done</h2>
-      <ul className="plain acts">
-        {shown.map((name) => {
-          const { label, says, right } = CUSTOMER_ACTIONS[name];
-          return (
-            <li key={name}>
-              <button
-                type="button"
-                className={name === 'block' ? 'grave' : ''}
-                disabled={!may(right)}
-                onClick={() => p.choose(name)}
-              >
-                {label}
-              </button>
-              <span className="muted">{says}</span>
-            </li>
-          );
-        })}
-      </ul>
+      <Acts of={CUSTOMER_ACTIONS} names={names} grave="block" choose={p.choose} />
     </section>
   );
 }
@@ -350,23 +335,11 @@ function Known({ of: one, isRead, hold: held }: { of: Customer; isRead: boolean;
 }
 
 function Contact({ of: personal, onLook }: { of: unknown; onLook: () => void }) {
-  const may = useMay();
-  const { label, right } = CUSTOMER_ACTIONS.personal;
+  if (personal === undefined) return <Closed title="Contact" action={CUSTOMER_ACTIONS.personal} onLook={onLook} />;
   return (
     <section className="panel" aria-label="Contact">
       <h2>Contact</h2>
-      {personal === undefined ? (
-        <>
-          <p className="muted">Personal: it is shown to whoever looks with a reason, and the audit keeps that.</p>
-          <div className="row">
-            <button type="button" disabled={!may(right)} onClick={onLook}>
-              {label}
-            </button>
-          </div>
-        </>
-      ) : (
-        <Facts of={personal} />
-      )}
+      <Facts of={personal} />
     </section>
   );
 }

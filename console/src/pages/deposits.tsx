@@ -5,10 +5,11 @@ import { useState } from 'react';
 import { DEPOSIT_ACTIONS, DEPOSIT_STATES, type FormAction, SUSPENSE_STATES } from '../actions.ts';
 import { read } from '../api.ts';
 import { WHOSE, within } from '../filters.tsx';
+import { ActionDialog } from '../form.tsx';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { useMay } from '../shell.tsx';
-import { ActionDialog, Amount, type Column, Fact, Facts, Failure, Id, OrderLink, State, Time } from '../ui.tsx';
+import { Amount, type Column, Fact, Facts, Failure, Id, OrderLink, State, Time } from '../ui.tsx';
 
 interface DepositRow {
   readonly id: string;

@@ -7,9 +7,11 @@ import { Link, useParams } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { HIT_ACTIONS, HIT_STATES } from '../actions.ts';
 import { type Outcome, type Proposal, read } from '../api.ts';
+import { ActionDialog } from '../form.tsx';
 import { every } from '../live.ts';
+import { Closed } from '../personal.tsx';
 import { useMay } from '../shell.tsx';
-import { ActionDialog, CustomerLink, Fact, Failure, Id, State, Time, type Tone } from '../ui.tsx';
+import { CustomerLink, Fact, Failure, Id, State, Time, type Tone } from '../ui.tsx';
 import { Compared, type Hit } from './screening.tsx';
 
 interface Subject {
@@ -80,7 +82,7 @@ export function HitPage() {
   const one = found.data ?? undefined;
   const proposed = proposals.data?.proposals.find(({ subject }) => subject === `sanctions_hit:${id}`);
   const error = found.error ?? proposals.error;
-  // What was thought to be somebody else may turn out to be the one.
+  // A false positive can still be confirmed: later evidence may show that it is the listed person after all.
   const isOpen = { confirm: one?.state === 'open' || one?.state === 'false_positive', dismiss: one?.state === 'open' };
   return (
     <>
@@ -94,21 +96,13 @@ export function HitPage() {
         <div className="columns">
           <div>
             {opened === undefined ? (
-              <section className="panel">
-                <h2>What was compared</h2>
-                <p className="muted">Personal: it is shown to whoever looks with a reason, and the audit keeps that.</p>
-                <div className="row">
-                  <button
-                    type="button"
-                    className="primary"
-                    disabled={!may(HIT_ACTIONS.open.right)}
-                    data-key="l"
-                    onClick={() => setChosen('open')}
-                  >
-                    {HIT_ACTIONS.open.label} <kbd aria-hidden="true">l</kbd>
-                  </button>
-                </div>
-              </section>
+              <Closed
+                title="What was compared"
+                action={HIT_ACTIONS.open}
+                isFirst
+                shortcut="l"
+                onLook={() => setChosen('open')}
+              />
             ) : (
               <SideBySide of={opened} hit={one} />
             )}
@@ -211,7 +205,7 @@ const HOW: Readonly<Record<string, string>> = {
   initial: 'an initial',
 };
 const TONE: Readonly<Record<string, Tone>> = { agrees: 'warn', near: 'warn', contradicts: 'info', differs: 'info' };
-/** What speaks for the one on the list is marked; what speaks against it, too. */
+/** Marks what makes it likelier that both are the same person, and what makes it less likely. */
 const Says = ({ what }: { what: string | undefined }) =>
   what === undefined ? null : <State state={what} tone={TONE[what] ?? 'plain'} />;
 

@@ -6,6 +6,7 @@ import { grouped } from '../format.ts';
 import { every } from '../live.ts';
 import { useSession } from '../shell.tsx';
 import { type Column, Failure, State, Subject, Table, Time } from '../ui.tsx';
+import { ACTION } from './proposals.tsx';
 
 const SOON_MS = 5_000;
 const MOST_CASES = 200;
@@ -13,7 +14,7 @@ const MOST_CASES = 200;
 export const useOpenProposals = () =>
   useQuery({
     queryKey: ['proposals', 'open'],
-    queryFn: () => read<{ proposals: Proposal[] }>('/proposals', { state: 'open' }),
+    queryFn: () => read<{ proposals: Proposal[] }>('/proposals', { state: 'open', limit: '200' }),
     refetchInterval: every(SOON_MS),
   });
 export const useSwitches = () =>
@@ -58,14 +59,7 @@ const KINDS: readonly Column<Kind>[] = [
 ];
 
 const PROPOSALS: readonly Column<Proposal>[] = [
-  {
-    head: 'Action',
-    cell: ({ id, action }) => (
-      <Link to="/proposals/$proposal" params={{ proposal: id }} data-row>
-        {action}
-      </Link>
-    ),
-  },
+  ACTION,
   { head: 'About', cell: ({ subject }) => <Subject text={subject} /> },
   { head: 'By', cell: ({ proposer }) => proposer },
   { head: 'Agreed', cell: ({ agreed, people }) => `${agreed.length} of ${people}`, className: 'nowrap' },

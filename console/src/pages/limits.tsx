@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { LIMIT_SET } from '../actions.ts';
 import { read } from '../api.ts';
+import { ActionDialog } from '../form.tsx';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { useMay } from '../shell.tsx';
-import { ActionDialog, Amount, type Column, Failure, State, Table, Time } from '../ui.tsx';
+import { Amount, type Column, Failure, State, Table, Time } from '../ui.tsx';
 
 export interface Scope {
   readonly fiat: string;

@@ -1,10 +1,19 @@
-/** Markets with the state of their price circuit breakers; one market with its terms, fees and policy, of a partner too. */
+/**
+ * Markets with the state of their price circuit breakers; one market with its terms, fees and policy, of a
+ * partner too, and the forms that change them.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { MARKET_ACTIONS } from '../actions.trade.ts';
 import { pathWith, read } from '../api.ts';
 import { Filters, useFilters } from '../filters.tsx';
+import type { Typed } from '../form.tsx';
 import { every } from '../live.ts';
+import { Pending } from '../pending.tsx';
+import { useMay } from '../shell.tsx';
 import { Amount, type Column, Csv, Fact, Facts, Failure, State, Table, Time } from '../ui.tsx';
+import { type Fee, MarketDialog, type MarketForm } from './terms.forms.tsx';
 
 interface Price {
   readonly marketId: string;
@@ -22,6 +31,7 @@ interface Market {
   readonly crypto: string;
   readonly fiat: string;
   readonly enabled: boolean;
+  readonly isDefault: boolean;
   readonly depositRail: string;
   readonly payoutRail: string;
   readonly min: string;
@@ -34,6 +44,7 @@ interface Market {
   readonly priceMaxAgeS: number;
   readonly priceQuorum: number;
   readonly outlierBps: string;
+  readonly singleSource: boolean;
   readonly jumpBps: string;
   readonly resumeAfterS: number;
   readonly taxBps: string;
@@ -111,6 +122,8 @@ const FILTERS = [
 ];
 
 export function Markets() {
+  const may = useMay();
+  const [isCreating, setCreating] = useState(false);
   const { values } = useFilters();
   const found = useQuery({
     queryKey: ['markets'],
@@ -132,8 +145,14 @@ export function Markets() {
     <>
       <div className="title">
         <h1>Markets</h1>
-        <Csv href={pathWith('/prices', { format: 'csv' })} label="CSV of all prices" />
+        <div className="row">
+          <button type="button" disabled={!may(MARKET_ACTIONS.create.right)} onClick={() => setCreating(true)}>
+            {MARKET_ACTIONS.create.label}
+          </button>
+          <Csv href={pathWith('/prices', { format: 'csv' })} label="CSV of all prices" />
+        </div>
       </div>
+      <Pending isAbout={(subject) => subject.startsWith('market:')} />
       <Filters filters={FILTERS} />
       {error !== null && <Failure error={error} />}
       <Table
@@ -143,20 +162,15 @@ export function Markets() {
         keyOf={({ market }) => market.id}
         empty="No market matches these filters."
       />
+      {isCreating && <MarketDialog form="create" onClose={() => setCreating(false)} />}
     </>
   );
 }
 
-interface Fee {
-  readonly kind: string;
-  readonly fixed: string;
-  readonly bps: string;
-  readonly minimum: string;
-}
 interface Whole extends Market {
   readonly prices: readonly Price[];
   readonly fees: readonly Fee[];
-  readonly policy: unknown;
+  readonly policy: Readonly<Record<string, unknown>>;
 }
 const PRICES: readonly Column<Price>[] = [
   { head: 'Coin', cell: ({ coin }) => <b>{coin}</b> },
@@ -176,7 +190,15 @@ const PRICES: readonly Column<Price>[] = [
   { head: 'Sources say since', cell: ({ seen }) => seen, className: 'number' },
 ];
 
+/** Terms as a form begins with them. */
+const termsOf = (market: Market): Typed =>
+  Object.fromEntries(
+    MARKET_ACTIONS.set.fields.map(({ name }) => [name, String((market as unknown as Record<string, unknown>)[name])]),
+  );
+
 export function MarketPage() {
+  const may = useMay();
+  const [form, setForm] = useState<{ form: MarketForm; now?: Typed }>();
   const { market } = useParams({ from: '/markets/$market' });
   const { values } = useFilters();
   const partner = values.partner;
@@ -191,13 +213,40 @@ export function MarketPage() {
     { head: 'Share', cell: ({ bps }) => `${bps} bps`, className: 'number' },
     { head: 'Fixed', cell: ({ fixed }) => <Amount units={fixed} asset={one?.fiat ?? ''} />, className: 'number' },
     { head: 'Least', cell: ({ minimum }) => <Amount units={minimum} asset={one?.fiat ?? ''} />, className: 'number' },
+    {
+      head: 'Action',
+      cell: ({ kind, fixed, bps, minimum, gasUnits }) => (
+        <button
+          type="button"
+          aria-label={`Change the fee of the ${kind}`}
+          disabled={!may(MARKET_ACTIONS.fee.right)}
+          onClick={() => setForm({ form: 'fee', now: { ...ofPartner, kind, fixed, bps, minimum, gasUnits } })}
+        >
+          Change
+        </button>
+      ),
+    },
   ];
+  const ofPartner: Typed = partner === undefined ? {} : { partner };
+  const halted = one?.prices.find(({ haltedAt }) => haltedAt !== null);
+  const button = (name: MarketForm, now: Typed) => (
+    <button type="button" disabled={!may(MARKET_ACTIONS[name].right)} onClick={() => setForm({ form: name, now })}>
+      {MARKET_ACTIONS[name].label}
+    </button>
+  );
   return (
     <>
       <div className="title">
         <h1>{one === undefined ? `Market ${market}` : `Market ${market}: ${nameOf(one)}`}</h1>
-        {one !== undefined && <Breaker prices={one.prices} isOpen={one.enabled} />}
+        {one !== undefined && (
+          <div className="row">
+            <Breaker prices={one.prices} isOpen={one.enabled} />
+            {halted !== undefined &&
+              button('price', { coin: halted.coin, level: halted.seen === 'none' ? '' : halted.seen })}
+          </div>
+        )}
       </div>
+      <Pending isAbout={(subject) => subject === `market:${market}`} />
       <Filters filters={[{ name: 'partner', label: 'Fees of partner' }]} />
       {found.error !== null && <Failure error={found.error} />}
       {one !== undefined && (
@@ -205,15 +254,27 @@ export function MarketPage() {
           <div>
             <h2>Prices</h2>
             <Table label="Prices" columns={PRICES} rows={one.prices} keyOf={({ coin }) => coin} empty="No level yet." />
-            <h2>{partner === undefined ? 'Fees of everybody' : `Fees of partner ${partner}`}</h2>
+            <div className="title">
+              <h2>{partner === undefined ? 'Fees of all partners' : `Fees of partner ${partner}`}</h2>
+              {button('fee', ofPartner)}
+            </div>
             <Table label="Fees" columns={fees} rows={one.fees} keyOf={({ kind }) => kind} empty="No fee is taken." />
             <section className="panel">
-              <h2>Policy</h2>
+              <div className="title">
+                <h2>Policy</h2>
+                {button('policy', ofPartner)}
+              </div>
               <Facts of={one.policy} />
             </section>
           </div>
           <section className="panel">
-            <h2>Terms</h2>
+            <div className="title">
+              <h2>Terms</h2>
+              <div className="row">
+                {button('limit', {})}
+                {button('set', termsOf(one))}
+              </div>
+            </div>
             <dl className="facts">
               <Fact name="Deposit on">{one.depositRail}</Fact>
               <Fact name="Payout on">{one.payoutRail}</Fact>
@@ -239,6 +300,9 @@ export function MarketPage() {
             </Link>
           </section>
         </div>
+      )}
+      {form !== undefined && one !== undefined && (
+        <MarketDialog {...form} market={market} of={{ ...one, partner }} onClose={() => setForm(undefined)} />
       )}
     </>
   );

@@ -1,12 +1,17 @@
-/** Operators with their roles and tokens, and how many people an action takes. Nothing is changed here. */
+/** Operators with their roles and tokens, and how many people an action takes, with the forms that change them. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { OPERATOR_ACTIONS, RULE_SET } from '../actions.people.ts';
 import { read } from '../api.ts';
 import { useFilters } from '../filters.tsx';
 import { RowLink } from '../list.tsx';
 import { every } from '../live.ts';
-import { useSession } from '../shell.tsx';
+import { Pending } from '../pending.tsx';
+import { hours, type Rule, useRules } from '../rules.ts';
+import { useMay, useSession } from '../shell.tsx';
 import { Amount, type Column, Dialog, Failure, State, Table, Time } from '../ui.tsx';
+import { CreateDialog, OperatorDialog, type OperatorForm, RuleDialog } from './operators.forms.tsx';
 
 interface Operator {
   readonly id: string;
@@ -23,62 +28,88 @@ interface Token {
   readonly revoked_at: string | null;
   readonly last_used_at: string | null;
 }
-interface Rule {
-  readonly action: string;
-  readonly right: string;
-  readonly asset: string;
-  /** Of a rule for an amount of an asset. */
-  readonly aboveUnits?: string;
-  readonly people: number;
-}
-interface Rules {
-  readonly rules: readonly Rule[];
-  readonly installation: { readonly operators: string; readonly delayS?: number };
-  readonly otherwise: number;
-  readonly findings: readonly string[];
-}
-
+const isOver = ({ revoked_at, expires_at }: Token): boolean =>
+  revoked_at !== null || (expires_at !== null && Date.parse(expires_at) <= Date.now());
 const TOKENS: readonly Column<Token>[] = [
   { head: 'Token', cell: ({ id }) => id },
   { head: 'Name', cell: ({ label }) => <span className="long">{label}</span> },
   {
     head: 'State',
-    cell: ({ revoked_at, expires_at }) =>
-      revoked_at !== null ? (
+    cell: (one) =>
+      one.revoked_at !== null ? (
         <State state="revoked" tone="bad" />
-      ) : expires_at !== null && Date.parse(expires_at) <= Date.now() ? (
+      ) : isOver(one) ? (
         <State state="expired" tone="warn" />
       ) : (
         <State state="works" />
       ),
   },
-  { head: 'Made', cell: ({ created_at }) => <Time at={created_at} /> },
-  { head: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
   {
     head: 'Until',
     cell: ({ expires_at }) => (expires_at === null ? <span className="muted">no end</span> : <Time at={expires_at} />),
   },
+  { head: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
+  { head: 'Made', cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
-/** What opens beside the list: the tokens of one. No token itself is kept anywhere. */
-function Tokens({ operator }: { operator: string }) {
+/** What opens beside the list: what may be done with one operator, and its tokens. No token itself is kept anywhere. */
+function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, token?: string) => void }) {
+  const may = useMay();
+  const { name, role, disabledAt } = of;
   const found = useQuery({
-    queryKey: ['operator', operator],
-    queryFn: () => read<{ tokens: Token[] }>(`/operators/${encodeURIComponent(operator)}`),
+    queryKey: ['operator', name],
+    queryFn: () => read<{ tokens: Token[] }>(`/operators/${encodeURIComponent(name)}`),
   });
+  const columns: readonly Column<Token>[] = [
+    ...TOKENS.slice(0, 3),
+    {
+      head: 'Action',
+      cell: (one) =>
+        isOver(one) ? (
+          <span className="muted">none</span>
+        ) : (
+          <button
+            type="button"
+            aria-label={`Revoke token ${one.id}`}
+            disabled={!may(OPERATOR_ACTIONS.revoke.right)}
+            onClick={() => choose('revoke', one.id)}
+          >
+            Revoke
+          </button>
+        ),
+    },
+    ...TOKENS.slice(3),
+  ];
+  const forms = (disabledAt === null ? ['role', 'token', 'disable'] : ['enable', 'role']) as readonly OperatorForm[];
   return (
     <>
-      <h2>Tokens of {operator}</h2>
+      <div className="title">
+        <h2>Operator {name}</h2>
+        <span className="muted">{disabledAt === null ? role : `${role}, disabled`}</span>
+      </div>
+      <div className="row">
+        {forms.map((form) => (
+          <button
+            key={form}
+            type="button"
+            className={form === 'disable' ? 'grave' : ''}
+            disabled={!may(OPERATOR_ACTIONS[form].right)}
+            onClick={() => choose(form)}
+          >
+            {OPERATOR_ACTIONS[form].label}
+          </button>
+        ))}
+      </div>
       {found.error !== null && <Failure error={found.error} />}
       <Table
-        label={`Tokens of ${operator}`}
-        columns={TOKENS}
+        label={`Tokens of ${name}`}
+        columns={columns}
         rows={found.error === null ? found.data?.tokens : []}
         keyOf={({ id }) => id}
         empty="There is none."
       />
-      <Link to="/audit" search={{ operator }}>
-        What {operator} did
+      <Link to="/audit" search={{ operator: name }}>
+        What {name} did
       </Link>
     </>
   );
@@ -101,9 +132,10 @@ const RULES: readonly Column<Rule>[] = [
   { head: 'Action', cell: ({ action }) => <span className="nowrap">{action === '*' ? 'any action' : action}</span> },
   { head: 'With right', cell: ({ right }) => any(right) },
 ];
-const hours = (seconds: number): string => `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
-
 export function Operators() {
+  const may = useMay();
+  const [form, setForm] = useState<{ form: OperatorForm; token?: string } | 'create'>();
+  const [rule, setRule] = useState<Rule | 'new'>();
   const { row: opened } = useSearch({ strict: false }) as { row?: string };
   const { values, set } = useFilters();
   const { data: session } = useSession();
@@ -112,11 +144,7 @@ export function Operators() {
     queryFn: () => read<{ operators: Operator[] }>('/operators'),
     refetchInterval: every(30_000),
   });
-  const rules = useQuery({
-    queryKey: ['rules'],
-    queryFn: () => read<Rules>('/rules'),
-    refetchInterval: every(30_000),
-  });
+  const rules = useRules();
   const columns: readonly Column<Operator>[] = [
     {
       head: 'Operator',
@@ -141,15 +169,19 @@ export function Operators() {
     { head: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
   const { row: _, ...others } = values;
+  const one = found.data?.operators.find(({ name }) => name === opened);
   const { installation, otherwise, findings } = rules.data ?? {};
   return (
     <>
       <h1>Operators and rules</h1>
-      <p className="muted">
-        Read only: people and rules are changed by <code>npm run operator</code>, mostly by two.
-      </p>
+      <Pending isAbout={(subject) => /^(operator|rule):/.test(subject)} />
       {found.error !== null && <Failure error={found.error} />}
-      <h2>Operators</h2>
+      <div className="title">
+        <h2>Operators</h2>
+        <button type="button" disabled={!may(OPERATOR_ACTIONS.create.right)} onClick={() => setForm('create')}>
+          {OPERATOR_ACTIONS.create.label}
+        </button>
+      </div>
       <Table
         label="Operators"
         columns={columns}
@@ -157,7 +189,12 @@ export function Operators() {
         keyOf={({ id }) => id}
         empty="There is no operator."
       />
-      <h2>How many people an action takes</h2>
+      <div className="title">
+        <h2>How many people an action takes</h2>
+        <button type="button" disabled={!may(RULE_SET.right)} onClick={() => setRule('new')}>
+          {RULE_SET.label}
+        </button>
+      </div>
       {rules.error !== null && <Failure error={rules.error} />}
       {installation !== undefined && (
         <p className="note">
@@ -169,7 +206,17 @@ export function Operators() {
       )}
       <Table
         label="Rules"
-        columns={RULES}
+        columns={[
+          ...RULES,
+          {
+            head: 'Change',
+            cell: (one) => (
+              <button type="button" disabled={!may(RULE_SET.right)} onClick={() => setRule(one)}>
+                Change
+              </button>
+            ),
+          },
+        ]}
         rows={rules.error === null ? rules.data?.rules : []}
         keyOf={({ action, right, asset, aboveUnits = '' }) => [action, right, asset, aboveUnits].join(' ')}
         empty="No rule is set."
@@ -180,11 +227,19 @@ export function Operators() {
           rule says.
         </p>
       )}
-      {opened !== undefined && found.data?.operators.some(({ name }) => name === opened) === true && (
-        <Dialog label={`Tokens of ${opened}`} onClose={() => set(others, 'stays')}>
-          <Tokens operator={opened} />
+      {one !== undefined && form === undefined && (
+        <Dialog label={`Operator ${one.name}`} onClose={() => set(others, 'stays')}>
+          <Opened
+            of={one}
+            choose={(chosen, token) => setForm({ form: chosen, ...(token === undefined ? {} : { token }) })}
+          />
         </Dialog>
       )}
+      {one !== undefined && form !== undefined && form !== 'create' && (
+        <OperatorDialog {...form} of={one} onClose={() => setForm(undefined)} />
+      )}
+      {form === 'create' && <CreateDialog onClose={() => setForm(undefined)} />}
+      {rule !== undefined && <RuleDialog of={rule === 'new' ? undefined : rule} onClose={() => setRule(undefined)} />}
     </>
   );
 }

@@ -4,9 +4,10 @@ import { Link, useParams } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { type FormAction, ORDER_ACTIONS } from '../actions.ts';
 import { type Case, type OrderRow, read, type Timeline, type Trace } from '../api.ts';
+import { ActionDialog } from '../form.tsx';
 import { every } from '../live.ts';
 import { useMay } from '../shell.tsx';
-import { ActionDialog, Amount, CustomerLink, Fact, Failure, Id, State, Time, type Tone, toneOf } from '../ui.tsx';
+import { Amount, CustomerLink, Fact, Failure, Id, State, Time, type Tone, toneOf } from '../ui.tsx';
 
 const SOON_MS = 4_000;
 

@@ -14,7 +14,8 @@ const FILTERS = [
   { name: 'max', label: 'At most', hint: 'of the asset' },
 ];
 
-const COLUMNS: readonly Column<OrderRow>[] = [
+/** What every table of orders begins with. */
+export const ORDER: readonly Column<OrderRow>[] = [
   { head: 'Order', cell: ({ id }) => <OrderLink id={id} isRow /> },
   { head: 'State', cell: ({ state }) => <State state={state} /> },
   { head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
@@ -23,16 +24,20 @@ const COLUMNS: readonly Column<OrderRow>[] = [
     cell: ({ depositUnits, depositAsset }) => <Amount units={depositUnits} asset={depositAsset} />,
     className: 'number',
   },
+];
+export const PAYOUT: Column<OrderRow> = {
+  head: 'Payout',
+  cell: ({ payoutUnits, payoutAsset }) => <Amount units={payoutUnits} asset={payoutAsset} />,
+  className: 'number',
+};
+const COLUMNS: readonly Column<OrderRow>[] = [
+  ...ORDER,
   {
     head: 'Received',
     cell: ({ receivedUnits, depositAsset }) => <Amount units={receivedUnits} asset={depositAsset} />,
     className: 'number',
   },
-  {
-    head: 'Payout',
-    cell: ({ payoutUnits, payoutAsset }) => <Amount units={payoutUnits} asset={payoutAsset} />,
-    className: 'number',
-  },
+  PAYOUT,
   {
     head: 'Exception',
     cell: ({ exception }) => exception?.replaceAll('_', ' ') ?? <span className="muted">none</span>,

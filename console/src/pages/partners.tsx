@@ -1,11 +1,16 @@
-/** Partners, and one partner: terms, keys without their secrets, endpoints, caps, kill switches. */
+/** Partners, and one partner: terms, keys without their secrets, endpoints, caps, kill switches, and the forms that change them. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { PARTNER_ACTIONS } from '../actions.trade.ts';
 import { read } from '../api.ts';
 import { useFilters } from '../filters.tsx';
 import { every } from '../live.ts';
+import { Pending } from '../pending.tsx';
+import { useMay } from '../shell.tsx';
 import { Amount, type Column, Fact, Failure, State, Table, Time } from '../ui.tsx';
 import { useSwitches } from './home.tsx';
+import { type OfPartner, PartnerDialog } from './terms.forms.tsx';
 import { EndpointLink } from './webhooks.tsx';
 
 interface Partner {
@@ -39,6 +44,8 @@ const PARTNERS: readonly Column<Partner>[] = [
 const A_PAGE = 200;
 
 export function Partners() {
+  const may = useMay();
+  const [isCreating, setCreating] = useState(false);
   const { values, set } = useFilters();
   const found = useQuery({
     queryKey: ['partners', values.after],
@@ -48,7 +55,12 @@ export function Partners() {
   const last = found.data?.partners.length === A_PAGE ? found.data.partners.at(-1)?.id : undefined;
   return (
     <>
-      <h1>Partners</h1>
+      <div className="title">
+        <h1>Partners</h1>
+        <button type="button" disabled={!may(PARTNER_ACTIONS.create.right)} onClick={() => setCreating(true)}>
+          {PARTNER_ACTIONS.create.label}
+        </button>
+      </div>
       {found.error !== null && <Failure error={found.error} />}
       <Table
         label="Partners"
@@ -64,6 +76,7 @@ export function Partners() {
           </button>
         </div>
       )}
+      {isCreating && <PartnerDialog of={{ form: 'create' }} onClose={() => setCreating(false)} />}
     </>
   );
 }
@@ -153,6 +166,8 @@ interface Whole extends Partner {
 
 export function PartnerPage() {
   const { partner } = useParams({ from: '/partners/$partner' });
+  const may = useMay();
+  const [form, setForm] = useState<OfPartner>();
   const switches = useSwitches();
   const found = useQuery({
     queryKey: ['partner', partner],
@@ -161,7 +176,6 @@ export function PartnerPage() {
   });
   const one = found.data;
   const off = switches.data?.killSwitches.find(({ kind, subject }) => kind === 'partner' && subject === partner);
-  const search = { partner };
   return (
     <>
       <div className="title">
@@ -171,10 +185,24 @@ export function PartnerPage() {
             {one.suspended && <State state="suspended" tone="bad" />}
             {off !== undefined && <State state="kill switch on" tone="bad" />}
             <span className="muted">partner {partner}</span>
+            {(['suspend', 'resume'] as const)
+              .filter((name) => (name === 'resume') === one.suspended)
+              .map((name) => (
+                <button
+                  key={name}
+                  type="button"
+                  className={name === 'suspend' ? 'grave' : ''}
+                  disabled={!may(PARTNER_ACTIONS[name].right)}
+                  onClick={() => setForm({ form: name, partner })}
+                >
+                  {PARTNER_ACTIONS[name].label}
+                </button>
+              ))}
           </div>
         )}
       </div>
       {found.error !== null && <Failure error={found.error} />}
+      <Pending isAbout={(subject) => subject === `partner:${partner}`} />
       {off !== undefined && (
         <p className="note is-bad">
           Switched off by {off.by} since <Time at={off.at} />: {off.reason}. It is lifted under{' '}
@@ -184,8 +212,7 @@ export function PartnerPage() {
       {one !== undefined && (
         <div className="columns">
           <div>
-            <h2>Keys</h2>
-            <Table label="Keys" columns={KEYS} rows={one.keys} keyOf={({ key }) => key} empty="It has no key." />
+            <Keys of={one} choose={setForm} />
             <h2>Webhook endpoints</h2>
             <Table
               label="Webhook endpoints"
@@ -208,43 +235,119 @@ export function PartnerPage() {
                 </Fact>
               </dl>
             </section>
-            <section className="panel">
-              <h2>Caps</h2>
-              <Table label="Caps" columns={CAPS} rows={one.caps} keyOf={({ asset }) => asset} empty="It has no cap." />
-            </section>
-            <section className="panel">
-              <h2>Its lists</h2>
-              <ul className="plain">
-                <li>
-                  <Link to="/orders" search={search}>
-                    Orders
-                  </Link>
-                </li>
-                <li>
-                  <Link to="/deposits" search={search}>
-                    Deposits
-                  </Link>
-                </li>
-                <li>
-                  <Link to="/payouts" search={search}>
-                    Payouts and refunds
-                  </Link>
-                </li>
-                <li>
-                  <Link to="/markets" search={search}>
-                    Markets with its fees
-                  </Link>
-                </li>
-                <li>
-                  <Link to="/reports/revenue" search={search}>
-                    Revenue
-                  </Link>
-                </li>
-              </ul>
-            </section>
+            <Caps of={one} choose={setForm} />
+            <Lists partner={partner} />
           </div>
         </div>
+      )}
+      {form !== undefined && (
+        <PartnerDialog
+          of={form}
+          about={form.key === undefined ? `partner ${partner}` : `key ${form.key}`}
+          caps={one?.caps ?? []}
+          onClose={() => setForm(undefined)}
+        />
       )}
     </>
   );
 }
+
+type Choose = (form: OfPartner) => void;
+
+function Keys({ of: { id: partner, keys: rows }, choose: setForm }: { of: Whole; choose: Choose }) {
+  const may = useMay();
+  const keys: readonly Column<Key>[] = [
+    ...KEYS,
+    {
+      head: 'Action',
+      cell: ({ key, revokedAt }) =>
+        revokedAt === null && (
+          <button
+            type="button"
+            aria-label={`Revoke ${key}`}
+            disabled={!may(PARTNER_ACTIONS.revokeKey.right)}
+            onClick={() => setForm({ form: 'revokeKey', partner, key })}
+          >
+            Revoke
+          </button>
+        ),
+    },
+  ];
+  return (
+    <>
+      <h2>Keys</h2>
+      <Table label="Keys" columns={keys} rows={rows} keyOf={({ key }) => key} empty="It has no key." />
+    </>
+  );
+}
+
+function Caps({ of: { id: partner, caps: rows }, choose: setForm }: { of: Whole; choose: Choose }) {
+  const may = useMay();
+  const caps: readonly Column<Cap>[] = [
+    ...CAPS,
+    {
+      head: 'Action',
+      cell: (cap) => (
+        <button
+          type="button"
+          aria-label={`Change the cap in ${cap.asset}`}
+          disabled={!may(PARTNER_ACTIONS.cap.right)}
+          onClick={() => setForm({ form: 'cap', partner, cap })}
+        >
+          Change
+        </button>
+      ),
+    },
+  ];
+  return (
+    <section className="panel">
+      <div className="title">
+        <h2>Caps</h2>
+        <button
+          type="button"
+          disabled={!may(PARTNER_ACTIONS.cap.right)}
+          onClick={() => setForm({ form: 'cap', partner })}
+        >
+          {PARTNER_ACTIONS.cap.label}
+        </button>
+      </div>
+      <Table label="Caps" columns={caps} rows={rows} keyOf={({ asset }) => asset} empty="It has no cap." />
+    </section>
+  );
+}
+
+const Lists = ({ partner }: { partner: string }) => {
+  const search = { partner };
+  return (
+    <section className="panel">
+      <h2>Its lists</h2>
+      <ul className="plain">
+        <li>
+          <Link to="/orders" search={search}>
+            Orders
+          </Link>
+        </li>
+        <li>
+          <Link to="/deposits" search={search}>
+            Deposits
+          </Link>
+        </li>
+        <li>
+          <Link to="/payouts" search={search}>
+            Payouts and refunds
+          </Link>
+        </li>
+        <li>
+          <Link to="/markets" search={search}>
+            Markets with its fees
+          </Link>
+        </li>
+        <li>
+          <Link to="/reports/revenue" search={search}>
+            Revenue
+          </Link>
+        </li>
+      </ul>
+    </section>
+  );
+};

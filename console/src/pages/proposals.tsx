@@ -5,10 +5,11 @@ import { useState } from 'react';
 import { PROPOSAL_ACTIONS, PROPOSAL_STATES } from '../actions.ts';
 import { type Proposal, read } from '../api.ts';
 import { within } from '../filters.tsx';
+import { ActionDialog } from '../form.tsx';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { useSession } from '../shell.tsx';
-import { ActionDialog, type Column, Fact, Facts, Failure, State, Subject, Time } from '../ui.tsx';
+import { type Column, Fact, Facts, Failure, State, Subject, Time } from '../ui.tsx';
 
 const FILTERS = [
   { name: 'state', label: 'State', choices: PROPOSAL_STATES },
@@ -17,15 +18,17 @@ const FILTERS = [
   ...within('Proposed'),
 ];
 
+/** What every table of proposals begins with. */
+export const ACTION: Column<Proposal> = {
+  head: 'Action',
+  cell: ({ id, action }) => (
+    <Link to="/proposals/$proposal" params={{ proposal: id }} data-row>
+      {action}
+    </Link>
+  ),
+};
 const COLUMNS: readonly Column<Proposal>[] = [
-  {
-    head: 'Action',
-    cell: ({ id, action }) => (
-      <Link to="/proposals/$proposal" params={{ proposal: id }} data-row>
-        {action}
-      </Link>
-    ),
-  },
+  ACTION,
   { head: 'State', cell: ({ state }) => <State state={state} /> },
   { head: 'About', cell: ({ subject }) => <Subject text={subject} /> },
   { head: 'Reason', cell: ({ reason }) => reason, className: 'wide' },

@@ -7,10 +7,12 @@ import { Link, useParams } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { AGAIN_REASONS, CASE_ACTIONS, REVIEW_ACTIONS, REVIEW_DECIDE, REVIEW_OUTCOMES } from '../actions.ts';
 import { type Case, type Outcome, read, send } from '../api.ts';
+import { ActionDialog, Came } from '../form.tsx';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
+import { Closed } from '../personal.tsx';
 import { useMay, useSession } from '../shell.tsx';
-import { ActionDialog, Came, type Column, Fact, Failure, State, Time } from '../ui.tsx';
+import { type Column, Fact, Failure, State, Time } from '../ui.tsx';
 
 const KIND = 'verification_review';
 const customerOf = ({ subject }: Case) => subject.replace(/^customer:/, '');
@@ -126,20 +128,7 @@ export function ReviewPage() {
         <div className="columns">
           <div>
             {supplied === undefined ? (
-              <section className="panel">
-                <h2>What was supplied</h2>
-                <p className="muted">Personal: it is shown to whoever looks with a reason, and the audit keeps that.</p>
-                <div className="row">
-                  <button
-                    type="button"
-                    className="primary"
-                    disabled={!may(REVIEW_ACTIONS.open.right)}
-                    onClick={() => setOpening(true)}
-                  >
-                    Look at the submission
-                  </button>
-                </div>
-              </section>
+              <Closed title="What was supplied" action={REVIEW_ACTIONS.open} isFirst onLook={() => setOpening(true)} />
             ) : (
               <Submission customer={customer} of={supplied} mayDecide={may(REVIEW_DECIDE.right)} />
             )}
@@ -341,7 +330,7 @@ function Submission({ customer, of, mayDecide }: { customer: string; of: Supplie
               <label htmlFor="decision">Reason</label>
               <textarea id="decision" name="reason" rows={2} required minLength={3} maxLength={500} />
               <span className="hint">
-                It stands in the audit. The partner is shown it where you fail or refuse: name nobody.
+                It is stored in the audit, and the partner reads it where you fail or refuse: write no name in it.
               </span>
             </div>
             {error !== undefined && <Failure error={error} />}

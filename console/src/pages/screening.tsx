@@ -57,7 +57,7 @@ const HITS: readonly Column<Hit>[] = [
     head: 'Decided by',
     cell: ({ people, decidedAt }) =>
       people === null || decidedAt === null ? (
-        <span className="muted">nobody</span>
+        <span className="muted">not decided</span>
       ) : (
         <span className="nowrap">
           {people.join(', ')} <Time at={decidedAt} />

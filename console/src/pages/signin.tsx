@@ -1,6 +1,7 @@
 /** Signing in with a passkey, and enrolling the first one with a token. */
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
+import { useAttempt } from '../attempt.ts';
 import { enrolByToken, login } from '../passkey.ts';
 import { Failure } from '../ui.tsx';
 
@@ -10,20 +11,8 @@ const named = `${window.location.protocol}//localhost${window.location.port === 
 
 export function SignIn() {
   const client = useQueryClient();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
+  const { error, isBusy, attempt } = useAttempt();
   const [isEnrolled, setEnrolled] = useState(false);
-  const attempt = async (run: () => Promise<void>) => {
-    setError(undefined);
-    setBusy(true);
-    try {
-      await run();
-    } catch (caught) {
-      setError(caught);
-    } finally {
-      setBusy(false);
-    }
-  };
   const signIn = () => attempt(async () => void client.setQueryData(['session'], await login()));
   const enrol = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

@@ -2,8 +2,9 @@
 import { useState } from 'react';
 import { SWITCH_ACTIONS } from '../actions.ts';
 import type { KillSwitch } from '../api.ts';
+import { ActionDialog } from '../form.tsx';
 import { useMay } from '../shell.tsx';
-import { ActionDialog, type Column, Failure, Table, Time } from '../ui.tsx';
+import { type Column, Failure, Table, Time } from '../ui.tsx';
 import { useSwitches } from './home.tsx';
 
 export function Switches() {

@@ -1,11 +1,14 @@
 /** The forms of the console against the declarations of the operator interface, and its states against the order machine. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { OPERATOR_ACTIONS, RIGHTS as ROLES_OF, RULE_SET } from '../../../console/src/actions.people.ts';
+import { MARKET_ACTIONS, PARTNER_ACTIONS } from '../../../console/src/actions.trade.ts';
 import {
   AGAIN_REASONS,
   BANK_ACTIONS,
   CASE_ACTIONS,
   CUSTOMER_ACTIONS,
+  DATA_ACTIONS,
   DELIVERY_STATES,
   DEPOSIT_ACTIONS,
   DEPOSIT_STATES,
@@ -25,7 +28,7 @@ import {
   SWITCH_ACTIONS,
 } from '../../../console/src/actions.ts';
 import { FIELD_REASONS } from '../../src/customers/index.ts';
-import { PROPOSAL_STATES } from '../../src/operators/index.ts';
+import { PROPOSAL_STATES, RIGHTS } from '../../src/operators/index.ts';
 import { type OrderEvent, STATES, TRANSITIONS } from '../../src/orders/machine.ts';
 import { ENDPOINTS } from '../../src/protocols/operator/declared/index.ts';
 
@@ -38,8 +41,13 @@ const FORMS: readonly FormAction[] = [
   ...Object.values(BANK_ACTIONS),
   ...Object.values(REVIEW_ACTIONS),
   ...Object.values(CUSTOMER_ACTIONS),
+  ...Object.values(DATA_ACTIONS),
   ...Object.values(HIT_ACTIONS),
   LIMIT_SET,
+  ...Object.values(OPERATOR_ACTIONS),
+  RULE_SET,
+  ...Object.values(PARTNER_ACTIONS),
+  ...Object.values(MARKET_ACTIONS),
 ];
 /** Filled in by the page, and not by a field of the form. */
 const GIVEN: Readonly<Record<string, readonly string[]>> = {
@@ -48,6 +56,7 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
   // One account at a time, and all that waits for it: exact payouts are named at the terminal.
   'bank.close_file': ['asset', 'payouts'],
   'review.document': ['file'],
+  'operator.revoke-token': ['token'],
 };
 
 describe('a form of the console', () => {
@@ -56,18 +65,20 @@ describe('a form of the console', () => {
       const declared = ENDPOINTS.find(({ method, path }) => method === 'POST' && path === form.path);
       assert.ok(declared, `nothing is declared at ${form.path}`);
       assert.equal(form.right, declared.right);
+      if (form.people !== undefined) assert.equal(form.people, (declared as { people?: string }).people);
       const inPath = [...form.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
       const { fields = [] } = form;
       const typed = new Set([...inPath, ...fields.map(({ name }) => name), ...(GIVEN[form.name] ?? [])]);
       assert.deepEqual([...typed].toSorted(), Object.keys(declared.fields).toSorted());
-      for (const { name, isRequired = false, choices, isFlag = false } of fields) {
+      for (const { name, isRequired = false, choices, isFlag = false, isSwitch = false, isTime = false } of fields) {
         const { schema, optional = false } = declared.fields[name] as {
           optional?: boolean;
-          schema: { enum?: readonly string[]; type?: string };
+          schema: { enum?: readonly string[]; type?: string; format?: string };
         };
         assert.equal(isRequired, !optional, `${name} is required`);
-        assert.deepEqual(choices, schema.enum, `choices of ${name}`);
-        assert.equal(isFlag, schema.type === 'boolean', `${name} is a flag`);
+        if (name !== 'people') assert.deepEqual(choices, schema.enum, `choices of ${name}`);
+        assert.equal(isFlag || isSwitch, schema.type === 'boolean', `${name} is true or false`);
+        if (isTime) assert.equal(schema.format, 'date-time', `${name} is a time`);
       }
     });
 });
@@ -117,6 +128,17 @@ test('the filters of the console have every state of an order and of a proposal'
     ['/sanctions/hits', HIT_STATES],
   ] as const)
     assert.deepEqual(states, statesAt(path), path);
+});
+
+test('a rule takes as many people as the console offers, and roles have the rights that it shows', () => {
+  const { people } = ENDPOINTS.find(({ method, path }) => method === 'POST' && path === '/rules')?.fields ?? {};
+  assert.ok(people);
+  const { anyOf } = people.schema as unknown as { anyOf: { minimum?: number; maximum?: number; const?: string }[] };
+  const { minimum = 0, maximum = 0 } = anyOf[0] ?? {};
+  const counts = Array.from({ length: maximum - minimum + 1 }, (_, at) => String(minimum + at));
+  const field = RULE_SET.fields.find(({ name }) => name === 'people');
+  assert.deepEqual(field && 'choices' in field && field.choices, [...counts, anyOf[1]?.const]);
+  assert.deepEqual(ROLES_OF, RIGHTS);
 });
 
 test('the decision on a review has the outcomes and reasons of its declaration', () => {

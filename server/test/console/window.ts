@@ -4,6 +4,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
+import type { Clock } from '../../src/base/clock.ts';
+import type { Database } from '../../src/base/db.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 
 const WIDTHS = [1440, 390];
 const SCHEMES = ['light', 'dark'] as const;
@@ -42,6 +45,58 @@ export async function openDesk(browser: Browser, origin: string): Promise<Desk> 
   return { page, amiss, close: () => context.close() };
 }
 
+/** An administrator at a browser of its own, signed in. */
+export async function deskOf(
+  browser: Browser,
+  origin: string,
+  world: { db: Database; baseUrl: string; clock: Clock },
+  name: string,
+): Promise<Desk & { person: Person }> {
+  const person = await operatorNamed(world, name, 'admin');
+  const desk = await openDesk(browser, origin);
+  await desk.page.goto(`${origin}/console/`);
+  await enrol(desk.page, person.token);
+  await signIn(desk.page, name);
+  return { ...desk, person };
+}
+
+/** The form that is open on a page. */
+export function formOn(page: Page) {
+  const dialog = () => page.getByRole('dialog');
+  return {
+    dialog,
+    opens: (button: string) => page.getByRole('button', { name: button, exact: true }).first().click(),
+    /** What the form says that it will do. */
+    effect: () => page.getByRole('region', { name: 'What it will do' }),
+    /** By keys alone. */
+    async sends(reason: string): Promise<void> {
+      await dialog().getByLabel('Reason').focus();
+      await page.keyboard.press('Control+a');
+      await page.keyboard.type(reason);
+      await page.keyboard.press('Control+Enter');
+    },
+    async isDone(): Promise<void> {
+      await page.getByText('The server says: done.').waitFor();
+      await dialog().getByRole('button', { name: 'Close' }).click();
+    },
+    /** Nothing is done: the page names the proposal, and another operator confirms it by keys in another browser. */
+    async isConfirmedBy(other: Page, action: string, subject: string): Promise<void> {
+      await page.getByText('Nothing is done yet.').waitFor();
+      await dialog().getByRole('button', { name: 'Close' }).click();
+      const waiting = page.getByText(`proposed ${action} of ${subject}`);
+      await waiting.waitFor();
+      const href = await waiting.getByRole('link', { name: /^proposal / }).getAttribute('href');
+      await other.goto(new URL(String(href), page.url()).href);
+      await other.getByRole('heading', { level: 1, name: `${action}, proposal` }).waitFor();
+      await other.keyboard.press('y');
+      await other.getByLabel('Reason').fill('compared with the request');
+      await other.keyboard.press('Control+Enter');
+      await other.getByText('The server says: done.').waitFor();
+      await waiting.waitFor({ state: 'detached' });
+    },
+  };
+}
+
 /** By the page that an operator sees who was never here. */
 export async function enrol(page: Page, token: string): Promise<void> {
   await page.getByText('First time here').click();
@@ -76,7 +131,9 @@ async function lookedAt(page: Page, title: string, picture: string): Promise<voi
       if (PICTURES !== undefined) {
         mkdirSync(PICTURES, { recursive: true });
         const name = `${picture.replace(/[^A-Za-z]+/g, '-')}.${width}.${colorScheme}.png`;
-        await page.screenshot({ path: join(PICTURES, name), fullPage: true });
+        // A dialog lies over what is on the screen.
+        const fullPage = (await page.getByRole('dialog').count()) === 0;
+        await page.screenshot({ path: join(PICTURES, name), fullPage });
       }
       await page.evaluate(axe.source);
       // As text: these run in the page, and the page's own policy lets nothing be loaded for them.

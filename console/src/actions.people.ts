@@ -1,0 +1,96 @@
+/** Forms about operators, their tokens, and how many people an action takes. */
+import type { FormAction } from './actions.ts';
+
+/** Roles of each right, as the server has them: a test compares both. */
+export const RIGHTS: Readonly<Record<string, readonly string[]>> = {
+  read: ['viewer', 'night', 'support', 'finance', 'admin'],
+  personal: ['support', 'finance', 'admin'],
+  cases: ['night', 'support', 'finance', 'admin'],
+  reviews: ['support', 'finance', 'admin'],
+  kill_switch: ['night', 'support', 'finance', 'admin'],
+  block: ['night', 'finance', 'admin'],
+  resume: ['finance', 'admin'],
+  money: ['finance', 'admin'],
+  partners: ['admin'],
+  terms: ['admin'],
+  operators: ['admin'],
+};
+export const ROLES = ['viewer', 'night', 'support', 'finance', 'admin'] as const;
+const EACH = { right: 'operators', people: 'second' } as const;
+const AT_ONCE = { right: 'operators', people: 'one' } as const;
+const ROLE = { name: 'role', label: 'Role', isRequired: true, choices: ROLES } as const;
+const HASH = {
+  name: 'tokenSha256',
+  label: 'SHA-256 of the token',
+  hint: 'The person makes the token with npm run operator -- new token, and tells you only this hash',
+  isRequired: true,
+} as const;
+
+const OPERATOR = '/operators/:operator';
+export const OPERATOR_ACTIONS = {
+  create: {
+    ...{ ...EACH, name: 'operator.create', label: 'Let an operator in', path: '/operators' },
+    says: 'Creates an operator with a role and a first token.',
+    fields: [
+      {
+        name: 'operator',
+        label: 'Name',
+        hint: '2 to 40 small letters, digits, dots, hyphens and underscores',
+        isRequired: true,
+      },
+      ROLE,
+      HASH,
+    ],
+  },
+  role: {
+    ...{ ...EACH, name: 'operator.role', label: 'Change role', path: `${OPERATOR}/role` },
+    says: 'Gives the operator another role.',
+    fields: [ROLE],
+  },
+  token: {
+    ...{ ...EACH, name: 'operator.token', label: 'Admit a token', path: `${OPERATOR}/token` },
+    says: 'Lets the operator in with another token, for example after a lost passkey.',
+    fields: [
+      { name: 'label', label: 'Name of the token', hint: 'Such as laptop', isRequired: true },
+      { name: 'days', label: 'Days', hint: 'For how many days it works, 1 to 7', isRequired: true },
+      HASH,
+    ],
+  },
+  revoke: {
+    ...{ ...AT_ONCE, name: 'operator.revoke-token', label: 'Revoke', path: `${OPERATOR}/revoke-token` },
+    says: 'Revokes a token of the operator.',
+    isGrave: true,
+  },
+  disable: {
+    ...{ ...AT_ONCE, name: 'operator.disable', label: 'Disable', path: `${OPERATOR}/disable` },
+    says: 'Locks the operator out.',
+    isGrave: true,
+  },
+  enable: {
+    ...{ ...EACH, name: 'operator.enable', label: 'Enable', path: `${OPERATOR}/enable` },
+    says: 'Lets a disabled operator in again.',
+  },
+} as const satisfies Record<string, FormAction>;
+
+export const RULE_SET = {
+  ...{ name: 'rule.set', label: 'Set a rule', path: '/rules', right: 'operators', people: 'two' },
+  says: 'Sets how many people an action takes. Of several rules, the most specific one decides.',
+  fields: [
+    {
+      name: 'action',
+      label: 'Action',
+      hint: 'Such as order.release, a family such as order.*, or *',
+      isRequired: true,
+    },
+    {
+      name: 'people',
+      label: 'People',
+      hint: 'none removes the rule',
+      isRequired: true,
+      choices: ['1', '2', '3', 'none'],
+    },
+    { name: 'right', label: 'With right', hint: 'Only actions of this right', choices: ['*', ...Object.keys(RIGHTS)] },
+    { name: 'asset', label: 'Asset', hint: 'Only amounts of this asset, such as inr' },
+    { name: 'above', label: 'Above', hint: 'Only above this amount of the asset' },
+  ],
+} as const satisfies FormAction;

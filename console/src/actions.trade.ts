@@ -1,0 +1,155 @@
+/** Forms about partners, markets and their terms. */
+import type { FormAction, FormField } from './actions.ts';
+
+const RULES = { people: 'rules' } as const;
+const ONE = { people: 'one' } as const;
+const TERMS = { ...RULES, right: 'terms' } as const;
+const PARTNER = '/partners/:partner';
+
+export const PARTNER_ACTIONS = {
+  create: {
+    ...{ ...ONE, name: 'partner.create', label: 'Create a partner', path: '/partners', right: 'partners' },
+    says: 'Creates a partner, with neither key nor cap.',
+    fields: [
+      { name: 'name', label: 'Name', isRequired: true },
+      { name: 'quoteShape', label: 'Form of quotes', hint: 'That its program expects', choices: ['A', 'B'] },
+      { name: 'toleranceBps', label: 'Price may move by', hint: 'Basis points between quote and order' },
+      { name: 'tradeLevel', label: 'Level to trade', hint: 'Of verification, 0 to 4' },
+      { name: 'requestsPerMinute', label: 'Requests a minute', hint: 'At most, for each key' },
+      { name: 'corsOrigins', label: 'Origins', hint: 'Whose pages may call, with commas: https://shop.example' },
+    ],
+  },
+  suspend: {
+    ...{ ...ONE, name: 'partner.suspend', label: 'Suspend', path: `${PARTNER}/suspend`, right: 'block' },
+    says: 'Rejects all requests of the partner.',
+    fields: [
+      { name: 'since', label: 'A key may have leaked since', hint: 'What was made since then is held', isTime: true },
+      { name: 'key', label: 'Key that leaked', hint: 'With a time: only what this key made is held' },
+    ],
+    isGrave: true,
+  },
+  resume: {
+    ...{ ...RULES, name: 'partner.resume', label: 'Resume', path: `${PARTNER}/resume`, right: 'partners' },
+    says: 'Answers the requests of the partner again.',
+  },
+  cap: {
+    ...{ ...TERMS, name: 'cap.set', label: 'Set a cap', path: `${PARTNER}/caps` },
+    says: 'Limits the sum of live quotes and unpaid orders of the partner in one fiat.',
+    fields: [
+      { name: 'fiat', label: 'Fiat', hint: 'Code of the fiat, such as inr', isRequired: true },
+      { name: 'max', label: 'At most', hint: 'In the fiat; none removes the cap', isRequired: true },
+    ],
+  },
+  revokeKey: {
+    ...{ ...ONE, name: 'key.revoke', label: 'Revoke', path: '/keys/:key/revoke', right: 'block' },
+    says: 'Revokes a key for good.',
+    isGrave: true,
+  },
+} as const satisfies Record<string, FormAction>;
+
+const TIMES: readonly FormField[] = [
+  { name: 'isDefault', label: 'Default market', hint: 'Taken where a partner names no chain', isSwitch: true },
+  { name: 'quoteTtlS', label: 'A quote holds', hint: 'Seconds, 1 to 3600' },
+  { name: 'depositTtlS', label: 'Waits for a deposit', hint: 'Seconds, 60 to 2592000' },
+  { name: 'clearingS', label: 'Fiat rests', hint: 'Seconds before its payout' },
+  { name: 'priceMaxAgeS', label: 'A price counts', hint: 'Seconds' },
+  { name: 'priceQuorum', label: 'Sources that agree', hint: 'At least so many' },
+  { name: 'outlierBps', label: 'Outlier beyond', hint: 'Basis points from the median' },
+  { name: 'singleSource', label: 'One source is meant', hint: 'Needed where one source is enough', isSwitch: true },
+  { name: 'jumpBps', label: 'Halts at a move of', hint: 'Basis points' },
+  { name: 'resumeAfterS', label: 'Goes on after', hint: 'Seconds in which the sources agree' },
+  { name: 'taxBps', label: 'Tax withheld', hint: 'Basis points of the fiat' },
+];
+const LIMITS = (isRequired: boolean): readonly FormField[] => [
+  { name: 'min', label: 'Least', hint: 'Of a deposit, in its asset', isRequired },
+  { name: 'max', label: 'Most', hint: 'Of a deposit, in its asset', isRequired },
+];
+const MARKET = '/markets/:market';
+const FOR_PARTNER = {
+  name: 'partner',
+  label: 'Partner',
+  hint: 'Number; without it, all partners without one of their own',
+} as const;
+
+export const MARKET_ACTIONS = {
+  create: {
+    ...{ ...TERMS, name: 'market.create', label: 'Create a market', path: '/markets' },
+    says: 'Creates a market, closed until its terms open it.',
+    fields: [
+      {
+        name: 'direction',
+        label: 'Direction',
+        hint: 'Of customers: offramp sells, onramp buys',
+        isRequired: true,
+        choices: ['offramp', 'onramp'],
+      },
+      { name: 'crypto', label: 'Crypto', hint: 'Such as usdc.matic20', isRequired: true },
+      { name: 'fiat', label: 'Fiat', hint: 'Such as inr', isRequired: true },
+      { name: 'depositRail', label: 'Deposit on', hint: 'Code of a rail', isRequired: true },
+      { name: 'payoutRail', label: 'Payout on', hint: 'Code of a rail', isRequired: true },
+      { name: 'paymentMethod', label: 'Method of payment', hint: 'As partners name it: IMPS', isRequired: true },
+      ...LIMITS(true),
+      { name: 'payoutDecimals', label: 'Decimals of a payout', hint: 'It is rounded down', isRequired: true },
+      { name: 'priceSources', label: 'Sources', hint: 'By name, with commas: kraken, coinbase', isRequired: true },
+      ...TIMES,
+    ],
+  },
+  set: {
+    ...{ ...TERMS, name: 'market.set', label: 'Change terms', path: MARKET },
+    says: 'Changes terms of the market. Fields that you leave as they are stay.',
+    fields: [{ name: 'enabled', label: 'Open', isSwitch: true }, ...LIMITS(false), ...TIMES],
+    isPartial: true,
+  },
+  fee: {
+    ...{ ...TERMS, name: 'fee.set', label: 'Set a fee', path: `${MARKET}/fees` },
+    says: 'Sets a fee whole: a part that is left out is zero.',
+    fields: [
+      { name: 'kind', label: 'Fee', isRequired: true, choices: ['operator', 'partner', 'rail', 'chain'] },
+      FOR_PARTNER,
+      { name: 'bps', label: 'Share', hint: 'Basis points: 100 are one percent' },
+      { name: 'fixed', label: 'Fixed part', hint: 'In the fiat of the market' },
+      { name: 'minimum', label: 'Least fee', hint: 'In the fiat of the market' },
+      { name: 'gasUnits', label: 'Gas', hint: 'That the fee of the chain pays for' },
+    ],
+  },
+  limit: {
+    ...{ ...TERMS, name: 'limit.set', label: 'Set a limit', path: `${MARKET}/limits` },
+    says: 'Sets the largest amount of one order for customers up to a level of verification.',
+    fields: [
+      { name: 'level', label: 'Up to level', hint: 'Of verification, from 0', isRequired: true },
+      { name: 'max', label: 'At most', hint: 'In the asset of the deposit; none removes the limit', isRequired: true },
+    ],
+  },
+  price: {
+    ...{ ...TERMS, name: 'price.confirm', label: 'Confirm a level', path: `${MARKET}/price` },
+    says: 'Lets the halted market quote again, at a price that you vouch for.',
+    fields: [
+      { name: 'level', label: 'Level', hint: 'Fiat for one coin', isRequired: true },
+      { name: 'coin', label: 'Coin', hint: 'Without it, the coin of the market' },
+    ],
+    isGrave: true,
+  },
+  policy: {
+    ...{ ...TERMS, name: 'policy.set', label: 'Set a policy', path: `${MARKET}/policies` },
+    says: 'Says what is done with money that is not as expected.',
+    fields: [
+      {
+        name: 'question',
+        label: 'Question',
+        isRequired: true,
+        choices: [
+          ...['underpaid', 'overpaid', 'late', 'second', 'wrongAsset', 'wrongChain'],
+          ...['priceMoved', 'payerName', 'refundFees', 'waiting'],
+        ],
+      },
+      FOR_PARTNER,
+      {
+        name: 'answer',
+        label: 'Answer',
+        hint: 'As JSON, such as {"then":"refund"}; none removes the answer',
+        isRequired: true,
+        isLong: true,
+      },
+    ],
+  },
+} as const satisfies Record<string, FormAction>;

@@ -1,0 +1,33 @@
+/** What may be done with something: a button for each action, beside what it does. */
+import type { FormAction } from './actions.ts';
+import { useMay } from './shell.tsx';
+
+export function Acts<Name extends string>(p: {
+  of: Readonly<Record<Name, FormAction>>;
+  names: readonly Name[];
+  /** The one that is marked as grave. */
+  grave: Name;
+  choose: (name: Name) => void;
+}) {
+  const may = useMay();
+  return (
+    <ul className="plain acts">
+      {p.names.map((name) => {
+        const { label, says, right } = p.of[name];
+        return (
+          <li key={name}>
+            <button
+              type="button"
+              className={name === p.grave ? 'grave' : ''}
+              disabled={!may(right)}
+              onClick={() => p.choose(name)}
+            >
+              {label}
+            </button>
+            <span className="muted">{says}</span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

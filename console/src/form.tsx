@@ -1,0 +1,287 @@
+/**
+ * The form of an action: its fields, what sending it would do, how many people it takes, and its reason; afterwards its outcome.
+ *
+ * A declined form keeps what was typed, names each field with its rule, and puts the focus into the first of them.
+ */
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import type { FormAction, FormField } from './actions.ts';
+import { ApiError, type Outcome, send } from './api.ts';
+import { useAttempt } from './attempt.ts';
+import { hours, useRules } from './rules.ts';
+import { Dialog, Fact, Failure } from './ui.tsx';
+
+/** What the fields of a form hold, by name. */
+export type Typed = Readonly<Record<string, string>>;
+
+const YES_NO: Readonly<Record<string, string>> = { true: 'yes', false: 'no' };
+
+function Field({ field, rule, now = '' }: { field: FormField; rule: string | undefined; now: string | undefined }) {
+  const id = useId();
+  const { name, label, hint, isFlag, isSwitch, isLong, isTime, isRequired = false } = field;
+  if (isFlag === true)
+    return (
+      <div className="check">
+        <input type="checkbox" id={id} name={name} />
+        <label htmlFor={id}>{label}</label>
+      </div>
+    );
+  const shared = {
+    id,
+    name,
+    required: isRequired,
+    defaultValue: now,
+    'aria-invalid': rule !== undefined,
+    'aria-describedby': `${id}-hint`,
+  };
+  const choices = isSwitch === true ? Object.keys(YES_NO) : field.choices;
+  return (
+    <div className="field">
+      <label htmlFor={id}>
+        {label}
+        {!isRequired && now === '' && <span className="muted"> (optional)</span>}
+      </label>
+      {choices !== undefined ? (
+        <select {...shared}>
+          {!isRequired && now === '' && <option value="">not given</option>}
+          {choices.map((choice) => (
+            <option key={choice} value={choice}>
+              {isSwitch === true ? YES_NO[choice] : choice}
+            </option>
+          ))}
+        </select>
+      ) : isLong === true ? (
+        <textarea rows={2} maxLength={500} {...shared} />
+      ) : (
+        <input type={isTime === true ? 'datetime-local' : 'text'} autoComplete="off" spellCheck={false} {...shared} />
+      )}
+      <span id={`${id}-hint`} className={rule === undefined ? 'hint' : 'rule'}>
+        {rule ?? hint}
+      </span>
+    </div>
+  );
+}
+
+/** What came back of an action: it is done, or it waits for another person. */
+export function Came({ outcome }: { outcome: Outcome }) {
+  if (outcome.proposal !== undefined && outcome.outcome !== 'declined')
+    return (
+      <div className="note is-warn" role="status">
+        <b>Nothing is done yet.</b> It takes {outcome.people ?? 'more'} people, and waits for another operator as{' '}
+        <Link to="/proposals/$proposal" params={{ proposal: outcome.proposal }}>
+          proposal {outcome.proposal}
+        </Link>
+        .
+      </div>
+    );
+  const state = (outcome.after as { state?: unknown } | null | undefined)?.state;
+  return (
+    <div className="note is-ok" role="status">
+      The server says: <b>{outcome.outcome}</b>.
+      {typeof state === 'string' && ` It is now: ${state.replaceAll('_', ' ')}.`}
+    </div>
+  );
+}
+
+/** How many people it takes, in the words of this installation. */
+function People({ people }: { people: NonNullable<FormAction['people']> }): ReactNode {
+  const { operators, delayS = 0 } = useRules().data?.installation ?? {};
+  if (people === 'one') return 'It takes one person: it is done when you send it.';
+  if (operators === 'one')
+    return delayS === 0
+      ? 'One operator is declared, without a delay: it is done when you send it.'
+      : `One operator is declared: where it takes two people, sending it proposes it, and you may confirm it after ${hours(delayS)}.`;
+  if (people === 'two') return 'It takes two people: sending it proposes it, and another operator confirms it.';
+  if (people === 'second')
+    return 'It takes two people once two operators may confirm: then sending it proposes it, and another operator confirms it.';
+  return 'The rules say how many people it takes; without a rule, two. Where it is more than one, sending it proposes it, and another operator confirms it.';
+}
+
+/** What the form holds now. Without the reason: it changes nothing. */
+const typedIn = (form: HTMLFormElement): Typed =>
+  Object.fromEntries(
+    [...new FormData(form)].filter(([name]) => name !== 'reason').map(([name, value]) => [name, String(value).trim()]),
+  );
+
+/** Fields that hold something else than now. An emptied field is left as it is by the server. */
+const changedIn = (fields: readonly FormField[], now: Typed, typed: Typed): readonly FormField[] =>
+  fields.filter(({ name }) => (typed[name] ?? '') !== '' && typed[name] !== (now[name] ?? ''));
+
+function Changes({ fields, now, typed }: { fields: readonly FormField[]; now: Typed; typed: Typed }) {
+  const changed = changedIn(fields, now, typed);
+  if (changed.length === 0) return <p>Nothing is changed yet.</p>;
+  const shown = (field: FormField, value: string) => (field.isSwitch === true ? (YES_NO[value] ?? value) : value);
+  return (
+    <dl className="facts">
+      {changed.map((field) => (
+        <Fact key={field.name} name={field.label}>
+          <Turn from={shown(field, now[field.name] ?? '') || 'none'} to={shown(field, typed[field.name] ?? '')} />
+        </Fact>
+      ))}
+    </dl>
+  );
+}
+
+/** A value before and after. */
+export const Turn = ({ from, to }: { from: ReactNode; to: ReactNode }) => (
+  <>
+    <span className="muted">{from}</span> becomes <b>{to}</b>
+  </>
+);
+
+/** The body of the request: fields that are filled, without those of a partial change that stay as they are. */
+function bodyOf(action: FormAction, now: Typed, form: HTMLFormElement): Record<string, unknown> {
+  const fields = new Map((action.fields ?? []).map((field) => [field.name, field]));
+  const filled = [...new FormData(form)]
+    .map(([name, value]) => [name, String(value).trim()] as const)
+    .filter(([name, value]) => value !== '' && !(action.isPartial === true && now[name] === value));
+  return Object.fromEntries(
+    filled.map(([name, value]) => {
+      const { isFlag, isSwitch, isTime } = fields.get(name) ?? {};
+      if (isTime === true) return [name, new Date(value).toISOString()];
+      return [name, isFlag === true ? true : isSwitch === true ? value === 'true' : value];
+    }),
+  );
+}
+
+/**
+ * A dialog with the fields of an action and its reason, and afterwards with what came of it.
+ *
+ * @param given  fields that are known already, and names of the path
+ * @param now    what the fields begin with; of a partial change, what holds now
+ * @param effect what sending the form would do, from what is typed
+ * @param onDone takes the outcome instead of showing it
+ */
+export function ActionDialog(p: {
+  action: FormAction;
+  about?: string;
+  given: Typed;
+  now?: Typed;
+  reason?: string;
+  effect?: ((typed: Typed) => ReactNode) | undefined;
+  onDone?: (came: Outcome) => void;
+  onClose: () => void;
+}) {
+  const { action, given, now = {}, onClose } = p;
+  const { fields = [], people } = action;
+  const client = useQueryClient();
+  const form = useRef<HTMLFormElement>(null);
+  const [came, setCame] = useState<Outcome>();
+  const [typed, setTyped] = useState<Typed>(now);
+  const [sent, setSent] = useState<Typed>({});
+  const { error, isBusy, attempt } = useAttempt();
+  const id = useId();
+  const rules = error instanceof ApiError ? error.fields : {};
+  const title = p.about === undefined ? action.label : `${action.label}: ${p.about}`;
+  const wrong = Object.keys(rules);
+  const isShownBeside = wrong.length > 0 && wrong.every((name) => fields.some((field) => field.name === name));
+  const isIdle = action.isPartial === true && changedIn(fields, now, typed).length === 0;
+  // A select has a choice before anything is typed.
+  useEffect(() => {
+    if (form.current !== null) setTyped(typedIn(form.current));
+  }, []);
+  useEffect(() => {
+    if (error === undefined) return;
+    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    form.current?.querySelector('[role="alert"]')?.scrollIntoView({ block: 'nearest' });
+  }, [error]);
+
+  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault();
+    if (isBusy || isIdle) return;
+    const body = bodyOf(action, now, event.currentTarget);
+    setSent(typedIn(event.currentTarget));
+    for (const [name, value] of Object.entries(given)) if (!action.path.includes(`:${name}`)) body[name] = value;
+    const path = action.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? ''));
+    await attempt(async () => {
+      const done = await send<Outcome>('POST', path, body, {}, action.isLarge);
+      if (p.onDone !== undefined && done.outcome === 'done') p.onDone(done);
+      else setCame(done);
+    });
+    // After a failure, too: without an answer only the page can say what has become of it.
+    await client.invalidateQueries();
+  }
+
+  return (
+    <Dialog label={title} onClose={onClose}>
+      <h2>{title}</h2>
+      {came === undefined ? (
+        <form
+          ref={form}
+          className="inside-form"
+          onSubmit={(event) => void submit(event)}
+          onChange={(event) => setTyped(typedIn(event.currentTarget))}
+        >
+          <p className="muted">{action.says}</p>
+          {fields.length > 0 && (
+            <div className={fields.length > MANY ? 'fields is-many' : 'fields'}>
+              {fields.map((field) => (
+                <Field
+                  key={field.name}
+                  field={field}
+                  // The rule was about what was sent: it goes with the first change.
+                  rule={typed[field.name] === sent[field.name] ? rules[field.name] : undefined}
+                  now={now[field.name]}
+                />
+              ))}
+            </div>
+          )}
+          {(p.effect !== undefined || action.isPartial === true || people !== undefined) && (
+            <section className="effect" aria-label="What it will do" aria-live="polite">
+              <h3>What it will do</h3>
+              {action.isPartial === true && <Changes fields={fields} now={now} typed={typed} />}
+              {p.effect?.(typed)}
+              {people !== undefined && (
+                <p>
+                  <People people={people} />
+                </p>
+              )}
+            </section>
+          )}
+          <div className="field">
+            <label htmlFor={id}>Reason</label>
+            <textarea
+              id={id}
+              name="reason"
+              rows={2}
+              required
+              minLength={3}
+              maxLength={500}
+              defaultValue={p.reason}
+              aria-invalid={rules.reason !== undefined}
+              aria-describedby={`${id}-hint`}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
+                  event.currentTarget.form?.requestSubmit();
+              }}
+            />
+            <span id={`${id}-hint`} className={rules.reason === undefined ? 'hint' : 'rule'}>
+              {rules.reason ?? 'It is stored in the audit. Ctrl+Enter sends.'}
+            </span>
+          </div>
+          {error !== undefined && !isShownBeside && <Failure error={error} />}
+          <div className="row">
+            <button type="submit" className={action.isGrave ? 'grave' : 'primary'} disabled={isBusy || isIdle}>
+              {isBusy ? 'Sending' : action.label}
+            </button>
+            <button type="button" onClick={onClose}>
+              Cancel
+            </button>
+          </div>
+        </form>
+      ) : (
+        <>
+          <Came outcome={came} />
+          <div className="row">
+            <button type="button" className="primary" autoFocus onClick={onClose}>
+              Close
+            </button>
+          </div>
+        </>
+      )}
+    </Dialog>
+  );
+}
+/** More fields than these stand in two columns where there is room. */
+const MANY = 7;

@@ -1,0 +1,198 @@
+/** Forms about partners and markets: each says what becomes of requests, quotes and orders, and what it replaces. */
+import type { ReactNode } from 'react';
+import { MARKET_ACTIONS, PARTNER_ACTIONS } from '../actions.trade.ts';
+import { ActionDialog, Turn, type Typed } from '../form.tsx';
+import { grouped } from '../format.ts';
+
+const amount = (value: string | undefined, asset: string): string =>
+  value === undefined || value === '' || value === 'none' ? 'none' : `${grouped(value)} ${asset}`;
+const LATER = 'It applies to quotes from about two seconds on. Orders under way keep the terms that they began with.';
+
+export type PartnerForm = keyof typeof PARTNER_ACTIONS;
+export interface OfPartner {
+  readonly form: PartnerForm;
+  /** Number of the partner; none where it is created. */
+  readonly partner?: string;
+  readonly key?: string;
+  /** The cap that is changed. */
+  readonly cap?: { readonly asset: string; readonly maxUnits: string };
+}
+
+const partnerEffects: Readonly<
+  Record<PartnerForm, (typed: Typed, of: OfPartner & { caps: readonly NonNullable<OfPartner['cap']>[] }) => ReactNode>
+> = {
+  create: ({ name, tradeLevel, corsOrigins }) => (
+    <>
+      <p>
+        {name || 'The partner'} exists at once, and can do nothing before it has a key. Its customers trade from level{' '}
+        {tradeLevel || '1'} of verification on.
+      </p>
+      {(corsOrigins ?? '') !== '' && <p>Pages of {corsOrigins} may call with its keys.</p>}
+    </>
+  ),
+  suspend: ({ since, key }) => (
+    <>
+      <p>Every request of the partner is rejected from now on. Orders and payouts under way go on.</p>
+      {(since ?? '') !== '' && (
+        <p>
+          What {key || 'any of its keys'} made since then is held: accounts, destinations, links, endpoints and keys.
+          Operators release or reject it with <code>npm run operator -- held</code>.
+        </p>
+      )}
+    </>
+  ),
+  resume: () => <p>Its requests are answered again. What is held since a leak stays held until it is released.</p>,
+  cap: ({ fiat = '', max }, { caps }) => (
+    <>
+      <p>
+        Cap in {fiat || 'a fiat'}:{' '}
+        <Turn from={amount(caps.find(({ asset }) => asset === fiat)?.maxUnits, fiat)} to={amount(max, fiat)} />
+      </p>
+      <p>A quote that would exceed the cap is rejected. Live quotes and orders stay.</p>
+    </>
+  ),
+  revokeKey: (_, { key }) => (
+    <p>Requests with {key} are rejected from now on. It cannot be undone: the partner needs another key.</p>
+  ),
+};
+
+export function PartnerDialog(p: {
+  of: OfPartner;
+  about?: string;
+  caps?: readonly NonNullable<OfPartner['cap']>[];
+  onClose: () => void;
+}) {
+  const { form, partner, key, cap } = p.of;
+  const given: Record<string, string> = form === 'revokeKey' ? { key: key ?? '' } : {};
+  if (partner !== undefined && form !== 'revokeKey') given.partner = partner;
+  return (
+    <ActionDialog
+      action={PARTNER_ACTIONS[form]}
+      {...(p.about === undefined ? {} : { about: p.about })}
+      given={given}
+      now={cap === undefined ? {} : { fiat: cap.asset, max: cap.maxUnits }}
+      effect={(typed) => partnerEffects[form](typed, { ...p.of, caps: p.caps ?? [] })}
+      onClose={p.onClose}
+    />
+  );
+}
+
+export type MarketForm = keyof typeof MARKET_ACTIONS;
+export interface Fee {
+  readonly kind: string;
+  readonly fixed: string;
+  readonly bps: string;
+  readonly minimum: string;
+  readonly gasUnits: string;
+}
+/** What is known of the market that a form is about. */
+export interface OfMarket {
+  readonly fiat: string;
+  readonly of: string;
+  readonly fees: readonly Fee[];
+  readonly policy: Readonly<Record<string, unknown>>;
+  /** The partner whose fees and policy these are. */
+  readonly partner: string | undefined;
+}
+
+const PARTS = [
+  ['bps', 'Share'],
+  ['fixed', 'Fixed part'],
+  ['minimum', 'Least fee'],
+  ['gasUnits', 'Gas'],
+] as const;
+
+function NewFee({ typed, of }: { typed: Typed; of: OfMarket }) {
+  const before = of.fees.find(({ kind }) => kind === typed.kind);
+  const isSame = (typed.partner ?? '') === (of.partner ?? '');
+  const shown = (part: (typeof PARTS)[number][0], value: string) =>
+    part === 'bps' ? `${value} bps` : part === 'gasUnits' ? value : amount(value, of.fiat);
+  return (
+    <>
+      <p>
+        Fee of the {typed.kind}, for{' '}
+        {(typed.partner ?? '') === '' ? 'all partners without one of their own' : `partner ${typed.partner}`}:
+      </p>
+      <ul>
+        {PARTS.map(([part, label]) => {
+          const to = shown(part, typed[part] || '0');
+          const from = isSame ? shown(part, before?.[part] ?? '0') : undefined;
+          return (
+            <li key={part}>
+              {label}: {from === undefined || from === to ? to : <Turn from={from} to={to} />}
+            </li>
+          );
+        })}
+      </ul>
+      <p>{LATER}</p>
+    </>
+  );
+}
+
+function NewAnswer({ typed, of }: { typed: Typed; of: OfMarket }) {
+  const { question = '', answer = '' } = typed;
+  const isSame = (typed.partner ?? '') === (of.partner ?? '');
+  return (
+    <>
+      {isSame && (
+        <p className="long">
+          {question} now: <code>{JSON.stringify(of.policy[question] ?? null)}</code>
+        </p>
+      )}
+      <p className="long">
+        {answer === 'none' ? (
+          'The answer is removed: the more general one holds again.'
+        ) : (
+          <>
+            Afterwards: <code>{answer || 'no answer yet'}</code>
+          </>
+        )}
+      </p>
+      <p>It applies to orders created from about two seconds on. Orders under way keep their policy.</p>
+    </>
+  );
+}
+
+const marketEffects: Readonly<Record<MarketForm, (typed: Typed, of: OfMarket | undefined) => ReactNode>> = {
+  create: ({ direction, crypto, fiat }) => (
+    <p>
+      A market in which customers {direction === 'onramp' ? 'buy' : 'sell'} {crypto || 'a coin'} for {fiat || 'a fiat'}.
+      It quotes nothing: set its fees and limits, then open it under its terms.
+    </p>
+  ),
+  set: () => <p>{LATER}</p>,
+  fee: (typed, of) => of && <NewFee typed={typed} of={of} />,
+  limit: ({ level, max }, of) => (
+    <p>
+      {max === 'none'
+        ? `Customers up to level ${level || '0'} have no limit of their own: the limit of the next higher level holds.`
+        : `Customers up to level ${level || '0'} trade at most ${amount(max, of?.of ?? '')} with one order.`}{' '}
+      A limit below the least amount of the market closes it to them.
+    </p>
+  ),
+  price: ({ level, coin }, of) => (
+    <p>
+      The market accepts {amount(level, of?.fiat ?? '')} for one {coin || 'coin'} as its level, and quotes again.
+      Compare the level with a source of your own: quotes at a wrong price lose money.
+    </p>
+  ),
+  policy: (typed, of) => of && <NewAnswer typed={typed} of={of} />,
+};
+
+/** @param now what the fields begin with */
+export const MarketDialog = (p: {
+  form: MarketForm;
+  market?: string;
+  of?: OfMarket;
+  now?: Typed;
+  onClose: () => void;
+}) => (
+  <ActionDialog
+    action={MARKET_ACTIONS[p.form]}
+    {...(p.market === undefined ? {} : { about: `market ${p.market}` })}
+    given={p.market === undefined ? {} : { market: p.market }}
+    {...(p.now === undefined ? {} : { now: p.now })}
+    effect={(typed) => marketEffects[p.form](typed, p.of)}
+    onClose={p.onClose}
+  />
+);

@@ -1,0 +1,313 @@
+/**
+ * Forms of the console in a real browser: each shows what it will do before it is sent, says how many people it takes, names the
+ * field and the rule when the server declines, works by keys alone, and is confirmed by another operator in another browser.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { buildConsole } from '../../src/console/index.ts';
+import { type Person, takes } from '../protocols/operator/people.ts';
+import { noChromium, startChromium } from '../support/chromium.ts';
+import type { Came } from '../support/client.ts';
+import { openStory, type Story } from '../support/story.ts';
+import { type Desk, deskOf, formOn, isGood } from './window.ts';
+
+const SCRIPT = '<img src=x onerror="document.title=1">';
+const HASH = '5e'.repeat(32);
+
+describe('the forms of the console', { skip: noChromium }, () => {
+  let world: Story;
+  let browser: Browser;
+  let origin: string;
+  let ada: Desk & { person: Person };
+  let bea: Desk & { person: Person };
+  let page: Page;
+  let form: ReturnType<typeof formOn>;
+
+  before(async () => {
+    assert.equal(await buildConsole(() => {}), undefined);
+    world = await openStory({ operators: 'two' });
+    origin = world.server.baseUrl.replace('127.0.0.1', 'localhost');
+    browser = await startChromium();
+    const { db, baseUrl } = world.server;
+    ada = await deskOf(browser, origin, { db, baseUrl, clock: world.clock }, 'ada');
+    bea = await deskOf(browser, origin, { db, baseUrl, clock: world.clock }, 'bea');
+    page = ada.page;
+    form = formOn(page);
+  });
+  after(async () => {
+    await browser?.close();
+    await world?.close();
+  });
+
+  const goes = (path: string) => page.goto(`${origin}/console${path}`);
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+  const operatorNow = async (name: string): Promise<Came> => (await ada.person.reads(`/operators/${name}`)).body;
+  const isRefused = async (rule: string, field: string) => {
+    await form.dialog().getByText(rule).first().waitFor();
+    assert.equal(await page.evaluate('document.activeElement.name'), field);
+  };
+
+  test('an operator is let in by a hash: the rights are shown, a wrong hash is named, and another one confirms', async () => {
+    await goes('/operators');
+    await heading('Operators and rules');
+    const button = page.getByRole('button', { name: 'Let an operator in' });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await form.dialog().waitFor();
+    await page.keyboard.type('mia');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('support');
+    await form.effect().getByText('mia gets the role support').waitFor();
+    await form.effect().getByText('decide reviews').waitFor();
+    assert.equal(await form.effect().getByText('move money').count(), 0, 'support moves money');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('5e5e');
+    await form.sends(SCRIPT);
+    await isRefused('64 small hexadecimal digits', 'tokenSha256');
+    await isGood(page, 'Operators and rules', 'Form, operator');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type(HASH);
+    await form.sends(SCRIPT);
+    await form.isConfirmedBy(bea.page, 'operator.create', 'operator:mia');
+    assert.equal((await operatorNow('mia')).role, 'support');
+  });
+
+  test('a role is changed by two, with what is gained and lost', async () => {
+    await page.getByRole('link', { name: 'mia', exact: true }).click();
+    await form.opens('Change role');
+    await form.dialog().getByLabel('Role').selectOption('night');
+    await form.effect().getByText('open personal data').waitFor();
+    await form.effect().getByText('Loses the right to').waitFor();
+    await form.effect().getByText('Gains the right to').waitFor();
+    await isGood(page, 'Operators and rules', 'Form, role');
+    await form.dialog().getByLabel('Role').selectOption('finance');
+    await form.sends('a new task');
+    await page.getByText('Nothing is done yet.').waitFor();
+    await form.dialog().getByRole('button', { name: 'Close' }).click();
+    assert.equal((await operatorNow('mia')).role, 'support', 'one alone has changed it');
+    await isGood(page, 'Operators and rules', 'Operator, opened');
+    const { proposals } = (await bea.person.reads('/proposals?state=open')).body;
+    assert.equal((await bea.person.does(`/proposals/${proposals[0].id}/confirm`)).status, 200);
+    await form.dialog().getByText('finance').waitFor();
+  });
+
+  test('a token is admitted and revoked; an operator is disabled by one and enabled by two', async () => {
+    await form.opens('Admit a token');
+    await form.dialog().getByLabel('Name of the token').fill('laptop');
+    await form.dialog().getByLabel('Days').fill('90');
+    await form.dialog().getByLabel('SHA-256').fill('6f'.repeat(32));
+    await form.sends('a lost passkey');
+    await isRefused('a whole number from 1 to 7', 'days');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('5');
+    await form.effect().getByText('for 5 days').waitFor();
+    await isGood(page, 'Operators and rules', 'Form, token');
+    await page.keyboard.press('Escape');
+    const [token] = (await operatorNow('mia')).tokens;
+    await form.opens(`Revoke token ${token.id}`);
+    await form.effect().getByText('stops working at once').waitFor();
+    await form.sends('it was lost');
+    await form.isDone();
+    await form.dialog().getByText('revoked', { exact: true }).waitFor();
+    await form.opens('Disable');
+    await form.effect().getByText('Sessions of mia end at once').waitFor();
+    await isGood(page, 'Operators and rules', 'Form, disable');
+    await form.sends('has left');
+    await form.isDone();
+    assert.notEqual((await operatorNow('mia')).disabledAt, null);
+    await form.opens('Enable');
+    await form.effect().getByText('mia may work as finance again').waitFor();
+    await form.sends('is back');
+    await page.getByText('Nothing is done yet.').waitFor();
+    await form.dialog().getByRole('button', { name: 'Close' }).click();
+    await page.keyboard.press('Escape');
+    await page.waitForURL(/operators$/);
+    assert.notEqual((await operatorNow('mia')).disabledAt, null, 'one alone has enabled it');
+  });
+
+  test('a rule is proposed with what it replaces, decided by another operator, changed and removed', async () => {
+    await form.opens('Set a rule');
+    await form.dialog().getByLabel('Action').fill('order.nothing');
+    await form.dialog().getByLabel('People').selectOption('1');
+    await form.dialog().getByLabel('Asset').fill('inr');
+    await form.dialog().getByLabel('Above').fill('5000');
+    await form.effect().getByText('order.nothing above 5\u202f000 inr').waitFor();
+    await form.effect().getByText('no rule').waitFor();
+    await form.sends(SCRIPT);
+    await isRefused('must be an action or finding that there is', 'action');
+    await isGood(page, 'Operators and rules', 'Form, rule');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('order.release');
+    await form.sends(SCRIPT);
+    await form.isConfirmedBy(bea.page, 'rule.set', 'rule:order.release:*:inr:5000');
+    await page.getByRole('row', { name: 'order.release' }).getByRole('button', { name: 'Change' }).click();
+    await form.dialog().getByLabel('People').selectOption('none');
+    await form.effect().getByText('1 person').waitFor();
+    await form.sends('not needed');
+    await form.isConfirmedBy(bea.page, 'rule.set', 'rule:order.release:*:inr:5000');
+    await page.getByRole('row', { name: 'order.release' }).waitFor({ state: 'detached' });
+    await isGood(page, 'Operators and rules', 'Operators, after');
+  });
+
+  test('terms of a market are changed: only what is changed is sent, and another operator confirms it', async () => {
+    await world.read((tx) => takes(tx, 2, { action: 'market.set' }));
+    const market = (await ada.person.reads('/markets')).body.markets.find(({ fiat }: Came) => fiat === 'inr');
+    await goes(`/markets/${market.id}`);
+    await form.opens('Change terms');
+    await form.effect().getByText('Nothing is changed yet.').waitFor();
+    const send = form.dialog().getByRole('button', { name: 'Change terms' });
+    assert.equal(await send.isDisabled(), true);
+    await form.dialog().getByLabel('Most').fill('much');
+    await form.sends('a new limit of the bank');
+    await isRefused('an amount such as 100 or 0.5', 'max');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('4321');
+    assert.equal(await form.dialog().getByText('an amount such as 100 or 0.5').count(), 0, 'the rule of another value');
+    await form.dialog().getByLabel('Default market').selectOption(String(!market.isDefault));
+    await form.effect().getByText(`${market.max} becomes 4321`).waitFor();
+    await isGood(page, await page.locator('h1').innerText(), 'Form, market');
+    await form.sends('a new limit of the bank');
+    await form.isConfirmedBy(bea.page, 'market.set', `market:${market.id}`);
+    const { isDefault, max, ...rest } = (await ada.person.reads(`/markets/${market.id}`)).body;
+    assert.deepEqual([isDefault, max], [!market.isDefault, '4321']);
+    assert.deepEqual([rest.min, rest.quoteTtlS, rest.taxBps], [market.min, market.quoteTtlS, market.taxBps]);
+  });
+
+  test('a fee, a limit and a policy of a market are set with what they replace', async () => {
+    const title = await page.locator('h1').innerText();
+    await form.opens('Change the fee of the operator');
+    await form.dialog().getByLabel('Share').fill('75');
+    await form.effect().getByText('becomes 75 bps').waitFor();
+    await isGood(page, title, 'Form, fee');
+    await form.sends('a new price list');
+    await form.isDone();
+    await page.getByRole('region', { name: 'Fees' }).getByText('75 bps').waitFor();
+    await form.opens('Set a limit');
+    await form.dialog().getByLabel('Up to level').fill('1');
+    await form.dialog().getByLabel('At most').fill('250');
+    await form.effect().getByText('trade at most 250').waitFor();
+    await isGood(page, title, 'Form, limit of a market');
+    await form.sends('a new rule');
+    await form.isDone();
+    await form.opens('Set a policy');
+    await form.dialog().getByLabel('Question').selectOption('late');
+    await form.dialog().getByLabel('Answer').fill('refund');
+    await form.effect().getByText('late now: ').waitFor();
+    await form.sends('as agreed');
+    await isRefused('a JSON object, or none', 'answer');
+    await isGood(page, title, 'Form, policy');
+    await form.dialog().getByLabel('Answer').fill('{"then":"refund"}');
+    await form.sends('as agreed');
+    await form.isDone();
+    const { markets } = (await ada.person.reads('/markets')).body;
+    const { id } = markets.find(({ max }: Came) => max === '4321');
+    const { policy, fees } = (await ada.person.reads(`/markets/${id}`)).body;
+    assert.equal(policy.late.then, 'refund');
+    assert.equal(fees.find(({ kind }: Came) => kind === 'operator').bps, '75');
+  });
+
+  test('a halted market quotes again at a level that an operator vouches for', async () => {
+    const { markets } = (await ada.person.reads('/markets')).body;
+    const { id, crypto } = markets.find(({ max }: Came) => max === '4321');
+    const coin = crypto.split('.')[0];
+    // It would go on by itself as soon as the sources have agreed for long enough.
+    const { proposal } = (await ada.person.does(`/markets/${id}`, { resumeAfterS: 86_400 })).body;
+    assert.equal((await bea.person.does(`/proposals/${proposal}/confirm`)).status, 200);
+    await world.read((tx) =>
+      tx.run(`update price_levels set halted_at = $1, why = 'jump' where market_id = $2 and coin = $3`, [
+        world.clock.now(),
+        id,
+        coin,
+      ]),
+    );
+    await page.reload();
+    await form.opens('Confirm a level');
+    await form.dialog().getByLabel('Level').fill('many');
+    await form.sends('compared with two banks');
+    await isRefused('an amount such as 100 or 0.5', 'level');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('87.5');
+    await form.effect().getByText('The market accepts 87.5 inr for one').waitFor();
+    await isGood(page, await page.locator('h1').innerText(), 'Form, price');
+    await form.sends('compared with two banks');
+    await form.isDone();
+    await page.getByRole('button', { name: 'Confirm a level' }).waitFor({ state: 'detached' });
+    const { prices } = (await ada.person.reads(`/markets/${id}`)).body;
+    assert.equal(prices.find((one: Came) => one.coin === coin).haltedAt, null);
+  });
+
+  test('a market that is there already, on a rail that is not there, is declined with both fields', async () => {
+    await goes('/markets');
+    await form.opens('Create a market');
+    const values = {
+      ...{ Crypto: 'usdc.matic20', Fiat: 'usd', 'Deposit on': 'evm.nowhere', 'Payout on': 'bank.simulated' },
+      ...{ 'Method of payment': 'ACH', Least: '10', Most: '1000', 'Decimals of a payout': '2', Sources: 'fixed' },
+    };
+    for (const [label, value] of Object.entries(values))
+      await form.dialog().getByRole('textbox', { name: label, exact: true }).fill(value);
+    await form.dialog().getByLabel('One source is meant').selectOption('true');
+    await form.effect().getByText('sell usdc.matic20 for usd').waitFor();
+    await form.sends('a new fiat');
+    await isRefused('has this market already', 'crypto');
+    await form.dialog().getByText('must be one of evm.').waitFor();
+    await isGood(page, 'Markets', 'Form, new market');
+    await page.keyboard.press('Escape');
+  });
+
+  test('a partner is created, capped, suspended and resumed, and a key is revoked', async () => {
+    await goes('/partners');
+    await form.opens('Create a partner');
+    await form.dialog().getByLabel('Name').fill('Corner shop');
+    await form.dialog().getByLabel('Price may move by').fill('a lot');
+    await form.sends('a contract');
+    await isRefused('a whole number from 0 to 10000', 'toleranceBps');
+    await isGood(page, 'Partners', 'Form, partner');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('50');
+    await form.sends('a contract');
+    await form.isDone();
+    await page.getByRole('link', { name: 'Corner shop' }).click();
+    await heading('Corner shop');
+    const { partners } = (await ada.person.reads('/partners')).body;
+    const { id } = partners.find(({ name }: Came) => name === 'Corner shop');
+    const made = await ada.person.does(`/partners/${id}/keys`, { label: 'main', scopes: ['read'] });
+    assert.equal(made.status, 200);
+
+    await form.opens('Set a cap');
+    await form.dialog().getByLabel('Fiat').fill('inr');
+    await form.dialog().getByLabel('At most').fill('50000');
+    await form.effect().getByText('none becomes 50\u202f000 inr').waitFor();
+    await isGood(page, 'Corner shop', 'Form, cap');
+    await form.sends('a small shop');
+    await form.isDone();
+    await page.getByRole('region', { name: 'Caps' }).getByText('50\u202f000').waitFor();
+
+    await form.opens(`Revoke ${made.body.apiKey}`);
+    await form.effect().getByText('It cannot be undone').waitFor();
+    await form.sends('it was lost');
+    await form.isDone();
+    await page.getByRole('region', { name: 'Keys' }).getByText('revoked', { exact: true }).waitFor();
+
+    await form.opens('Suspend');
+    await form.dialog().getByLabel('A key may have leaked since').fill('2020-01-01T00:00');
+    await form.effect().getByText('made since then is held').waitFor();
+    await form.sends('a leak');
+    await isRefused('must lie within the last 90 days', 'since');
+    await isGood(page, 'Corner shop', 'Form, suspend');
+    await form.dialog().getByLabel('A key may have leaked since').fill('');
+    await form.sends('a leak');
+    await form.isDone();
+    await page.getByText('suspended', { exact: true }).waitFor();
+    await isGood(page, 'Corner shop', 'Partner, suspended');
+    await form.opens('Resume');
+    await form.sends('the leak is closed');
+    await form.isDone();
+    await page.getByText('suspended', { exact: true }).waitFor({ state: 'detached' });
+  });
+
+  test('asks no other origin, runs no text of anybody, and meets no policy and no error', async () => {
+    assert.deepEqual([ada.amiss, bea.amiss], [[], []]);
+    for (const { page: their } of [ada, bea]) assert.notEqual(await their.title(), '1');
+  });
+});
