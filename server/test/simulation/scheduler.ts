@@ -208,16 +208,18 @@ export function openScheduler(options: {
   async function breakDeadlock(): Promise<void> {
     if (blocked.length < 2) return;
     const edges = await locks.blockers(blocked.map(({ pid }) => pid));
-    const circleOf = (start: number, way: readonly number[]): readonly number[] | undefined => {
+    // Each is looked at once: many that queue up for one lock all wait for each other's predecessors.
+    const circleOf = (start: number, way: readonly number[], seen: Set<number>): readonly number[] | undefined => {
       for (const next of edges.get(way.at(-1) as number) ?? []) {
         if (next === start) return way;
-        const circle = way.includes(next) ? undefined : circleOf(start, [...way, next]);
+        if (seen.has(next)) continue;
+        const circle = circleOf(start, [...way, next], seen.add(next));
         if (circle !== undefined) return circle;
       }
       return undefined;
     };
     for (const one of blocked.toReversed()) {
-      const circle = one.looked ? undefined : circleOf(one.pid, [one.pid]);
+      const circle = one.looked ? undefined : circleOf(one.pid, [one.pid], new Set());
       if (circle === undefined) continue;
       note(`deadlock ${one.step.point}`);
       locks.deadlocked(circle);
