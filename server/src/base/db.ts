@@ -43,6 +43,11 @@ export interface Tx {
    * statement or with the commit. If it fails, that later call throws and the transaction is rolled back.
    */
   defer(text: string, values?: readonly unknown[]): void;
+  /**
+   * Likewise, but sent with the commit, in the order of the keys. For rows that any other transaction may insert as well: the wait
+   * for such a one comes after every other lock, and in one order, so it is no part of a deadlock.
+   */
+  deferLast(key: string, text: string, values?: readonly unknown[]): void;
   /** The same object in every attempt of one transaction, so that an attempt can leave word for the next (in a WeakMap). */
   readonly attempts: object;
 }
@@ -168,7 +173,7 @@ async function transact<T>(pool: Connections, begin: readonly Statement[], body:
     const connection = await pool.connect();
     let hasBegun = false;
     let isOver = false;
-    const { tx, ask } = converse(async (batch) => {
+    const { tx, ask, sendLast } = converse(async (batch) => {
       assert(!isOver, 'a transaction that is over is asked nothing');
       const first = hasBegun ? [] : begin;
       hasBegun = true;
@@ -177,6 +182,7 @@ async function transact<T>(pool: Connections, begin: readonly Statement[], body:
     let broken: Error | undefined;
     try {
       const result = await body(tx);
+      sendLast();
       const end = await ask(COMMIT);
       // COMMIT of a transaction with a failed statement returns the tag ROLLBACK: never take that for success.
       assert(end.command === 'COMMIT', 'a transaction whose statement failed was committed');
@@ -236,6 +242,7 @@ async function answersTo(
  */
 function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>, attempts: object = {}) {
   let said: { statement: Statement; tell?: (answer: Answer) => void; fail?: (error: unknown) => void }[] = [];
+  const last: { key: string; statement: Statement }[] = [];
   let isUnderWay = false;
 
   async function flush(): Promise<void> {
@@ -265,10 +272,17 @@ function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>, atte
     row: async <R>(text: string, values?: readonly unknown[]) => (await ask({ text, values })).rows[0] as R | undefined,
     run: async (text, values) => (await ask({ text, values })).count,
     defer: (text, values) => void said.push({ statement: { text, values, isBlind: true } }),
+    deferLast: (key, text, values) => void last.push({ key, statement: { text, values, isBlind: true } }),
     attempts,
   };
-  return { tx, ask };
+  const sendLast = (): void => {
+    for (const { statement } of last.toSorted((a, b) => byKey(a.key, b.key))) said.push({ statement });
+  };
+  return { tx, ask, sendLast };
 }
+
+/** Shorter keys first, so that numbers stand in their order. */
+const byKey = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 
 function worthRepeating(error: unknown): boolean {
   const { code, constraint } = error as { code?: string; constraint?: string };
@@ -285,6 +299,9 @@ const onlyAsking = (tx: Tx): Tx => ({
   ...tx,
   defer() {
     throw new BugError('nothing is sent ahead here');
+  },
+  deferLast() {
+    throw new BugError('nothing is sent with the commit here');
   },
 });
 

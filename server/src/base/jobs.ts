@@ -37,7 +37,8 @@ export const nameOf = ({ kind, subject }: { kind: string; subject: string }): st
 
 /** Inserts a job that is due later. It wakes no worker: workers look for due jobs every second. */
 export function enqueueAt(tx: Tx, work: Job): void {
-  tx.defer(
+  tx.deferLast(
+    nameOf(work),
     `insert into jobs (kind, subject, ordering_key, due_at) values ($1, $2, $3, $4)
      on conflict (kind, subject) do update
        set due_at = least(jobs.due_at, excluded.due_at), enqueued = jobs.enqueued + 1, attempts = 0, dead_at = null`,

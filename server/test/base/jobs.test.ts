@@ -371,3 +371,28 @@ test('a poll that failed, was enqueued anew and then runs well shows no failure 
     await workers.stop();
   }
 });
+
+test('two transactions that insert the same jobs in opposite order do not deadlock', async () => {
+  const { db, clock } = fixture;
+  const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const runs = [0, 0];
+  const inserts = (at: 0 | 1, subjects: readonly string[]) =>
+    db.asSystem(async (tx) => {
+      runs[at] = (runs[at] ?? 0) + 1;
+      for (const subject of subjects) {
+        enqueue(tx, { kind: 'opposite', subject, dueAt: clock.now() });
+        await tx.rows('select 1');
+        both[at]?.resolve();
+        await both[1 - at]?.promise;
+      }
+    });
+  await Promise.all([inserts(0, ['1', '2']), inserts(1, ['2', '1'])]);
+  assert.deepEqual(runs, [1, 1], 'a transaction was tried again');
+  const rows = await db.asSystem((tx) =>
+    tx.rows<{ enqueued: number }>(`select enqueued from jobs where kind = 'opposite' order by subject`),
+  );
+  assert.deepEqual(
+    rows.map(({ enqueued }) => enqueued),
+    [2, 2],
+  );
+});

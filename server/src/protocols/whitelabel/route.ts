@@ -290,5 +290,8 @@ export const whenNeeded = (db: Database): Tx => ({
   defer() {
     throw new BugError('what is remembered is only read');
   },
+  deferLast() {
+    throw new BugError('what is remembered is only read');
+  },
   attempts: db,
 });
