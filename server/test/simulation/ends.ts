@@ -284,6 +284,7 @@ export function wrongSums(
     let [over, doubt, kept] = [0n, 0n, 0n];
     let isUndone = false;
     const debts = new Map<string, bigint>();
+    const blockedToo = new Map<string, bigint>();
     let beyond = 0n;
     for (const { made, customer, orders, free, rails, otherwise = [], paidBack = [], isLost = false } of groups) {
       if (isLost) {
@@ -333,7 +334,15 @@ export function wrongSums(
         ({ received_units }) => BigInt(received_units ?? 0),
       );
       // What banks on the way kept of what came back is nobody's debt.
-      if (left + unpaid < 0n && !isGivenUp) debts.set(customer, (debts.get(customer) ?? 0n) - left - unpaid);
+      if (left + unpaid < 0n && !isGivenUp) {
+        debts.set(customer, (debts.get(customer) ?? 0n) - left - unpaid);
+        // Where the rest of that deposit was refunded, all of it is owed, and what law has blocked stays the customer's.
+        const inLaw = of(
+          ours.filter(({ state }) => state === 'frozen'),
+          ({ received_units }) => BigInt(received_units ?? 0),
+        );
+        if (isReversed(rails)) blockedToo.set(customer, (blockedToo.get(customer) ?? 0n) + inLaw);
+      }
       kept += keeps;
       if (isBack || isBlocked)
         doubt += of(
@@ -360,7 +369,7 @@ export function wrongSums(
         const must = debts.get(customer) ?? 0n;
         const said = BigInt(owed.find((one) => one.customer === customer && one.asset === asset)?.units ?? 0);
         // What was refunded in the lost time and then recalled is a loss: the books do not know whom it was given to.
-        if (said > must + doubt || (said < must - doubt && !wasRestored))
+        if (said > must + doubt + (blockedToo.get(customer) ?? 0n) || (said < must - doubt && !wasRestored))
           wrong.push(`customer ${customer} owes ${said} ${asset}, and must owe ${must}`);
       }
     for (const kind of FEES_OF) {

@@ -120,9 +120,10 @@ export function openMeetings(
     const { id } = one.order;
     const plan = planOf(String(id));
     if (plan === 'none') return;
-    if (isLawOnly && !isTime(String(id))) return;
+    const isHeld = state === 'payout_held' || (state === 'on_hold' && plan === 'refund');
+    if ((isLawOnly || !isHeld) && !isTime(String(id))) return;
     if (plan === 'law') return stops(one);
-    if (state !== 'payout_held' && !(state === 'on_hold' && plan === 'refund'))
+    if (!isHeld)
       return somewhere('hold', async ({ context }) => {
         const { db, clock } = context;
         if (state === 'on_hold') await db.asSystem((tx) => release(context, tx, acting(id, 'looked at', clock.now())));
