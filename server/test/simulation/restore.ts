@@ -309,7 +309,9 @@ export function openRestore(
         ['rail', RAIL],
       ] as const)
         await liftKillSwitch(tx, kind, subject);
-      if (phase === 'restored') phase = 'let go';
+      // A transaction that is tried again, or that two people begin, has let go of them once.
+      if (phase !== 'restored') return;
+      phase = 'let go';
       count('let go');
     });
   }
