@@ -36,6 +36,10 @@ export const cursorOf = (tx: Tx, rail: string) =>
 export const followedGenesis = async (tx: Tx, rail: string): Promise<string | undefined> =>
   (await cursorOf(tx, rail))?.genesisHash ?? undefined;
 
+/** The newest block that was read; undefined before the first. */
+export const followedHead = async (tx: Tx, rail: string): Promise<bigint | undefined> =>
+  (await cursorOf(tx, rail))?.headNumber ?? undefined;
+
 /** The cursor, with the row locked: one process at a time writes a chain's events. */
 export const lockCursor = (tx: Tx, rail: string) =>
   tx.row<Cursor>(`select ${CURSOR} from chains where rail = $1 for no key update`, [rail]);

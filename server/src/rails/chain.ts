@@ -51,7 +51,7 @@ export {
 } from './chain.deposits.store.ts';
 export { beginNativeWatch, isNativeWatched, ownNativeAt } from './chain.native.store.ts';
 export { broadcastAgain, isMined, openGap } from './chain.sends.store.ts';
-export { clearHalt, followedGenesis, whyOff } from './chain.store.ts';
+export { clearHalt, followedGenesis, followedHead, whyOff } from './chain.store.ts';
 export type { ChainFamily, ConnectedChain } from './family.ts';
 
 export interface ChainRail extends Rail {

@@ -16,7 +16,7 @@ import type { Log } from '../base/log.ts';
 import { pow10 } from '../base/money.ts';
 import type { Config } from '../config.ts';
 import type { ConnectedChain } from '../rails/chain.ts';
-import { followedGenesis } from '../rails/chain.ts';
+import { followedGenesis, followedHead } from '../rails/chain.ts';
 import { addressesOf, evmChain } from '../rails/evm/index.ts';
 import { loopbackBank, recognisesForMs, type SimulatedBank, startSimulatedBank } from '../rails/simulated/index.ts';
 import { accountOf, addressOf, tronAddressesOf, tronChain } from '../rails/tron/index.ts';
@@ -50,7 +50,7 @@ export interface LocalEnvironment {
   wakesWith(rest: (chain: string) => Promise<void>): void;
   /** Inserts markets and fees, once the partners they name exist. */
   seedMarkets(): Promise<void>;
-  /** Mines until everything in the chain's pool and newest block is final. */
+  /** Mines until everything in the chain's pool and newest block is final, unless its follower is that far behind. */
   finalize(chain: string): Promise<void>;
   /** Reorgs the newest blocks of a chain. @throws Refusal 'malformed_field' when it has too few */
   reorg(chain: string, blocks: number): Promise<void>;
@@ -159,7 +159,12 @@ export async function startWorld(deps: {
       seedMarkets: () => seedMarkets(db, tokens),
       async finalize(code) {
         const finality = CHAINS.find((chain) => chain.code === code)?.finality ?? 0;
-        await nodes.get(code)?.mine(finality + 1);
+        const node = nodes.get(code);
+        if (node === undefined) return;
+        const head = BigInt(await call<string>(node.rpcUrl, 'eth_blockNumber'));
+        const followed = await db.asSystem((tx) => followedHead(tx, railCode(code)));
+        const blocks = blocksToFinalize({ finality, head, followed });
+        if (blocks > 0) await node.mine(blocks);
       },
       async reorg(code, blocks) {
         const node = nodes.get(code);
@@ -178,6 +183,15 @@ export async function startWorld(deps: {
     await stopAll(started);
     throw error;
   }
+}
+
+/**
+ * How many blocks make everything in a chain final: none while its follower is that far behind. Whoever waits for a booking asks again
+ * and again; new blocks each time would leave a slow follower ever further behind, until a node that is returned from its saved state
+ * has forgotten the empty blocks that it still has to read.
+ */
+export function blocksToFinalize(of: { finality: number; head: bigint; followed: bigint | undefined }): number {
+  return of.followed !== undefined && of.head - of.followed > BigInt(of.finality) ? 0 : of.finality + 1;
 }
 
 /** Chains in the books: their nodes must run, because orders on them would otherwise wait for ever. */

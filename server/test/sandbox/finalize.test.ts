@@ -1,0 +1,23 @@
+/** Making a chain final while its follower is slow. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { blocksToFinalize } from '../../src/sandbox/environment.ts';
+
+test('a chain is not made longer while its follower is behind, however often somebody asks', () => {
+  const finality = 16;
+  let [head, followed] = [100n, 100n];
+  for (let asked = 0; asked < 300; asked += 1) {
+    head += BigInt(blocksToFinalize({ finality, head, followed }));
+    // It reads one block for every five times that somebody asks.
+    if (asked % 5 === 0 && followed < head) followed += 1n;
+    assert.ok(
+      head - followed <= 2n * BigInt(finality) + 1n,
+      `${head - followed} blocks are not read after ${asked} times`,
+    );
+  }
+  assert.ok(followed > 150n, 'the follower was given nothing to read');
+});
+
+test('a chain that nobody has followed yet is made final', () => {
+  assert.equal(blocksToFinalize({ finality: 16, head: 0n, followed: undefined }), 17);
+});
