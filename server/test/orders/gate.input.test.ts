@@ -22,6 +22,7 @@ import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
+import { until } from '../support/until.ts';
 
 const MAX_AGE_MS = 60_000;
 const BANK = 'bank.simulated';
@@ -345,6 +346,32 @@ test('an order above the limit of its customer’s level is held, at the limit i
     await holds(one, 'over_level_limit');
   } finally {
     await limit(null);
+  }
+});
+
+test('an order is held by a level that is lowered while the gate is asked', async () => {
+  const one = await made();
+  const limit = (level: number, maxUnits: bigint | null) =>
+    fixture.db.asSystem((tx) => setLimit(tx, { marketId, level, maxUnits }));
+  const level = (tx: Tx, to: number) => tx.run('update customers set level = $2 where id = $1', [CUSTOMER, to]);
+  const before = (await rows.query<{ level: number }>(`select level from customers where id = '${CUSTOMER}'`))[0]
+    ?.level;
+  await limit(1, 999_999n);
+  try {
+    await fixture.db.asSystem((tx) => level(tx, 2));
+    let answer: Promise<GateAnswer> | undefined;
+    await fixture.db.asSystem(async (tx) => {
+      await level(tx, 1);
+      answer = asks(one);
+      await until('the gate waits for the customer', async () => {
+        const waiting = await rows.query(`select from pg_stat_activity where wait_event_type = 'Lock'`);
+        return waiting.length > 0;
+      });
+    });
+    assert.deepEqual(await answer, { outcome: 'hold', why: 'held: over_level_limit' });
+  } finally {
+    await fixture.db.asSystem((tx) => level(tx, before ?? 0));
+    await limit(1, null);
   }
 });
 

@@ -34,7 +34,7 @@ import {
   useApprovals,
   type Verdict,
 } from '../../compliance/index.ts';
-import { findCustomer } from '../../customers/index.ts';
+import { blockOf, findCustomer } from '../../customers/index.ts';
 import { isRailOff, levelMaxUnits, marketById } from '../../partners/index.ts';
 import type { SendAnswer } from '../../rails/chain.ts';
 import { findPayout, type GateAnswer, type Payout, payoutsOf } from '../../rails/payouts.ts';
@@ -212,7 +212,9 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
   const { order, purpose, address, fiatAccountId } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
-  const [lost, before, unfit, own, kept, limit, passed, distrusted, held, stopped] = await awaitAll(
+  const [, lost, before, unfit, own, kept, limit, passed, distrusted, held, stopped] = await awaitAll(
+    // First, because it locks the customer: a level or a block that changes meanwhile has been seen, or waits until this has left.
+    order && blockOf(tx, order.customerId),
     isLost(tx, leaving),
     paid === undefined ? [] : payoutsOf(tx, paid.id),
     isUnfit(context, tx, leaving),
