@@ -106,6 +106,7 @@ export {
   killSwitches,
   layersOf,
   liftKillSwitch,
+  lockKillSwitches,
   MACHINE,
   requireOpen,
   setKillSwitch,

@@ -16,6 +16,8 @@ export interface KillSwitch {
 
 /** Advisory lock: shared by code that submits money, exclusive for code that sets a kill switch. Any constant. */
 const SUBMIT_LOCK = 0x73746f70;
+/** Advisory lock of code that sets or lifts a kill switch. Any constant. */
+const CHANGE_LOCK = 0x73746f71;
 
 /** Set by the program itself. Not a person. */
 export const MACHINE = 'the machine';
@@ -41,6 +43,8 @@ const sql = {
     where kind = 'payouts' or (kind = 'rail' and subject = $1) limit 1`,
 } as const;
 
+/** Until `tx` ends nobody else sets or lifts a kill switch. Whoever also locks submissions does that first. */
+export const lockKillSwitches = (tx: Tx) => tx.row(sql.lock, [CHANGE_LOCK]);
 export const lockSubmitting = (tx: Tx) => tx.row(sql.lock, [SUBMIT_LOCK]);
 export const shareSubmitting = (tx: Tx) => tx.row(sql.share, [SUBMIT_LOCK]);
 export const switchRows = (tx: Tx) => tx.rows<KillSwitch>(sql.all);

@@ -16,6 +16,7 @@ import {
   insertLayer,
   type KillSwitch,
   type KillSwitchKind,
+  lockKillSwitches,
   lockSubmitting,
   removeKillSwitch,
   shareSubmitting,
@@ -24,7 +25,7 @@ import {
 } from './kill-switches.store.ts';
 import { remember } from './remember.ts';
 
-export { type KillSwitch, type KillSwitchKind, layersOf, MACHINE } from './kill-switches.store.ts';
+export { type KillSwitch, type KillSwitchKind, layersOf, lockKillSwitches, MACHINE } from './kill-switches.store.ts';
 
 /** A partner sees the markets' kill switches and its own, so each partner has its own cache entry. */
 const remembered = remember<readonly KillSwitch[]>({ forMs: 1_000, most: 10_000 });
@@ -34,6 +35,7 @@ const ASK_AGAIN_MS = 60_000;
 /** If it is set already, adds this setter's name. @returns false when it was set already */
 export async function setKillSwitch(tx: Tx, stop: KillSwitch): Promise<boolean> {
   await lockSubmitting(tx);
+  await lockKillSwitches(tx);
   const partnerId = stop.kind === 'partner' ? BigInt(stop.subject) : null;
   const isNew = (await insertKillSwitch(tx, { ...stop, partnerId })) === 1;
   await insertLayer(tx, stop);
@@ -43,6 +45,7 @@ export async function setKillSwitch(tx: Tx, stop: KillSwitch): Promise<boolean> 
 
 /** @returns false when it was not set */
 export async function liftKillSwitch(tx: Tx, kind: KillSwitchKind, subject: string): Promise<boolean> {
+  await lockKillSwitches(tx);
   const wasThere = (await removeKillSwitch(tx, kind, subject)) === 1;
   remembered.forget();
   return wasThere;

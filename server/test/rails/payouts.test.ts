@@ -3,8 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { awaitAll } from '../../src/base/db.ts';
 import { startWorkers } from '../../src/base/workers.ts';
-import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
+import { killSwitches, liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';
 import { enqueueUnsubmitted, openPayouts, payoutHandlers, write } from '../../src/rails/payouts.ts';
 import { HOUR_MS } from '../../src/rails/simulated/index.ts';
@@ -139,6 +140,27 @@ describe('a kill switch that is set while an answer is lost', () => {
     await w.looksAt(id);
     assert.equal(await w.state(id), 'submitted');
     assert.equal(await w.paid(id), 1);
+  });
+
+  it('is set by one person while another lifts it, and neither fails', async () => {
+    const w = await make();
+    const stop = { kind: 'rail', subject: w.rail.code, by: 'a test', reason: 'a test', at: w.clock.now() } as const;
+    await w.db.asSystem((tx) => setKillSwitch(tx, stop));
+    const waiting = async (times: number) =>
+      await until(`${times} wait`, async () => {
+        const rows = await w.rows.query('select from pg_locks where not granted');
+        return rows.length === times;
+      });
+    // It holds up whoever has found the switch, before its name is added.
+    await w.rows.query('begin');
+    await w.rows.query('lock table kill_switch_layers in share mode');
+    const set = w.db.asSystem((tx) => setKillSwitch(tx, { ...stop, by: 'another' }));
+    await waiting(1);
+    const lifted = w.db.asSystem((tx) => liftKillSwitch(tx, stop.kind, stop.subject));
+    await waiting(2);
+    await w.rows.query('commit');
+    assert.deepEqual(await awaitAll(set, lifted), [false, true]);
+    assert.deepEqual(await w.db.asSystem((tx) => killSwitches(tx)), []);
   });
 
   it('is checked in every submission, the first and later ones, and never in between', async () => {

@@ -3,7 +3,7 @@
  */
 import type { Tx } from '../../base/db.ts';
 import { closeCases } from '../../compliance/index.ts';
-import { killSwitches, layersOf, liftKillSwitch } from '../../partners/index.ts';
+import { killSwitches, layersOf, liftKillSwitch, lockKillSwitches } from '../../partners/index.ts';
 import { whyOff } from '../../rails/chain.ts';
 
 /** The rail's reason for a kill switch because of unknown transactions (chain.adopt.ts). */
@@ -20,6 +20,8 @@ export async function movementKnown(
   const { rail, movement, left, outcome, now } = about;
   await closeCases(tx, { kind: 'movement_unmatched', subject: `movement:${movement}`, outcome, now });
   if (left > 0n) return;
+  // Who sets the same switch at this moment is seen, or waits and sets it after.
+  await lockKillSwitches(tx);
   const stop = (await killSwitches(tx)).find((one) => one.kind === 'rail' && one.subject === rail);
   if (stop !== undefined && (stop.by !== 'the machine' || !FOR_MOVEMENTS.test(stop.reason))) return;
   // If a person set the same switch as well, it stays on.

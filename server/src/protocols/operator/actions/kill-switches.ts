@@ -15,6 +15,7 @@ import {
   killSwitches,
   layersOf,
   liftKillSwitch,
+  lockKillSwitches,
   MACHINE,
   setKillSwitch,
 } from '../../../partners/index.ts';
@@ -54,6 +55,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
     look,
     // As many people as have set it, but no more than there are who may confirm. The machine does not count.
     async needs(_deps, tx, { kind, subject: of }) {
+      await lockKillSwitches(tx);
       const laid = (await layersOf(tx, kind, of)).filter(({ by }) => by !== MACHINE).length;
       return ['rule', { atLeast: Math.min(laid, await confirmers(tx)) }];
     },
