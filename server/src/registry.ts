@@ -94,7 +94,7 @@ export const chainIdsOf = ({ chains }: Connections): readonly { chain: string; c
 
 export function rails(
   outside: Connections,
-  context: BankContext & Pick<RailContext, 'mayLeave'>,
+  context: BankContext & Pick<RailContext, 'mayLeave' | 'lockOrders'>,
 ): ReadonlyMap<string, Rail> {
   return byCode<Rail>([
     ...outside.chains.map((chain) => chain.open(context)),

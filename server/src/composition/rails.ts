@@ -17,7 +17,14 @@ import {
 import { comparePayer, waitsUntil } from '../customers/index.ts';
 import type { Environment } from '../environment.ts';
 import { peopleNeeded } from '../operators/index.ts';
-import { askBeforeSigning, type GateRules, type OrdersContext, orderFacts, payerOf } from '../orders/index.ts';
+import {
+  askBeforeSigning,
+  type GateRules,
+  lockOrdersOf,
+  type OrdersContext,
+  orderFacts,
+  payerOf,
+} from '../orders/index.ts';
 import { heldDestination, isSubmittingOff } from '../partners/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
 import type { Rail, Report } from '../rails/rail.ts';
@@ -46,6 +53,7 @@ export function connectRails({ config, db, vault, clock, log }: Ground, world: E
   rails = registry.rails(world.connections, {
     ...{ db, clock, log, report, vault, pollMs: 1_000 },
     mayLeave: (tx, what) => askBeforeSigning(context, tx, what),
+    lockOrders: lockOrdersOf,
   });
   chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);
   const sources = listSources(config.sanctionsLists ?? '');

@@ -117,7 +117,7 @@ export {
 export { orderFacts } from './facts.ts';
 export { OVERDUE, orderHandlers } from './jobs.ts';
 export { type LimitUse, limitsOfCustomer, requireLeft } from './limits.ts';
-export { lockOrder } from './lock.ts';
+export { lockOrder, lockOrdersOf } from './lock.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
 export { paidBefore, settleBy } from './payouts/actions.ts';
 export { readPayTo, requireNotHeldByOperator, retryTo } from './payouts/elsewhere.ts';

@@ -22,3 +22,15 @@ export async function lockOrderOf(tx: Tx, { rail, key }: { rail: string; key: st
   if (payout !== undefined && payout.refundId !== null) return (await lockRefund(tx, payout.refundId))?.order;
   return payout?.orderId == null ? undefined : await store.lock(tx, payout.orderId);
 }
+
+/** Locks the orders of a rail's deposits, in the order of their ids. */
+export async function lockOrdersOf(
+  tx: Tx,
+  { rail, externalIds }: { rail: string; externalIds: readonly string[] },
+): Promise<void> {
+  await tx.rows(
+    `select from orders where id in (select order_id from deposits where rail = $1 and external_id = any($2))
+      order by id for update`,
+    [rail, externalIds],
+  );
+}

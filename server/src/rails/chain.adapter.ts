@@ -24,6 +24,11 @@ export interface RailContext {
    * the key's order; the answer holds until `tx` ends. Without it nothing is checked.
    */
   mayLeave?(tx: Tx, what: { rail: string; key: string }): Promise<SendAnswer>;
+  /**
+   * Locks the orders of these deposits, before the first of them is reported in the same transaction: a report locks its order's
+   * customer and accounts, and nobody may wait for an order while holding those.
+   */
+  lockOrders?(tx: Tx, of: { rail: string; externalIds: readonly string[] }): Promise<void>;
 }
 
 export type SendAnswer = { outcome: 'pay' } | { outcome: 'wait' | 'hold'; why: string };

@@ -113,33 +113,52 @@ export async function takeDeposit(
   }
 }
 
-export async function giveUpOrphaned(engine: Engine, tx: Tx): Promise<void> {
-  const { rail, clock, report } = engine;
-  for (const gone of await depositStore.reverseOrphaned(tx, rail, clock.now())) {
-    const why =
-      gone.confirmedAt === null ? 'left the chain before it was confirmed' : 'left the chain after it was confirmed';
-    await report(tx, { type: 'deposit_reversed', rail, externalId: gone.externalId, why });
-  }
+/**
+ * Reports the deposits that have left the chain and those that are confirmed, in this order. All of their orders are locked before the
+ * first is reported.
+ *
+ * @param at.isCaughtUp whether the newest block is read: before, what has left may come again
+ */
+export async function reportFates(
+  engine: Engine,
+  tx: Tx,
+  at: { head: Block; finalized: bigint; isCaughtUp: boolean },
+): Promise<void> {
+  const { adapter, rail, chain, clock, lockOrders } = engine;
+  const { head, finalized, isCaughtUp } = at;
+  const gone = isCaughtUp ? await depositStore.reverseOrphaned(tx, rail, clock.now()) : [];
+  const upTo = adapter.saysFinal === true ? finalized : head.number;
+  const reach = { finality: adapter.finality, head: head.number, upTo };
+  const reached = (await depositStore.confirmReached(tx, rail, chain, reach, clock.now())).toSorted(inOrder);
+  if (gone.length + reached.length > 1)
+    await lockOrders?.(tx, { rail, externalIds: [...gone, ...reached].map(({ externalId }) => externalId) });
+  for (const one of gone) await giveUp(engine, tx, one);
+  for (const one of reached) await confirm(engine, tx, one, head);
 }
 
-export async function confirmDeposits(engine: Engine, tx: Tx, head: Block, finalized: bigint): Promise<void> {
-  const { adapter, rail, chain, clock, report } = engine;
-  const upTo = adapter.saysFinal === true ? finalized : head.number;
-  const at = { finality: adapter.finality, head: head.number, upTo };
-  const reached = await depositStore.confirmReached(tx, rail, chain, at, clock.now());
-  for (const deposit of reached.toSorted(inOrder)) {
-    await report(tx, {
-      type: 'deposit_confirmed',
-      rail,
-      externalId: deposit.externalId,
-      target: deposit.address,
-      ...(deposit.homeRail === null ? {} : { homeRail: deposit.homeRail }),
-      asset: deposit.asset,
-      units: deposit.units,
-      reference: deposit.txHash,
-      facts: { block: Number(deposit.block), confirmations: Number(head.number - deposit.block + 1n) },
-    });
-  }
+async function giveUp({ rail, report }: Engine, tx: Tx, gone: depositStore.ChainDeposit): Promise<void> {
+  const why =
+    gone.confirmedAt === null ? 'left the chain before it was confirmed' : 'left the chain after it was confirmed';
+  await report(tx, { type: 'deposit_reversed', rail, externalId: gone.externalId, why });
+}
+
+async function confirm(
+  { rail, report }: Engine,
+  tx: Tx,
+  deposit: Awaited<ReturnType<typeof depositStore.confirmReached>>[number],
+  head: Block,
+): Promise<void> {
+  await report(tx, {
+    type: 'deposit_confirmed',
+    rail,
+    externalId: deposit.externalId,
+    target: deposit.address,
+    ...(deposit.homeRail === null ? {} : { homeRail: deposit.homeRail }),
+    asset: deposit.asset,
+    units: deposit.units,
+    reference: deposit.txHash,
+    facts: { block: Number(deposit.block), confirmations: Number(head.number - deposit.block + 1n) },
+  });
 }
 
 /** By block and place: an update answers in no order, and every run is to report in the same. */

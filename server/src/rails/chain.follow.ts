@@ -19,7 +19,7 @@ import * as addressStore from './chain.addresses.store.ts';
 import { branchOf } from './chain.branch.ts';
 import { contractsOf } from './chain.contracts.ts';
 import * as depositStore from './chain.deposits.store.ts';
-import { arrivalsIn, confirmDeposits, giveUpOrphaned, keepLost, reportCredits, takeDeposit } from './chain.deposits.ts';
+import { arrivalsIn, keepLost, reportCredits, reportFates, takeDeposit } from './chain.deposits.ts';
 import { type Engine, haltRail } from './chain.engine.ts';
 import * as store from './chain.store.ts';
 
@@ -86,9 +86,8 @@ export async function followStep(engine: Engine): Promise<Step> {
       const external_id = `${txHash}:${position}`;
       await depositStore.noteCredit(tx, rail, { externalId: external_id, txHash, payer: from, asset, units, block });
     }
-    if (caughtUp) await giveUpOrphaned(engine, tx);
     const finalized = finalAt(engine, node, head, cursor.finalized);
-    await confirmDeposits(engine, tx, head, finalized);
+    await reportFates(engine, tx, { head, finalized, isCaughtUp: caughtUp });
     await store.moveCursor(tx, rail, {
       chainId: node.chainId,
       genesisHash: node.genesisHash,

@@ -318,6 +318,37 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['deposit_seen 0xa:0:2', 'deposit_confirmed 0xa:0:2']);
   });
 
+  test('the orders of all deposits that one step reverses or confirms are locked before the first is reported', async () => {
+    const [one, two, three] = [await address(), await address(), await address()];
+    const locking = chainRail(chain.adapter, {
+      ...fixture,
+      report: async (_, fact) => {
+        facts.push(fact);
+      },
+      lockOrders: async (_, { externalIds }) => {
+        const last = said().at(-1);
+        assert.ok(last === undefined || !/reversed|confirmed/.test(last), `locked after: ${last}`);
+        locked.push([...externalIds].toSorted());
+      },
+    });
+    const locked: string[][] = [];
+    chain.mine({ txHash: '0xa', to: one, units: 5n });
+    chain.mine({ txHash: '0xb', to: two, units: 5n });
+    await follow(locking);
+    take();
+    chain.drop(2);
+    chain.mine({ txHash: '0xc', to: three, units: 5n });
+    chain.mineEmpty(2);
+    await follow(locking);
+    assert.deepEqual(take().toSorted(), [
+      'deposit_confirmed 0xc:0',
+      'deposit_reversed 0xa:0',
+      'deposit_reversed 0xb:0',
+      'deposit_seen 0xc:0',
+    ]);
+    assert.deepEqual(locked, [['0xa:0', '0xb:0', '0xc:0']]);
+  });
+
   test('a transaction with another effect when mined again is another deposit', async () => {
     const to = await address();
     chain.mine({ txHash: '0xa', to, units: 5n });

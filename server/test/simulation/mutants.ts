@@ -244,6 +244,17 @@ const MUTANTS: readonly Mutant[] = [
     changes: [{ file: 'src/ledger/locks.ts', from: 'if (fresh.every((id) => id > newest))', to: 'if (newest > 0n)' }],
   },
   {
+    name: 'a step of the chain takes one order after the other',
+    kinds: ['deadlock'],
+    changes: [
+      {
+        file: 'src/rails/chain.deposits.ts',
+        from: 'if (gone.length + reached.length > 1)',
+        to: 'if (gone.length < 0)',
+      },
+    ],
+  },
+  {
     name: 'an event is written after its transaction and not in it',
     kinds: ['untold'],
     changes: [
@@ -275,9 +286,9 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice', 'books', 'lost'],
     changes: [
       {
-        file: 'src/rails/chain.follow.ts',
-        from: 'if (caughtUp) await giveUpOrphaned(engine, tx);',
-        to: 'if (!caughtUp) await giveUpOrphaned(engine, tx);',
+        file: 'src/rails/chain.deposits.ts',
+        from: 'const gone = isCaughtUp ? await',
+        to: 'const gone = !isCaughtUp ? await',
       },
     ],
   },

@@ -11,7 +11,7 @@ import { magicScreener, openScreener, type Screener, type Screening } from '../.
 import { enqueueRecurring, POLLS, recurringHandlers } from '../../src/composition/recurring.ts';
 import { comparePayer, openPayee, waitsUntil } from '../../src/customers/index.ts';
 import { type OrdersContext } from '../../src/orders/context.ts';
-import { askGate, type Orders, openOrders, orderFacts, orderHandlers } from '../../src/orders/index.ts';
+import { askGate, lockOrdersOf, type Orders, openOrders, orderFacts, orderHandlers } from '../../src/orders/index.ts';
 import { type PriceSource, quoteHandlers } from '../../src/quotes/index.ts';
 import { fixedSource } from '../../src/quotes/sources/fixed.ts';
 import { bankRail } from '../../src/rails/bank.ts';
@@ -93,7 +93,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
     orderFacts({ rails, clock, comparePayer: (tx2, id, text) => comparePayer(tx2, vault, id, text) }, (tx2, own) =>
       takeOwnTransfer({ clock, chains }, tx2, own),
     )(tx, fact);
-  const railContext = { db, clock, log, report, vault, pollMs: 5_000 };
+  const railContext = { db, clock, log, report, vault, pollMs: 5_000, lockOrders: lockOrdersOf };
   const onChain = chainRail(chain.adapter(), railContext);
   const atBank = bankRail(bank.adapter(), railContext);
   rails = new Map<string, Rail>([onChain, atBank].map((rail) => [rail.code, guarded(world, rail)]));

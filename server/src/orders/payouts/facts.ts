@@ -6,6 +6,7 @@
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
+import { lockCustomer } from '../../customers/index.ts';
 import { chart, move, post } from '../../ledger/index.ts';
 import {
   type Observed,
@@ -47,6 +48,8 @@ export async function payoutSubmitted(context: Context, tx: Tx, fact: Of<'payout
 export async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'>): Promise<void> {
   const now = context.clock.now();
   const order = await lockOrderOf(tx, fact);
+  // It may turn out to be owed (deposits/reversed.ts): customers are locked before accounts.
+  if (order !== undefined && order.state !== 'paying_out') await lockCustomer(tx, order.customerId);
   if (fact.undoes !== undefined) await undoDebit(context, tx, fact.rail, fact.undoes, fact.key);
   const observed = await settled(tx, { rail: fact.rail, key: fact.key, reference: fact.reference, now });
   if (observed === undefined) return;
