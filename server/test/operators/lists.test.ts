@@ -170,14 +170,13 @@ describe('deposits, suspense, payouts', () => {
   });
 
   test('what lies in suspense says for how long and whom it waits for, and comes to what the books have there', async () => {
-    world.clock.advance(3 * 86_400_000 - 60_000);
     const all = await rows('/suspense', 'suspense');
     assert.deepEqual(
       all.map(({ orderId, units, asset, waitsFor, days }) => [orderId, units, asset, waitsFor, days]),
       [
-        [String(part.id), '10', 'usdc.matic20', 'customer', 2],
-        [String(bought.id), '100', 'inr', 'operator', 2],
-        [null, '77', 'inr', 'operator', 2],
+        [String(part.id), '10', 'usdc.matic20', 'customer', 0],
+        [String(bought.id), '100', 'inr', 'operator', 0],
+        [null, '77', 'inr', 'operator', 0],
       ],
     );
     assert.deepEqual(
@@ -537,4 +536,20 @@ describe('at a terminal', () => {
   test('and the trial balance still adds up', async () => {
     for (const { debits, credits } of await world.read((tx) => trialBalance(tx))) assert.equal(debits, credits);
   });
+});
+
+// Last, because orders expire meanwhile.
+test('days in suspense are counted by the whole, while an order that expires is refunded', async () => {
+  world.clock.advance(3 * 86_400_000 - 60_000);
+  await world.until(
+    'the part of the expired order is refunded',
+    async () => (await rows('/suspense', 'suspense')).length === 2,
+  );
+  assert.deepEqual(
+    (await rows('/suspense', 'suspense')).map(({ units, days }) => [units, days]),
+    [
+      ['100', 2],
+      ['77', 2],
+    ],
+  );
 });
