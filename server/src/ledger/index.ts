@@ -17,7 +17,7 @@ import { assert } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Account } from './chart.ts';
 import { type DigestedLine, digestOf } from './digest.ts';
-import { lockAccounts } from './locks.ts';
+import { accountIds, lockAccounts } from './locks.ts';
 import { type AccountRow, type HoldRow, type PostedLine, store } from './store.ts';
 
 export { type Account, type AccountKind, chart } from './chart.ts';
@@ -81,7 +81,7 @@ export async function post(tx: Tx, entry: Entry, mayTake?: () => Promise<boolean
 
   const named = entry.lines.flatMap((line) => ('debit' in line ? [line.debit, line.credit] : []));
   const holds = await lockHolds(tx, entry.lines);
-  const ids = await store.accountIds(tx, named);
+  const ids = await accountIds(tx, named);
   const touched = [...ids.values(), ...[...holds.values()].flatMap((row) => [row.debit, row.credit])];
   const accounts = await lockAccounts(tx, touched);
 

@@ -4,8 +4,12 @@
  * A transaction that posts a second time may want an account that comes before one it has locked. Waiting for it could be one half
  * of a deadlock. So it does not wait: where another has locked that account, it is rolled back, and its next attempt locks all
  * these accounts with its first posting.
+ *
+ * An account is created by the first entry that names it, and until that transaction has ended another that names it waits. So
+ * creating is a lock too, and it comes before those of accounts.
  */
 import { Collision, type Tx } from '../base/db.ts';
+import type { Account } from './chart.ts';
 import { type AccountRow, store } from './store.ts';
 
 /** What each transaction has locked. */
@@ -38,6 +42,34 @@ export async function lockAccounts(tx: Tx, ids: Iterable<bigint>): Promise<Map<b
     wantedBefore.set(tx.attempts, held);
     throw new Collision('accounts that come before those locked are in use: all of them are locked first');
   }
+}
+
+/**
+ * Ids by code; missing accounts are created. Those of one order are created only by who has locked the order, and need no lock.
+ *
+ * @throws Collision when another transaction creates accounts and this one has locked some: the transaction runs again
+ */
+export async function accountIds(tx: Tx, accounts: readonly Account[]): Promise<Map<string, bigint>> {
+  const codes = accounts.map(({ code }) => code);
+  const ids = await store.accountIds(tx, codes);
+  const missing = accounts.filter(({ code }) => !ids.has(code));
+  if (missing.length === 0) return ids;
+  if (missing.some(({ orderId }) => orderId === undefined)) await lockCreating(tx);
+  await store.createAccounts(tx, missing);
+  return await store.accountIds(tx, codes);
+}
+
+async function lockCreating(tx: Tx): Promise<void> {
+  const held = locked.get(tx);
+  if (held === undefined) {
+    await store.lockCreating(tx);
+    return;
+  }
+  if (await store.tryLockCreating(tx)) return;
+  wantedBefore.set(tx.attempts, held);
+  throw new Collision(
+    'an account is being created elsewhere: what this transaction has locked is locked again after that',
+  );
 }
 
 const inOrder = (ids: Iterable<bigint>): bigint[] => [...new Set(ids)].sort((a, b) => (a < b ? -1 : 1));

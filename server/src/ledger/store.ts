@@ -39,24 +39,32 @@ export interface PostedLine {
   creditSide: Side;
 }
 
+/** Advisory lock of who creates accounts. Any constant. */
+const CREATE_LOCK = 0x61636374;
+
 const COLUMNS = 'id, code, asset, side, debits, credits, debits_held, credits_held';
 const sorted = <T extends bigint | string>(values: Iterable<T>): T[] =>
   [...new Set(values)].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 
 export const store = {
-  /** Ids by code; missing accounts are created. */
-  async accountIds(tx: Tx, accounts: readonly Account[]): Promise<Map<string, bigint>> {
-    const codes = sorted(accounts.map((account) => account.code));
-    const find = async () =>
-      new Map(
-        (
-          await tx.rows<{ code: string; id: bigint }>('select code, id from accounts where code = any($1)', [codes])
-        ).map((row) => [row.code, row.id]),
-      );
-    const ids = await find();
-    const missing = codes.filter((code) => !ids.has(code));
-    if (missing.length === 0) return ids;
-    // In code order, so that two transactions that create the same accounts cannot deadlock.
+  async accountIds(tx: Tx, codes: readonly string[]): Promise<Map<string, bigint>> {
+    const rows = await tx.rows<{ code: string; id: bigint }>('select code, id from accounts where code = any($1)', [
+      sorted(codes),
+    ]);
+    return new Map(rows.map(({ code, id }) => [code, id]));
+  },
+
+  /** Until `tx` ends nobody else creates an account that is of no order. */
+  lockCreating: (tx: Tx) => tx.row('select pg_advisory_xact_lock($1)', [CREATE_LOCK]),
+  /** The same without waiting. @returns whether it has the lock */
+  async tryLockCreating(tx: Tx): Promise<boolean> {
+    const row = await tx.row<{ has: boolean }>('select pg_try_advisory_xact_lock($1) as has', [CREATE_LOCK]);
+    return row?.has === true;
+  },
+
+  /** Those that are there already stay as they are. */
+  async createAccounts(tx: Tx, accounts: readonly Account[]): Promise<void> {
+    const missing = sorted(accounts.map(({ code }) => code));
     const opened = missing.map((code) => accounts.find((account) => account.code === code));
     await tx.run(
       `insert into accounts (code, kind, asset, side, order_id, partner_id)
@@ -71,7 +79,6 @@ export const store = {
         opened.map((account) => account?.partnerId ?? null),
       ],
     );
-    return await find();
   },
 
   lockAccounts: (tx: Tx, ids: readonly bigint[]) =>

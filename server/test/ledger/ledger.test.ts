@@ -22,6 +22,7 @@ import {
 import { upsertAsset } from '../../src/partners/index.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { fiat } from '../support/terms.ts';
+import { until } from '../support/until.ts';
 
 let fixture: Fixture;
 before(async () => {
@@ -244,4 +245,32 @@ test('two transactions that post twice, to the same accounts in opposite order, 
   assert.deepEqual(codes, ['40001'], 'one did not begin again exactly once, without a deadlock');
   assert.equal(await unitsOf(one.custody), 502n);
   assert.equal(await unitsOf(other.custody), 502n);
+});
+
+test('a transaction that has locked accounts does not wait for one that is being created elsewhere', async () => {
+  const [one, missing] = [fresh(), fresh()];
+  await posting(entry(move(one.custody, one.treasury, 500n)));
+  const [first, second] = [move(one.custody, one.treasury, 1n), move(one.custody, missing.treasury, 1n)].map((lines) =>
+    entry(lines),
+  ) as [Entry, Entry];
+  const codes: string[] = [];
+  let creates: Promise<unknown> | undefined;
+  await fixture.db.asSystem(async (tx) => {
+    await post(tx, first);
+    creates ??= posting(entry(move(one.custody, missing.treasury, 2n)));
+    if (codes.length === 0)
+      await until('it has created the account, and waits for ours', async () => {
+        const waiting = await fixture.db.asSystem((other) => other.rows('select from pg_locks where not granted'));
+        return waiting.length > 0;
+      });
+    try {
+      await post(tx, second);
+    } catch (error) {
+      codes.push((error as { code: string }).code);
+      throw error;
+    }
+  });
+  await creates;
+  assert.deepEqual(codes, ['40001'], 'it did not begin again exactly once, without a deadlock');
+  assert.equal(await unitsOf(missing.treasury), 3n);
 });
