@@ -28,6 +28,11 @@ export function watchAddress(
   );
 }
 
+/** When the first address on this rail was given out; undefined when none was. */
+export const firstGivenOut = async (tx: Tx, rail: string): Promise<Date | undefined> =>
+  (await tx.row<{ at: Date | null }>('select min(made_at) as at from deposit_addresses where rail = $1', [rail]))?.at ??
+  undefined;
+
 /** Which of these addresses we watch. */
 export async function watchedAmong(tx: Tx, rail: string, addresses: readonly string[]): Promise<Set<string>> {
   if (addresses.length === 0) return new Set();

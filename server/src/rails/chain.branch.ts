@@ -82,3 +82,15 @@ export async function linked(engine: Engine, from: bigint, to: bigint): Promise<
 
 export const changed = ({ rail }: Engine) =>
   new Unavailable(rail, 'the node contradicted itself: its chain changed, or it lies', { retryAfterMs: 1_000 });
+
+/** Number of the lowest block of this time or later; of `newest` when all are earlier. By halves: blocks are in the order of their times. */
+export async function firstNotBefore({ adapter }: Engine, time: Date, newest: Block): Promise<bigint> {
+  let [low, high] = [0n, newest.number];
+  while (low < high) {
+    const middle = (low + high) / 2n;
+    const [block] = await adapter.blocks(middle, middle);
+    if (block !== undefined && block.at >= time) high = middle;
+    else low = middle + 1n;
+  }
+  return low;
+}

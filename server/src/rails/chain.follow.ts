@@ -16,7 +16,8 @@
 import { assert } from '../base/errors.ts';
 import type { Block, ChainAdapter } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
-import { branchOf } from './chain.branch.ts';
+import { SKEW_MS } from './chain.adopt.store.ts';
+import { branchOf, firstNotBefore } from './chain.branch.ts';
 import { contractsOf } from './chain.contracts.ts';
 import * as depositStore from './chain.deposits.store.ts';
 import { arrivalsIn, keepLost, reportCredits, reportFates, takeDeposit } from './chain.deposits.ts';
@@ -101,16 +102,16 @@ export async function followStep(engine: Engine): Promise<Step> {
 }
 
 /**
- * The first step ever: starts as far below the head as deposits may still be unconfirmed. Restarted after a halt, it starts
- * that far below the finalized block of that time: nobody has read the blocks since, and some of those we read may have
- * been replaced.
+ * The first step ever: starts as far below the head as deposits may still be unconfirmed, and as far below the block of the time
+ * at which the first address was given out: the node may not have answered since. Restarted after a halt, it starts that far below
+ * the finalized block of that time: nobody has read the blocks since, and some of those we read may have been replaced.
  *
  * @param finalized -1 when there was no step before
  */
 export async function begin(engine: Engine, node: Head, finalized: bigint): Promise<Step> {
   const { adapter, rail, db, clock } = engine;
   const finality = BigInt(adapter.finality);
-  const top = finalized >= 0n && finalized < node.newest.number ? finalized : node.newest.number;
+  const top = finalized >= 0n ? least(finalized, node.newest.number) : await firstOfOurs(engine, node.newest);
   const start = top > finality ? top - finality : 0n;
   const anchor = only(await adapter.blocks(start, start));
   await db.asSystem(async (tx) => {
@@ -128,6 +129,14 @@ export async function begin(engine: Engine, node: Head, finalized: bigint): Prom
   });
   return { caughtUp: false, halted: false };
 }
+
+/** The block of the time at which the first address was given out; the newest while none was. */
+async function firstOfOurs(engine: Engine, newest: Block): Promise<bigint> {
+  const at = await engine.db.asSystem((tx) => addressStore.firstGivenOut(tx, engine.rail));
+  return at === undefined ? newest.number : await firstNotBefore(engine, new Date(at.getTime() - SKEW_MS), newest);
+}
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
 /** The newest block that no reorg may replace any more. What was final stays so, whatever a node says later. */
 function finalAt({ adapter }: Engine, node: Head, head: Block, before: bigint): bigint {

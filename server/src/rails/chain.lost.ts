@@ -8,9 +8,9 @@
  * Not here: an account chain, which asks by nonce (chain.nonces.ts). Native coin that left in that time is no transfer that
  * can be read; reconciliation shows it as missing.
  */
-import type { Block } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import * as found from './chain.adopt.store.ts';
+import { firstNotBefore } from './chain.branch.ts';
 import { contractsOf } from './chain.contracts.ts';
 import { type Engine, HOT } from './chain.engine.ts';
 import * as sendStore from './chain.sends.store.ts';
@@ -52,16 +52,4 @@ export async function lookForLost(engine: Engine): Promise<void> {
     if (isOver) await found.noteLooked(tx, rail, HOT);
   });
   memory.lostReadTo = to >= from ? to : from - 1n;
-}
-
-/** Number of the lowest block of this time or later. By halves: blocks are in the order of their times. */
-async function firstNotBefore({ adapter }: Engine, time: Date, final: Block): Promise<bigint> {
-  let [low, high] = [0n, final.number];
-  while (low < high) {
-    const middle = (low + high) / 2n;
-    const [block] = await adapter.blocks(middle, middle);
-    if (block !== undefined && block.at >= time) high = middle;
-    else low = middle + 1n;
-  }
-  return low;
 }

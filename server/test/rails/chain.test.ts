@@ -318,6 +318,16 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['deposit_seen 0xa:0:2', 'deposit_confirmed 0xa:0:2']);
   });
 
+  test('a deposit made before the first step ever, however long the node did not answer, is found', async () => {
+    for (const table of ['chain_blocks', 'chains']) await rows.query(`delete from ${table}`);
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    chain.mineEmpty(3 * FINALITY);
+    const fresh = open();
+    await follow(fresh);
+    assert.deepEqual(take(), ['deposit_seen 0xa:0', 'deposit_confirmed 0xa:0']);
+  });
+
   test('the orders of all deposits that one step reverses or confirms are locked before the first is reported', async () => {
     const [one, two, three] = [await address(), await address(), await address()];
     const locking = chainRail(chain.adapter, {

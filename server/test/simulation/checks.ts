@@ -169,11 +169,19 @@ export async function broken(
   return found;
 }
 
-/** Where its deposit was reversed and what was paid came back, people have undone the exchange: it stays settled, and nothing was paid. */
+/**
+ * Where its deposit was reversed and what was paid came back, people have undone the exchange: it stays settled, and nothing was paid.
+ * Where all that came and all that was refunded left the chain again, it stays refunded, and nothing was.
+ */
 const statesOf = (tx: Tx) =>
   tx.rows<{ id: bigint; state: string }>(
     `select id, case when state = 'settled' and exists (
               select from deposits d where d.order_id = o.id and d.origin = 'returned' and d.state = 'applied')
+            then 'undone'
+            when state = 'refunded'
+             and exists (select from deposits d where d.order_id = o.id and d.state in ('lost', 'reversed'))
+             and not exists (select from deposits d where d.order_id = o.id and d.origin = 'rail' and d.state not in ('lost', 'reversed'))
+             and not exists (select from refunds r where r.order_id = o.id and r.state <> 'cancelled')
             then 'undone' else state end as state
        from orders o order by id`,
   );

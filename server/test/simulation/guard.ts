@@ -43,8 +43,8 @@ export interface Submission {
   switched_off: boolean;
   /** Law blocks its order, and has not let it go. */
   stopped?: boolean;
-  /** How long after law had blocked the order that this one follows it was made, in milliseconds; null where that is not blocked. */
-  after_block_ms?: string | null;
+  /** It was made after law had blocked the order that it follows, in the order of their entries: both lock that order first. */
+  after_block?: boolean;
   deposits: readonly { name: string; rail: string; units: string; state: string; origin: string; taken: string }[];
   approvals: readonly {
     rule: string;
@@ -94,10 +94,11 @@ const FACTS = `
          exists (select from kill_switches s where s.kind = 'payouts' or (s.kind = 'rail' and s.subject = p.rail)) as switched_off,
          coalesce(o.state = 'frozen' and not exists (select from entries e where e.id = 'ord_' || o.id || ':released'), false)
            as stopped,
-         (select round(extract(epoch from o.created_at - h.at) * 1000)::text from order_history h
-            join orders f on f.id = h.order_id and f.state = 'frozen'
-           where h.order_id = o.follows and h.event = 'blocked'
-             and not exists (select from entries e where e.id = 'ord_' || f.id || ':released')) as after_block_ms,
+         coalesce((select max(made.seq) > max(stopped.seq) from orders f
+            join entries stopped on stopped.order_id = f.id and stopped.kind = 'move_to_blocked'
+            join entries made on made.order_id = o.id and made.kind = 'receive'
+           where f.id = o.follows and f.state = 'frozen'
+             and not exists (select from entries e where e.id = 'ord_' || f.id || ':released')), false) as after_block,
          (select coalesce(json_agg(json_build_object('name', d.external_id, 'rail', d.rail, 'units', d.units::text,
                    'state', d.state, 'origin', d.origin, 'taken', d.taken_units::text) order by d.id), '[]')
             from deposits d
@@ -195,9 +196,7 @@ export function against(one: Submission, truth: Truth): string[] {
   const found: (string | false)[] = [
     one.switched_off && 'leaves although a kill switch is on',
     one.stopped === true && 'leaves although law blocks its order',
-    one.after_block_ms != null &&
-      Number(one.after_block_ms) > truth.spreadMs() &&
-      'leaves for an order that was made of money beside one that law blocks',
+    one.after_block === true && 'leaves for an order that was made of money beside one that law blocks',
     one.blocked_at !== null &&
       !approved('customer_blocked', one.blocked_at) &&
       'leaves although its customer is blocked',

@@ -253,8 +253,10 @@ export function openMeetings(
       const found: string[] = [];
       for (const { id, version, why } of holds) {
         const past = await backends.look<{ event: string }>(
-          `select event from order_history where order_id = $1 and version > $2 and event in ('retried', 'refund_requested')
-              and facts ->> 'why' = $3`,
+          `select event from order_history h where order_id = $1 and version > $2 and event in ('retried', 'refund_requested')
+              and facts ->> 'why' = $3
+              and not exists (select from order_history r where r.order_id = h.order_id and r.event = 'released'
+                                and r.version > $2 and r.version < h.version)`,
           [id, version, why],
         );
         for (const { event } of past)

@@ -265,18 +265,23 @@ export function openStrays(
       return void step('the notice is over', () =>
         backends.look(
           `update dormancies set dormant_from = dormant_from - ${LONG}
-            where deposit_id = $1 and ended_at is null and dormant_at is null and dormant_from > noticed_at`,
+            where deposit_id = (select deposit_id from dormancies
+              where deposit_id = $1 and ended_at is null and dormant_at is null and dormant_from > noticed_at
+                for no key update skip locked) and ended_at is null`,
           [row.id],
         ),
       );
     if (agedAt.has(row.id)) return;
     agedAt.add(row.id);
-    void step('a year passes', () =>
-      backends.look(
-        `update deposits set seen_at = seen_at - ${LONG}, confirmed_at = confirmed_at - ${LONG} where id = $1`,
+    // Whoever has locked it goes on only after this: it is left for another time.
+    void step('a year passes', async () => {
+      const aged = await backends.look(
+        `update deposits set seen_at = seen_at - ${LONG}, confirmed_at = confirmed_at - ${LONG}
+          where id = (select id from deposits where id = $1 for no key update skip locked) returning id`,
         [row.id],
-      ),
-    );
+      );
+      if (aged.length === 0) agedAt.delete(row.id);
+    });
   }
 
   const RETURN = PAYER_ACTIONS.find(({ name }) => name === 'deposit.return');
