@@ -1,6 +1,7 @@
 /** Locks of orders. They are taken before locks of deposits, and those before locks of accounts. */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
+import { lockCustomer } from '../customers/index.ts';
 import { payoutByKey } from '../rails/payouts.ts';
 import { lockRefund } from './refunds/store.ts';
 import type { Order } from './store.ts';
@@ -23,14 +24,18 @@ export async function lockOrderOf(tx: Tx, { rail, key }: { rail: string; key: st
   return payout?.orderId == null ? undefined : await store.lock(tx, payout.orderId);
 }
 
-/** Locks the orders of a rail's deposits, in the order of their ids. */
+/**
+ * Locks the orders of a rail's deposits, and then their customers, in the order of their ids: a reversed deposit may become its
+ * customer's debt.
+ */
 export async function lockOrdersOf(
   tx: Tx,
   { rail, externalIds }: { rail: string; externalIds: readonly string[] },
 ): Promise<void> {
-  await tx.rows(
-    `select from orders where id in (select order_id from deposits where rail = $1 and external_id = any($2))
+  const orders = await tx.rows<{ customerId: string }>(
+    `select customer_id from orders where id in (select order_id from deposits where rail = $1 and external_id = any($2))
       order by id for update`,
     [rail, externalIds],
   );
+  for (const id of [...new Set(orders.map(({ customerId }) => customerId))].toSorted()) await lockCustomer(tx, id);
 }

@@ -25,8 +25,8 @@ export interface RailContext {
    */
   mayLeave?(tx: Tx, what: { rail: string; key: string }): Promise<SendAnswer>;
   /**
-   * Locks the orders of these deposits, before the first of them is reported in the same transaction: a report locks its order's
-   * customer and accounts, and nobody may wait for an order while holding those.
+   * Locks the orders of these deposits and their customers, before the first of them is reported in the same transaction: a report
+   * locks accounts, and nobody may wait for an order or a customer while holding those.
    */
   lockOrders?(tx: Tx, of: { rail: string; externalIds: readonly string[] }): Promise<void>;
 }

@@ -601,6 +601,11 @@ export function openActors(
         return through(process, 'retry refund', () => retryRefund(context, { ...base(), to: back }));
       case 'awaiting_liquidity':
         return fund();
+      case 'paying_out':
+        // In the lost time its deposit went back, and since then a new order was made of it.
+        if (isPaid === false && row.id !== row.made)
+          return through(process, 'hold', () => db.asSystem((tx) => holdBack(context, tx, base())));
+        break;
       case 'frozen':
         // What lies beside it stays as long as law blocks it, and in the end law lets it go.
         if (faults.occurs('released_by_law') || (faults.ended && (row.refund !== null || row.deposit !== null))) {

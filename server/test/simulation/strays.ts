@@ -73,6 +73,8 @@ const LONG = `interval '400 days'`;
 const POLICY = { afterDays: 100, noticeDays: 30 };
 const THIEF = '0xthief';
 const TYPED = '0xtyped';
+/** What nobody may be paid: counted where its address was not confirmed when it was returned. */
+const UNCONFIRMED = 'returned unconfirmed';
 
 interface Row {
   id: string;
@@ -292,8 +294,8 @@ export function openStrays(
       const input = await body(process);
       const { context } = process;
       const desk = { orders: context, vault, clock: context.clock } as OperatorDeps;
-      await context.db.asSystem((tx) =>
-        RETURN?.perform?.(
+      const isUnconfirmed = await context.db.asSystem(async (tx) => {
+        await RETURN?.perform?.(
           desk,
           tx,
           { address: undefined, signature: undefined, pastHits: undefined, despiteDebt: undefined, ...input } as never,
@@ -303,9 +305,15 @@ export function openStrays(
             reason: 'it is theirs',
             now: context.clock.now(),
           } as never,
-        ),
-      );
-      count(what);
+        );
+        const confirmed = await tx.row(
+          'select from return_links where deposit_id = $1 and replaced_at is null and confirmed_at is not null',
+          [input['deposit']],
+        );
+        return confirmed === undefined;
+      });
+      // Its customer may have confirmed it since it was looked at.
+      if (what !== UNCONFIRMED || isUnconfirmed) count(what);
     });
   }
 
@@ -345,7 +353,7 @@ export function openStrays(
     if (row.entered === TYPED && chance.happens(0.5)) return confirms();
     if (row.entered !== stray.to || chance.happens(0.2)) {
       const typed = row.entered === null ? TYPED : stray.to;
-      if (chance.happens(0.3)) returns(hands, 'returned unconfirmed', async () => ({ deposit }));
+      if (chance.happens(0.3)) returns(hands, UNCONFIRMED, async () => ({ deposit }));
       return hands.inTx('enter an address', async (tx, _, { orders }) => {
         const why = await orders.enterReturnAddress(tx, { ...asked, text: typed });
         if (why !== undefined) throw new Refusal('does_not_fit', { why });

@@ -268,6 +268,30 @@ test('money released by legal act and not yet sent covers the loss when its depo
   await world.reconciles();
 });
 
+test('money released by legal act and not yet sent stays where it is if another deposit of its order is recalled', async () => {
+  const customer = await world.verifiedCustomer();
+  const order = await world.buys('3000', 'usdc', { customer, reference: 'screen:hold' });
+  await world.credits(order, '3000');
+  await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+  assert.equal((await finn.does(`/orders/${order.id}/block`)).status, 200);
+  await bothDo(`/orders/${order.id}/release-blocked`, { legalAct: 'court 17/2026' });
+  const line = await world.credits(order, '2000');
+  const second = async () => (await world.traceOf(order)).deposits.find(({ why }) => why === 'second');
+  await world.until('the second is here', async () => (await second()) !== undefined);
+  const { fiatAccountId } = customer;
+  assert.equal(await bothOrOne(`/deposits/${(await second())?.id}/refund`, { fiatAccountId }), 200);
+  await world.until('the second has gone back', async () => {
+    await world.looksAtTheBank();
+    return (await refundOf(order)).includes('settled');
+  });
+  await world.bank.recall(line);
+  await world.looksAtTheBank();
+  await world.opensCase(order, 'customer_owes');
+  assert.equal(await world.owed(order, 'inr'), 200_000n);
+  assert.deepEqual((await refundOf(order)).toSorted(), ['needs_destination', 'settled']);
+  await world.reconciles();
+});
+
 test('a converted order released by legal act is exchanged back where its deposit was reversed, sent or not', async () => {
   await world.blocksWait(async () => {
     for (const isSent of [false, true]) {

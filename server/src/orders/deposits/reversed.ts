@@ -118,7 +118,7 @@ async function bookedDepositReversed(
     now,
   });
   // Where law had let it go and it has not left, it is here, and makes that good at once.
-  if (order !== undefined) await cancelReleased(context, tx, order, now);
+  if (order !== undefined && row.state === 'applied') await cancelReleased(context, tx, order, now);
 }
 
 /**
