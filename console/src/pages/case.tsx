@@ -6,6 +6,7 @@ import { CASE_ACTIONS } from '../actions.ts';
 import { type Case, read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 import { every } from '../live.ts';
+import { Pending } from '../pending.tsx';
 import { useMay, useSession } from '../shell.tsx';
 import { Fact, Facts, Failure, Id, OrderLink, State, Subject, Time } from '../ui.tsx';
 
@@ -34,6 +35,7 @@ export function CasePage() {
         <h1>{one === undefined ? `Case ${id}` : `${one.kind.replaceAll('_', ' ')}, case ${id}`}</h1>
         {one !== undefined && <State state={isOpen ? 'open' : 'closed'} tone={isOpen ? 'warn' : 'plain'} />}
       </div>
+      <Pending isAbout={(subject) => subject === `case:${id}` || subject === one?.subject} />
       {found.error !== null && <Failure error={found.error} />}
       {one !== undefined && (
         <div className="columns">

@@ -8,6 +8,7 @@ import { WHOSE, within } from '../filters.tsx';
 import { ActionDialog } from '../form.tsx';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
+import { Pending } from '../pending.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, type Column, Fact, Facts, Failure, Id, OrderLink, State, Time } from '../ui.tsx';
 
@@ -163,6 +164,7 @@ export function DepositPage() {
         <h1>Deposit {deposit}</h1>
         {one !== undefined && <State state={one.state} />}
       </div>
+      <Pending isAbout={(subject) => subject === `deposit:${deposit}`} />
       {found.error !== null && <Failure error={found.error} />}
       {one !== undefined && (
         <div className="columns">

@@ -6,6 +6,7 @@ import { type FormAction, ORDER_ACTIONS } from '../actions.ts';
 import { type Case, type OrderRow, read, type Timeline, type Trace } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 import { every } from '../live.ts';
+import { Pending } from '../pending.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, CustomerLink, Fact, Failure, Id, State, Time, type Tone, toneOf } from '../ui.tsx';
 
@@ -53,6 +54,7 @@ export function OrderPage() {
           <Id text={order}>id</Id>
         </div>
       </div>
+      <Pending isAbout={(subject) => subject === `order:${order}`} />
       {error !== null && <Failure error={error} />}
       {line !== undefined && trace.data !== undefined && (
         <>

@@ -37,6 +37,7 @@ describe('a bad day at the console', { skip: noChromium }, () => {
     await row.waitFor();
     await row.click();
     await page.getByRole('heading', { level: 1, name: /^Deposit / }).waitFor();
+    const deposit = new URL(page.url()).pathname.replace('/console', '');
     const form = formOn(page);
     await form.opens('Give to an order');
     await form.dialog().getByLabel('Order').fill(String(order.id));
@@ -48,7 +49,8 @@ describe('a bad day at the console', { skip: noChromium }, () => {
       .getByRole('link', { name: /^proposal / })
       .click();
     await page.getByText('It is your own proposal').waitFor();
-    await bea.page.goto(page.url());
+    await bea.page.goto(`${origin}/console${deposit}`);
+    await bea.page.getByRole('link', { name: /^proposal / }).click();
     await bea.page.getByRole('heading', { level: 1, name: 'deposit.assign, proposal' }).waitFor();
     await bea.page.keyboard.press('y');
     await bea.page.getByLabel('Reason').fill('compared with the statement');
