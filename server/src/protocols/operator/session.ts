@@ -1,10 +1,9 @@
 /**
  * Who comes to this wire: by a token, or by the session of a browser. `callerOf` is the one way in for both.
  *
- * A request by session that changes something needs the header `x-console: 1` and an origin that is ours, and so does a login: a
- * page of another site can send neither. Actions by session that move money or open doors need a login of the last ten minutes.
+ * Actions by session that move money or open doors need a login of the last ten minutes.
  *
- * Sessions and passkeys themselves are operators/sessions.ts.
+ * Cookies and origins are browser.ts; sessions and passkeys themselves are operators/sessions.ts.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { later } from '../../base/clock.ts';
@@ -26,9 +25,9 @@ import {
   recordAction,
   revokePasskey,
   type Session,
-  type Site,
   sessionsOf,
 } from '../../operators/index.ts';
+import { cookieNamed, requireOwnSite, type SiteDeps, siteOf } from '../browser.ts';
 import { type Fields, givenBy, readFields, type Values } from '../declaration/fields.ts';
 import { networkOf, openLimiter } from '../limit.ts';
 import { type Caller, type OperatorDeps, requireFresh, STEP_UP_MS, viaOf } from './action.ts';
@@ -38,48 +37,7 @@ import { type Read, read } from './read.ts';
 
 const LOGINS_PER_MINUTE = 30;
 
-type SiteDeps = Pick<OperatorDeps, 'publicUrl' | 'profile'>;
-
-/** An address is no name that a passkey can belong to: a sandbox on this machine is `localhost`. */
-export function siteOf({ publicUrl }: Pick<OperatorDeps, 'publicUrl'>): Site {
-  const url = new URL(publicUrl());
-  if (['127.0.0.1', '[::1]'].includes(url.hostname)) url.hostname = 'localhost';
-  return { origin: url.origin, host: url.hostname };
-}
-
-/** Without TLS only a sandbox on this machine keeps a session: `Secure` is left out there, and nowhere else. */
-const isSecure = (deps: SiteDeps): boolean => {
-  const { origin, host } = siteOf(deps);
-  return !(deps.profile === 'sandbox' && host === 'localhost' && origin.startsWith('http://'));
-};
-const cookieName = (deps: SiteDeps): string => (isSecure(deps) ? '__Host-console' : 'console');
-
-/** @param secret empty ends the cookie */
-export const cookieOf = (deps: SiteDeps, secret: string): string =>
-  [
-    `${cookieName(deps)}=${secret}`,
-    ...['Path=/', 'HttpOnly', 'SameSite=Strict'],
-    ...(isSecure(deps) ? ['Secure'] : []),
-    ...(secret === '' ? ['Max-Age=0'] : []),
-  ].join('; ');
-
-function secretIn(deps: SiteDeps, request: FastifyRequest): string | undefined {
-  if (request.headers.cookie === undefined) return undefined;
-  const ahead = `${cookieName(deps)}=`;
-  const found = request.headers.cookie
-    .split(';')
-    .map((one) => one.trim())
-    .find((one) => one.startsWith(ahead));
-  const secret = found?.slice(ahead.length);
-  return secret !== undefined && /^[\w-]{43}$/.test(secret) ? secret : undefined;
-}
-
-/** @throws Refusal 'cross_site' */
-function requireOwnSite(deps: SiteDeps, { headers }: FastifyRequest): void {
-  const site = headers['sec-fetch-site'];
-  const isOwn = site === undefined ? headers.origin === siteOf(deps).origin : site === 'same-origin';
-  if (headers['x-console'] !== '1' || !isOwn) throw new Refusal('cross_site');
-}
+const COOKIE = cookieNamed('console');
 
 /** @throws Refusal 'unauthenticated' | 'cross_site' */
 export async function identify(deps: OperatorDeps, request: FastifyRequest): Promise<Caller> {
@@ -91,7 +49,7 @@ export async function identify(deps: OperatorDeps, request: FastifyRequest): Pro
     if (operator === undefined) throw new Refusal('unauthenticated');
     return { operator, address: request.ip };
   }
-  const secret = secretIn(deps, request);
+  const secret = COOKIE.in(deps, request);
   const found = secret === undefined ? undefined : await deps.db.asSystem((tx) => operatorOfSession(tx, secret, now));
   if (found === undefined) throw new Refusal('unauthenticated');
   if (request.method !== 'GET' && request.method !== 'HEAD') requireOwnSite(deps, request);
@@ -184,12 +142,12 @@ export function sessionRoutes(
     const now = deps.clock.now();
     const { operator, begin } = await checkLogin(db, { credential, site: siteOf(deps), now });
     const { secret, ...session } = await db.asSystem(async (tx) => {
-      const begun = await begin(tx, { address: request.ip, replaces: secretIn(deps, request) });
+      const begun = await begin(tx, { address: request.ip, replaces: COOKIE.in(deps, request) });
       const caller = { operator, address: request.ip, session: begun };
       await record(tx, caller, { action: 'session.begin', reason: 'a passkey', now, after: { session: begun.id } });
       return begun;
     });
-    reply.header('set-cookie', cookieOf(deps, secret));
+    reply.header('set-cookie', COOKIE.of(deps, secret));
     return shownSession(deps, operator, session);
   });
   const end = async (request: FastifyRequest, session: bigint | undefined): Promise<object> => {
@@ -204,7 +162,7 @@ export function sessionRoutes(
   };
   route(SESSIONS.logout, async (_input, request, reply) => {
     const ended = await end(request, o.callerOf(request).session?.id);
-    reply.header('set-cookie', cookieOf(deps, ''));
+    reply.header('set-cookie', COOKIE.ended(deps));
     return ended;
   });
   route(SESSIONS.end, (input, request) => end(request, input.session));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { purgeSessions } from '../../../src/operators/index.ts';
-import { cookieOf, siteOf } from '../../../src/protocols/operator/session.ts';
+import { cookieNamed, siteOf } from '../../../src/protocols/browser.ts';
 import { authenticator } from '../../support/authenticator.ts';
 import type { Came } from '../../support/client.ts';
 import { assertDeclaredOperator } from '../../support/declared.operator.ts';
@@ -301,8 +301,9 @@ test('the number of logins from one network is limited', async () => {
 
 test('only a sandbox on the local machine gets a cookie without TLS, under a host name that a passkey supports', () => {
   const local = { publicUrl: () => 'http://127.0.0.1:8080' };
+  const cookie = cookieNamed('console');
   assert.deepEqual(siteOf(local), { origin: 'http://localhost:8080', host: 'localhost' });
-  assert.equal(cookieOf({ ...local, profile: 'sandbox' }, 'x'), 'console=x; Path=/; HttpOnly; SameSite=Strict');
-  assert.match(cookieOf({ ...local, profile: 'production' }, 'x'), /^__Host-console=x; .*Secure$/);
-  assert.match(cookieOf({ publicUrl: () => 'http://ramp.test', profile: 'sandbox' }, 'x'), /Secure$/);
+  assert.equal(cookie.of({ ...local, profile: 'sandbox' }, 'x'), 'console=x; Path=/; HttpOnly; SameSite=Strict');
+  assert.match(cookie.of({ ...local, profile: 'production' }, 'x'), /^__Host-console=x; .*Secure$/);
+  assert.match(cookie.of({ publicUrl: () => 'http://ramp.test', profile: 'sandbox' }, 'x'), /Secure$/);
 });

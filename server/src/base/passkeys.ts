@@ -1,0 +1,124 @@
+/**
+ * Passkeys (WebAuthn): what a browser is given, and the checks of what an authenticator answered. The same for all people who sign
+ * in, whoever they are.
+ *
+ * User verification is required, no attestation is asked for, and one with certificates is declined: checking it would call other
+ * servers. A challenge is proved by its hash; who keeps it, and lets it count once, is signin.ts.
+ */
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+
+/** Loaded by the first login: it is a tenth of what every start of a program here loads. */
+const webauthn = () => import('@simplewebauthn/server');
+
+/** EdDSA, ES256, RS256: every authenticator has one of them. */
+const ALGORITHMS = [-8, -7, -257];
+
+/** The site that passkeys belong to. */
+export interface Site {
+  readonly origin: string;
+  readonly host: string;
+}
+
+export interface NewPasskey {
+  readonly credentialId: Buffer;
+  readonly publicKey: Buffer;
+  readonly counter: bigint;
+}
+
+/** What `navigator.credentials.create` takes. @param person.handle what the authenticator keeps of who it is */
+export async function registrationOptions(
+  person: { name: string; handle: Buffer },
+  site: Site,
+): Promise<{ challenge: string }> {
+  return await (await webauthn()).generateRegistrationOptions({
+    rpName: 'Cloverleaf',
+    rpID: site.host,
+    userName: person.name,
+    userID: new Uint8Array(person.handle),
+    attestationType: 'none',
+    supportedAlgorithmIDs: ALGORITHMS,
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+  });
+}
+
+/** What `navigator.credentials.get` takes: any passkey of this site. */
+export const authenticationOptions = async (site: Site): Promise<{ challenge: string }> =>
+  await (await webauthn()).generateAuthenticationOptions({ rpID: site.host, userVerification: 'required' });
+
+/** The challenge that an answer says it signed; nothing is proved by it. */
+export function challengeIn(credential: unknown): string | undefined {
+  const { response } = credential as { response?: { clientDataJSON?: unknown } };
+  try {
+    const { challenge } = JSON.parse(Buffer.from(String(response?.clientDataJSON), 'base64url').toString('utf8')) as {
+      challenge?: unknown;
+    };
+    return typeof challenge === 'string' ? challenge : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined where it does not say which passkey answered. */
+export const credentialIdIn = (credential: unknown): Buffer =>
+  Buffer.from(String((credential as { id?: unknown }).id), 'base64url');
+
+/** An attestation with certificates would be checked against lists of other servers; none was asked for. */
+async function hasNoCertificates(attestationObject: string): Promise<boolean> {
+  const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
+  const decoded = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject));
+  const format = decoded.get('fmt');
+  return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined);
+}
+
+/** The library throws whatever it finds wrong in what a browser sent. */
+const orUndefined = async <T>(check: () => Promise<T>): Promise<T | undefined> => {
+  try {
+    return await check();
+  } catch {
+    return undefined;
+  }
+};
+
+/** The passkey that an authenticator made for this challenge and site; undefined where anything is wrong with it. */
+export const checkRegistration = (
+  credential: unknown,
+  { challenge, site }: { challenge: string; site: Site },
+): Promise<NewPasskey | undefined> =>
+  orUndefined(async () => {
+    const response = credential as RegistrationResponseJSON;
+    if (!(await hasNoCertificates(response.response.attestationObject))) return undefined;
+    const { verified, registrationInfo } = await (await webauthn()).verifyRegistrationResponse({
+      ...{ response, expectedChallenge: challenge, expectedOrigin: site.origin, expectedRPID: site.host },
+      requireUserVerification: true,
+      supportedAlgorithmIDs: ALGORITHMS,
+    });
+    if (!verified) return undefined;
+    const { id, publicKey, counter } = registrationInfo.credential;
+    return {
+      credentialId: Buffer.from(id, 'base64url'),
+      publicKey: Buffer.from(publicKey),
+      counter: BigInt(counter),
+    };
+  });
+
+/** The new count of a passkey that signed this challenge for this site; undefined where anything is wrong. */
+export const checkAuthentication = (
+  credential: unknown,
+  asked: { challenge: string; site: Site; handle: Buffer; known: NewPasskey },
+): Promise<bigint | undefined> =>
+  orUndefined(async () => {
+    const { challenge, site, handle, known } = asked;
+    const response = credential as AuthenticationResponseJSON;
+    const { userHandle } = response.response;
+    if (userHandle !== undefined && userHandle !== handle.toString('base64url')) return undefined;
+    const { verified, authenticationInfo } = await (await webauthn()).verifyAuthenticationResponse({
+      ...{ response, expectedChallenge: challenge, expectedOrigin: site.origin, expectedRPID: site.host },
+      requireUserVerification: true,
+      credential: {
+        id: known.credentialId.toString('base64url'),
+        publicKey: new Uint8Array(known.publicKey),
+        counter: Number(known.counter),
+      },
+    });
+    return verified ? BigInt(authenticationInfo.newCounter) : undefined;
+  });

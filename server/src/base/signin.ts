@@ -1,0 +1,171 @@
+/**
+ * Signing in with a passkey, and the sessions that begin so, for people of one kind: operators, or a partner's team. Each kind has
+ * tables of its own (signin.store.ts), with the same columns.
+ *
+ * The session's id is 256 random bits, a new one at each login, and stored as its SHA-256. It is looked up at each request with
+ * its person and its passkey, so disabling, another role and a revoked passkey act at once. It ends after half an hour without
+ * a request, and twelve hours after login.
+ *
+ * A challenge is stored as its SHA-256 and deleted by whoever uses it, before the signature is looked at: each counts once.
+ *
+ * Not here: cookies, origins and which requests need a fresh login (protocols/browser.ts).
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { later } from './clock.ts';
+import type { Database, Tx } from './db.ts';
+import { Refusal } from './errors.ts';
+import {
+  authenticationOptions,
+  challengeIn,
+  checkAuthentication,
+  checkRegistration,
+  credentialIdIn,
+  registrationOptions,
+  type Site,
+} from './passkeys.ts';
+import { type PeopleTables, type Person, signInStore } from './signin.store.ts';
+
+export type { Site } from './passkeys.ts';
+export type { PeopleTables, Person } from './signin.store.ts';
+
+const CHALLENGE_FOR_MS = 5 * 60_000;
+const IDLE_MS = 30 * 60_000;
+const SESSION_FOR_MS = 12 * 3_600_000;
+const NOTE_EVERY_MS = 60_000;
+
+export interface Session {
+  readonly id: bigint;
+  /** When its person proved a passkey. */
+  readonly begunAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** Where a login came from, and the session that it came with, which ends. */
+export interface LoginAt {
+  readonly address: string;
+  readonly replaces: string | undefined;
+}
+
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+const idleSince = (now: Date): Date => later(now, -IDLE_MS);
+
+export type SignIn<P extends Person> = ReturnType<typeof openSignIn<P>>;
+
+export function openSignIn<P extends Person>(tables: PeopleTables) {
+  const store = signInStore<P>(tables);
+  const handleOf = (id: bigint): Buffer => Buffer.from(`${tables.prefix}:${id}`);
+
+  const storeChallenge = (tx: Tx, challenge: string, personId: bigint | null, now: Date) =>
+    store.insertChallenge(tx, { hash: hashOf(challenge), personId, expiresAt: later(now, CHALLENGE_FOR_MS) });
+
+  /** Undefined where it is unknown, used, expired, or another person's. Committed alone: a declined answer uses it up, too. */
+  async function takeChallenge(db: Database, credential: unknown, personId: bigint | null, now: Date) {
+    const challenge = challengeIn(credential);
+    if (challenge === undefined) return undefined;
+    const kept = await db.asSystem((tx) => store.takeChallenge(tx, hashOf(challenge)));
+    return kept !== undefined && kept.personId === personId && kept.expiresAt > now ? challenge : undefined;
+  }
+
+  async function begin(tx: Tx, s: LoginAt & { personId: bigint; passkeyId: bigint; now: Date }) {
+    const { personId, passkeyId, address, replaces, now } = s;
+    if (replaces !== undefined) await store.endByHash(tx, hashOf(replaces), now);
+    const secret = randomBytes(32).toString('base64url');
+    const expiresAt = later(now, SESSION_FOR_MS);
+    const made = await store.insertSession(tx, { personId, passkeyId, hash: hashOf(secret), address, now, expiresAt });
+    return { id: made?.id ?? 0n, begunAt: now, expiresAt, secret };
+  }
+
+  return {
+    /** What `navigator.credentials.create` takes. */
+    async enrolOptions(tx: Tx, person: { id: bigint; name: string }, site: Site, now: Date): Promise<object> {
+      const options = await registrationOptions({ name: person.name, handle: handleOf(person.id) }, site);
+      await storeChallenge(tx, options.challenge, person.id, now);
+      return options;
+    },
+
+    /** What `navigator.credentials.get` takes: any passkey of this site. */
+    async loginOptions(tx: Tx, site: Site, now: Date): Promise<object> {
+      const options = await authenticationOptions(site);
+      await storeChallenge(tx, options.challenge, null, now);
+      return options;
+    },
+
+    /**
+     * Checks what the authenticator answered. @returns what stores the passkey, in a transaction of the caller's
+     * @throws Refusal 'malformed_field'
+     */
+    async checkEnrolment(
+      db: Database,
+      { credential, personId, site, now }: { credential: unknown; personId: bigint; site: Site; now: Date },
+    ): Promise<(tx: Tx) => Promise<bigint>> {
+      const refuse = (): never => {
+        throw new Refusal('malformed_field', {
+          fields: { credential: 'must be a new passkey, made for this site from options of the last five minutes' },
+        });
+      };
+      const challenge = await takeChallenge(db, credential, personId, now);
+      const found = challenge === undefined ? undefined : await checkRegistration(credential, { challenge, site });
+      if (found === undefined) return refuse();
+      return async (tx) => (await store.insertPasskey(tx, { personId, ...found, now }))?.id ?? refuse();
+    },
+
+    /**
+     * Checks the answer of a passkey. @returns what begins the session, in a transaction of the caller's
+     * @throws Refusal 'unauthenticated'
+     */
+    async checkLogin(db: Database, { credential, site, now }: { credential: unknown; site: Site; now: Date }) {
+      const challenge = await takeChallenge(db, credential, null, now);
+      const credentialId = credentialIdIn(credential);
+      const known = await db.asSystem((tx) => store.passkey(tx, credentialId));
+      const counter =
+        challenge === undefined || known === undefined || known.disabledAt !== null
+          ? undefined
+          : await checkAuthentication(credential, {
+              ...{ challenge, site, handle: handleOf(known.id) },
+              known: { credentialId, publicKey: known.publicKey, counter: known.counter },
+            });
+      if (known === undefined || counter === undefined) throw new Refusal('unauthenticated');
+      return {
+        person: known as P,
+        async begin(tx: Tx, at: LoginAt): Promise<Session & { secret: string }> {
+          if ((await store.countUse(tx, known.passkey, counter, now)) === 0) throw new Refusal('unauthenticated');
+          return await begin(tx, { ...at, personId: known.id, passkeyId: known.passkey, now });
+        },
+      };
+    },
+
+    /** Of a person who has just enrolled this passkey, and so has shown it. */
+    begin,
+
+    /** Undefined when it is unknown, has ended or expired, its passkey is revoked, or its person disabled. */
+    async personOfSession(tx: Tx, secret: string, now: Date): Promise<{ person: P; session: Session } | undefined> {
+      const row = await store.session(tx, hashOf(secret), now, idleSince(now));
+      if (row === undefined) return undefined;
+      if (now.getTime() - row.lastSeenAt.getTime() >= NOTE_EVERY_MS) await store.see(tx, row.session, now);
+      return { person: row, session: { id: row.session, begunAt: row.begunAt, expiresAt: row.expiresAt } };
+    },
+
+    sessionsOf: (tx: Tx, personId: bigint, now: Date) => store.sessionsOf(tx, personId, now, idleSince(now)),
+    passkeysOf: store.passkeysOf,
+
+    /** @throws Refusal 'unknown_session' */
+    async endSession(tx: Tx, s: { personId: bigint; session: bigint; now: Date }): Promise<void> {
+      if ((await store.end(tx, s.personId, s.session, s.now)) === 0) throw new Refusal('unknown_session');
+    },
+
+    /** Ends its sessions, too. @throws Refusal 'unknown_passkey' */
+    async revokePasskey(tx: Tx, p: { personId: bigint; passkey: bigint; now: Date }): Promise<void> {
+      if ((await store.revokePasskey(tx, p.personId, p.passkey, p.now)) === 0) throw new Refusal('unknown_passkey');
+      await store.endOf(tx, p.passkey, p.now);
+    },
+
+    /** All passkeys and sessions of a person, for good. */
+    async revokeAccess(tx: Tx, personId: bigint, now: Date): Promise<void> {
+      await store.revokePasskeys(tx, personId, now);
+      await store.endAll(tx, personId, now);
+    },
+
+    /** Deletes what has expired. */
+    purge: (db: Database, now: Date): Promise<void> => db.asSystem((tx) => store.purge(tx, now)),
+  };
+}
