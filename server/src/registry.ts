@@ -29,7 +29,9 @@ import type { Rail } from './rails/rail.ts';
 import { loopbackBank, type SimulatedBankSettings } from './rails/simulated/index.ts';
 import { tronFamily } from './rails/tron/index.ts';
 import { manualReviews } from './verifiers/manual/index.ts';
+import { personaInquiries } from './verifiers/persona/index.ts';
 import { simulatedFindings } from './verifiers/simulated/index.ts';
+import { sumsubApplicants } from './verifiers/sumsub/index.ts';
 import type { Verifier, VerifierAdapter, VerifierContext } from './verifiers/verifier.ts';
 
 /** A bank that may have a desk, where a person does what an API would. */
@@ -62,6 +64,8 @@ export const LISTS: Lists = {
   verifiers: [
     simulatedFindings,
     manualReviews,
+    sumsubApplicants,
+    personaInquiries,
     // A verifier: one line here.
   ],
   codeSenders: [

@@ -77,11 +77,13 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside }:
 
     inWorld('the same key is the same verification, however often it is begun', async ({ verifier, begun }) => {
       const first = await verifier.begin(asked('one'));
-      assert.deepEqual(await verifier.begin(asked('one')), first);
       const before = await begun();
-      await verifier.begin(asked('one'));
+      const again = await verifier.begin(asked('one'));
       assert.equal(await begun(), before, 'it was begun once more');
-      if (first.pageUrl !== undefined) assert.equal(new URL(first.pageUrl).protocol, 'https:');
+      // A link to the page may be good for one visit only.
+      assert.equal(again.pageUrl === undefined, first.pageUrl === undefined);
+      for (const { pageUrl } of [first, again])
+        if (pageUrl !== undefined) assert.equal(new URL(pageUrl).protocol, 'https:');
     });
 
     inWorld('no level is above what it can verify to', async ({ verifier, finds }) => {

@@ -1,0 +1,181 @@
+/**
+ * Sumsub: a provider that looks at documents and faces, on a page of its own or from what a program submitted.
+ *
+ * An applicant is created under our key as `externalUserId`, once: Sumsub answers 409 for a second one. `finding` asks for the
+ * applicant by that id and reads its review. What counts is `reviewAnswer`: GREEN is verified, RED with FINAL refused, RED
+ * otherwise failed; a review that is not completed is in review. The level is the one of ours that the applicant's level name
+ * stands for (SUMSUB_LEVELS): an operator of Sumsub may have changed it there.
+ *
+ * Requests are signed: HMAC-SHA256 under the secret key over time, method, path with query, and body. Webhooks are signed under a
+ * secret of their own, SHA-256 or SHA-512; the older SHA-1 is not accepted. The signed body has the time at which the webhook was
+ * created. One older than two days is refused: Sumsub stops resending after about a day.
+ *
+ * What surprises: a link to the page is another one each time, and lasts half an hour. Names and the date of birth are passed on as
+ * `fixedInfo`, so Sumsub compares them with the document. Files that a program submitted are not passed on: the
+ * applicant shows the document on Sumsub's page.
+ *
+ * Sources: https://docs.sumsub.com/reference/authentication, https://docs.sumsub.com/reference/create-applicants,
+ * https://docs.sumsub.com/reference/get-applicant-data-via-externaluserid,
+ * https://docs.sumsub.com/reference/generate-websdk-external-link, https://docs.sumsub.com/docs/webhook-manager,
+ * https://docs.sumsub.com/docs/receive-and-interpret-results-via-api Not yet run against the live service.
+ */
+import { createHmac } from 'node:crypto';
+import { adapter } from '../../base/adapter.ts';
+import { demanded, secret, sharedSecret, webAddress } from '../../base/env.ts';
+import { Unavailable } from '../../base/errors.ts';
+import {
+  askProvider,
+  at,
+  isSame,
+  type Json,
+  jsonOf,
+  type Levels,
+  levelOf,
+  levels,
+  nameFor,
+  textAt,
+  wordOf,
+} from '../provider.ts';
+import type { Finding, ProviderCall, VerificationRequest, Verifier, VerifierContext } from '../verifier.ts';
+
+const CODE = 'sumsub';
+const LINK_TTL_S = 1_800;
+const OLDEST_CALL_MS = 2 * 86_400_000;
+const DIGESTS: Readonly<Record<string, string>> = { HMAC_SHA256_HEX: 'sha256', HMAC_SHA512_HEX: 'sha512' };
+
+export interface SumsubAccount {
+  baseUrl: string;
+  appToken: string;
+  secretKey: string;
+  webhookSecret: string;
+  /** Of persons, and of businesses where they are verified here. */
+  levels: Levels;
+  companyLevels?: Levels | undefined;
+  deadlineMs?: number;
+  /** Real time: signatures are of it, whatever the clock of a sandbox shows. */
+  realNow?: () => number;
+}
+
+export function sumsub(account: SumsubAccount, context: Pick<VerifierContext, 'details'>): Verifier {
+  const { realNow = Date.now } = account;
+  const ask = (method: 'GET' | 'POST', path: string, expects: readonly number[], json?: Json) => {
+    const seconds = String(Math.floor(realNow() / 1_000));
+    const body = json === undefined ? '' : JSON.stringify(json);
+    return askProvider(CODE, {
+      ...{ url: `${account.baseUrl}${path}`, method, expects, deadlineMs: account.deadlineMs },
+      headers: {
+        'content-type': 'application/json',
+        'x-app-token': account.appToken,
+        'x-app-access-ts': seconds,
+        'x-app-access-sig': createHmac('sha256', account.secretKey)
+          .update(seconds + method + path + body)
+          .digest('hex'),
+      },
+      ...(json !== undefined && { body }),
+    });
+  };
+  const levelsFor = (kind: VerificationRequest['kind']): Levels =>
+    (kind === 'BUSINESS' ? account.companyLevels : account.levels) ?? new Map();
+
+  return {
+    code: CODE,
+    highestLevel: Math.max(...account.levels.keys(), ...(account.companyLevels?.keys() ?? [])),
+
+    async begin({ key, customerId, kind, level }) {
+      const levelName = nameFor(levelsFor(kind), level);
+      if (levelName === undefined)
+        throw new Unavailable(CODE, `no level of its own is set for level ${level}, ${kind}`);
+      const { fields = {} } = (await context.details(customerId)) ?? {};
+      // 409: there is this applicant already.
+      await ask('POST', `/resources/applicants?levelName=${encodeURIComponent(levelName)}`, [200, 201, 409], {
+        externalUserId: key,
+        type: kind === 'BUSINESS' ? 'company' : 'individual',
+        ...(kind === 'INDIVIDUAL' && { fixedInfo: fixedInfo(fields) }),
+      });
+      const link = await ask('POST', '/resources/sdkIntegrations/levels/-/websdkLink', [200, 201], {
+        ...{ levelName, userId: key, ttlInSecs: LINK_TTL_S },
+      });
+      const pageUrl = textAt(link.body, 'url');
+      if (pageUrl === undefined || !URL.canParse(pageUrl) || new URL(pageUrl).protocol !== 'https:')
+        throw new Unavailable(CODE, 'its answer has no link');
+      return { pageUrl };
+    },
+
+    async finding({ key, kind }) {
+      const path = `/resources/applicants/-;externalUserId=${encodeURIComponent(key)}/one`;
+      const { status, body } = await ask('GET', path, [200, 404]);
+      if (status === 404) return inReview();
+      if (textAt(body, 'externalUserId') !== key) throw new Unavailable(CODE, 'it answered about another applicant');
+      return readReview(at(body, 'review'), levelsFor(kind));
+    },
+
+    readCallback: (call) => readCallback(call, account.webhookSecret, realNow()),
+  };
+}
+
+/** What the document must say; empty where nothing was given. Sumsub's countries have three letters, so none is passed on. */
+function fixedInfo(fields: Readonly<Record<string, string>>): Json {
+  const { firstName, dob } = fields;
+  const lastName = [fields.lastName, fields.firstSurname, fields.secondSurname].filter(Boolean).join(' ');
+  return { ...(firstName && { firstName }), ...(lastName !== '' && { lastName }), ...(dob && { dob }) };
+}
+
+const inReview = (): Finding => ({ outcome: 'in_review', level: 0, pending: { callsBack: true } });
+
+/** All or nothing: a review that is not plainly one is no answer. */
+function readReview(review: unknown, known: Levels): Finding {
+  const status = textAt(review, 'reviewStatus');
+  if (status === undefined) throw new Unavailable(CODE, 'its answer has no review');
+  if (status !== 'completed') return inReview();
+  const answer = textAt(review, 'reviewResult', 'reviewAnswer');
+  if (answer === 'GREEN') {
+    const level = levelOf(known, textAt(review, 'levelName'));
+    if (level === undefined) throw new Unavailable(CODE, 'it verified to a level that SUMSUB_LEVELS does not name');
+    return { outcome: 'verified', level };
+  }
+  if (answer !== 'RED') throw new Unavailable(CODE, 'its review has no answer');
+  const labels = at(review, 'reviewResult', 'rejectLabels');
+  const reason = wordOf(Array.isArray(labels) ? labels[0] : undefined);
+  const isFinal = at(review, 'reviewResult', 'reviewRejectType') === 'FINAL';
+  return { outcome: isFinal ? 'refused' : 'failed', level: 0, ...(reason !== undefined && { reason }) };
+}
+
+function readCallback({ headers, body }: ProviderCall, webhookSecret: string, nowMs: number): string | undefined {
+  const digest = DIGESTS[headers['x-payload-digest-alg'] ?? ''];
+  if (digest === undefined) return undefined;
+  const right = createHmac(digest, webhookSecret).update(body).digest('hex');
+  if (!isSame(headers['x-payload-digest'] ?? '', right)) return undefined;
+  const told = jsonOf(body);
+  // "2020-02-21 13:23:19.321", in UTC.
+  const createdAt = Date.parse(`${(textAt(told, 'createdAtMs') ?? '').replace(' ', 'T')}Z`);
+  if (!(Math.abs(nowMs - createdAt) <= OLDEST_CALL_MS)) return undefined;
+  return textAt(told, 'externalUserId');
+}
+
+export const sumsubApplicants = adapter({
+  code: CODE,
+  about: 'Sumsub: documents and faces, checked on its own page',
+  settings: {
+    baseUrl: webAddress('SUMSUB_URL', "Sumsub's API", 'https://api.sumsub.com'),
+    appToken: demanded(secret('SUMSUB_APP_TOKEN', 'app token of Sumsub'), 'the app token'),
+    secretKey: demanded(
+      secret('SUMSUB_SECRET_KEY', 'secret key of the app token, which signs requests'),
+      'its secret key',
+    ),
+    webhookSecret: demanded(
+      sharedSecret('SUMSUB_WEBHOOK_SECRET', "secret key of Sumsub's webhook to /verifiers/sumsub/callback"),
+      'the secret of its webhooks',
+    ),
+    levels: demanded(
+      levels('SUMSUB_LEVELS', 'our levels and the level names of Sumsub that verify to them'),
+      'its levels',
+    ),
+    companyLevels: levels('SUMSUB_COMPANY_LEVELS', 'the same for businesses; none are verified there by default'),
+  },
+  create(
+    { baseUrl, appToken = '', secretKey = '', webhookSecret = '', levels: own = new Map(), companyLevels },
+    context: VerifierContext,
+  ) {
+    return sumsub({ baseUrl, appToken, secretKey, webhookSecret, levels: own, companyLevels }, context);
+  },
+});

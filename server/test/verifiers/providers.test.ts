@@ -1,0 +1,232 @@
+/** The providers' own ways: what they are asked, what their answers mean, and which of their calls count. */
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { SettingError } from '../../src/base/env.ts';
+import { Unavailable } from '../../src/base/errors.ts';
+import { levels, nameFor } from '../../src/verifiers/provider.ts';
+import type { VerificationRequest } from '../../src/verifiers/verifier.ts';
+import { personaWorld } from '../fixtures/verifiers/persona.ts';
+import { sumsubWorld } from '../fixtures/verifiers/sumsub.ts';
+
+const KEY = 'details:Ab3dEf9hIj_17:1';
+const asked = (more: Partial<VerificationRequest> = {}): VerificationRequest => ({
+  ...{ key: KEY, customerId: 'Ab3dEf9hIj_17', kind: 'INDIVIDUAL', level: 2 },
+  ...more,
+});
+const FIELDS = { firstName: 'Asha', lastName: 'Rao', dob: '1990-02-03', identityNumber: 'ABCDE1234F' };
+const IN_REVIEW = { outcome: 'in_review', level: 0, pending: { callsBack: true } };
+
+describe('Sumsub', async () => {
+  const world = await sumsubWorld({}, FIELDS);
+  after(() => world.here.stop());
+  const { verifier, here, applicants, review, calls } = world;
+
+  test('a check that has not begun is in review', async () => {
+    assert.deepEqual(await verifier.finding(asked({ key: 'details:never:1' })), IN_REVIEW);
+  });
+
+  test('it is told name and date of birth, and the document shows the rest', async () => {
+    const { pageUrl } = await verifier.begin(asked());
+    assert.match(pageUrl ?? '', /^https:\/\/in\.sumsub\.com\//);
+    assert.deepEqual(applicants.get(KEY)?.fixedInfo, { firstName: 'Asha', lastName: 'Rao', dob: '1990-02-03' });
+    assert.equal(
+      applicants.get(KEY)?.review.levelName,
+      'id-and-liveness',
+      'level 2 is verified by the next higher one',
+    );
+    assert.ok(here.requests.every(({ path, body }) => !`${path}${body}`.includes('ABCDE1234F')));
+  });
+
+  test('two that begin at once are one applicant', async () => {
+    const key = 'details:twice:1';
+    await Promise.all([verifier.begin(asked({ key })), verifier.begin(asked({ key }))]);
+    assert.equal([...applicants.values()].filter(({ externalUserId }) => externalUserId === key).length, 1);
+  });
+
+  for (const [status, result, finding] of [
+    ['pending', undefined, IN_REVIEW],
+    ['queued', { reviewAnswer: 'GREEN' }, IN_REVIEW],
+    ['onHold', { reviewAnswer: 'GREEN' }, IN_REVIEW],
+    ['completed', { reviewAnswer: 'GREEN' }, { outcome: 'verified', level: 5 }],
+    [
+      'completed',
+      { reviewAnswer: 'RED', reviewRejectType: 'RETRY', rejectLabels: ['UNSATISFACTORY_PHOTOS'] },
+      { outcome: 'failed', level: 0, reason: 'unsatisfactory_photos' },
+    ],
+    [
+      'completed',
+      { reviewAnswer: 'RED', reviewRejectType: 'FINAL', rejectLabels: ['FORGERY'] },
+      { outcome: 'refused', level: 0, reason: 'forgery' },
+    ],
+    // A comment names somebody; it is not passed on.
+    [
+      'completed',
+      { reviewAnswer: 'RED', rejectLabels: ['Asha Rao is 17'], moderationComment: 'Asha Rao is 17' },
+      { outcome: 'failed', level: 0 },
+    ],
+  ] as const) {
+    test(`${status} with ${JSON.stringify(result ?? null)} is ${finding.outcome}`, async () => {
+      review(KEY, { levelName: 'id-and-liveness', reviewStatus: status, reviewResult: result as never });
+      assert.deepEqual(await verifier.finding(asked()), finding);
+    });
+  }
+
+  test('what is no review, or about somebody else, is no finding', async () => {
+    const completed = (reviewResult: unknown) => ({
+      levelName: 'id-and-liveness',
+      reviewStatus: 'completed',
+      reviewResult,
+    });
+    for (const json of [
+      {},
+      { externalUserId: KEY },
+      { externalUserId: KEY, review: completed({}) },
+      { externalUserId: KEY, review: completed({ reviewAnswer: 'YELLOW' }) },
+      { externalUserId: KEY, review: { ...completed({ reviewAnswer: 'GREEN' }), levelName: 'of-another-client' } },
+      { externalUserId: 'details:other:1', review: completed({ reviewAnswer: 'GREEN' }) },
+    ]) {
+      here.instead.push({ status: 200, json });
+      await assert.rejects(verifier.finding(asked()), Unavailable, JSON.stringify(json));
+    }
+    here.instead.push({ status: 401, json: { description: KEY } });
+    await assert.rejects(verifier.finding(asked()), /^Unavailable: sumsub: it answered 401$|it answered 401/);
+  });
+
+  test('a business is begun at its own levels, and not at all where none is set', async () => {
+    const key = 'details:business:1';
+    await verifier.begin(asked({ key, kind: 'BUSINESS' }));
+    assert.deepEqual([applicants.get(key)?.type, applicants.get(key)?.review.levelName], ['company', 'full-kyb']);
+    assert.equal(applicants.get(key)?.fixedInfo, undefined);
+    const persons = await sumsubWorld({ companyLevels: undefined });
+    await assert.rejects(persons.verifier.begin(asked({ kind: 'BUSINESS' })), Unavailable);
+    assert.equal(persons.here.requests.length, 0);
+    await persons.here.stop();
+  });
+
+  test('a webhook counts under SHA-256 and SHA-512 of its own secret, and while it is fresh', () => {
+    const read = verifier.readCallback;
+    assert.ok(read !== undefined);
+    const daysAgo = (days: number) =>
+      new Date(Date.now() - days * 86_400_000).toISOString().replace('T', ' ').replace('Z', '');
+    assert.equal(read(calls({ key: KEY })), KEY);
+    assert.equal(read(calls({ key: KEY }, { algorithm: 'HMAC_SHA512_HEX', digest: 'sha512' })), KEY);
+    assert.equal(read(calls({ key: KEY }, { createdAtMs: daysAgo(1) })), KEY, 'resent for the last time');
+    for (const wrong of [
+      { algorithm: 'HMAC_SHA1_HEX', digest: 'sha1' },
+      { algorithm: 'HMAC_SHA512_HEX' },
+      { secret: 'secret-key-of-the-token' },
+      { createdAtMs: daysAgo(3) },
+      { createdAtMs: daysAgo(-3) },
+      { createdAtMs: '' },
+    ])
+      assert.equal(read(calls({ key: KEY }, wrong)), undefined, JSON.stringify(wrong));
+  });
+});
+
+describe('Persona', async () => {
+  const world = await personaWorld({}, FIELDS);
+  after(() => world.here.stop());
+  const { verifier, here, inquiries, becomes, calls, WEBHOOK_SECRET } = world;
+
+  test('name and date of birth are filled in on its page, whose link is good once', async () => {
+    const [first, second] = [await verifier.begin(asked()), await verifier.begin(asked())];
+    assert.match(first.pageUrl ?? '', /^https:\/\/withpersona\.com\/verify\?code=/);
+    assert.notEqual(first.pageUrl, second.pageUrl);
+    assert.deepEqual(inquiries[0]?.attributes.fields, {
+      'name-first': 'Asha',
+      'name-last': 'Rao',
+      birthdate: '1990-02-03',
+    });
+    assert.ok(here.requests.every(({ path, body }) => !`${path}${body}`.includes('ABCDE1234F')));
+  });
+
+  test('two that begin at once are one inquiry', async () => {
+    const key = 'details:twice:1';
+    await Promise.all([verifier.begin(asked({ key })), verifier.begin(asked({ key }))]);
+    assert.equal(inquiries.filter(({ attributes }) => attributes['reference-id'] === key).length, 1);
+  });
+
+  test('an error that Persona keeps under the idempotency key ends with the hour', async () => {
+    let nowMs = Date.now();
+    const slow = await personaWorld({ realNow: () => nowMs });
+    slow.here.instead.push({ status: 200, json: { data: [] } }, { status: 500, json: { errors: [] } });
+    await assert.rejects(slow.verifier.begin(asked()), Unavailable);
+    const keyOf = () =>
+      slow.here.requests.findLast(({ headers }) => headers['idempotency-key'])?.headers['idempotency-key'];
+    const before = keyOf();
+    nowMs += 3_600_000;
+    await slow.verifier.begin(asked());
+    assert.notEqual(keyOf(), before);
+    await slow.here.stop();
+  });
+
+  for (const [status, finding] of [
+    ['created', IN_REVIEW],
+    ['pending', IN_REVIEW],
+    ['expired', IN_REVIEW],
+    ['needs_review', IN_REVIEW],
+    ['completed', IN_REVIEW],
+    ['approved', { outcome: 'verified', level: 5 }],
+    ['declined', { outcome: 'refused', level: 0, reason: 'declined' }],
+    ['failed', { outcome: 'failed', level: 0, reason: 'failed' }],
+  ] as const) {
+    test(`${status} is ${finding.outcome}`, async () => {
+      becomes(KEY, status);
+      assert.deepEqual(await verifier.finding(asked()), finding);
+    });
+  }
+
+  test('completed is a verification where the operator says that nothing decides afterwards', async () => {
+    const decided = await personaWorld({ completed: 'verified' });
+    await decided.verifier.begin(asked());
+    decided.becomes(KEY, 'completed');
+    assert.deepEqual(await decided.verifier.finding(asked()), { outcome: 'verified', level: 5 });
+    await decided.here.stop();
+  });
+
+  test('an inquiry that expired is resumed, and one that is done has no page', async () => {
+    becomes(KEY, 'expired');
+    assert.match((await verifier.begin(asked())).pageUrl ?? '', /^https:/);
+    becomes(KEY, 'needs_review');
+    assert.equal((await verifier.begin(asked())).pageUrl, undefined);
+  });
+
+  test('what is no inquiry, of another template or about somebody else, is no finding', async () => {
+    const one = (status: string, reference = KEY, template = 'itmpl_full') => ({
+      ...{ type: 'inquiry', id: 'inq_1', attributes: { status, 'reference-id': reference } },
+      relationships: { 'inquiry-template': { data: { id: template } } },
+    });
+    for (const json of [
+      {},
+      { data: {} },
+      { data: [{}] },
+      { data: [one('approved', 'details:other:1')] },
+      { data: [one('approved', KEY, 'itmpl_of_another')] },
+      { data: [one('delighted')] },
+    ]) {
+      here.instead.push({ status: 200, json });
+      await assert.rejects(verifier.finding(asked()), Unavailable, JSON.stringify(json));
+    }
+  });
+
+  test('a webhook counts under one of two secrets, for five minutes', () => {
+    const read = verifier.readCallback;
+    assert.ok(read !== undefined);
+    const now = Math.floor(Date.now() / 1_000);
+    assert.equal(read(calls({ key: KEY }, { secrets: ['wbhsec_old', WEBHOOK_SECRET] })), KEY);
+    assert.equal(read(calls({ key: KEY }, { sentAt: now - 240 })), KEY);
+    for (const wrong of [{ secrets: ['wbhsec_old'] }, { sentAt: now - 600 }, { sentAt: now + 600 }, { secrets: [] }])
+      assert.equal(read(calls({ key: KEY }, wrong)), undefined, JSON.stringify(wrong));
+  });
+});
+
+test('levels are named once each, and a level without a name is verified by the next higher one', () => {
+  const setting = levels('SUMSUB_LEVELS', 'levels');
+  const read = setting.read('1:basic kyc, 4:id-and-liveness');
+  assert.deepEqual(
+    [1, 2, 4, 5].map((level) => read && nameFor(read, level)),
+    ['basic kyc', 'id-and-liveness', 'id-and-liveness', undefined],
+  );
+  for (const wrong of ['basic', '6:x', '0:x', '1:', '1:a,1:b', '1:a,,2:b'])
+    assert.throws(() => setting.read(wrong), SettingError, wrong);
+});
