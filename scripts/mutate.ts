@@ -1,12 +1,13 @@
 /**
- * `npm run mutate [-- --only <group>] [--json <file>] [--stretches N] [--seed S] [--minutes M]`: breaks the code in every small
- * way that Stryker knows, and sees whether a test notices. What survives is explained in docs/decisions/0031-fuzzing-and-mutation.md.
+ * `npm run mutate [-- --only <group>] [--json <file>] [--kept <file>] [--stretches N] [--seed S] [--minutes M]`: breaks the code in
+ * every small way that Stryker knows, and sees whether a test notices. Why what survives may is in server/test/prove/survivors.json
+ * (reasons.ts), and where a reason is missing it says so.
  *
  * Each group is files with the tests of their own: the tests of a mutant run as a process each, and there are hundreds of
  * mutants. The code that counts is broken whole. Of the code that acts, which only tests with a database reach, a sample is:
  * N stretches of each file, chosen by the seed, for M minutes all in all; another seed breaks other stretches, and `--stretches 0`
- * all of a file. What the time did not suffice for is named. Stryker is installed beside this file at the first run, from a lock
- * file of its own.
+ * all of a file. What the time did not suffice for is named. What the journal of `--kept` has is not broken again. Stryker is
+ * installed beside this file at the first run, from a lock file of its own.
  *
  * Stopped by a signal it ends what it started. Prints each file's score and survivors, exits with 1 where a file that was broken
  * whole is below its floor, and writes `Report` where asked, which `npm run prove` reads: its names and meanings stay.
@@ -20,7 +21,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../server/src/base/postgres.ts';
 import { isGoneWithin, signal } from '../server/src/base/processes.ts';
+import { reasonOf, reasonsHere } from '../server/test/prove/reasons.ts';
 import { type Chance, chanceOf } from '../server/test/simulation/chance.ts';
+import { openJournal } from '../server/test/support/journal.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
 
 interface Group {
@@ -184,6 +187,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     json: { type: 'string' },
+    kept: { type: 'string' },
     stretches: { type: 'string', default: '4' },
     seed: { type: 'string', default: '1' },
     minutes: { type: 'string', default: '40' },
@@ -210,16 +214,20 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 if (!existsSync(join(tool, 'node_modules')))
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], tool);
 const folder = mkdtempSync(join(tmpdir(), 'cloverleaf-mutate-'));
-const began = Date.now();
 const postgres = await startPostgres({ dataDir: join(folder, 'database'), fast: true });
 process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
 process.env.TEST_DATA_DIR = folder;
 const files: FileScore[] = [];
 const skipped: string[] = [];
+const journal = openJournal(values.kept);
+const reasons = reasonsHere(root);
+let [wholeMs, sampledMs] = [0, 0];
 try {
-  for (const [name, group] of wanted.filter(([, { isSampled }]) => !isSampled))
-    files.push(...(await mutated(name, group.mutate, group.tests)));
-  const sampledFrom = Date.now();
+  for (const [name, group] of wanted.filter(([, { isSampled }]) => !isSampled)) {
+    const { scores, ms } = await mutatedOnce(name, group.mutate, group.tests);
+    wholeMs += ms;
+    files.push(...scores);
+  }
   const sampled = wanted.flatMap(([name, { isSampled, mutate, tests }]) =>
     isSampled ? mutate.map((path) => ({ name, path, tests })) : [],
   );
@@ -229,11 +237,12 @@ try {
     .map((one) => ({ ...one, ...sampleOf(one.path, chance), at: chance.next() }))
     .toSorted((a, b) => a.at - b.at);
   for (const { name, path, tests, ranges, size } of ordered) {
-    if (Date.now() - sampledFrom > minutes * 60_000) {
+    if (sampledMs > minutes * 60_000) {
       skipped.push(path);
       continue;
     }
-    const scores = await mutated(`${name}.${path.replaceAll('/', '.')}`, ranges, tests);
+    const { scores, ms } = await mutatedOnce(`${name}.${path.replaceAll('/', '.')}`, ranges, tests);
+    sampledMs += ms;
     files.push(...scores.map((score) => ({ ...score, ...(size.lines < size.of ? { sampled: size } : {}) })));
   }
 } finally {
@@ -245,7 +254,7 @@ try {
 const sum = (of: (one: FileScore) => number): number => files.reduce((all, one) => all + of(one), 0);
 const report: Report = {
   command: `npm run mutate${values.only === undefined ? '' : ` -- --only ${values.only}`}`,
-  seconds: Math.round((Date.now() - began) / 1_000),
+  seconds: Math.round((wholeMs + sampledMs) / 1_000),
   files,
   skipped,
   mutants: sum((one) => one.mutants),
@@ -257,7 +266,10 @@ for (const { file, mutants, killed, hung, broken, survivors, score, sampled } of
   console.log(
     `${file}${part}: ${score} of 100 (${mutants} mutants, ${killed} killed, ${hung} of them by hanging, ${broken} broken, ${survivors.length} survived)`,
   );
-  for (const { line, mutator, code, instead } of survivors) console.log(`  ${line} ${mutator}: ${code} -> ${instead}`);
+  for (const { line, mutator, code, instead } of survivors)
+    console.log(
+      `  ${line} ${mutator}: ${code} -> ${instead} (${reasonOf(reasons, file, { code, instead }) ?? 'NOT EXPLAINED'})`,
+    );
 }
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 if (skipped.length > 0) console.log(`not broken within ${minutes} minutes: ${skipped.join(', ')}`);
@@ -276,6 +288,23 @@ function sampleOf(path: string, chance: Chance): { ranges: string[]; size: { lin
     ranges: firsts.map((first) => `${path}:${first + 1}-${first + STRETCH}`),
     size: { lines: stretches * STRETCH, of },
   };
+}
+
+interface Kept {
+  scores: FileScore[];
+  ms: number;
+}
+
+/** What the journal does not have. */
+async function mutatedOnce(name: string, mutate: readonly string[], tests: readonly string[]): Promise<Kept> {
+  const key = `${name}: ${mutate.join(' ')}`;
+  const known = journal.known<Kept>(key);
+  if (known !== undefined) return known;
+  const from = Date.now();
+  const scores = await mutated(name, mutate, tests);
+  const kept: Kept = { scores, ms: Date.now() - from };
+  journal.keep(key, kept);
+  return kept;
 }
 
 async function mutated(name: string, mutate: readonly string[], tests: readonly string[]): Promise<FileScore[]> {
@@ -343,8 +372,8 @@ function scored(file: string, source: string, mutants: StrykerFile['mutants']): 
     .filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
     .map(({ location: { start, end }, mutatorName, replacement = '' }): Survivor => {
       const last = start.line === end.line ? end.column - 1 : undefined;
-      const code = lines[start.line - 1]?.slice(start.column - 1, last) ?? '';
-      return { line: start.line, mutator: mutatorName, code: short(code), instead: short(replacement) };
+      const [code, instead] = [short(lines[start.line - 1]?.slice(start.column - 1, last) ?? ''), short(replacement)];
+      return { line: start.line, mutator: mutatorName, code, instead };
     });
   const counted = killed + survivors.length;
   return {

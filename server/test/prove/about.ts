@@ -16,18 +16,23 @@ const PROVED = ['server/src', 'server/migrations', 'server/package.json', 'packa
 /** What has to be committed before anything is kept. */
 const USED = ['server', 'scripts', 'package.json', 'package-lock.json'];
 
+const gitIn = (root: string, ...args: string[]): string =>
+  execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+
+/** Of the contents of these, as they are committed. */
+export function hashOf(root: string, paths: readonly string[]): string {
+  const trees = paths.map((path) => gitIn(root, 'rev-parse', `HEAD:${path}`));
+  return createHash('sha256').update(trees.join()).digest('hex').slice(0, 12);
+}
+
 /** What git says of this moment. */
 export function codeHere(root: string) {
-  const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
-  const hashOf = (paths: readonly string[]): string => {
-    const trees = paths.map((path) => git('rev-parse', `HEAD:${path}`));
-    return createHash('sha256').update(trees.join()).digest('hex').slice(0, 12);
-  };
+  const git = (...args: string[]): string => gitIn(root, ...args);
   return {
     commit: git('rev-parse', 'HEAD'),
-    code: hashOf(PROVED),
+    code: hashOf(root, PROVED),
     /** Of the tests too: while one runs it is not to change. */
-    used: hashOf(USED),
+    used: hashOf(root, USED),
     dirty: git('status', '--porcelain', '--', ...USED) !== '',
   };
 }

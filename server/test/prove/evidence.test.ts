@@ -47,6 +47,8 @@ const simulated = {
   paidAgainst: 0,
   submissions: 23_456,
   lost: 0,
+  restores: { played: 14, ended: { 'let go': 14 } },
+  rules: { played: 70, done: { 'denied a destination': 219 } },
   unexplained: 0,
   failing: [] as unknown[],
 };
@@ -90,8 +92,19 @@ const REPORTS: Record<string, unknown> = {
   'chaos-repeating': [chaosRun('repeating')],
   fuzz: fuzzed,
   mutation: {
-    ...{ mutants: 1_000, killed: 910, survived: 90 },
-    files: [{ file: 'money.ts', score: 91.4, mutants: 1_000, killed: 910, hung: 0, broken: 0, survivors: [] }],
+    ...{ mutants: 1_000, killed: 998, survived: 2 },
+    skipped: ['orders/jobs.ts'],
+    files: [
+      { file: 'money.ts', score: 91.4, mutants: 900, killed: 900, hung: 0, broken: 0, survivors: [] },
+      {
+        ...{ file: 'gate.ts', score: 98, mutants: 100, killed: 98, hung: 0, broken: 0 },
+        sampled: { lines: 48, of: 377 },
+        survivors: [
+          { line: 7, code: 'a < b', instead: 'a <= b' },
+          { line: 9, code: 'x || y', instead: 'x && y' },
+        ],
+      },
+    ],
   },
 };
 
@@ -112,7 +125,8 @@ const results = (change: Record<string, Partial<Result> | undefined> = {}): Resu
 
 test('where everything ran and held, the page says so, with the numbers of the results', () => {
   assert.deepEqual(troubles(STEPS, results(), WHOLE, ABOUT), []);
-  const page = evidence(STEPS, results(), WHOLE, ABOUT);
+  const reasons = { 'gate.ts': { 'a < b -> a <= b': 'both give the same at equality' } };
+  const page = evidence(STEPS, results(), WHOLE, ABOUT, reasons);
   assert.match(page, /Everything ran and everything held\./);
   assert.match(page, /21147 orders: paid twice 0, lost 0, unexplained 0\./);
   assert.match(page, /Paid against a block, kill switch, clearing time or limit 0, of 23456 submissions/);
@@ -125,8 +139,15 @@ test('where everything ran and held, the page says so, with the numbers of the r
     '2.9',
     '2345',
     '1.51',
-    '910',
+    '998',
     '91.4',
+    '48 of 377',
+    'denied a destination 219',
+    '| let go 14 |',
+    'The time did not suffice for: orders/jobs.ts.',
+    '2 not, of which 1 are explained',
+    '| gate.ts:7 | `a < b` | `a <= b` | both give the same at equality |',
+    '| gate.ts:9 | `x \\|\\| y` | `x && y` | **not explained** |',
     '300 known',
     '4242',
     'c0ffee',

@@ -6,6 +6,8 @@
 import { KINDS } from '../chaos/faults.ts';
 import type { Outcome as Chaos } from '../chaos/run.ts';
 import { FAULTS } from '../simulation/faults.ts';
+import type { Report as Simulated } from '../simulation/report.ts';
+import { type Reasons, reasonOf } from './reasons.ts';
 import {
   isChaos,
   isFuzzed,
@@ -138,7 +140,13 @@ function wrongInTests(said: string): string[] {
   return /^[1-9]\d* passed, 0 failed$/m.test(said) ? [] : ['does not say that tests passed'];
 }
 
-export function evidence(steps: readonly Step[], results: readonly Result[], sizes: Sizes, about: About): string {
+export function evidence(
+  steps: readonly Step[],
+  results: readonly Result[],
+  sizes: Sizes,
+  about: About,
+  reasons: Reasons = {},
+): string {
   const wrong = troubles(steps, results, sizes, about);
   const all = (name: string) => results.find(({ step }) => step === name);
   const chaos = results.flatMap(({ report }) => (isChaos(report) ? report : []));
@@ -169,7 +177,7 @@ export function evidence(steps: readonly Step[], results: readonly Result[], siz
     ...chaosPart(chaos),
     ...ledgerPart(chaos),
     ...fuzzPart(all('fuzz')?.report),
-    ...mutationPart(all('mutation')?.report),
+    ...mutationPart(all('mutation')?.report, reasons),
     ...results
       .filter(({ step, report }) => report === undefined && steps.some(({ name }) => name === step))
       .map(({ step, said }) => `## ${step}: its last words\n\n\`\`\`\n${said.trim()}\n\`\`\``),
@@ -228,6 +236,7 @@ function simulationPart(report: unknown): string[] {
         String(times),
       ]),
     ),
+    ...movesPart(report),
     ...(report.failing.length === 0
       ? []
       : [`Seeds that failed:\n\n${report.failing.map(({ seed, again }) => `- ${seed}: \`${again}\``).join('\n')}`]),
@@ -283,15 +292,75 @@ function fuzzPart(report: unknown): string[] {
   ];
 }
 
-function mutationPart(report: unknown): string[] {
+function mutationPart(report: unknown, reasons: Reasons): string[] {
   if (!isMutation(report)) return [];
+  const { files, skipped = [] } = report;
+  const survivors = files.flatMap(({ file, survivors: all }) =>
+    all.map((one) => ({ file, ...one, why: reasonOf(reasons, file, one) })),
+  );
+  const explained = survivors.filter(({ why }) => why !== undefined).length;
   return [
-    `## Mutation testing\n\n${report.mutants} changes of the code, ${report.killed} noticed by a test, ${report.survived} not.`,
+    `## Mutation testing\n\n${report.mutants} changes of the code, ${report.killed} noticed by a test, ${report.survived} not, of which ${explained} are explained. A file of which a part of the lines is named was changed there alone, in stretches that a seed chose.`,
     table(
-      ['File', 'Score of 100', 'Changes', 'Noticed', 'Of them by no end', 'Not noticed', 'Could not be loaded'],
-      report.files.map(({ file, score, mutants, killed, hung, broken, survivors }) =>
-        [file, score, mutants, killed, hung, survivors.length, broken].map(String),
+      [
+        'File',
+        'Lines',
+        'Score of 100',
+        'Changes',
+        'Noticed',
+        'Of them by no end',
+        'Not noticed',
+        'Could not be loaded',
+      ],
+      files.map(({ file, sampled, score, mutants, killed, hung, broken, survivors: all }) =>
+        [
+          file,
+          sampled === undefined ? 'all' : `${sampled.lines} of ${sampled.of}`,
+          score,
+          mutants,
+          killed,
+          hung,
+          all.length,
+          broken,
+        ].map(String),
       ),
+    ),
+    ...(skipped.length === 0 ? [] : [`The time did not suffice for: ${skipped.join(', ')}.`]),
+    ...(survivors.length === 0
+      ? []
+      : [
+          table(
+            ['Not noticed', 'What stands there', 'Instead', 'Why no test has to notice it'],
+            survivors.map(({ file, line, code, instead, why }) => [
+              `${file}:${line}`,
+              quoted(code),
+              quoted(instead),
+              why ?? '**not explained**',
+            ]),
+          ),
+        ]),
+  ];
+}
+
+/** Code in a cell of a table. */
+const quoted = (code: string): string => (code === '' ? 'nothing' : `\`${code.replaceAll('`', "'")}\``);
+
+/** What people and the outside do besides, and how often: a move that was never made showed nothing. */
+function movesPart(report: Simulated): string[] {
+  const kinds = [
+    ['put back to an older copy', report.restores.played, report.restores.ended],
+    ['money of no order', report.strays?.played, report.strays?.done],
+    ['a bank that forgets keys', report.outages?.played, report.outages?.done],
+    ['senders, requested refunds, destinations that wait', report.moves?.played, report.moves?.done],
+    ['things meet at the worst moment', report.meetings?.played, report.meetings?.done],
+    ['credits without a reference', report.references?.played, report.references?.done],
+    ['a bank that shows as paid what it refused', report.contradictions?.played, report.contradictions?.done],
+    ['rules change', report.rules?.played, report.rules?.done],
+  ] as const;
+  return [
+    table(
+      ['Runs with', 'Runs', 'What was done there, and how often'],
+      kinds.map(([name, played = 0, done = {}]) => [name, String(played), counts(done)]),
     ),
   ];
 }

@@ -8,7 +8,9 @@
  *
  * What a step left is kept in `.evidence/` under the code that it ran on: the contents of server/src, migrations and the lock
  * file, as git knows them. A step that has been run there with the same command is not run again, unless `--fresh` says so; one
- * that was interrupted is, and so is one whose code changed while it ran. So this may be stopped and begun again. With changes
+ * that was interrupted is, and so is one whose code changed while it ran. So this may be stopped and begun again. What takes
+ * longest goes on where it was: seeds, planted bugs and mutated files that were finished are not run again, as long as the tests
+ * that they are made of are the same, and `--seeds 1..350` and then `--seeds 351..700` are most of `--seeds 1..700`. With changes
  * that are not committed nothing is kept, because nobody could say of what.
  *
  * `--write` runs nothing and writes the page from what is kept. The exit code is 0 where the whole of it ran and held; with
@@ -22,8 +24,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { aboutHere, codeHere } from './about.ts';
+import { aboutHere, codeHere, hashOf } from './about.ts';
 import { evidence, troubles } from './evidence.ts';
+import { reasonsHere } from './reasons.ts';
 import { chosenOf, type Result, type Sizes, type Step, sizesOf, stepsOf, WHOLE } from './steps.ts';
 import { openStore, readJson } from './store.ts';
 
@@ -70,7 +73,7 @@ const results = steps.flatMap((step) => store.kept(nameOf(step)) ?? []);
 const wrong = troubles(steps, results, sizes, about).filter(
   ({ step }) => values.only === undefined || chosen.some(({ name }) => name === step),
 );
-writeFileSync(values.out, evidence(steps, results, sizes, about));
+writeFileSync(values.out, evidence(steps, results, sizes, about, reasonsHere(ROOT)));
 console.log(`written: ${values.out}`);
 for (const { step, why } of wrong) console.log(`${step}: ${why}`);
 const good = values.only === undefined ? 'proved' : `held: ${chosen.map(({ name }) => name).join(', ')}`;
@@ -118,7 +121,8 @@ function nameOf(step: Step): string {
 
 /** As somebody would type it; where its report goes is ours to know. */
 function commandOf({ script, args, env = {} }: Step): string {
-  const given = args.filter((arg) => arg !== '--json' && arg !== '{json}').join(' ');
+  const ours = ['--json', '{json}', '--kept', '{kept}'];
+  const given = args.filter((arg) => !ours.includes(arg)).join(' ');
   const set = Object.entries(env).map(([name, value]) => `${name}=${value} `);
   return `${set.join('')}npm run ${script}${given === '' ? '' : ` -- ${given}`}`;
 }
@@ -126,10 +130,13 @@ function commandOf({ script, args, env = {} }: Step): string {
 async function runStep(step: Step, commit: string): Promise<Result> {
   const json = join(home, `${step.name}.report`);
   rmSync(json, { force: true });
+  const kept = join(home, `${step.name}-${hashOf(ROOT, step.keptFor ?? [])}.kept`);
+  if (values.fresh) rmSync(kept, { force: true });
+  const paths: Record<string, string> = { '{json}': json, '{kept}': kept };
   const log = createWriteStream(join(home, `${step.name}.log`));
   const began = Date.now();
   const [, ...words] = (scripts[step.script] ?? '').replace(/^exec /, '').split(' ');
-  const child = spawn(process.execPath, [...words, ...step.args.map((arg) => (arg === '{json}' ? json : arg))], {
+  const child = spawn(process.execPath, [...words, ...step.args.map((arg) => paths[arg] ?? arg)], {
     cwd: ROOT,
     env: { ...process.env, ...step.env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -155,9 +162,13 @@ async function runStep(step: Step, commit: string): Promise<Result> {
     commit,
     code: about.code,
     startedAt: new Date(began).toISOString(),
-    seconds: Math.round((Date.now() - began) / 1_000),
+    seconds: Math.round(Math.max((Date.now() - began) / 1_000, secondsIn(report))),
     exitCode,
     ...(report === undefined ? {} : { report }),
     said: said.split('\n').slice(-LAST_LINES).join('\n'),
   };
 }
+
+/** Where it went on from what was kept, its report says how long all of it took. */
+const secondsIn = (report: unknown): number =>
+  typeof report === 'object' && report !== null && 'seconds' in report ? Number(report.seconds) : 0;

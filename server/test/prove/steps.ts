@@ -22,6 +22,8 @@ export const WHOLE: Sizes = { seeds: '1..700', minutes: '5', kills: '20', times:
 
 /** The share of the simulation in which a planted bug has to be found. */
 const MUTANT_SEEDS = '1..200';
+/** For the files of which a sample is changed; those that count money are changed whole, whatever it takes. */
+const MUTATION_MINUTES = '15';
 
 /** @throws where one of them is nothing to run with */
 export function sizesOf({ seeds, minutes, kills, times }: Sizes): Sizes {
@@ -37,13 +39,17 @@ export function sizesOf({ seeds, minutes, kills, times }: Sizes): Sizes {
 export interface Step {
   name: string;
   about: string;
-  /** Of package.json, and what follows it. `{json}` stands for the file of its report. */
+  /** Of package.json, and what follows it. `{json}` stands for the file of its report, `{kept}` for its journal. */
   script: string;
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
   /** Its time is virtual: however slowly it is played, it shows the same. So it runs beside the others, in what they leave idle. */
   isVirtual?: true;
+  /** What its journal is good for besides the code: as long as these are the same, what was found holds, and is not run again. */
+  keptFor?: readonly string[];
 }
+
+const SIMULATION = ['server/test/simulation', 'server/test/support'] as const;
 
 const ofTests = (name: string, about: string, paths: readonly string[], env: Record<string, string> = {}): Step => ({
   name,
@@ -59,15 +65,17 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
     about: 'the modules under faults, by seed',
     script: 'simulate',
     // Prices, blocks and statements are looked at however few orders there are: four times as many cost less than twice as much.
-    args: ['--seeds', seeds, '--orders', '20', '--json', '{json}'],
+    args: ['--seeds', seeds, '--orders', '20', '--json', '{json}', '--kept', '{kept}'],
     isVirtual: true,
+    keptFor: SIMULATION,
   },
   {
     name: 'mutants',
     about: 'planted bugs, each to be found by the simulation',
     script: 'simulate',
-    args: ['--mutants', '--seeds', MUTANT_SEEDS, '--json', '{json}'],
+    args: ['--mutants', '--seeds', MUTANT_SEEDS, '--json', '{json}', '--kept', '{kept}'],
     isVirtual: true,
+    keptFor: SIMULATION,
   },
   ...(['deduplicating', 'repeating'] as const).map((bank) => ({
     name: `chaos-${bank}`,
@@ -82,12 +90,6 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
     script: 'fuzz',
     args: ['--times', times, '--json', '{json}'],
   },
-  {
-    name: 'mutation',
-    about: 'Stryker: do the tests notice each change of the code that counts money',
-    script: 'mutate',
-    args: ['--json', '{json}'],
-  },
   ofTests('partners', 'one partner with the ids of all others, and strangers', [
     'server/test/isolation.test.ts',
     'server/test/attack/strangers.test.ts',
@@ -95,6 +97,14 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
   ofTests('verify-ledger', 'the journal computed again, and every way of tampering with it found', [
     'server/test/reconcile',
   ]),
+  // The longest of those in real time: what is stopped before its end has the others.
+  {
+    name: 'mutation',
+    about: 'Stryker: do the tests notice each change of the code that counts money',
+    script: 'mutate',
+    args: ['--minutes', MUTATION_MINUTES, '--json', '{json}', '--kept', '{kept}'],
+    keptFor: ['server/test', 'scripts'],
+  },
 ];
 
 /** `chaos` means both of them. @throws for a word that means none: what was asked for would not be run */
@@ -141,6 +151,8 @@ export interface Mutation {
   mutants: number;
   killed: number;
   survived: number;
+  /** Files for which the time did not suffice. */
+  skipped?: string[];
   files: {
     file: string;
     score: number;
@@ -148,7 +160,9 @@ export interface Mutation {
     killed: number;
     hung: number;
     broken: number;
-    survivors: unknown[];
+    survivors: { line: number; code: string; instead: string }[];
+    /** Lines that were changed, where it was not all of it. */
+    sampled?: { lines: number; of: number };
   }[];
 }
 export const isMutation = (report: unknown): report is Mutation => has(report, 'files', 'mutants', 'killed');

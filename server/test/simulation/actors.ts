@@ -113,7 +113,12 @@ const OPERATOR = 'operator:1';
 /** How likely an order that has settled is to be compensated, each time that the operator looks. */
 const COMPENSATED = 0.6;
 /** What a customer is told, who then comes again. */
-const TOLD: ReadonlySet<string> = new Set(['price_moved', 'amount_outside_limits', 'verification_required']);
+const TOLD: ReadonlySet<string> = new Set([
+  'price_moved',
+  'amount_outside_limits',
+  'customer_limit_exceeded',
+  'verification_required',
+]);
 
 const FUNDS = { inr: 100_000_000_00n, usdc: 1_000_000_000_000n } as const;
 /** How long a quote is good (ground.ts). */
@@ -134,7 +139,7 @@ export function openActors(
     forMs: number;
     processes: () => OurProcess[];
     /** Told of every order. */
-    made: (order: Order) => void;
+    made: (one: Noted) => void;
     /** After a restore people decide nothing else before they have let payouts go. */
     isRestoring: () => boolean;
     /** Not while a restore will lose what is paid back: the rails do not say what it was for. */
@@ -196,7 +201,7 @@ export function openActors(
       make(process, n).then(
         (made) => {
           noted.push(made);
-          deps.made(made.order);
+          deps.made(made);
           scheduler.within({ process: undefined, task: 'customer' }, () => {
             pay(made);
             meddle(made);

@@ -9,6 +9,7 @@ import { against, CLEARING_MS, openGuard, type Submission, type Truth } from './
 const SHOWN_AT = 1_000_000;
 const SALE: Submission = {
   id: 'pay_1_1',
+  at: SHOWN_AT,
   order_id: '1',
   refund_id: null,
   purpose: 'payout',
@@ -96,6 +97,10 @@ const block = (how: Partial<Submission['approvals'][number]> = {}) => ({
 
 for (const [what, submission, says, seen] of [
   ['a sale as it should be', SALE, {}, undefined],
+  ['an order that is being paid out', { ...SALE, order_state: 'paying_out' }, {}, undefined],
+  ['an order that a person holds', { ...SALE, order_state: 'payout_held' }, {}, /when its order is payout_held/],
+  ['a refund of an order on hold', { ...REFUND, order_state: 'on_hold' }, {}, undefined],
+  ['what people have changed of the rules', SALE, { byRules: () => ['is denied'] }, /is denied/],
   ['a kill switch', { ...SALE, switched_off: true }, {}, /kill switch/],
   ['a block by law', { ...REFUND, stopped: true }, {}, /law blocks its order/],
   ['made beside a block by law', { ...SALE, follows: '7', after_block: true }, {}, /beside one that law blocks/],

@@ -11,6 +11,7 @@
  * Not here: whether it leaves twice, or more than came (checks.ts); what each ends with (ends.ts).
  */
 import type { Sending } from '../../src/rails/rail.ts';
+import type { Looking } from './rules.ts';
 
 /** Bank money is reversed for so long, by the markets of ground.ts; and deposits from this sum on wait for more blocks. */
 export const CLEARING_MS = 12_000;
@@ -43,6 +44,16 @@ export interface Submission {
   switched_off: boolean;
   /** Law blocks its order, and has not let it go. */
   stopped?: boolean;
+  /** Of its order; a payout leaves for an order that is being paid out, and for no other. */
+  order_state?: string | null;
+  /** When it was committed, in milliseconds of the run's own time. */
+  at: number;
+  /** Entries of deny lists, and the newest limit across orders of a customer: where rules change (rules.ts). */
+  denied?: readonly { list: string; entry: string }[];
+  limits?: readonly string[];
+  /** What its order is worth in its fiat, and those of its customer that count before it. */
+  worth?: string | null;
+  others?: string | null;
   /** It was made after law had blocked the order that it follows, in the order of their entries: both lock that order first. */
   after_block?: boolean;
   deposits: readonly { name: string; rail: string; units: string; state: string; origin: string; taken: string }[];
@@ -82,6 +93,8 @@ export interface Truth {
   spreadMs(): number;
   /** What speaks against money of this order leaving for there now, where people do more besides (moves.ts). */
   mayPay?(orderId: string, destination: string, spreadMs: number, isRefund: boolean): string | undefined;
+  /** The same of what people have changed of the rules (rules.ts). */
+  byRules?(one: Submission, of: Pick<Looking, 'destination' | 'approved'>): readonly string[];
 }
 
 const FACTS = `
@@ -92,6 +105,14 @@ const FACTS = `
          (select l.max_units::text from market_limits l where l.market_id = o.market_id and l.level >= c.level
            order by l.level limit 1) as limit_units,
          exists (select from kill_switches s where s.kind = 'payouts' or (s.kind = 'rail' and s.subject = p.rail)) as switched_off,
+         o.state as order_state, case when o.deposit_asset = o.fiat_asset then o.deposit_units else o.gross_units end::text as worth,
+         (select sum(case when b.deposit_asset = b.fiat_asset then b.deposit_units else b.gross_units end)::text from orders b
+           where b.customer_id = o.customer_id and b.fiat_asset = o.fiat_asset and (b.created_at, b.id) < (o.created_at, o.id)
+             and b.state not in ('expired', 'cancelled', 'refunded')) as others,
+         (select coalesce(json_agg(json_build_object('list', d.list, 'entry', d.list || ':' || encode(d.index, 'hex'))), '[]')
+            from denied_destinations d) as denied,
+         (select coalesce(json_agg(l.max_units::text), '[]') from (
+            select max_units from customer_limits order by version desc limit 1) l where l.max_units is not null) as limits,
          coalesce(o.state = 'frozen' and not exists (select from entries e where e.id = 'ord_' || o.id || ':released'), false)
            as stopped,
          coalesce((select max(made.seq) > max(stopped.seq) from orders f
@@ -145,7 +166,8 @@ export function openGuard(deps: {
 
   return {
     async submitting(ids) {
-      for (const row of await look<Submission>(FACTS, [ids])) submissions.set(row.id, { ...row, sent: false });
+      for (const row of await look<Submission>(FACTS, [ids]))
+        submissions.set(row.id, { ...row, at: truth.now(), sent: false });
     },
     sends(rail, { key, units, destination }) {
       const one = submissions.get(key);
@@ -195,6 +217,10 @@ export function against(one: Submission, truth: Truth): string[] {
   const limit = one.limit_units;
   const found: (string | false)[] = [
     one.switched_off && 'leaves although a kill switch is on',
+    !isRefund &&
+      one.order_state != null &&
+      one.order_state !== 'paying_out' &&
+      `leaves when its order is ${one.order_state}`,
     one.stopped === true && 'leaves although law blocks its order',
     one.after_block === true && 'leaves for an order that was made of money beside one that law blocks',
     one.blocked_at !== null &&
@@ -217,6 +243,7 @@ export function against(one: Submission, truth: Truth): string[] {
     !isRefund && one.deposits.some(({ state }) => state === 'lost') && 'leaves although its deposit was reversed',
     one.order_id !== null && (truth.mayPay?.(one.order_id, destination, truth.spreadMs(), isRefund) ?? false),
     ...(customer === undefined ? [] : [unfit(one, customer), ...unnamed(one, customer, approved)]),
+    ...(truth.byRules?.(one, { destination, approved }) ?? []),
     ...one.deposits.filter(({ origin }) => origin === 'rail').map((deposit) => early(deposit, one, truth)),
   ];
   return found.filter((what) => what !== false);

@@ -1,10 +1,14 @@
 /**
  * `npm run simulate -- --seeds A..B [--orders N] [--workers N] [--json FILE] [--end-at POINT] [--trace] [--twice]
- * [--restore always|only] [--mutants [--only PART|PART] [--note]]`: plays each seed, says what was found, and what was covered.
+ * [--restore always|only] [--kept FILE] [--mutants [--only PART|PART] [--note]]`: plays each seed, says what was found, and what was
+ * covered.
  *
  * A seed that fails prints what is broken, the history of the orders it names, and the command to play it again. Seeds are
- * played in workers, each a process with a PostgreSQL of its own. After five hundred seeds or more, a run is played for each
- * point where no process was ended by chance: the same seed up to that point, and there it is.
+ * played in workers, each a process with a PostgreSQL of its own. After five hundred seeds or more, runs are played for the
+ * points where no process was ended by chance: the same seed up to that point, and there it is.
+ *
+ * `--kept FILE` is a journal: what it has is not played again. Stopped and begun again it goes on where it was, and ranges of seeds
+ * that were played apart add up. Whoever names the file vouches that the code is the same.
  *
  * `--json FILE` writes what report.ts calls a Report:
  *   { command, seeds, runs, orders, unmade, steps, waits, seconds, ordersPerSecond, ended: { state: n },
@@ -19,8 +23,9 @@
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { openJournal } from '../support/journal.ts';
 import { findMutants } from './mutants.ts';
-import { again, inWords, MANY, openTally } from './report.ts';
+import { again, inWords, MANY, openTally, POINTS_A_RUN } from './report.ts';
 import { restores } from './restore.ts';
 import { type Asked, openWorkers, type Told } from './workers.ts';
 
@@ -30,10 +35,12 @@ const { values } = parseArgs({
     orders: { type: 'string', default: '10' },
     workers: { type: 'string', default: '2' },
     json: { type: 'string' },
+    /** What has been played before, and is not played again. */
+    kept: { type: 'string' },
     /** Prints the last steps of a seed that fails. */
     trace: { type: 'boolean', default: false },
-    /** Ends a process where it first comes to this point. */
-    'end-at': { type: 'string' },
+    /** Ends a process where it first comes to this point, and to each if it is said several times. */
+    'end-at': { type: 'string', multiple: true },
     /** Plays every seed a second time and says where it parts from the first. */
     twice: { type: 'boolean', default: false },
     /** Plays planted bugs instead, each until it is found (mutants.ts). */
@@ -61,8 +68,18 @@ const keep = (what: object): void => {
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(what, undefined, 2)}\n`);
 };
 
+const journal = openJournal(values.kept);
+
 if (values.mutants) {
-  const hunt = await findMutants({ command, seeds: [from, to], orders, workers, only: values.only, note: values.note });
+  const hunt = await findMutants({
+    command,
+    journal,
+    seeds: [from, to],
+    orders,
+    workers,
+    only: values.only,
+    note: values.note,
+  });
   keep(hunt);
   if (hunt.planted === 0) throw new Error(`--only ${values.only}: no mutant has that in its name`);
   process.exit(hunt.found === hunt.planted ? 0 : 1);
@@ -75,7 +92,7 @@ function* seeds(): Generator<Asked> {
     yield {
       seed,
       orders,
-      twice: values.twice,
+      ...(values.twice ? { twice: true } : {}),
       ...(endAt === undefined ? {} : { endAt }),
       ...(values.restore === 'always' ? { restore: true } : {}),
     };
@@ -84,12 +101,30 @@ function* seeds(): Generator<Asked> {
 
 const began = performance.now();
 const tally = openTally();
-const open = await openWorkers(Math.min(workers, to - from + 1));
 let played = 0;
-let wasEnded = false;
-const tell = (told: Told, asked: Asked): undefined => {
+const endedAt = new Set<string>();
+/** What the runs took that were kept: as many at a time as there are workers. */
+let keptMs = 0;
+const nameOf = (asked: Asked): string => JSON.stringify(asked, Object.keys(asked).toSorted());
+/** Those of them that are not in the journal; what is there is told at once. */
+function* unknown(all: Iterable<Asked>): Generator<Asked> {
+  for (const asked of all) {
+    const told = journal.known<Told>(nameOf(asked));
+    if (told === undefined) {
+      yield asked;
+      continue;
+    }
+    keptMs += told.realMs / workers;
+    tell(told, asked);
+  }
+}
+const tellAndKeep = (told: Told, asked: Asked): undefined => {
+  journal.keep(nameOf(asked), told);
+  tell(told, asked);
+};
+const tell = (told: Told, asked: Asked): void => {
   tally.add(told, asked);
-  wasEnded ||= asked.endAt !== undefined && told.ends.has(asked.endAt);
+  for (const point of asked.endAt ?? []) if (told.ends.has(point)) endedAt.add(point);
   played += 1;
   // Of many seeds it is told how far they are: the whole takes half an hour.
   if (played % 100 === 0) console.log(`${played} runs after ${Math.round((performance.now() - began) / 1000)} s`);
@@ -100,18 +135,23 @@ const tell = (told: Told, asked: Asked): undefined => {
   if (values.trace) for (const line of told.schedule) console.log(`    ${line}`);
   console.log(`  again: ${again(asked)}`);
 };
-await open.play(seeds(), tell);
+await playAll([...unknown(seeds())]);
+// Several in one run: what comes after the first is another run, which does not always come to the others. Those have one each.
 if (to - from + 1 >= MANY)
-  await open.play(
-    tally.unhit().map((one) => ({ ...one, orders })),
-    tell,
-  );
-await open.close();
+  for (const most of [POINTS_A_RUN, 1])
+    await playAll([...unknown(tally.unhit(most).map((one) => ({ ...one, orders })))]);
 
-const report = tally.report(command, (performance.now() - began) / 1000);
+async function playAll(all: readonly Asked[]): Promise<void> {
+  if (all.length === 0) return;
+  const open = await openWorkers(Math.min(workers, all.length));
+  await open.play(all, tellAndKeep);
+  await open.close();
+}
+
+const report = tally.report(command, (performance.now() - began + keptMs) / 1000);
 for (const line of inWords(report)) console.log(line);
 keep(report);
-const nowhere = values['end-at'] !== undefined && !wasEnded;
-if (nowhere) console.log(`no process was ended at ${values['end-at']}`);
+const nowhere = (values['end-at'] ?? []).filter((point) => !endedAt.has(point));
+for (const point of nowhere) console.log(`no process was ended at ${point}`);
 if (report.orders === 0) console.log('nothing was ordered, so nothing was shown');
-process.exitCode = report.failing.length === 0 && report.orders > 0 && !nowhere ? 0 : 1;
+process.exitCode = report.failing.length === 0 && report.orders > 0 && nowhere.length === 0 ? 0 : 1;

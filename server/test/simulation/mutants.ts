@@ -9,6 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { Journal } from '../support/journal.ts';
 import type { Kind, Violation } from './checks.ts';
 import { contradicts } from './contradictions.ts';
 import type { Place } from './ground.ts';
@@ -16,6 +17,7 @@ import { hasMeetings } from './meetings.ts';
 import { hasMoves } from './moves.ts';
 import { declares, forgets } from './outage.ts';
 import { lacksReferences } from './references.ts';
+import { changesRules } from './rules.ts';
 import { hasStrays } from './strays.ts';
 import { openWorkers, type Workers } from './workers.ts';
 
@@ -39,6 +41,8 @@ interface Mutant {
   references?: true;
   /** Only a seed whose bank shows as paid what it has refused shows it (contradictions.ts). */
   contradictions?: true;
+  /** Only a seed in which rules change while money is under way shows it (rules.ts). */
+  rules?: true;
   changes: readonly { file: string; from: string; to: string }[];
 }
 
@@ -911,6 +915,36 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'a deny list is not read when money leaves',
+    kinds: ['paid_against'],
+    rules: true,
+    changes: [
+      {
+        file: GATE,
+        from: '...[...own.hits, ...(kept?.hits ?? [])].map(',
+        to: "...[...own.hits.filter((one) => one.rule !== 'destination_denied'), ...(kept?.hits ?? [])].map(",
+      },
+    ],
+  },
+  {
+    name: 'a limit across orders is not asked when money leaves',
+    kinds: ['paid_against'],
+    rules: true,
+    changes: [{ file: GATE, from: '...passed.map(', to: '...passed.slice(0, 0).map(' }],
+  },
+  {
+    name: 'a result of the screener is good for ever',
+    kinds: ['paid_against'],
+    rules: true,
+    changes: [
+      {
+        file: 'src/orders/payouts/judge.ts',
+        from: 'screenedAt === undefined || now.getTime() - screenedAt.getTime() > maxAgeMs',
+        to: 'screenedAt === undefined || maxAgeMs < 0',
+      },
+    ],
+  },
 ];
 
 /** By name, a seed that found it when it was last noted (`--note`): tried first, and no more than a hint. */
@@ -932,14 +966,24 @@ export async function findMutants(options: {
   only?: string;
   /** Notes the seeds that found them. */
   note: boolean;
+  /** What was found before is not hunted again. */
+  journal: Journal;
 }): Promise<Hunt> {
   const began = performance.now();
-  const { command, orders, only = '', note } = options;
+  const { command, orders, only = '', note, journal } = options;
   const hints = notedSeeds();
   const chosen = MUTANTS.filter(({ name }) => only.split('|').some((part) => name.includes(part)));
-  const waiting = [...chosen.entries()];
+  const nameOf = ({ name }: Mutant): string => `${name}, ${orders} orders`;
   const clean = new Map<string, Promise<boolean>>();
+  const kept = chosen.map((mutant) => journal.known<Kept>(nameOf(mutant)));
   const mutants: Hunt['mutants'] = [];
+  let keptMs = 0;
+  for (const [at, one] of kept.entries()) {
+    if (one === undefined) continue;
+    mutants[at] = one.found;
+    keptMs += one.ms / options.workers;
+  }
+  const waiting = [...chosen.entries()].filter(([at]) => kept[at] === undefined);
 
   async function worker(): Promise<void> {
     const unmutated = await openWorkers(1);
@@ -953,7 +997,10 @@ export async function findMutants(options: {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const [at, mutant] = next;
         const hint = hints[mutant.name];
-        mutants[at] = await hunt(mutant, { ...options, hint, isClean, place: unmutated.places[0] });
+        const huntedFrom = performance.now();
+        const found = await hunt(mutant, { ...options, hint, isClean, place: unmutated.places[0] });
+        mutants[at] = found;
+        if (found.found) journal.keep(nameOf(mutant), { found, ms: performance.now() - huntedFrom } satisfies Kept);
         // After each: an interrupted hunt keeps what it has found.
         if (note) noteSeeds(mutants);
       }
@@ -961,12 +1008,18 @@ export async function findMutants(options: {
       await unmutated.close();
     }
   }
-  await Promise.all(Array.from({ length: Math.min(options.workers, chosen.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(options.workers, waiting.length) }, worker));
 
   const found = mutants.filter((one) => one.found).length;
   console.log(`${found} of ${mutants.length} mutants found`);
-  const seconds = Math.round((performance.now() - began) / 100) / 10;
+  const seconds = Math.round((performance.now() - began + keptMs) / 100) / 10;
   return { command, seconds, planted: mutants.length, found, mutants };
+}
+
+/** Of a planted bug that was found: what the journal has. */
+interface Kept {
+  found: Hunt['mutants'][number];
+  ms: number;
 }
 
 /** In the order in which they are planted; those that were not hunted, or not found, keep what was noted of them. */
@@ -1018,6 +1071,7 @@ async function find(
     meetings,
     references,
     contradictions,
+    rules,
     declares: ofDeclared,
     forgets: ofForgetful,
   }: Mutant,
@@ -1030,6 +1084,7 @@ async function find(
       (meetings !== true || hasMeetings(seed)) &&
       (references !== true || lacksReferences(seed)) &&
       (contradictions !== true || contradicts(seed)) &&
+      (rules !== true || changesRules(seed)) &&
       (ofDeclared !== true || declares(seed)) &&
       (ofForgetful !== true || forgets(seed)),
   );

@@ -57,8 +57,8 @@ export interface World {
   bank: BankWorld;
   chain: ChainWorld;
   guard: Guard;
-  /** Destinations that the screener was asked about, with the order or refund: `<id> account:<id>`. */
-  screened: Set<string>;
+  /** Destinations that the screener was asked about, with the order or refund: `<id> account:<id>`; and when it answered last. */
+  screened: Map<string, number>;
   /** Told of every question to the screener, which waits before it answers. */
   asked?: (input: Screening) => Promise<void> | undefined;
   /** Whether whoever pays by the bank now names the order (references.ts). */
@@ -69,6 +69,8 @@ export interface World {
   priceBps: () => number;
   /** The gate asks whether a destination waits for its customer. */
   waits: boolean;
+  /** How long a result of the screener is good; the usual time where nothing is said (rules.ts). */
+  screeningMaxAgeMs?: number | undefined;
   /** Told of what a handler threw, and of what was logged as an error. */
   complain: (what: string, error: unknown) => void;
 }
@@ -108,7 +110,11 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
       magicScreener(openScreener({ db, vault }), vault, async () => ''),
     ),
     vault,
-    gate: { ...gateRules(vault, PEOPLE), ...(world.waits ? { unconfirmedUntil: waitsUntil } : {}) },
+    gate: {
+      ...gateRules(vault, PEOPLE),
+      ...(world.waits ? { unconfirmedUntil: waitsUntil } : {}),
+      ...(world.screeningMaxAgeMs === undefined ? {} : { screeningMaxAgeMs: world.screeningMaxAgeMs }),
+    },
   };
   const sources = new Map<string, PriceSource>([['fixed', priceSource(world)]]);
   const whole: OurProcess = Object.assign(process, {
@@ -181,13 +187,13 @@ const guarded = (world: World, rail: Rail): Rail => ({
   },
 });
 
-const noted = ({ screened, asked }: World, screener: Screener): Screener => ({
+const noted = ({ screened, asked, scheduler }: World, screener: Screener): Screener => ({
   async screen(input) {
     const pause = asked?.(input);
     if (pause !== undefined) await pause;
     const verdict = await screener.screen(input);
     const to = input.payoutAddress === null ? `account:${input.fiatAccountId}` : `address:${input.payoutAddress}`;
-    screened.add(`${input.id} ${to}`);
+    screened.set(`${input.id} ${to}`, scheduler.time.now());
     return verdict;
   },
 });

@@ -39,6 +39,7 @@ export interface Report {
   meetings?: { played: number; done: Record<string, number> };
   references?: { played: number; done: Record<string, number> };
   contradictions?: { played: number; done: Record<string, number> };
+  rules?: { played: number; done: Record<string, number> };
   /** All other violations. */
   unexplained: number;
   failing: { seed: number; violations: Violation[]; again: string }[];
@@ -46,18 +47,22 @@ export interface Report {
 
 export interface Tally {
   add(told: Told, asked: Asked): void;
-  /** For each point where no process was ended yet, a run that comes to it. */
-  unhit(): { seed: number; endAt: string }[];
+  /**
+   * For the points where no process was ended yet, runs that come to them.
+   *
+   * @param most so many points of one run
+   */
+  unhit(most: number): { seed: number; endAt: string[] }[];
   report(command: string, seconds: number): Report;
 }
 
 export const again = ({ seed, orders, endAt, restore }: Asked): string =>
-  `npm run simulate -- --seeds ${seed}..${seed} --orders ${orders}${restore === true ? ' --restore always' : ''}${endAt === undefined ? '' : ` --end-at '${endAt}'`} --trace`;
+  `npm run simulate -- --seeds ${seed}..${seed} --orders ${orders}${restore === true ? ' --restore always' : ''}${(endAt ?? []).map((point) => ` --end-at '${point}'`).join('')} --trace`;
 
 export function openTally(): Tally {
   const faults = new Map<Fault, number>();
   const ended = new Map<string, number>();
-  /** Where processes were, and the first seed that was there. */
+  /** Where processes were, and the lowest seed that was there: whichever is played first, the same. */
   const points = new Map<string, number>();
   const ends = new Map<string, number>();
   const failing: Report['failing'] = [];
@@ -75,6 +80,8 @@ export function openTally(): Tally {
   let meetings = 0;
   let references = 0;
   let contradictions = 0;
+  let rules = 0;
+  const withRules = new Map<string, number>();
   const withMeetings = new Map<string, number>();
   const withReferences = new Map<string, number>();
   const withContradictions = new Map<string, number>();
@@ -84,7 +91,7 @@ export function openTally(): Tally {
   const count = (...kinds: Kind[]): number =>
     failing.flatMap(({ violations }) => violations).filter(({ kind }) => kinds.includes(kind)).length;
 
-  const unhit = () => [...points].filter(([point]) => !ends.has(point)).map(([endAt, seed]) => ({ seed, endAt }));
+  const unhit = () => [...points].filter(([point]) => !ends.has(point)).map(([point, seed]) => ({ seed, point }));
 
   return {
     add(told, asked) {
@@ -108,21 +115,29 @@ export function openTally(): Tally {
       for (const [what, times] of told.references ?? []) addTo(withReferences, what, times);
       if (told.contradictions !== undefined) contradictions += 1;
       for (const [what, times] of told.contradictions ?? []) addTo(withContradictions, what, times);
+      if (told.rules !== undefined) rules += 1;
+      for (const [what, times] of told.rules ?? []) addTo(withRules, what, times);
       if (told.outages !== undefined) outages += 1;
       for (const [what, times] of told.outages ?? []) addTo(withOutages, what, times);
       if (told.restored !== undefined) restores += 1;
       for (const [what, times] of told.restored ?? []) addTo(restored, what, times);
       if (asked.endAt === undefined) {
-        for (const point of told.points.keys()) if (!points.has(point)) points.set(point, told.seed);
-      } else goneTo.add(asked.endAt);
+        for (const point of told.points.keys()) points.set(point, Math.min(told.seed, points.get(point) ?? told.seed));
+      } else for (const point of asked.endAt) goneTo.add(point);
       if (told.violations.length > 0)
         failing.push({ seed: told.seed, violations: told.violations, again: again(asked) });
     },
-    unhit,
+    unhit: (most) =>
+      [...Map.groupBy(unhit(), ({ seed }) => seed)].flatMap(([seed, all]) =>
+        Array.from({ length: Math.ceil(all.length / most) }, (_, n) => ({
+          seed,
+          endAt: all.slice(n * most, (n + 1) * most).map(({ point }) => point),
+        })),
+      ),
     report(command, seconds) {
-      const never = unhit().map(({ endAt, seed }) => ({
-        point: endAt,
-        why: goneTo.has(endAt)
+      const never = unhit().map(({ point, seed }) => ({
+        point,
+        why: goneTo.has(point)
           ? `seed ${seed} came there, and when it was played again to end a process there, it did not`
           : `seed ${seed} came there, and it was not played again to end a process there`,
       }));
@@ -161,6 +176,7 @@ export function openTally(): Tally {
         meetings: { played: meetings, done: sorted(withMeetings) },
         references: { played: references, done: sorted(withReferences) },
         contradictions: { played: contradictions, done: sorted(withContradictions) },
+        rules: { played: rules, done: sorted(withRules) },
         unexplained: violations - paidTwice - paidAgainst - lost,
         failing: failing.toSorted((a, b) => a.seed - b.seed),
       };
@@ -170,6 +186,9 @@ export function openTally(): Tally {
 
 const sorted = (from: ReadonlyMap<string, number>) =>
   Object.fromEntries([...from].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+
+/** Points that one run goes to: with more, hardly anything of the first run is left. */
+export const POINTS_A_RUN = 6;
 
 /** So many seeds are to have been everywhere: each point is gone to, and what is rare is said. */
 export const MANY = 500;
@@ -202,6 +221,7 @@ export function inWords(report: Report): string[] {
     `runs in which things meet: ${report.meetings?.played ?? 0}: ${list(report.meetings?.done ?? {})}`,
     `runs with credits without a reference: ${report.references?.played ?? 0}: ${list(report.references?.done ?? {})}`,
     `runs with a bank that shows what it has refused: ${report.contradictions?.played ?? 0}: ${list(report.contradictions?.done ?? {})}`,
+    `runs in which rules change: ${report.rules?.played ?? 0}: ${list(report.rules?.done ?? {})}`,
     `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,
     `paid against a block, kill switch, clearing time or limit ${report.paidAgainst} (of ${report.submissions} submissions looked at)`,
   ];

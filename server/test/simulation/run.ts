@@ -3,8 +3,7 @@
  * come to its end. What is broken is answered, with the way there.
  */
 
-import type { Order } from '../../src/orders/index.ts';
-import { isLost, openActors } from './actors.ts';
+import { isLost, type Noted, openActors } from './actors.ts';
 import { openCalls } from './calls.ts';
 import { chanceOf } from './chance.ts';
 import { broken, type Kind, overpaid, roundedUp, underWay, type Violation } from './checks.ts';
@@ -21,6 +20,7 @@ import { openChain } from './outside.chain.ts';
 import { type OurProcess, startProcess, type World } from './process.ts';
 import { lacksReferences, openReferences, type References } from './references.ts';
 import { openRestore, type Restore, restores } from './restore.ts';
+import { changesRules, openRules, type Rules, SCREENING_MAX_AGE_MS } from './rules.ts';
 import { openScheduler, type Scheduler } from './scheduler.ts';
 import { hasStrays, openStrays, type Strays } from './strays.ts';
 import { realNow } from './time.ts';
@@ -53,6 +53,8 @@ export interface Outcome {
   references?: ReadonlyMap<string, number>;
   /** What a bank showed as paid that it had refused (contradictions.ts). */
   contradictions?: ReadonlyMap<string, number>;
+  /** What of the rules changed, and how often (rules.ts). */
+  rules?: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
   /** Statements that PostgreSQL ended because two waited for each other. */
@@ -90,8 +92,8 @@ export interface Play {
   orders: number;
   /** Its database is put back to an older copy, whatever its seed says of that. */
   restore?: boolean;
-  /** A process is ended where it comes to this point first; until then the run is the one without it. */
-  endAt?: string;
+  /** A process is ended where it comes to each of these points first; until the first of them the run is the one without. */
+  endAt?: readonly string[];
   lie?: Lie;
   /** The run is over as soon as it has shown something of one of these kinds. */
   until?: readonly Kind[];
@@ -135,7 +137,7 @@ export async function simulate(
   function endsAt(process: SimulatedProcess, point: string, fault: Fault): boolean {
     if (process.name === AUDITOR) return false;
     points.set(point, (points.get(point) ?? 0) + 1);
-    if (!faults.occurs(fault) && !(point === endAt && !ends.has(point))) return false;
+    if (!faults.occurs(fault) && !(endAt?.includes(point) === true && !ends.has(point))) return false;
     ends.set(point, (ends.get(point) ?? 0) + 1);
     return true;
   }
@@ -226,8 +228,9 @@ export async function simulate(
   let meetings: Meetings | undefined;
   let references: References | undefined;
   let contradictions: Contradictions | undefined;
+  let rules: Rules | undefined;
   const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
-  const screened = new Set<string>();
+  const screened = new Map<string, number>();
   const guard: Guard = openGuard({
     look: backends.look,
     violated: (what) => violated('paid_against', what),
@@ -256,6 +259,10 @@ export async function simulate(
       now: () => scheduler.time.now(),
       spreadMs: () => guard.spreadMs,
       mayPay: (...of) => actors?.moves?.mayPay(...of),
+      byRules(one, of) {
+        const screenedAt = screened.get(`${one.order_id ?? one.refund_id} ${of.destination}`);
+        return rules?.against(one, { ...of, screenedAt, spreadMs: guard.spreadMs }) ?? [];
+      },
     },
   });
   const deduplicates = chance.happens(0.5);
@@ -290,7 +297,10 @@ export async function simulate(
     guard,
     screened,
     complain,
-    asked: (input) => meetings?.asked(input),
+    asked(input) {
+      rules?.asked();
+      return meetings?.asked(input);
+    },
     forgotten: (one) => references?.forgotten(one),
     unanswered(rail) {
       actors?.unanswered();
@@ -298,6 +308,7 @@ export async function simulate(
     },
     priceBps: () => priceBps,
     waits: hasMoves(seed),
+    screeningMaxAgeMs: changesRules(seed) ? SCREENING_MAX_AGE_MS : undefined,
   };
   const since = scheduler.time.now();
 
@@ -308,9 +319,10 @@ export async function simulate(
       scheduler.after(MINE_EVERY_MS, mining);
     };
     scheduler.after(1, mining);
-    const made = (order: Order) => {
-      const why = roundedUp(order);
+    const made = (one: Noted) => {
+      const why = roundedUp(one.order);
       if (why !== undefined) violated('rounding', why);
+      rules?.made(one);
     };
     const isRestored = restore ?? restores(seed);
     actors = openActors(world, {
@@ -335,6 +347,7 @@ export async function simulate(
     if (lacksReferences(seed) && !isRestored) references = openReferences(world, { seed, hands: () => actors?.hands });
     if (contradicts(seed) && !isRestored)
       contradictions = openContradictions(world, { seed, bank, chain, noted: () => actors?.noted ?? [] });
+    if (changesRules(seed) && !isRestored) rules = openRules(world, { seed, hands: () => actors?.hands });
     if (forgets(seed)) outage = openOutage(world, { seed, bank, crashAll, hands: () => actors?.hands });
     launch();
     launch();
@@ -355,6 +368,7 @@ export async function simulate(
       restored?.operate();
       strays?.operate();
       outage?.operate();
+      rules?.operate();
       if (
         faults.ended &&
         actors?.idle &&
@@ -363,7 +377,8 @@ export async function simulate(
         restored?.isOver !== false &&
         strays?.isOver !== false &&
         references?.isOver !== false &&
-        contradictions?.isOver !== false
+        contradictions?.isOver !== false &&
+        rules?.isOver !== false
       ) {
         const left = await scheduler.perform('is it over', () => underWay(backends.look));
         // What begins and ends between two looks is something that happened, too.
@@ -445,6 +460,7 @@ export async function simulate(
     ...(meetings === undefined ? {} : { meetings: meetings.done }),
     ...(references === undefined ? {} : { references: references.done }),
     ...(contradictions === undefined ? {} : { contradictions: contradictions.done }),
+    ...(rules === undefined ? {} : { rules: rules.done }),
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,

@@ -129,6 +129,14 @@ test('without a reference: a credit is assigned before it has cleared, and what 
   );
 });
 
+test('where rules change: what was denied, limited or screened meanwhile counts when money leaves', async () => {
+  await playUntil(
+    ['denied a destination', 'limited customers across their orders', 'switched off for long'],
+    everyTenth(6, 8).map((seed) => ({ seed, orders: 10 })),
+    ({ rules }) => rules,
+  );
+});
+
 test('with a bank that shows as paid what it has refused: what was taken back meanwhile is owed', async () => {
   await playUntil(
     ['shown as paid after the coins were taken back'],

@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { join, resolve } from 'node:path';
+import { patience } from '../support/patience.ts';
 import type { Place } from './ground.ts';
 import type { Outcome, Play } from './run.ts';
 
@@ -26,8 +27,9 @@ export interface Workers {
   readonly places: readonly Place[];
 }
 
-/** A run takes some seconds; on a machine that does much else, a minute. */
+/** A run takes some seconds; on a machine that does much else, minutes. Time that the machine could not give is not counted in full. */
 const PATIENCE_MS = 10 * 60_000;
+const GLANCE_MS = 1_000;
 const OWN_ROOT = resolve(import.meta.dirname, '..', '..', '..');
 
 /**
@@ -76,16 +78,18 @@ export async function openWorkers(count: number, root = OWN_ROOT, place?: Place)
 function heard(child: ChildProcess, patienceMs: number): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const settle = (body: () => void): void => {
-      clearTimeout(timer);
+      clearInterval(timer);
       child.off('message', onMessage).off('exit', onExit);
       body();
     };
     const onMessage = (message: unknown): void => settle(() => resolve(message));
     const onExit = (code: number | null): void => settle(() => reject(new Error(`a worker ended (${code})`)));
-    const timer = setTimeout(() => {
+    const isOver = patience(patienceMs);
+    const timer = setInterval(() => {
+      if (!isOver()) return;
       child.kill('SIGKILL');
       settle(() => reject(new Error(`a worker did not answer within ${patienceMs / 1000} s`)));
-    }, patienceMs);
+    }, GLANCE_MS);
     child.on('message', onMessage).on('exit', onExit);
   });
 }

@@ -1,0 +1,55 @@
+/**
+ * A journal: what has been found so far, a line each. A run of many parts that was stopped goes on where it was, and ranges that
+ * were played apart add up. A line that was cut off is as if it had not been written.
+ *
+ * Not here: whether the code is still the one that found it. Whoever names the file has to say that in its name.
+ */
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+
+export interface Journal {
+  /** What was kept under this name last; undefined where nothing was. */
+  known<T>(name: string): T | undefined;
+  keep(name: string, value: unknown): void;
+}
+
+interface Line {
+  name: string;
+  value: unknown;
+}
+
+/** @param path where it lies; without one nothing is kept */
+export function openJournal(path: string | undefined): Journal {
+  const kept = new Map<string, unknown>();
+  if (path !== undefined && existsSync(path)) {
+    const text = readFileSync(path, 'utf8');
+    for (const line of text.split('\n')) {
+      const read = lineOf(line);
+      if (read !== undefined) kept.set(read.name, read.value);
+    }
+    if (text !== '' && !text.endsWith('\n')) appendFileSync(path, '\n');
+  }
+  return {
+    known: <T>(name: string) => kept.get(name) as T | undefined,
+    keep(name, value) {
+      kept.set(name, value);
+      if (path !== undefined) appendFileSync(path, `${JSON.stringify({ name, value } satisfies Line, written)}\n`);
+    },
+  };
+}
+
+const MAP = 'entries of a map';
+
+const written = (_: string, value: unknown): unknown => (value instanceof Map ? { [MAP]: [...value] } : value);
+
+const read = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && MAP in value ? new Map(value[MAP] as [unknown, unknown][]) : value;
+
+function lineOf(text: string): Line | undefined {
+  try {
+    const line: unknown = JSON.parse(text, read);
+    return typeof line === 'object' && line !== null && 'name' in line ? (line as Line) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
