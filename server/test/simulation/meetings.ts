@@ -8,6 +8,7 @@
  *   another takes the line.
  * - Operators block an order by law as soon as it is paid, its customer pays once more, and the law lets the money go at once, or
  *   much later.
+ * - The node answers what a transfer will cost when its submission is over, and another process sends under the same key.
  * - While the screener is asked about another destination of a payout, or about where a requested refund goes, somebody sends the
  *   payout again and somebody else holds it.
  *
@@ -42,6 +43,8 @@ export interface Meetings {
   readonly done: ReadonlyMap<string, number>;
   /** Whether the bank keeps this answer back until its statement has shown what it answers about. */
   answersWithLine(): boolean;
+  /** How much later the node says what a transfer will cost, than it would; undefined where no later. */
+  answersLateMs(): number | undefined;
   /** The screener is asked. @returns what it waits for before it answers */
   asked(input: Screening): Promise<void> | undefined;
   /** At the end: what went past a hold that was laid while the screener was asked, in sentences. */
@@ -53,6 +56,8 @@ type Plan = 'law' | 'elsewhere' | 'refund' | 'none';
 const PEOPLE = ['operator:1', 'operator:2'];
 const LOOK_MS = 1_000;
 const AGAIN_MS = 15_000;
+/** A submission lasts fifteen seconds, and is tried again soon after (rails/payouts.ts). */
+const LATE_MS = [15_000, 40_000] as const;
 /** Orders that hold money of their customer, and may be blocked. */
 const HOLDING: readonly string[] = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'on_hold', 'payout_held'];
 
@@ -65,6 +70,7 @@ export function openMeetings(
   deps: { seed: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },
 ): Meetings {
   const chance: Chance = chanceOf(deps.seed + 3_000_017);
+  const late: Chance = chanceOf(deps.seed + 7_000_003);
   const isLawOnly = lacksReferences(deps.seed);
   const done = new Map<string, number>();
   const did = (what: string): void => void done.set(what, (done.get(what) ?? 0) + 1);
@@ -225,6 +231,11 @@ export function openMeetings(
   return {
     done,
     answersWithLine: () => !faults.ended && chance.happens(0.6),
+    answersLateMs() {
+      if (faults.ended || !late.happens(0.25)) return undefined;
+      did('a transfer prepared after its submission was over');
+      return late.int(...LATE_MS);
+    },
     asked({ id, purpose }) {
       if (faults.ended) return undefined;
       const one = decided.get(String(id));

@@ -203,6 +203,7 @@ const MUTANTS: readonly Mutant[] = [
     // submission reserves nothing: whoever else sends under the key does so only after that.
     name: 'no unique key of a send, nobody looks under the lock whether it is there, and a submission that is over goes on',
     kinds: ['paid_twice', 'stuck'],
+    meetings: true,
     changes: [
       { file: 'migrations/0007_rails.sql', from: '  unique (rail, key, version),\n', to: '' },
       {

@@ -88,6 +88,8 @@ export function openChain(deps: {
   after: (ms: number, body: () => void) => void;
   /** It takes what we send, and never mines it. */
   lies: boolean;
+  /** How much later it says what a transfer will cost; undefined where no later. */
+  answersLateMs: () => number | undefined;
   /** Told of the addresses that a new head has paid. */
   paid: (to: string) => void;
   /** Told of all that is sent out of our wallet. */
@@ -318,14 +320,18 @@ export function openChain(deps: {
         contract === null
           ? { rejected: 'only tokens here' }
           : { target: contract, data: Buffer.from(`${to} ${units}`), value: 0n },
-      prepare: (_wallet, call) =>
-        calls.make('node.estimate', () => {
+      prepare(_wallet, call) {
+        const prepared = calls.make('node.estimate', () => {
           const { units } = decode(call);
           const has = balanceAt(head().number, call.target, HOT_ADDRESS);
           return has < units
             ? { rejected: 'would fail: exceeds balance' }
             : { slots: [], deadline: null, body: null, fee: { price: String(30n * 10n ** 9n) } };
-        }),
+        });
+        const lateMs = deps.answersLateMs();
+        if (lateMs === undefined) return prepared;
+        return prepared.then((answer) => new Promise<typeof answer>((wake) => setTimeout(() => wake(answer), lateMs)));
+      },
       gasFor: async () => ({ needUnits: GAS * 30n * 10n ** 9n, hasUnits: COIN }),
       replace: (_wallet, _call, before) =>
         calls.make('node.raise', () => ({

@@ -285,6 +285,7 @@ export async function simulate(
     ...outside,
     lies: lie === 'the chain mines what we send',
     paid: watch,
+    answersLateMs: () => meetings?.answersLateMs(),
     leaves: (what) => guard.leaves(what),
   });
   let priceBps = 0;

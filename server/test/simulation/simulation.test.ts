@@ -115,6 +115,7 @@ test('where things meet: law keeps what lies beside an order, and a hold stands 
       'let go by law at once',
       'held while the screener is asked about a payout',
       'held while the screener is asked about a refund',
+      'a transfer prepared after its submission was over',
     ],
     [23, 33, ...everyTenth(43, 12)].map((seed) => ({ seed, orders: 10 })),
     ({ meetings }) => meetings,
