@@ -243,7 +243,7 @@ export async function openContact(tx: Tx, vault: Vault, id: string): Promise<{ p
 }
 
 /**
- * Since when a customer is blocked, or null. The row is share-locked until `tx` ends, so a block waits for transactions that
+ * When a customer was blocked, the last time, or null. The row is share-locked until `tx` ends, so a block waits for transactions that
  * have read it, and later readers see the block.
  *
  * @throws Refusal 'unknown_customer'

@@ -125,8 +125,9 @@ export const sql = {
   unblock: 'update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1',
   debtEnded: `update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1 and blocked_for = 'debt'`,
   likeText: `select ${CUSTOMER} from customers where id = $1 or client_customer_id = any($2::text[]) order by id limit 50`,
-  // A block by a person, before or since, is independent of the debt.
-  block: `update customers set blocked_at = coalesce(blocked_at, $2), updated_at = $2,
+  // A block by a person, before or since, is independent of the debt. Each has a time of its own: approvals name it, so that one given
+  // past a block does not let anything pass the next.
+  block: `update customers set blocked_at = greatest($2, blocked_at + interval '1 millisecond'), updated_at = $2,
       blocked_for = case when $3::text is null or blocked_at is null then $3 else blocked_for end where id = $1`,
   insertAccount: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (customer_id, details_index) do nothing returning ${ACCOUNT}`,

@@ -43,6 +43,7 @@ export type Finding = (typeof FINDINGS)[number];
  * What an action needs people's approval for:
  * - `rule`: whatever the rules say about the action;
  * - `named`: two, unless a rule names the action or its family;
+ * - `ruled`: one, unless a rule names the action or its family;
  * - `always`: at least two, whatever a rule says;
  * - an amount: whatever the rules say about the action with this amount of the asset; with `ask`, like `named` and `always`.
  *   `counts` is what it counts under in a person's day, if that is not the action's subject;
@@ -52,6 +53,7 @@ export type Finding = (typeof FINDINGS)[number];
 export type Need =
   | 'rule'
   | 'named'
+  | 'ruled'
   | 'always'
   | { asset: string; units: bigint; asks?: 'named' | 'always'; counts?: string }
   | { finding: Finding; asset?: string; units?: bigint }
@@ -177,7 +179,10 @@ export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
   for (const need of needs) {
     if (need === 'always') most = Math.max(most, DEFAULT_PEOPLE, await asked(tx, rules, { ...about, isNamed: true }));
     else if (need === 'named') most = Math.max(most, await asked(tx, rules, { ...about, isNamed: true }));
-    else if (need === 'rule') most = Math.max(most, await asked(tx, rules, about));
+    else if (need === 'ruled') {
+      const question = { ...about, isNamed: true };
+      if (decidingRules(rules, question).length > 0) most = Math.max(most, await asked(tx, rules, question));
+    } else if (need === 'rule') most = Math.max(most, await asked(tx, rules, about));
     else if ('atLeast' in need) most = Math.max(most, Math.min(need.atLeast, MAX_PEOPLE));
     else if ('finding' in need)
       most = Math.max(most, await asked(tx, rules, { ...about, ...need, action: need.finding, isNamed: true }));

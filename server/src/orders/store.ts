@@ -349,11 +349,17 @@ export async function underWay(tx: Tx, customerId: string, limit: number) {
       where o.customer_id = $1 and p.ended_at is null order by p.created_at, p.id limit $2`,
     [customerId, limit],
   );
+  // Money of no order that goes to one of the customer's accounts.
+  const others = await tx.rows<{ id: string; submitted: boolean }>(
+    `select p.id, p.state <> 'created' as submitted from payouts p join fiat_accounts f on f.id = p.fiat_account_id
+      where f.customer_id = $1 and p.order_id is null and p.ended_at is null order by p.created_at, p.id limit $2`,
+    [customerId, limit],
+  );
   const orders = await tx.rows<{ id: bigint }>(
     `select id from orders where customer_id = $1 and state = 'awaiting_liquidity' order by id limit $2`,
     [customerId, limit],
   );
-  return { payouts, orders: orders.map(({ id }) => id) };
+  return { payouts: [...payouts, ...others], orders: orders.map(({ id }) => id) };
 }
 
 /** Whether some of the order's money came from a payer with another name. */

@@ -10,6 +10,8 @@ export interface Partner {
   readonly id: bigint;
   readonly name: string;
   readonly suspended: boolean;
+  /** The last time; null when it is not suspended. */
+  readonly suspendedAt: Date | null;
   /** Which of the wire's two quote formats its programs read. */
   readonly quoteShape: 'A' | 'B';
   /** How far a fresh price may differ from the rate it sends. */
@@ -82,6 +84,7 @@ export function partnerOf(row: PartnerRow): Partner {
     id: row.id,
     name: row.name,
     suspended: row.suspendedAt !== null,
+    suspendedAt: row.suspendedAt,
     quoteShape: row.quoteShape,
     toleranceBps: BigInt(row.toleranceBps),
     kycWords: row.kycWords,

@@ -138,7 +138,8 @@ export const sql = {
       requests_per_minute, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${PARTNER}`,
   partnerById: `select ${PARTNER} from partners p where p.id = $1`,
   partnerByName: `select ${PARTNER} from partners p where p.name = $1`,
-  suspend: 'update partners set suspended_at = coalesce(suspended_at, $2) where id = $1',
+  // Each suspension has a time of its own: a proposal to resume is about the one that people were shown.
+  suspend: `update partners set suspended_at = greatest($2, suspended_at + interval '1 millisecond') where id = $1`,
   resume: 'update partners set suspended_at = null where id = $1',
   assets: 'select code, kind, coin, chain, contract, decimals, native from assets',
   // Decimals, chain and contract define what booked units mean, so this never changes them.

@@ -602,7 +602,8 @@ test('what would leave is an order’s payout to its own destination, or all it 
     order: order?.id,
     deposits: deposits.map(({ id }) => id),
   });
-  const both = { order: orderId, refundId: null, suspenseId: null, deposits: [depositId] };
+  const { customerId = null } = payout.order ?? {};
+  const both = { order: orderId, customerId, refundId: null, suspenseId: null, deposits: [depositId] };
   assert.deepEqual(of(payout), {
     ...both,
     purpose: 'payout',
@@ -664,7 +665,7 @@ test('a screener is asked about the order, or about the refund where there is no
     const { purpose, fiatAccountId, payoutAddress } = screeningOf(leaving);
     assert.deepEqual([purpose, fiatAccountId, payoutAddress], ['refund', null, ELSEWHERE]);
     assert.equal(screeningSubject(leaving), `refund:order:${refund.orderId}:address:${ELSEWHERE}`);
-    const alone = { ...leaving, order: undefined };
+    const alone = { ...leaving, order: undefined, customerId: null };
     assert.equal(screeningSubject(alone), `refund:refund:${refund.orderId}:address:${ELSEWHERE}`);
     const asks = screeningOf(alone);
     assert.deepEqual([asks.id, asks.customerId], [refund.orderId, null]);

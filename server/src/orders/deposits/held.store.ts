@@ -1,6 +1,7 @@
 /**
  * SQL of held_deposits: deposits whose money an operator holds back (migrations/0006_orders.sql).
  */
+import { later } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
 
 export interface HeldDeposit {
@@ -19,14 +20,13 @@ export const areHeld = async (tx: Tx, deposits: readonly { id: bigint }[]): Prom
     deposits.map(({ id }) => id),
   ])) !== undefined;
 
-/** @returns whether it was not held before */
-export const insertHeld = async (tx: Tx, id: bigint, { by, why, at }: HeldDeposit): Promise<boolean> =>
-  (await tx.run('insert into held_deposits (deposit_id, by, why, at) values ($1, $2, $3, $4) on conflict do nothing', [
-    id,
-    by,
-    why,
-    at,
-  ])) > 0;
+/** A hold that is laid again is a new one, with its own time: an older proposal to release it is about the hold before. */
+export async function insertHeld(tx: Tx, id: bigint, { by, why, at }: HeldDeposit): Promise<void> {
+  const before = await heldDeposit(tx, id);
+  if (before !== undefined) await deleteHeld(tx, id);
+  const since = before === undefined || before.at < at ? at : later(before.at, 1);
+  await tx.run('insert into held_deposits (deposit_id, by, why, at) values ($1, $2, $3, $4)', [id, by, why, since]);
+}
 
 /** @returns whether it was held */
 export const deleteHeld = async (tx: Tx, id: bigint): Promise<boolean> =>

@@ -210,11 +210,11 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
 
 /** All reasons to keep it from leaving until a person has decided, approved or not. */
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
-  const { order, purpose, address, fiatAccountId } = leaving;
+  const { order, customerId, purpose } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
   const [, lost, before, unfit, own, kept, limit, passed, distrusted, held, stopped] = await awaitAll(
     // First, because it locks the customer: a level or a block that changes meanwhile has been seen, or waits until this has left.
-    order && blockOf(tx, order.customerId),
+    customerId !== null && blockOf(tx, customerId),
     isLost(tx, leaving),
     paid === undefined ? [] : payoutsOf(tx, paid.id),
     isUnfit(context, tx, leaving),
@@ -222,14 +222,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     keptScreening(tx, screeningSubject(leaving)),
     paid === undefined ? undefined : limitOf(tx, paid),
     paid === undefined ? [] : limitsPassedBy(tx, paid),
-    order &&
-      context.gate.heldDestination?.(tx, {
-        partnerId: order.partnerId,
-        fiatAccountId,
-        address,
-        orderId: order.id,
-        now,
-      }),
+    isDistrusted(context, tx, leaving, now),
     purpose === 'refund' && areHeld(tx, leaving.deposits),
     order !== undefined && isStoppedByLaw(tx, order),
   );
@@ -270,6 +263,14 @@ function approvalOf(rule: string, { deposits }: Leaving): ApprovedAction | null 
   if (rule === 'sanctions_hit')
     return deposits.some(({ origin }) => origin === 'released') ? 'release.screening_hit' : null;
   return 'release.screening_hit';
+}
+
+/** Of an order, its destination; of other money, the account of a customer. */
+async function isDistrusted({ gate }: GateContext, tx: Tx, leaving: Leaving, now: Date) {
+  const { order, customerId, address, fiatAccountId } = leaving;
+  if (gate.heldDestination === undefined || customerId === null) return undefined;
+  const { partnerId } = order ?? (await findCustomer(tx, customerId));
+  return await gate.heldDestination(tx, { partnerId, fiatAccountId, address, orderId: order?.id ?? null, now });
 }
 
 /** A destination added since a leak: people may let it pass while its review is pending, not after it was rejected. */

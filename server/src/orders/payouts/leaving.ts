@@ -5,6 +5,7 @@
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import type { Screening } from '../../compliance/index.ts';
+import { findFiatAccount } from '../../customers/index.ts';
 import type { Payout } from '../../rails/payouts.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
@@ -18,6 +19,8 @@ export interface Leaving {
   /** 'refund' also for a returned payout that is paid again: the limits already counted the first one. */
   purpose: 'payout' | 'refund';
   order: Order | undefined;
+  /** Who gets it: the order's customer, or without an order the owner of the account; null for an address, or a sender's account. */
+  customerId: string | null;
   refundId: bigint | null;
   /** The deposit in suspense that it is paid from; null when it leaves an order's account. */
   suspenseId: bigint | null;
@@ -37,7 +40,18 @@ export async function leavingOf(tx: Tx, payout: Payout): Promise<Leaving> {
   const refund = payout.refundId === null ? undefined : await findRefund(tx, payout.refundId);
   const { rail, asset, units, address, fiatAccountId } = payout;
   const suspenseId = refund?.source === 'suspense' ? refund.depositId : null;
-  const where = { order, refundId: payout.refundId, suspenseId, rail, asset, units, address, fiatAccountId };
+  const customerId = await ownerOf(tx, order, fiatAccountId);
+  const where = {
+    order,
+    customerId,
+    refundId: payout.refundId,
+    suspenseId,
+    rail,
+    asset,
+    units,
+    address,
+    fiatAccountId,
+  };
   if (refund !== undefined) return { ...where, purpose: 'refund', deposits: await depositOf(tx, refund) };
   assert(order !== undefined, `payout ${payout.id} has no order and is no refund`);
   return { ...where, purpose: 'payout', deposits: await backing(tx, order) };
@@ -48,6 +62,7 @@ export async function payoutOf(tx: Tx, order: Order, to?: Destination): Promise<
   return {
     purpose: 'payout',
     order,
+    customerId: order.customerId,
     refundId: null,
     suspenseId: null,
     deposits: await backing(tx, order),
@@ -67,6 +82,7 @@ export async function refundOf(
   return {
     purpose: 'refund',
     order,
+    customerId: order.customerId,
     refundId: null,
     suspenseId: null,
     // The part its rail reversed is given up with the refund, and is not refunded.
@@ -87,8 +103,14 @@ export async function suspenseRefundOf(
 ): Promise<Leaving> {
   const { id: refundId, depositId: suspenseId, rail, asset, netUnits: units, address, fiatAccountId } = refund;
   const deposits = await depositOf(tx, refund);
-  return { purpose: 'refund', order, refundId, suspenseId, deposits, rail, asset, units, address, fiatAccountId };
+  const customerId = await ownerOf(tx, order, fiatAccountId);
+  const where = { order, customerId, refundId, suspenseId, rail, asset, units, address, fiatAccountId };
+  return { ...where, purpose: 'refund', deposits };
 }
+
+/** Money of no order that goes to a customer's account is that customer's: a block and a sanctions hit count for it, too. */
+const ownerOf = async (tx: Tx, order: Order | undefined, fiatAccountId: bigint | null): Promise<string | null> =>
+  order?.customerId ?? (fiatAccountId === null ? null : (await findFiatAccount(tx, fiatAccountId)).customerId);
 
 const backing = async (tx: Tx, order: Order): Promise<DepositRow[]> =>
   (await depositStore.depositsOf(tx, order.id)).filter(
@@ -120,17 +142,20 @@ export function screeningSubject(leaving: Leaving): string {
 }
 
 /** The screening request for money that leaves. */
-export const screeningOf = ({ purpose, order, refundId, deposits, address, fiatAccountId }: Leaving): Screening => ({
-  id: order?.id ?? refundId ?? 0n,
-  partnerId: order?.partnerId ?? deposits[0]?.partnerId ?? null,
-  customerId: order?.customerId ?? null,
-  merchantReference: order?.merchantReference ?? null,
-  purpose,
-  fiatAccountId,
-  payoutAddress: address,
-  depositIds: deposits.map(({ id }) => id),
-  ...(order === undefined ? {} : { depositAsset: order.depositAsset, depositUnits: order.depositUnits }),
-});
+export function screeningOf(leaving: Leaving): Screening {
+  const { purpose, order, customerId, refundId, deposits, address, fiatAccountId } = leaving;
+  return {
+    id: order?.id ?? refundId ?? 0n,
+    partnerId: order?.partnerId ?? deposits[0]?.partnerId ?? null,
+    customerId,
+    merchantReference: order?.merchantReference ?? null,
+    purpose,
+    fiatAccountId,
+    payoutAddress: address,
+    depositIds: deposits.map(({ id }) => id),
+    ...(order === undefined ? {} : { depositAsset: order.depositAsset, depositUnits: order.depositUnits }),
+  };
+}
 
 /**
  * The amount by which rules say how many people are needed: for an order's payout the amount it received, as for every action

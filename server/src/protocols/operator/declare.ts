@@ -15,10 +15,11 @@ import { pages } from './replies.ts';
  * - `one`;
  * - `rules`: as many as the rules say, and two where no rule matches;
  * - `named`: two, unless a rule names the action or its family;
+ * - `ruled`: one, unless a rule names the action or its family;
  * - `two`: two at least, whatever the rules say;
  * - `second`: one, until two operators may confirm; then two at least.
  */
-export type People = 'one' | 'rules' | 'named' | 'two' | 'second';
+export type People = 'one' | 'rules' | 'named' | 'ruled' | 'two' | 'second';
 
 /** `npm run operator -- <words> <args> [--options]`. */
 export interface CommandOf {

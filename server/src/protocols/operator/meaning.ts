@@ -10,6 +10,7 @@ const PEOPLE: Readonly<Record<People, string>> = {
   one: 'Takes one person.',
   rules: 'Takes as many people as the rules say; two where no rule matches.',
   named: 'Takes two people, unless a rule names the action or its family.',
+  ruled: 'Takes one person, unless a rule names the action or its family.',
   two: 'Takes two people at least, whatever the rules say.',
   second: 'Takes one person until two operators may confirm; then two at least.',
 };

@@ -4,12 +4,13 @@ import { after, before, test } from 'node:test';
 import { openFolder } from '../../../src/base/blobs.ts';
 import { askReview, checkHandlers, reviewed } from '../../../src/compliance/index.ts';
 import { CHECK_VERIFICATION } from '../../../src/customers/index.ts';
+import { setRule } from '../../../src/operators/index.ts';
 import { manualVerifier } from '../../../src/verifiers/manual/index.ts';
 import { ask, newPhone, sign } from '../../support/client.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { jpeg } from '../../support/pictures.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
-import { operatorNamed, type Person } from './people.ts';
+import { confirmedBy, operatorNamed, type Person } from './people.ts';
 
 let world: World;
 let shop: TestPartner;
@@ -121,6 +122,23 @@ test('a submission decided as verified is completed, and every look at it is in 
   assert.doesNotMatch(JSON.stringify(audit), /Xanthippe|Vrblova|QZX77W1/);
   const { cases } = (await sue.reads('/cases?kind=verification_review')).body;
   assert.ok(!cases.some(({ subject }: { subject: string }) => subject === `customer:${customerId}`));
+});
+
+test('where a rule asks for two, one person verifies nobody, and still declines alone', async () => {
+  const rule = { action: 'review.decide', right: '*', asset: '*', aboveUnits: 0n };
+  await world.db.asSystem((tx) => setRule(tx, { ...rule, people: 2 }));
+  const [good, bad] = [await submitted(), await submitted()];
+  const decide = (customerId: string, outcome: object) =>
+    sue.does(`/customers/${customerId}/review/decide`, { version: 1, ...outcome });
+  assert.equal((await decide(bad, { outcome: 'refused' })).status, 200);
+  const proposed = await decide(good, { outcome: 'verified', level: 2 });
+  assert.deepEqual([proposed.status, proposed.body.people], [202, 2]);
+  await checks(good);
+  assert.notEqual((await status(good)).status, 'COMPLETED');
+  assert.equal((await confirmedBy(ada, proposed)).status, 200);
+  await checks(good);
+  assert.equal((await status(good)).status, 'COMPLETED');
+  await world.db.asSystem((tx) => setRule(tx, { ...rule, people: null }));
 });
 
 test('a viewer sees and decides nothing', async () => {

@@ -2,9 +2,11 @@
 import type { Tx } from '../../../base/db.ts';
 import {
   blockCustomer,
+  blockOf,
   customerName,
   fiatAccounts,
   findCustomer,
+  lockCustomer,
   openContact,
   openFiatAccount,
   unblockCustomer,
@@ -17,13 +19,16 @@ import { CUSTOMERS } from '../declared/cases.ts';
 
 /** With what it owes: a debt does not keep a customer blocked, but those who unblock it see it. */
 async function customerLook(_deps: OperatorDeps, tx: Tx, input: { customer: string }) {
+  await lockCustomer(tx, input.customer);
   const { blocked, partnerId } = await findCustomer(tx, input.customer);
+  // A proposal to unblock is about this block, and not about one that was laid since.
+  const blockedAt = await blockOf(tx, input.customer);
   const debts: { asset: string; units: bigint }[] = [];
   for (const asset of (await assets(tx)).keys()) {
     const { units } = await balance(tx, chart.receivable(input.customer, partnerId, asset));
     if (units > 0n) debts.push({ asset, units });
   }
-  return { blocked, debts };
+  return { blocked, blockedAt, debts };
 }
 const customerSubject = (input: { customer: string }) => `customer:${input.customer}`;
 

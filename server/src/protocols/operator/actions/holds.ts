@@ -8,7 +8,8 @@ import { DEPOSITS } from '../declared/deposits.ts';
 async function lookHeld(_deps: OperatorDeps, tx: Tx, input: { deposit: bigint }) {
   const { state, asset, units } = await findDeposit(tx, input.deposit);
   const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
-  return { state, asset, units, refunds, heldBy: (await heldDeposit(tx, input.deposit))?.by ?? null };
+  const held = await heldDeposit(tx, input.deposit);
+  return { state, asset, units, refunds, heldBy: held?.by ?? null, heldSince: held?.at ?? null };
 }
 
 export const HOLD_ACTIONS: readonly Action[] = [

@@ -44,7 +44,13 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Pr
 /** With what is held: a resume or release covers exactly that, and not as much of something else. */
 async function lookAtHeld(deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<Record<string, unknown>> {
   const found = (await look(deps, tx, input)) as Record<string, unknown>;
-  return { ...found, held: await heldCounts(tx, input.partner), newestHeld: await newestHeld(tx, input.partner) };
+  const { suspendedAt = null } = (await findPartner(tx, { id: input.partner })) ?? {};
+  return {
+    ...found,
+    suspendedAt,
+    held: await heldCounts(tx, input.partner),
+    newestHeld: await newestHeld(tx, input.partner),
+  };
 }
 
 async function lookAtKey(_deps: OperatorDeps, tx: Tx, input: { key: string }): Promise<unknown> {

@@ -62,14 +62,16 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     ...CUSTOMERS.decide,
     subject,
     look,
-    async perform({ vault }, tx, input, { operator, reason, now }) {
+    // Verified, a customer trades up to the limits of its level.
+    needs: async (_deps, _tx, { outcome }) => (outcome === 'verified' ? 'ruled' : undefined),
+    async perform({ vault }, tx, input, { people, reason, now }) {
       const { customer: customerId, version, outcome, level = 0 } = input;
       if (input.again !== undefined && outcome !== 'failed')
         throw new Refusal('malformed_field', { fields: { again: 'goes with the outcome failed' } });
       const fields = Object.fromEntries((input.again ?? []).map((one) => one.split(':'))) as FieldReasons;
       const { partnerId } = await findCustomer(tx, customerId);
       const told = encryptText(vault, partnerId, openTyped(vault, reason));
-      await decideReview(tx, { customerId, version, outcome, level, reason, told, fields, by: operator.name, now });
+      await decideReview(tx, { customerId, version, outcome, level, reason, told, fields, by: people.join(', '), now });
     },
   }),
   action({
@@ -93,6 +95,7 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     ...CUSTOMERS.requirements,
     subject: ({ kind }) => `requirements:${kind}`,
     look: async ({ clock }, tx, scope) => ({ version: (await formFor(tx, scope, clock.now())).version }),
+    needs: async () => 'ruled',
     async perform(_deps, tx, input, { operator, now }) {
       const { effectiveAt = now, needsDocument = false } = input;
       await saveForm(tx, { ...input, needsDocument, effectiveAt, by: operator.name, now });

@@ -138,6 +138,8 @@ const AGAIN = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}:(?:${REASONS.join('|'
 const REVIEW = ['level', 'verification', 'version'] as const;
 const maybeTime = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
 
+const BLOCKED_AT = { blockedAt: maybeTime('When the customer was blocked, the last time') };
+
 export const CUSTOMERS = {
   one: look({
     path: '/customers/:customer',
@@ -194,7 +196,9 @@ export const CUSTOMERS = {
     path: '/customers/:customer/review/decide',
     says: 'Ends a review. The partner is shown the reason of a refusal.',
     right: 'reviews',
-    people: 'one',
+    people: 'ruled',
+    morePeople: 'Always one where it verifies nobody.',
+    onlyNamed: true,
     fields: {
       customer: customerId,
       version: about(whole(1, 1_000_000), 'Version of the details that were looked at', 1),
@@ -208,7 +212,7 @@ export const CUSTOMERS = {
         ),
       ),
     },
-    refuses: ['unknown_customer'],
+    refuses: ['unknown_customer', ...PROPOSES],
     gives: done(REVIEW),
     command: { words: 'customer decide', args: ['customer', 'version', 'outcome'] },
   }),
@@ -245,7 +249,9 @@ export const CUSTOMERS = {
     path: '/requirements',
     says: 'Sets the form that customers of a kind must fill in to be verified, as a new version.',
     right: 'terms',
-    people: 'one',
+    people: 'ruled',
+    onlyNamed: true,
+    refuses: PROPOSES,
     fields: {
       kind: about(oneOf(['INDIVIDUAL', 'BUSINESS']), 'Of which customers', 'BUSINESS'),
       form: about(object, 'Fields, groups and documents, as programs are shown them', {
@@ -294,7 +300,7 @@ export const CUSTOMERS = {
     people: 'one',
     fields: { customer: customerId },
     refuses: ['unknown_customer'],
-    gives: done(['blocked', 'debts'], ['underWay']),
+    gives: done(['blocked', BLOCKED_AT, 'debts'], ['underWay']),
     command: { words: 'customer block' },
   }),
   unblock: act({
@@ -305,7 +311,7 @@ export const CUSTOMERS = {
     people: 'two',
     fields: { customer: customerId },
     refuses: ['unknown_customer', ...PROPOSES],
-    gives: done(['blocked', 'debts']),
+    gives: done(['blocked', BLOCKED_AT, 'debts']),
     command: { words: 'customer unblock' },
   }),
 };

@@ -9,7 +9,13 @@ import { address, assetCode } from './forms.ts';
 const DEPOSIT_STATES = ['seen', 'confirmed', 'reversed', 'applied', 'suspense', 'refunded', 'lost'] as const;
 const MOST_DAYS = 36_500;
 const MOST_NOTICE_DAYS = 365;
-const HELD = ['state', 'asset', 'units', 'refunds', { heldBy: maybe(Type.String({ description: 'Who holds it' })) }];
+const HELD = [
+  ...['state', 'asset', 'units', 'refunds'],
+  {
+    heldBy: maybe(Type.String({ description: 'Who holds it' })),
+    heldSince: maybe(Type.String({ description: 'When it was held, the last time: ISO 8601 in UTC' })),
+  },
+];
 
 const DESPITE_DEBT = about(flag, 'Refunds it although its order owes: the debt stays', false);
 

@@ -32,7 +32,8 @@ const decision = {
   decidedBy: maybe(Type.String({ description: 'Who decided it' })),
 };
 const ITEM = ['id', 'kind', 'subject', 'address', 'why', 'madeAt', 'madeByKey', 'state', 'heldAt', 'heldBy', decision];
-const SEEN = ['name', 'suspended', 'held', { newestHeld }];
+const suspendedAt = maybe(Type.String({ description: 'When it was suspended, the last time: ISO 8601 in UTC' }));
+const SEEN = ['name', 'suspended', 'held', { newestHeld, suspendedAt }];
 const STILL = ['stillHeld', 'hasMore'] as const;
 const decided = Type.Integer({ description: 'How many were decided' });
 const apiSecret = Type.String({ description: 'The secret: shown once' });

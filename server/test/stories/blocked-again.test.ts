@@ -1,0 +1,110 @@
+/**
+ * A block counts for whose money it is, not only for whose order it is; and a block laid again is a new one: what people
+ * decided about the block before says nothing about it.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { findCustomer } from '../../src/customers/index.ts';
+import { oneOrTwoDo, type Person, takes, twoDo } from '../protocols/operator/people.ts';
+import { heldSale, strayCredit } from '../support/orders.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Sale, Story, StoryCustomer } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let finn: Person;
+
+before(async () => {
+  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'admin' }));
+});
+after(async () => await world?.close());
+
+const everything = { kind: 'payouts', subject: 'all' };
+const bothDo = (path: string, body: Record<string, unknown> = {}) => twoDo(finn, ada, path, body);
+const blocks = async ({ id }: Pick<StoryCustomer, 'id'>) => {
+  const said = await ada.does(`/customers/${id}/block`);
+  assert.equal(said.status, 200);
+  return said.body.underWay;
+};
+
+const refundOf = (deposit: bigint) =>
+  world.read((tx) =>
+    tx.row<{ state: string }>('select state from refunds where deposit_id = $1 order by id desc limit 1', [deposit]),
+  );
+/** A state in which it stays, or which shows that it left. */
+const ends = (deposit: bigint) =>
+  world.until('its refund is held, or on its way', async () => {
+    const state = (await refundOf(deposit))?.state ?? '';
+    return ['held', 'rejected', 'submitted', 'settled'].includes(state) ? state : undefined;
+  });
+
+async function creditOfNobody(): Promise<{ deposit: bigint; customer: StoryCustomer }> {
+  const customer = await world.verifiedCustomer();
+  return { deposit: await strayCredit(world, await world.buys('500', 'usdc', { customer }), '300'), customer };
+}
+
+test('money of no order does not go to an account of a blocked customer, unless two let it pass the block', async () => {
+  const { deposit, customer } = await creditOfNobody();
+  await blocks(customer);
+  const back = { fiatAccountId: customer.fiatAccountId };
+  await bothDo(`/deposits/${deposit}/refund`, back);
+  assert.equal(await ends(deposit), 'held');
+  await bothDo(`/deposits/${deposit}/refund`, { ...back, pastHits: true });
+  await world.until('it goes back', async () => (await refundOf(deposit))?.state === 'settled');
+});
+
+test('money of no order that waits to be submitted is held when the owner of its account is blocked', async () => {
+  const { deposit, customer } = await creditOfNobody();
+  assert.equal((await ada.does('/kill-switches', everything)).status, 200);
+  await bothDo(`/deposits/${deposit}/refund`, { fiatAccountId: customer.fiatAccountId });
+  await world.until('its payout is created', async () => (await refundOf(deposit))?.state === 'created');
+  const { held } = await blocks(customer);
+  assert.equal(held.length, 1, 'the reply does not name the refund to the account of the blocked customer');
+  assert.equal((await oneOrTwoDo(finn, ada, '/kill-switches/lift', everything)).status, 200);
+  assert.equal(await ends(deposit), 'rejected');
+});
+
+test('a payout that people let pass a block is not paid once its customer is blocked again', async () => {
+  const customer = await world.verifiedCustomer();
+  const { order } = await heldSale(world, '10', { customer });
+  await blocks(customer);
+  assert.equal((await ada.does('/kill-switches', everything)).status, 200);
+  await bothDo(`/orders/${order.id}/release`);
+  await world.until('its payout waits', async () => (await world.stateOf(order)) === 'paying_out');
+  await blocks(customer);
+  assert.equal((await oneOrTwoDo(finn, ada, '/kill-switches/lift', everything)).status, 200);
+  await leavesOrIsHeld(order);
+  assert.equal(await world.stateOf(order), 'payout_held');
+});
+
+const leavesOrIsHeld = (order: Sale) =>
+  world.until('it is held, or has left', async () => ['payout_held', 'settled'].includes(await world.stateOf(order)));
+
+test('a proposal to release a deposit, or to resume a partner, ends no hold and no suspension that was laid since', async () => {
+  const { deposit, customer } = await creditOfNobody();
+  const { partnerId } = await world.read((tx) => findCustomer(tx, customer.id));
+  await world.read((tx) => takes(tx, 2, { action: 'partner.resume' }));
+  for (const [stop, go, path] of [
+    ['hold', 'release', `/deposits/${deposit}`],
+    ['suspend', 'resume', `/partners/${partnerId}`],
+  ] as const) {
+    assert.equal((await ada.does(`${path}/${stop}`)).status, 200);
+    const proposed = await finn.does(`${path}/${go}`);
+    assert.equal(proposed.status, 202, JSON.stringify(proposed.body));
+    assert.equal((await ada.does(`${path}/${stop}`)).status, 200);
+    const said = await ada.does(`/proposals/${proposed.body.proposal}/confirm`);
+    assert.deepEqual([path, said.status, said.body.reason], [path, 409, 'proposal_overtaken']);
+    await bothDo(`${path}/${go}`);
+  }
+});
+
+test('a proposal to unblock a customer does not end a block that was laid since', async () => {
+  const customer = await world.verifiedCustomer();
+  await blocks(customer);
+  const proposed = await finn.does(`/customers/${customer.id}/unblock`);
+  assert.equal(proposed.status, 202);
+  await blocks(customer);
+  const said = await ada.does(`/proposals/${proposed.body.proposal}/confirm`);
+  assert.deepEqual([said.status, said.body.reason], [409, 'proposal_overtaken']);
+  await bothDo(`/customers/${customer.id}/unblock`);
+});
