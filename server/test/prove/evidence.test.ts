@@ -55,9 +55,9 @@ const simulated = {
 const hunt = {
   command: 'npm run simulate -- --mutants',
   seconds: 100,
-  planted: 40,
-  found: 40,
-  mutants: Array.from({ length: 40 }, (_, n) => ({
+  planted: 70,
+  found: 70,
+  mutants: Array.from({ length: 70 }, (_, n) => ({
     mutant: `bug ${n}`,
     files: [],
     found: true,
@@ -203,7 +203,7 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
   [
     'a hunt that planted nothing',
     { mutants: { report: { ...hunt, planted: 0, found: 0, mutants: [] } } },
-    /\*\*mutants\*\*: 0 mutants, and 40 are the least/,
+    /\*\*mutants\*\*: 0 mutants, and 70 are the least/,
   ],
   [
     'a kind of fault that never struck',

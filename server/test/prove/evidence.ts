@@ -35,7 +35,7 @@ export interface About {
 
 /** Below this a kind of fault has not been played often enough to say anything about it. */
 const ENOUGH = 100;
-const FEWEST_MUTANTS = 40;
+const FEWEST_MUTANTS = 70;
 
 export interface Trouble {
   step: string;
