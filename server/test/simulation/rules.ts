@@ -34,7 +34,7 @@ const REMEMBERED_MS = 2_000;
 const PERSON = 'operator:2';
 const AGAIN_MS = 15_000;
 /** In rupees' hundredths: what a customer's orders come to here is between a few thousand and a lakh. */
-const LIMIT_UNITS = [300_000, 6_000_000] as const;
+const LIMIT_UNITS = [1_000_000, 9_000_000] as const;
 
 interface Denial {
   list: string;
