@@ -15,7 +15,7 @@ import type { Partners } from '../partners/index.ts';
 import { callbacks } from '../protocols/callbacks/index.ts';
 import { checkout } from '../protocols/checkout/index.ts';
 import { operator } from '../protocols/operator/index.ts';
-import { v1 } from '../protocols/v1/index.ts';
+import { unreadablePath, v1 } from '../protocols/v1/index.ts';
 import { createServer, verificationWords, whitelabel } from '../protocols/whitelabel/index.ts';
 import { chainCost, type PriceSource } from '../quotes/index.ts';
 import { clearHalt, whyOff } from '../rails/chain.ts';
@@ -58,7 +58,10 @@ export async function serve(
   let metricsUrl = '';
   const publicUrl = () => config.publicUrl ?? baseUrl;
   const trustProxy = [...(config.trustedProxies ?? [])];
-  const app = createServer({ log, logRequests: config.logRequests === '1', trustProxy });
+  const app = createServer({
+    ...{ log, logRequests: config.logRequests === '1', trustProxy },
+    unreadable: unreadablePath(publicUrl),
+  });
   metrics.measureHttp(app);
   await app.register(opsRoutes(readiness.checks));
   await mountForCustomers(app, ground, parts, { ...served, publicUrl });

@@ -24,6 +24,9 @@ export const destinationSql = {
   byId: `select * from (${ALL}) as found where id = $2`,
   byAddress: `select id, customer_id, null as fiat, null as hint, chain, address, created_at, usable_at, confirmed_at
     from customer_destinations where customer_id = $1 and chain = $2 and address = $3`,
+  idsOf: `select d.id, d.customer_id, d.chain, d.address from customer_destinations d
+    join unnest($1::text[], $2::text[], $3::text[]) as asked (customer_id, chain, address)
+      on (d.customer_id, d.chain, d.address) = (asked.customer_id, asked.chain, asked.address)`,
   insert: `insert into customer_destinations (id, partner_id, customer_id, fiat_account_id, chain, address, created_at, usable_at, confirmed_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
   confirm: `update customer_destinations set confirmed_at = coalesce(confirmed_at, $3) where customer_id = $1 and id = $2`,

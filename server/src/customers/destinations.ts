@@ -93,6 +93,27 @@ export async function destinationById(tx: Tx, input: { customerId: string; id: b
   return destinationOf(row);
 }
 
+/** An address as an order or a refund has it. */
+export interface NamedAddress {
+  readonly customerId: string;
+  readonly chain: string;
+  readonly address: string;
+}
+
+const keyOf = ({ customerId, chain, address }: NamedAddress): string => `${customerId} ${chain} ${address}`;
+
+/** @returns the id of the destination that an address is; undefined for one that was named through the older wire alone */
+export async function destinationIds(
+  tx: Tx,
+  named: readonly NamedAddress[],
+): Promise<(address: NamedAddress) => bigint | undefined> {
+  if (named.length === 0) return () => undefined;
+  const asked = [named.map((one) => one.customerId), named.map((one) => one.chain), named.map((one) => one.address)];
+  const rows = await tx.rows<NamedAddress & { id: bigint }>(sql.idsOf, asked);
+  const ids = new Map(rows.map((row) => [keyOf(row), row.id]));
+  return (address) => ids.get(keyOf(address));
+}
+
 type Added = { customer: { id: string; partnerId: bigint }; coolingOffMs: number; now: Date };
 
 /** Adds an address on a chain, in the rail's spelling. The same address again is the same destination. */

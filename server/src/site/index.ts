@@ -99,7 +99,8 @@ export const site =
     const page = async (request: FastifyRequest, reply: FastifyReply) => {
       const { library } = open();
       const path = pathOf(request);
-      const file = files[path];
+      // A path such as `constructor` is none of them.
+      const file = Object.hasOwn(files, path) ? files[path] : undefined;
       if (file !== undefined) return send(request, reply, file[0], file[1](library));
       const stored = library.files.get(path);
       if (stored !== undefined) {

@@ -103,6 +103,7 @@ test('the facts that people get wrong are on the pages', async () => {
 });
 
 test('a page that is not there is 404, and an unchanged one is 304', async () => {
+  for (const path of ['constructor', '__proto__', 'toString.md']) assert.equal((await get(`/docs/${path}`)).status, 404, path);
   const missing = await get('/docs/nothing-of-that-name');
   assert.deepEqual([missing.status, /There is no such page/.test(missing.text)], [404, true]);
   assert.equal((await get('/docs/../../package.json')).status, 404);

@@ -134,7 +134,7 @@ const COVERED = ['@method', '@path', 'content-digest', 'idempotency-key'];
 export async function signed(
   { method, url, headers, text }: { method: string; url: string; headers: Record<string, string>; text: string },
   { apiKey, apiSecret }: Keys,
-  over: { created?: Date; fields?: string[]; keyid?: string; alg?: string } = {},
+  over: { created?: Date; expires?: Date; fields?: string[]; keyid?: string; alg?: string } = {},
 ): Promise<Record<string, string>> {
   const message = await httpbis.signMessage(
     {
@@ -145,8 +145,8 @@ export async function signed(
       },
       name: 'sig',
       fields: over.fields ?? [...COVERED, ...(url.includes('?') ? ['@query'] : [])],
-      params: ['created', 'keyid', 'alg'],
-      paramValues: { created: over.created ?? new Date() },
+      params: ['created', 'keyid', 'alg', ...(over.expires === undefined ? [] : ['expires'])],
+      paramValues: { created: over.created ?? new Date(), ...(over.expires === undefined ? {} : { expires: over.expires }) },
     },
     { method, url, headers: { ...headers, 'content-digest': digestOf(text) } },
   );

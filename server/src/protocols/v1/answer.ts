@@ -8,7 +8,6 @@ import { cutOff } from '../../partners/index.ts';
 import { authorize } from '../authorize.ts';
 import { readFields } from '../declaration/fields.ts';
 import { isInPath } from '../declaration/openapi.ts';
-import { lastOfEach } from '../http.ts';
 import { idempotencyRecords } from '../idempotency.store.ts';
 import { hashOf, KEPT_FOR_MS, once } from '../idempotency.ts';
 import { openLimiter, openStrangers } from '../limit.ts';
@@ -200,13 +199,28 @@ const shownPath = (declared: Declared, given: Readonly<Record<string, unknown>>)
 
 /** The fields of a request, from its path and its query or body. @throws Refusal 'malformed_body' | 'malformed_field' */
 function fieldsOf(request: FastifyRequest, body: Buffer, declared: Declared): Record<string, unknown> {
-  const said = declared.method === 'GET' ? lastOfEach(request.query) : bodyOf(body);
+  const said = declared.method === 'GET' ? queryOf(request.query) : bodyOf(body);
   const inPath = Object.keys(said).filter((name) => isInPath(declared, name));
   if (inPath.length > 0)
     throw new Refusal('malformed_field', {
       fields: Object.fromEntries(inPath.map((name) => [name, 'stands in the path'])),
     });
   return { ...said, ...(request.params as Record<string, string>) };
+}
+
+/**
+ * A filter without a value, or with two, is a mistake of the program: to leave it out would answer more than was asked for.
+ *
+ * @throws Refusal 'malformed_field'
+ */
+function queryOf(query: unknown): Record<string, string> {
+  const said = Object.entries(query as Record<string, string | string[]>);
+  const wrong = said.flatMap(([name, value]): [string, string][] => {
+    if (Array.isArray(value)) return [[name, 'stands more than once']];
+    return value === '' ? [[name, 'has no value']] : [];
+  });
+  if (wrong.length > 0) throw new Refusal('malformed_field', { fields: Object.fromEntries(wrong) });
+  return Object.fromEntries(said) as Record<string, string>;
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });

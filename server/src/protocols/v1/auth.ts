@@ -11,7 +11,8 @@ import { bearerToken, type Credential } from '../../partners/index.ts';
 import type { Caller } from './handler.ts';
 import { claimedKey, isSigned, type SignedMessage, verifySignature } from './signature.ts';
 
-const TOKEN = /^Bearer ([\x21-\x7e]{1,128})\.([0-9a-f]{64})$/;
+/** The scheme's case does not count (RFC 9110). */
+const TOKEN = /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\x21-\x7e]{1,128})\.([0-9a-f]{64})$/;
 
 /**
  * @param message.isWrite whether it changes something
@@ -25,13 +26,16 @@ export async function authenticate(
     nowMs: number;
   },
 ): Promise<Caller> {
+  const [, apiKey, token = ''] = TOKEN.exec(message.headers.authorization ?? '') ?? [];
   if (isSigned(message)) {
-    const credential = await options.credential(claimedKey(message));
+    const claimed = claimedKey(message);
+    if (apiKey !== undefined && apiKey !== claimed)
+      throw new Refusal('unauthenticated', { why: 'the header Authorization names another key than the signature' });
+    const credential = await options.credential(claimed);
     if (credential === undefined) throw new Refusal('unauthenticated', { why: 'the key is not known' });
     const signed = await verifySignature(message, { secrets: credential.secrets, nowMs: options.nowMs });
     return { credential, partner: credential.partner, ...signed };
   }
-  const [, apiKey, token = ''] = TOKEN.exec(message.headers.authorization ?? '') ?? [];
   if (apiKey === undefined)
     throw new Refusal('unauthenticated', { why: 'the header Authorization must be Bearer and the token of a key' });
   const credential = await options.credential(apiKey);

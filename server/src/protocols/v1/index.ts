@@ -61,6 +61,16 @@ export const v1: Protocol<V1Deps> = (deps) => async (app) => {
   if (!deps.hasDocs) pagesOfReasons(app);
 };
 
+/** Answers a request under our prefix whose path cannot be decoded: no route sees it. */
+export const unreadablePath =
+  (baseUrl: () => string) =>
+  ({ url, id }: { url: string; id: string }): Reply | undefined => {
+    if (!url.startsWith(`${PREFIX}/`)) return undefined;
+    const about = { 'x-request-id': id, 'cloverleaf-version': NEWEST, 'cache-control': 'no-store' };
+    const failed = problemOf(new Refusal('unknown_path'), { baseUrl: baseUrl(), requestId: id });
+    return { ...failed, headers: { ...about, ...failed.headers } };
+  };
+
 /** A failure as it is answered; our own are logged. */
 const problems =
   (deps: V1Deps) =>

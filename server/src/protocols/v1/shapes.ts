@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { Tx } from '../../base/db.ts';
 import { formatRate, formatUnits } from '../../base/money.ts';
+import { destinationIds, type NamedAddress } from '../../customers/index.ts';
 import {
   type DepositRow,
   exposureOf,
@@ -80,12 +81,46 @@ export function quoteShape(
 }
 
 type Ref = Is<'DestinationRef'>;
-const toAddress = (address: string): Ref => ({ kind: 'address', id: null, address });
-const toAccount = (id: bigint): Ref => ({ kind: 'account', id: String(id), address: null });
+/** Where something of an order went or is to go, in an asset. */
+interface Target {
+  readonly asset: string;
+  readonly address: string | null;
+  readonly fiatAccountId: bigint | null;
+}
 
-export function refOf(to: { address: string | null; fiatAccountId: bigint | null }): Ref | null {
-  if (to.address !== null) return toAddress(to.address);
-  return to.fiatAccountId === null ? null : toAccount(to.fiatAccountId);
+/** How destinations are told. */
+export type Refs = (customerId: string, to: Target) => Ref | null;
+
+/** @param named what is to be told, by customer: the ids of addresses are looked up at once */
+export async function refsOf(
+  tx: Tx,
+  named: readonly { readonly customerId: string; readonly to: readonly Target[] }[],
+  known: Assets,
+): Promise<Refs> {
+  const addressOf = (customerId: string, { asset, address }: Target): NamedAddress[] => {
+    const chain = known.get(asset)?.chain;
+    return address === null || chain == null ? [] : [{ customerId, chain, address }];
+  };
+  const idOf = await destinationIds(
+    tx,
+    named.flatMap(({ customerId, to }) => to.flatMap((one) => addressOf(customerId, one))),
+  );
+  return (customerId, to) => {
+    const { address, fiatAccountId } = to;
+    if (address === null)
+      return fiatAccountId === null ? null : { kind: 'account', id: String(fiatAccountId), address: null };
+    const [found] = addressOf(customerId, to).map(idOf);
+    return { kind: 'address', id: found === undefined ? null : String(found), address };
+  };
+}
+
+/** What an order tells: where its payout goes, and where its deposit would go back to. */
+export function targetsOf(order: Order): [paid: Target, back: Target] {
+  const { payoutAddress, fiatAccountId, refundAddress, refundAccountId } = order;
+  return [
+    { asset: order.payoutAsset, address: payoutAddress, fiatAccountId: payoutAddress === null ? fiatAccountId : null },
+    { asset: order.depositAsset, address: refundAddress, fiatAccountId: refundAccountId },
+  ];
 }
 
 /** How the customer pays, as long as the customer may. */
@@ -98,14 +133,16 @@ function paymentOf(order: Order, orders: Orders, known: Assets, now: Date): Is<'
   return { kind: 'bank', holder, bank, branch, accountNumber, ifsc, iban, bic, reference };
 }
 
+const NOWHERE: Ref = { kind: 'account', id: null, address: null };
+
 /** One order with what is told of its money. */
 export async function orderShape(
   tx: Tx,
   order: Order,
-  { orders, known, now }: { orders: Orders; known: Assets; now: Date },
+  { orders, known, now, refs }: { orders: Orders; known: Assets; now: Date; refs: Refs },
 ): Promise<Is<'Order'>> {
   const told = await orders.told(tx, order);
-  const address = order.payoutAddress;
+  const [paid, back] = targetsOf(order);
   return {
     id: String(order.id),
     state: toldState(order.state),
@@ -123,8 +160,8 @@ export async function orderShape(
     fees: feesOf(order.fees, order.fiatAsset, known),
     method: order.paymentMethod,
     payment: paymentOf(order, orders, known, now),
-    destination: address !== null ? toAddress(address) : toAccount(order.fiatAccountId ?? 0n),
-    refundDestination: refOf({ address: order.refundAddress, fiatAccountId: order.refundAccountId }),
+    destination: refs(order.customerId, paid) ?? NOWHERE,
+    refundDestination: refs(order.customerId, back),
     reason: told.reason,
     needsDestination: told.needsDestination,
     payerReference: order.payerReference,
@@ -160,13 +197,13 @@ type PayoutRow = Awaited<ReturnType<Orders['parts']>>['payouts'][number];
 export const payoutState = ({ state }: Pick<PayoutRow, 'state'>): Is<'Payout'>['state'] =>
   state === 'submitting' ? 'created' : state;
 
-export const payoutShape = (row: PayoutRow, orderId: bigint, known: Assets): Is<'Payout'> => ({
+export const payoutShape = (row: PayoutRow, order: Order, known: Assets, refs: Refs): Is<'Payout'> => ({
   id: row.id,
-  orderId: String(orderId),
+  orderId: String(order.id),
   attempt: row.attempt,
   state: payoutState(row),
   amount: moneyOf(row.paidUnits ?? row.units, row.asset, known),
-  destination: refOf(row) ?? { kind: 'account', id: null, address: null },
+  destination: refs(order.customerId, row) ?? NOWHERE,
   ...referencesOf(row.asset, row.reference, known),
   reason: row.why === null ? null : publicReason(row.why),
   createdAt: iso(row.createdAt),
@@ -174,16 +211,18 @@ export const payoutShape = (row: PayoutRow, orderId: bigint, known: Assets): Is<
   endedAt: isoOrNull(row.endedAt),
 });
 
-export const refundShape = (told: ToldRefund, orderId: bigint, known: Assets): Is<'Refund'> => ({
+export const refundTarget = ({ asset, address, fiatAccountId }: ToldRefund): Target => ({
+  ...{ asset, address: address === '' ? null : address },
+  fiatAccountId: fiatAccountId === '' ? null : BigInt(fiatAccountId),
+});
+
+export const refundShape = (told: ToldRefund, order: Order, known: Assets, refs: Refs): Is<'Refund'> => ({
   id: told.refundId,
-  orderId: String(orderId),
+  orderId: String(order.id),
   kind: told.kind,
   state: told.status,
   amount: { amount: told.amount, asset: told.asset },
-  destination: refOf({
-    address: told.address === '' ? null : told.address,
-    fiatAccountId: told.fiatAccountId === '' ? null : BigInt(told.fiatAccountId),
-  }),
+  destination: refs(order.customerId, refundTarget(told)),
   ...referencesOf(told.asset, told.reference, known),
   reason: told.reason,
   createdAt: told.createdAt,

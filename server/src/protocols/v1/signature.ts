@@ -14,6 +14,9 @@ export const ALGORITHM = 'hmac-sha256';
 const BEHIND_S = 300;
 const AHEAD_S = 30;
 
+/** Parts of which the server sees only what a proxy has left. */
+const REWRITTEN: readonly string[] = ['@authority', '@target-uri', '@scheme', '@request-target', 'host'];
+
 const PART = '"[a-z@][a-z0-9@-]{0,63}"';
 const PARAMETER = ';[a-z]{1,16}=(?:[0-9]{1,15}|"[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]{0,256}")';
 /** One signature; its parts have no parameters, so that none of them means something else than it says. */
@@ -73,12 +76,16 @@ export async function verifySignature(
   const lacking = needed.filter((name) => !parts.includes(name));
   if (lacking.length > 0) throw wrong(`the signature does not cover ${lacking.join(', ')}`);
   if (new Set(parts).size !== parts.length) throw wrong('the signature names a part twice');
+  const elsewhere = parts.filter((name) => REWRITTEN.includes(name));
+  if (elsewhere.length > 0) throw wrong(`the signature must not cover ${elsewhere.join(', ')}: a proxy may rewrite it`);
   if (parameters.get('alg') !== ALGORITHM) throw wrong(`the signature must have alg="${ALGORITHM}"`);
   const created = parameters.get('created');
   if (created === undefined || !/^[0-9]{1,12}$/.test(created)) throw wrong('the signature has no time (created)');
   const ageS = nowMs / 1_000 - Number(created);
   if (ageS > BEHIND_S) throw wrong('the signature is too old');
   if (ageS < -AHEAD_S) throw wrong('the time of the signature is ahead: check your clock');
+  const expires = parameters.get('expires');
+  if (expires !== undefined && !(Number(expires) * 1_000 > nowMs)) throw wrong('the signature has expired');
   if (!digestMatches(headers['content-digest'], body)) throw wrong('Content-Digest is not that of the body');
 
   const plain = Object.fromEntries(

@@ -28,6 +28,8 @@ export interface ServerOptions {
   logRequests?: boolean;
   /** Proxies whose X-Forwarded-For is trusted. */
   trustProxy?: boolean | string | string[];
+  /** Answers a request whose path cannot be decoded, where the path is not of this wire. */
+  unreadable?: (request: { url: string; id: string }) => Reply | undefined;
   /** How long a closing server waits for running requests, in milliseconds. */
   lastAnswersMs?: number;
 }
@@ -45,6 +47,7 @@ export function createServer({
   log,
   logRequests = false,
   trustProxy = false,
+  unreadable,
   lastAnswersMs = LAST_ANSWERS_MS,
 }: ServerOptions): FastifyInstance {
   const app = Fastify({
@@ -60,9 +63,13 @@ export function createServer({
       ignoreDuplicateSlashes: false,
       maxParamLength: MAX_PARAM_CHARS,
     },
-    frameworkErrors: (_error, _request, reply) => {
+    frameworkErrors: (_error, request, reply) => {
+      const { status, body, headers } = unreadable?.({ url: request.raw.url ?? '', id: request.id }) ?? nothingHere;
       const plain = reply as unknown as FastifyReply;
-      plain.code(404).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(nothingHere.body));
+      plain
+        .code(status)
+        .headers({ 'content-type': 'application/json; charset=utf-8', ...headers })
+        .send(JSON.stringify(body));
     },
     clientErrorHandler: (error, socket) => {
       if (!socket.writable || socket.destroyed) return;

@@ -88,7 +88,8 @@ describe('from quote to payout', () => {
     assert.deepEqual([quote.fixed, quote.direction], ['receive', 'buy']);
     assert.ok(Number(quote.receive.amount) >= 50 && Number(quote.receive.amount) < 50.01, quote.receive.amount);
     const order = await api.does('POST', '/orders', { quoteId: quote.id, customerId, destinationId });
-    assert.deepEqual([order.payment.kind, order.destination.address], ['bank', address]);
+    assert.equal(order.payment.kind, 'bank');
+    assert.deepEqual(order.destination, { kind: 'address', id: destinationId, address });
     await s.credits(w.purchase(order), order.pay.amount);
     await s.until('the payout is with the node', async () => {
       await s.mines(1);
@@ -96,6 +97,7 @@ describe('from quote to payout', () => {
     });
     const { data } = await api.does('GET', `/orders/${order.id}/payouts`);
     assert.match(data[0].hash, /^0x[0-9a-f]{64}$/);
+    assert.deepEqual(data[0].destination, order.destination);
     assert.equal(await s.tokensOf(address, 'usdc'), order.receive.amount);
   });
 
@@ -205,7 +207,8 @@ describe('cancelling', () => {
       const { data } = await api.does('GET', `/orders/${order.id}/refunds`);
       return data[0]?.state === 'settled' && data[0];
     });
-    assert.deepEqual([refund.destination.address, refund.amount.amount], [back.address, '42']);
+    assert.deepEqual(refund.destination, { kind: 'address', id: back.id, address: back.address });
+    assert.equal(refund.amount.amount, '42');
     assert.equal(await s.tokensOf(back.address, 'usdc'), '42');
     const again = await api.post(`/orders/${order.id}/refund`, { depositId: deposit.id, destinationId: back.id });
     assert.equal(again.body.reason, 'refund_exceeds');
@@ -232,7 +235,8 @@ describe('refunds and other payouts', () => {
       (await w.other.post(`/orders/${order.id}/refund`, { destinationId: back.id })).body.reason,
       'unknown_order',
     );
-    await api.does('POST', `/orders/${order.id}/refund`, { destinationId: back.id });
+    const asked = await api.does('POST', `/orders/${order.id}/refund`, { destinationId: back.id });
+    assert.deepEqual(asked.refundDestination, { kind: 'address', id: back.id, address: back.address });
     await s.until('it is refunded', async () => {
       await s.mines(1);
       return (await w.get(order)).state === 'refunded';

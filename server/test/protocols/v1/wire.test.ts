@@ -86,6 +86,23 @@ describe('authentication', () => {
     assert.deepEqual([answer.status, body.key, body.environment], [200, keys.apiKey, 'sandbox']);
   });
 
+  test('the word Bearer is read in any case, and a token of another key than the signature is refused', async () => {
+    const token = bearerToken(keys.apiKey, keys.apiSecret);
+    for (const scheme of ['bearer', 'BEARER', 'Bearer  '])
+      assert.equal((await api.get('/key', { headers: { authorization: `${scheme} ${token}` } })).status, 200, scheme);
+    const other = await keyWith();
+    const headers = {
+      ...{ 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+      authorization: `Bearer ${bearerToken(other.apiKey, other.apiSecret)}`,
+    };
+    const text = JSON.stringify(QUOTE);
+    const url = `${strict.baseUrl}/v1/quotes`;
+    const mixed = await signed({ method: 'POST', url, headers, text }, keys);
+    const answer = await fetch(url, { method: 'POST', headers: mixed, body: text });
+    const { detail } = (await answer.json()) as Came;
+    assert.deepEqual([answer.status, /names another key/.test(detail)], [401, true], detail);
+  });
+
   test('no token, a wrong one, the secret itself and an unknown key are refused in the same form', async () => {
     const right = bearerToken(keys.apiKey, keys.apiSecret);
     for (const authorization of [
@@ -179,6 +196,21 @@ describe('signatures', () => {
       // The answer says what is wrong, and nothing that would help to guess a secret.
       assert.ok(!JSON.stringify(answer).includes(keys.apiSecret));
     }
+  });
+
+  test('a signature that has expired, or covers what a proxy rewrites, is declined with its reason', async () => {
+    const text = JSON.stringify(QUOTE);
+    const url = `${strict.baseUrl}/v1/quotes`;
+    const ask = async (over: Parameters<typeof signed>[2]) => {
+      const plain = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+      const headers = await signed({ method: 'POST', url, headers: plain, text }, keys, over);
+      const answer = await fetch(url, { method: 'POST', headers, body: text });
+      return { status: answer.status, ...((await answer.json()) as Came) };
+    };
+    const fields = ['@method', '@path', 'content-digest', 'idempotency-key'];
+    assert.equal((await ask({ expires: new Date(Date.now() + 60_000) })).status, 201);
+    assert.match((await ask({ expires: new Date(Date.now() - 10_000) })).detail, /has expired/);
+    assert.match((await ask({ fields: [...fields, '@authority'] })).detail, /must not cover @authority/);
   });
 
   test('the same signed request again is answered with what it did, and takes effect once', async () => {
@@ -323,6 +355,21 @@ describe('problems', () => {
     assert.match(body.detail, /payAmount must be an amount such as/);
     const { body: lacking } = await api.post('/orders', {});
     assert.deepEqual(lacking.fields, { quoteId: 'is missing', customerId: 'is missing', destinationId: 'is missing' });
+  });
+
+  test('a filter without a value or with two is refused, and does not list everything', async () => {
+    const refused = async (query: string) => {
+      const { status, body } = await api.get(`/orders?${query}`);
+      return [status, body.fields];
+    };
+    assert.deepEqual(await refused('customerId='), [400, { customerId: 'has no value' }]);
+    assert.deepEqual(await refused('limit=1&limit=2'), [400, { limit: 'stands more than once' }]);
+  });
+
+  test('a path that cannot be decoded is a problem like every other', async () => {
+    const { status, headers, body } = await api.get('/orders/%ff');
+    assert.deepEqual([status, body.reason, body.requestId], [404, 'unknown_path', headers.get('x-request-id')]);
+    assert.match(headers.get('content-type') ?? '', /^application\/problem\+json/);
   });
 
   test('what is no JSON object, too large or of another type is refused in form', async () => {

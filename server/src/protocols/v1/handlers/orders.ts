@@ -1,6 +1,6 @@
 /** Orders: create, read, cancel, refund, and where their money is. */
 import { awaitAll, type Tx } from '../../../base/db.ts';
-import { Refusal } from '../../../base/errors.ts';
+import { assert, Refusal } from '../../../base/errors.ts';
 import {
   type Destination,
   destinationById,
@@ -23,7 +23,7 @@ import { findQuote } from '../../../quotes/index.ts';
 import { ORDERS } from '../declared/orders.ts';
 import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
 import { cursorOf, pageFrom, readCursor, unknownCursor } from '../pages.ts';
-import { depositShape, orderShape, payoutShape, refundShape } from '../shapes.ts';
+import { depositShape, orderShape, payoutShape, refsOf, refundShape, refundTarget, targetsOf } from '../shapes.ts';
 import { traceShape } from '../trace.ts';
 import { sayLimits } from './quotes.ts';
 
@@ -37,8 +37,20 @@ type About = Asked<{ order: (typeof ORDERS.get)['fields']['order'] }>;
 const own = (tx: Tx, { deps, values }: Pick<About, 'deps' | 'values'>): Promise<Order> =>
   deps.orders.get(tx, { id: values.order });
 
-const shaped = async (tx: Tx, order: Order, { deps, now }: Pick<Asked, 'deps' | 'now'>) =>
-  orderShape(tx, order, { orders: deps.orders, known: await assets(tx), now });
+async function shapedAll(tx: Tx, orders: readonly Order[], { deps, now }: Pick<Asked, 'deps' | 'now'>) {
+  const known = await assets(tx);
+  const named = orders.map((order) => ({ customerId: order.customerId, to: targetsOf(order) }));
+  const how = { orders: deps.orders, known, now, refs: await refsOf(tx, named, known) };
+  const data = [];
+  for (const order of orders) data.push(await orderShape(tx, order, how));
+  return data;
+}
+
+async function shaped(tx: Tx, order: Order, asked: Pick<Asked, 'deps' | 'now'>) {
+  const [shape] = await shapedAll(tx, [order], asked);
+  assert(shape !== undefined, 'of one order there is one shape');
+  return shape;
+}
 
 const destinationOf = ({ id, address }: Destination) => (address === null ? { fiatAccountId: id } : { address });
 
@@ -122,7 +134,7 @@ export const ORDER_HANDLERS: readonly Handled[] = [
   reads(ORDERS.get, (asked) => asked.readOnly(async (tx) => shaped(tx, await own(tx, asked), asked))),
 
   reads(ORDERS.list, (asked) => {
-    const { values, deps, caller, now, readOnly } = asked;
+    const { values, deps, caller, readOnly } = asked;
     const { cursor, limit = PAGE, market, customerId, ...filters } = values;
     return readOnly(async (tx) => {
       if (customerId !== undefined) await findCustomer(tx, customerId);
@@ -132,10 +144,7 @@ export const ORDER_HANDLERS: readonly Handled[] = [
         ...{ ...filters, partnerId: caller.partner.id, customerId, marketId: market },
         ...{ below, limit: Math.min(limit, MAX_LISTED) },
       });
-      const known = await assets(tx);
-      const data = [];
-      for (const order of orders) data.push(await orderShape(tx, order, { orders: deps.orders, known, now }));
-      return { data, nextCursor: cursorOf(next) };
+      return { data: await shapedAll(tx, orders, asked), nextCursor: cursorOf(next) };
     });
   }),
 
@@ -171,7 +180,8 @@ export const ORDER_HANDLERS: readonly Handled[] = [
       const { payouts } = await asked.deps.orders.parts(tx, order);
       const known = await assets(tx);
       const own_ = payouts.filter(({ purpose }) => purpose === 'payout');
-      return pageFrom(own_, asked.values, (row) => payoutShape(row, order.id, known));
+      const refs = await refsOf(tx, [{ customerId: order.customerId, to: own_ }], known);
+      return pageFrom(own_, asked.values, (row) => payoutShape(row, order, known, refs));
     }),
   ),
   reads(ORDERS.refunds, (asked) =>
@@ -179,7 +189,8 @@ export const ORDER_HANDLERS: readonly Handled[] = [
       const order = await own(tx, asked);
       const { refunds } = await asked.deps.orders.told(tx, order, { most: MOST_REFUNDS });
       const known = await assets(tx);
-      return pageFrom(refunds, asked.values, (told) => refundShape(told, order.id, known));
+      const refs = await refsOf(tx, [{ customerId: order.customerId, to: refunds.map(refundTarget) }], known);
+      return pageFrom(refunds, asked.values, (told) => refundShape(told, order, known, refs));
     }),
   ),
 

@@ -26,7 +26,7 @@ import { Fee } from './quotes.ts';
 export const DestinationRef = Type.Object(
   {
     kind: word(['account', 'address'] as const, 'A bank account, or an address on a chain'),
-    id: maybe(id('Id of the bank account; null of an address')),
+    id: maybe(id('Id of the destination; null of an address that was named through the older wire alone')),
     address: rarely(text('The address on the chain; null of an account', ADDRESS)),
   },
   { ...closed, description: 'Where money goes' },

@@ -61,7 +61,7 @@ export const Problem = Type.Object(
     fields: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
         description: 'Which field is wrong, and the rule it breaks',
-        examples: [{ payAmount: 'must be an amount such as 100 or 0.5, without sign' }],
+        examples: [{ payAmount: 'must be an amount such as 100 or 0.5, without sign, of at most 40 characters' }],
       }),
     ),
     limits: Type.Optional(
