@@ -261,7 +261,7 @@ export interface Destination {
 export interface DestinationRef {
   /** A bank account, or an address on a chain */
   readonly kind: 'account' | 'address';
-  /** Id of the bank account; null of an address */
+  /** Id of the destination; null of an address that was named through the older wire alone */
   readonly id: string | null;
   /** The address on the chain; null of an account */
   readonly address: string | null;

@@ -161,7 +161,11 @@ export const day: Field<string> = {
 };
 
 /** An amount as a plain decimal; its decimal places are checked once the asset is known. */
-export const amount = text(40, /^[0-9]+(\.[0-9]+)?$/, 'an amount such as 100 or 0.5, without sign, of at most 40 characters');
+export const amount = text(
+  40,
+  /^[0-9]+(\.[0-9]+)?$/,
+  'an amount such as 100 or 0.5, without sign, of at most 40 characters',
+);
 
 /** An object, or its JSON text. */
 export const object: Field<Readonly<Record<string, unknown>>> = {

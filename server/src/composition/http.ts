@@ -67,7 +67,7 @@ export async function serve(
   await mountForCustomers(app, ground, parts, { ...served, publicUrl });
   await mountForOperators(app, ground, parts, world, publicUrl);
   await app.register(consolePages({ dist: join(CONSOLE, 'dist'), publicUrl }));
-  if (config.docs === '1') await app.register(site({ docs: DOCS, publicUrl }));
+  if (config.docs === '1') await app.register(site({ docs: DOCS, publicUrl, sends: config.profile === 'sandbox' }));
   const welcome = world.welcome?.(() => ({ sandbox: served.sandbox(), baseUrl, metricsUrl }));
   if (welcome !== undefined) await app.register(welcome);
   await app.listen({ port: config.port, host: config.host });

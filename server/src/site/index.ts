@@ -11,10 +11,12 @@
  * | openapi.ts, reference.ts, examples.ts | the reference: from OpenAPI to Markdown, with requests in six languages |
  * | markdown.ts, highlight.ts, look.ts, site.css, site.js | from Markdown to pages |
  * | search.ts, programs.ts | search; llms.txt and the collection |
+ * | explorer.ts, explorer.css, explorer.js | the OpenAPI descriptions in a viewer, to try requests in the sandbox |
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { explorer } from './explorer.ts';
 import { type Library, openLibrary, ROOT } from './library.ts';
 import { type Assets, documentOf, nothingHere, resultsOf } from './look.ts';
 import { collection, everything, llmsText } from './programs.ts';
@@ -25,6 +27,8 @@ export interface SiteDeps {
   readonly docs: string;
   /** Under which clients reach this server, for the collection. */
   readonly publicUrl: () => string;
+  /** Whether the explorer sends requests: in the sandbox. */
+  readonly sends: boolean;
 }
 
 const asset = (name: string, type: string) => {
@@ -59,7 +63,7 @@ const MOST_RESULTS = 20;
 const MOST_SUGGESTED = 8;
 
 export const site =
-  ({ docs, publicUrl }: SiteDeps): FastifyPluginAsync =>
+  ({ docs, publicUrl, sends }: SiteDeps): FastifyPluginAsync =>
   async (app) => {
     let opened: { library: Library; search: ReturnType<typeof openSearch> } | undefined;
     const open = () => {
@@ -73,6 +77,8 @@ export const site =
         reply.headers({ ...HEADERS, 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' });
         return reply.send(text);
       });
+
+    explorer(app, { root: ROOT, icon: ICON.url, sends, headers: HEADERS });
 
     app.get(`${ROOT}/search`, async (request, reply) => {
       const { library, search } = open();

@@ -122,14 +122,14 @@ const INTERFACES = [
     file: 'openapi-v1.json',
     title: 'API reference',
     intro:
-      'The partner API, for new integrations: every path is under `/v1`. Made from the declarations of the endpoints; the same as OpenAPI 3.1: [openapi-v1.json](/docs/openapi-v1.json). [Calling `/v1`](/docs/calling) says what every request and reply has, [errors](/docs/errors) what a declined one means.',
+      'The partner API, for new integrations: every path is under `/v1`. Made from the declarations of the endpoints; the same as OpenAPI 3.1: [openapi-v1.json](/docs/openapi-v1.json). [Calling `/v1`](/docs/calling) says what every request and reply has, [errors](/docs/errors) what a declined one means. The [explorer](/docs/explorer) shows every schema unfolded, and sends requests to a sandbox.',
   },
   {
     root: 'api',
     file: 'openapi.json',
     title: 'White-label reference',
     intro:
-      'The interface that programs written for the public white-label services speak. Made from the declarations of the endpoints; the same as OpenAPI 3.1: [openapi.json](/docs/openapi.json). A field that is not listed is ignored; the sandbox names it in the header `x-ignored-fields`. [Signing requests](/docs/signing) says how a request is signed, [errors](/docs/errors) what a declined one means.',
+      'The interface that programs written for the public white-label services speak. Made from the declarations of the endpoints; the same as OpenAPI 3.1: [openapi.json](/docs/openapi.json). A field that is not listed is ignored; the sandbox names it in the header `x-ignored-fields`. [Signing requests](/docs/signing) says how a request is signed, [errors](/docs/errors) what a declined one means. The [explorer](/docs/explorer?api=whitelabel) shows every schema unfolded.',
   },
 ] as const;
 

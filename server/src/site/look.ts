@@ -40,6 +40,7 @@ function frame(
 <input id="q" name="q" type="search" placeholder="Search" maxlength="100" autocomplete="off" value="${escape(p.question ?? '')}">
 <div id="found" hidden></div>
 </form>
+<a class="explore" href="${ROOT}/explorer">Explorer</a>
 </header>
 <div class="page">
 <nav class="pages" aria-label="Pages">

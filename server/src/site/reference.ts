@@ -42,6 +42,10 @@ export function interfacePage(title: string, intro: string, root: string, api: I
   ].join('\n');
 }
 
+/** The endpoint in the viewer (explorer.ts). */
+const inExplorer = ({ group, id }: Endpoint, api: 'v1' | 'whitelabel'): string =>
+  `/docs/explorer?api=${api}#/${encodeURIComponent(group)}/${encodeURIComponent(id)}`;
+
 export function endpointPage(endpoint: Endpoint, api: Interface, errors: string): string {
   const { method, path, says, more, fields, replies, headers, reasons } = endpoint;
   const of = (place: Field['place']) => fields.filter((field) => field.place === place);
@@ -75,6 +79,10 @@ export function endpointPage(endpoint: Endpoint, api: Interface, errors: string)
     ...(nameOf(endpoint) === `${method} ${path}` ? [] : ['```text', `${method} ${path}`, '```', '']),
     ...(more === '' ? [] : [more, '']),
     ...(endpoint.name === '' ? [] : [`In the SDK and the command line: \`${endpoint.name}\`.`, '']),
+    endpoint.name === ''
+      ? `Every schema unfolded: [in the explorer](${inExplorer(endpoint, 'whitelabel')}).`
+      : `Send it to a sandbox: [in the explorer](${inExplorer(endpoint, 'v1')}).`,
+    '',
     '## Example',
     '',
     'With the client of the [five-minute start](/docs/start#3-save-the-client); in TypeScript that is the [SDK](/docs/sdk).',

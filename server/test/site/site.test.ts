@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -25,7 +26,13 @@ let baseUrl = '';
 
 before(async () => {
   app = Fastify();
-  await app.register(site({ docs, publicUrl: () => 'https://ramp.example' }));
+  // What the explorer sends goes to the server that it came from.
+  app.post('/v1/quotes', async ({ headers, body }) => ({
+    key: headers['idempotency-key'],
+    by: headers.authorization,
+    body,
+  }));
+  await app.register(site({ docs, publicUrl: () => 'https://ramp.example', sends: true }));
   await app.listen({ port: 0, host: '127.0.0.1' });
   baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 });
@@ -103,7 +110,8 @@ test('the facts that people get wrong are on the pages', async () => {
 });
 
 test('a page that is not there is 404, and an unchanged one is 304', async () => {
-  for (const path of ['constructor', '__proto__', 'toString.md']) assert.equal((await get(`/docs/${path}`)).status, 404, path);
+  for (const path of ['constructor', '__proto__', 'toString.md'])
+    assert.equal((await get(`/docs/${path}`)).status, 404, path);
   const missing = await get('/docs/nothing-of-that-name');
   assert.deepEqual([missing.status, /There is no such page/.test(missing.text)], [404, true]);
   assert.equal((await get('/docs/../../package.json')).status, 404);
@@ -272,6 +280,28 @@ test('style and script are named by their content and never asked for again', as
   }
 });
 
+test('the viewer is the one whose hashes are noted, and production sends nothing from it', async () => {
+  const vendor = join(import.meta.dirname, '../../vendor/swagger-ui');
+  const noted = readFileSync(join(vendor, 'SHA256SUMS'), 'utf8').trim().split('\n');
+  assert.equal(noted.length, 2);
+  for (const line of noted) {
+    const [hash, name = ''] = line.split(/ +/);
+    assert.equal(
+      createHash('sha256')
+        .update(readFileSync(join(vendor, name)))
+        .digest('hex'),
+      hash,
+      name,
+    );
+  }
+  const production = Fastify();
+  await production.register(site({ docs, publicUrl: () => 'https://ramp.example', sends: false }));
+  const { body } = await production.inject('/docs/explorer');
+  await production.close();
+  assert.match(body, /data-sends="false"/);
+  assert.match((await get('/docs/explorer')).text, /data-sends="true"/);
+});
+
 describe('in a browser', () => {
   let browser: Browser;
   before(async () => {
@@ -339,6 +369,36 @@ describe('in a browser', () => {
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/docs\/errors\/price_moved/);
+    await page.close();
+  });
+
+  test('the explorer runs under a policy without anything inline, unfolds an endpoint by its link and sends a request', async () => {
+    const policy = (await get('/docs/explorer')).headers.get('content-security-policy') ?? '';
+    assert.match(policy, /^default-src 'none'; style-src 'self'; script-src 'self'; /);
+    assert.doesNotMatch(policy, /unsafe|https?:/);
+    const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+    const amiss: string[] = [];
+    page.on('console', (message) => amiss.push(message.text()));
+    page.on('pageerror', (error) => amiss.push(error.message));
+    page.on('request', (request) => {
+      if (!/^(?:data:|blob:)/.test(request.url()) && !request.url().startsWith(baseUrl)) amiss.push(request.url());
+    });
+    await page.goto(`${baseUrl}/docs/v1/quotes-create`);
+    await page.getByRole('link', { name: 'in the explorer' }).click();
+    const quote = page.locator('#operations-Quotes-quotesCreate');
+    await quote.locator('.execute').waitFor();
+    await page.getByRole('button', { name: 'Authorize' }).first().click();
+    await page.locator('.auth-container input').first().fill('key.token');
+    await page.locator('.auth-btn-wrapper .authorize').click();
+    await page.locator('.auth-btn-wrapper .btn-done').click();
+    await quote.locator('.execute').click();
+    const answer = quote.locator('.live-responses-table .response-col_description pre').first();
+    await answer.waitFor();
+    const sent = JSON.parse(await answer.innerText());
+    assert.match(sent.key, /^[0-9a-f-]{36}$/);
+    assert.deepEqual([sent.by, sent.body.payAsset], ['Bearer key.token', 'usdc.matic20']);
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'), 0);
+    assert.deepEqual(amiss, []);
     await page.close();
   });
 

@@ -146,7 +146,10 @@ export async function signed(
       name: 'sig',
       fields: over.fields ?? [...COVERED, ...(url.includes('?') ? ['@query'] : [])],
       params: ['created', 'keyid', 'alg', ...(over.expires === undefined ? [] : ['expires'])],
-      paramValues: { created: over.created ?? new Date(), ...(over.expires === undefined ? {} : { expires: over.expires }) },
+      paramValues: {
+        created: over.created ?? new Date(),
+        ...(over.expires === undefined ? {} : { expires: over.expires }),
+      },
     },
     { method, url, headers: { ...headers, 'content-digest': digestOf(text) } },
   );
