@@ -91,6 +91,8 @@ export type RefusalCode =
   | 'unknown_screening'
   | 'hit_over'
   | 'break_over'
+  | 'case_claimed'
+  | 'money_in_suspense'
   | 'partner_exists'
   // the request itself
   | 'market_switched_off'

@@ -24,6 +24,7 @@ export {
   noteCase,
   openCase,
   openCaseCounts,
+  requireUnclaimed,
   tellCase,
 } from './cases.ts';
 export { type AskedVerifier, askVerifier, checkHandlers, recordAnswer } from './checks.ts';

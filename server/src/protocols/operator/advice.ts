@@ -103,6 +103,11 @@ const OWN: Partial<Record<Reason, Advice>> = {
   verification_required: advice('The customer is not verified far enough.', 'Wait for the review, or refund.'),
   does_not_fit: advice('The two things that were named do not belong together; the sentence says why.', 'Name others.'),
   movement_over: advice('The movement was decided before, or is not final yet.', 'Read `movements`.'),
+  case_claimed: advice('Another operator has claimed the case.', 'Speak with them, or take it over: `takeOver`.'),
+  money_in_suspense: advice(
+    'Money that the case is about lies in suspense.',
+    'Move it first, or close the case with `leaveInSuspense`.',
+  ),
   break_over: advice('Both sides are equal, or it was corrected before.', 'Nothing.'),
   rail_not_halted: advice(
     'The chain has not halted by itself.',

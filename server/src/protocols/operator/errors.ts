@@ -96,6 +96,15 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     status: 409,
     say: (facts) => `Break ${facts.item} is over: both sides are equal, or it was corrected before.`,
   },
+  case_claimed: {
+    status: 409,
+    say: (facts) => `The case is claimed by ${facts.by}. Take it over first (case assign, with takeOver).`,
+  },
+  money_in_suspense: {
+    status: 409,
+    say: (facts) =>
+      `Money that the case is about lies in suspense: ${facts.what}. Move it first, or say that it stays (leaveInSuspense).`,
+  },
   unknown_break: missing('break'),
   unknown_hit: missing('hit'),
   unknown_screening: missing('comparison with sanctions lists'),

@@ -211,11 +211,11 @@ export const READS: readonly Read[] = [
   }),
   read({
     ...CASES.list,
-    async answer(_deps, tx, input) {
+    async answer({ clock }, tx, { overdue, ...input }) {
       const last = input.after === undefined ? undefined : (await findCase(tx, input.after))?.found;
       if (input.after !== undefined && last === undefined) throw new Refusal('unknown_case');
       const { limit: most = 50 } = input;
-      const found = await listCases(tx, { ...input, open: input.open ?? true, after: last, limit: most + 1 });
+      const found = await listCases(tx, { ...input, open: input.open ?? true, after: last, limit: most + 1, dueBy: overdue === true ? clock.now() : undefined });
       const cases = found.slice(0, most).map((one) => ({ ...one, facts: asAmounts(one.facts) }));
       return { cases, next: found.length > most ? cases.at(-1)?.id : null };
     },

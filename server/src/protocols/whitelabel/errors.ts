@@ -72,6 +72,8 @@ const NOT_OF_THIS_WIRE = {
   hit_over: elsewhere,
   unknown_break: elsewhere,
   break_over: elsewhere,
+  case_claimed: elsewhere,
+  money_in_suspense: elsewhere,
   does_not_fit: elsewhere,
 
   // Partners, through the other wire.
