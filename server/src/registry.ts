@@ -9,6 +9,11 @@
  *
  * Not yet in lists: chain families. The sandbox and the chains file name chains of the only existing family.
  */
+import { emailChannel } from './alerts/channels/email.ts';
+import { pagerdutyChannel } from './alerts/channels/pagerduty.ts';
+import { slackChannel } from './alerts/channels/slack.ts';
+import { webhookChannel } from './alerts/channels/webhook.ts';
+import type { Channel } from './alerts/index.ts';
 import type { Adapter } from './base/adapter.ts';
 import { SettingError } from './base/env.ts';
 import { assert } from './base/errors.ts';
@@ -49,6 +54,8 @@ export interface Lists {
    * instead.
    */
   banks: readonly Adapter<AnyBank, Brought | undefined>[];
+  /** None is used unless ALERT_CHANNELS names it. */
+  alertChannels: readonly Adapter<Channel>[];
 }
 
 export const LISTS: Lists = {
@@ -77,6 +84,13 @@ export const LISTS: Lists = {
     loopbackBank,
     fileBank,
     // A bank: one line here.
+  ],
+  alertChannels: [
+    emailChannel,
+    slackChannel,
+    pagerdutyChannel,
+    webhookChannel,
+    // A channel of alerts: one line here.
   ],
 };
 
@@ -115,6 +129,10 @@ export const verifier = (config: Config, context: VerifierContext): Verifier =>
   theOne(config, chosen(config, 'verifiers'), context);
 
 /** @throws SettingError as `priceSources` */
+export const alertChannels = (config: Config): ReadonlyMap<string, Channel> =>
+  byCode(chosen(config, 'alertChannels').map((one) => create(config, one, undefined)));
+
+/** @throws SettingError as `priceSources` */
 export const codeSender = (config: Config): CodeSender => theOne(config, chosen(config, 'codeSenders'), undefined);
 
 function theOne<T, C>(config: Config, [first]: readonly Adapter<T, C>[], context: C): T {
@@ -141,6 +159,7 @@ const CHOICES: Readonly<Record<keyof Lists, readonly [string, (config: Config) =
   verifiers: ['VERIFIER', ({ verifier: code }) => (code === undefined ? undefined : [code])],
   codeSenders: ['CODE_SENDER', ({ codeSender: code }) => (code === undefined ? undefined : [code])],
   banks: ['BANKS', (config) => config.banks],
+  alertChannels: ['ALERT_CHANNELS', (config) => config.alertChannels ?? []],
 };
 
 /**

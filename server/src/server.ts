@@ -103,7 +103,8 @@ async function compose(
   const sources = registry.priceSources(config);
   const verifier = openVerifier(ground);
   const readiness = openReadiness(ground, parts, { world, sources });
-  await startWork(ground, parts, { sources, verifier, metrics: readiness.metrics });
+  const channels = registry.alertChannels(config);
+  await startWork(ground, parts, { sources, verifier, channels, metrics: readiness.metrics });
   const partners = openPartners({ db, vault, clock: ground.clock });
   onProgress(isSandbox ? 'making partners, markets and funds' : 'booking what wallets hold');
   await beginWorld(ground, parts, { world, partners, readiness });

@@ -42,6 +42,7 @@ export type RefusalCode =
   | 'unknown_customer'
   | 'unknown_order'
   | 'unknown_account'
+  | 'unknown_alert'
   | 'unknown_case'
   | 'unknown_operator'
   | 'unknown_token'

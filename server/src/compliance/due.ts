@@ -45,4 +45,3 @@ export const DUE: { readonly kinds: readonly string[]; readonly hours: readonly 
 };
 
 export const dueAt = (kind: string, openedAt: Date): Date => new Date(openedAt.getTime() + dueHours(kind) * 3_600_000);
-

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { parseUnits } from '../../src/base/money.ts';
-import { CASE_KINDS } from '../../src/compliance/index.ts';
 import { DUE } from '../../src/compliance/due.ts';
+import { CASE_KINDS } from '../../src/compliance/index.ts';
 import type { Person } from '../protocols/operator/people.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Story } from '../support/story.ts';
@@ -18,7 +18,9 @@ before(async () => {
 after(async () => await world?.close());
 
 /** A case about a credit that names no order. @returns its number, and its deposit's */
-async function strangeCredit(amount: string): Promise<{ id: string; deposit: string; openedAt: string; dueAt: string }> {
+async function strangeCredit(
+  amount: string,
+): Promise<{ id: string; deposit: string; openedAt: string; dueAt: string }> {
   const externalId = await world.bank.creditAccount({
     ...{ currency: 'INR', units: parseUnits(amount, 2), text: 'thanks', payerName: 'A', payerAccount: '000987654321' },
   });
@@ -46,7 +48,11 @@ describe('a case', () => {
       assert.deepEqual([path, said.status, said.body.reason], [path, 409, 'case_claimed']);
       assert.match(said.body.error, /claimed by ada/);
     }
-    assert.equal((await bea.does(`/cases/${id}/note`, { reason: 'I know this payer' })).status, 200, 'comments are free');
+    assert.equal(
+      (await bea.does(`/cases/${id}/note`, { reason: 'I know this payer' })).status,
+      200,
+      'comments are free',
+    );
     assert.equal((await vic.does(`/cases/${id}/assign`, { to: 'vic' })).body.reason, 'role_missing');
     assert.equal((await bea.does(`/cases/${id}/assign`, { to: 'bea', takeOver: true })).status, 200);
     assert.equal((await ada.does(`/cases/${id}/close`, { outcome: 'done' })).body.reason, 'case_claimed');
@@ -69,7 +75,9 @@ describe('a case', () => {
     assert.equal((await ada.does(`/cases/${id}/close`, { outcome: 'kept', leaveInSuspense: true })).status, 200);
     const { actions, closedAt } = (await vic.reads(`/cases/${id}`)).body;
     assert.notEqual(closedAt, null);
-    assert.ok(actions.some(({ note }: { note: string }) => note === `left in suspense: 1400 inr of deposit ${deposit}`));
+    assert.ok(
+      actions.some(({ note }: { note: string }) => note === `left in suspense: 1400 inr of deposit ${deposit}`),
+    );
   });
 
   test('is due by its kind, and past that time stands among the overdue ones', async () => {

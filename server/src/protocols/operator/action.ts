@@ -67,6 +67,12 @@ export interface OperatorDeps {
   movements: MovementDesk;
   corrections: CorrectionDesk;
   treasury: TreasuryDesk;
+  /** Networks that operators may come from; none is any. */
+  networks?: readonly string[];
+  /** A page of the handbook, as Markdown. */
+  handbook?: (page: string) => Promise<string | undefined>;
+  /** Codes of the channels by which people can be told. */
+  alertChannels?: readonly string[];
   /** The desk of a bank without an API, if there is one. */
   bank?: BankDesk;
   /** Files of customers. */

@@ -38,6 +38,7 @@ const supportedBeside = (facts: Facts): string => {
 /** Sent by other wires only; here for completeness of the table. */
 const elsewhere: Word = { code: 500, say: () => 'Something went wrong on our side.' };
 const NOT_OF_THIS_WIRE = {
+  unknown_alert: elsewhere,
   unknown_case: elsewhere,
   unknown_operator: elsewhere,
   unknown_token: elsewhere,

@@ -3,10 +3,10 @@
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { assignCase, closeCase, findCase, noteCase } from '../../../compliance/index.ts';
+import { assignCase, closeCase, findCase, noteCase, requireUnclaimed } from '../../../compliance/index.ts';
 import { findOperator } from '../../../operators/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
 import { suspenseAbout } from '../../../orders/index.ts';
+import { type Action, action, type OperatorDeps } from '../action.ts';
 import { CASES } from '../declared/cases.ts';
 import { amountsIn } from '../read.ts';
 
@@ -28,7 +28,9 @@ async function leftInSuspense(tx: Tx, id: bigint): Promise<string | undefined> {
   const lying = await suspenseAbout(tx, { depositId: named === undefined ? undefined : BigInt(named), orderId });
   const amount = await amountsIn(tx);
   if (lying.length === 0) return undefined;
-  return lying.map(({ id: deposit, units, asset }) => `${amount(units, asset)} ${asset} of deposit ${deposit}`).join(', ');
+  return lying
+    .map(({ id: deposit, units, asset }) => `${amount(units, asset)} ${asset} of deposit ${deposit}`)
+    .join(', ');
 }
 
 export const CASE_ACTIONS: readonly Action[] = [
@@ -55,10 +57,17 @@ export const CASE_ACTIONS: readonly Action[] = [
     subject,
     look,
     async perform(_deps, tx, input, { operator, now }) {
+      await requireUnclaimed(tx, { id: input.case, by: operator.name });
       const left = await leftInSuspense(tx, input.case);
       if (left !== undefined && input.leaveInSuspense !== true) throw new Refusal('money_in_suspense', { what: left });
       if (left !== undefined)
-        await noteCase(tx, { id: input.case, what: 'acted', note: `left in suspense: ${left}`, by: operator.name, now });
+        await noteCase(tx, {
+          id: input.case,
+          what: 'acted',
+          note: `left in suspense: ${left}`,
+          by: operator.name,
+          now,
+        });
       await closeCase(tx, { id: input.case, outcome: input.outcome, by: operator.name, now });
     },
   }),

@@ -47,7 +47,19 @@ export const CASES = {
     table: {
       list: 'cases',
       columns: [
-        ...['id', 'openedAt', 'dueAt', 'closedAt', 'kind', 'subject', 'orderId', 'partnerId', 'who', 'assignee', 'reason'],
+        ...[
+          'id',
+          'openedAt',
+          'dueAt',
+          'closedAt',
+          'kind',
+          'subject',
+          'orderId',
+          'partnerId',
+          'who',
+          'assignee',
+          'reason',
+        ],
         ...['outcome', 'facts'],
       ],
     },
@@ -62,6 +74,23 @@ export const CASES = {
     refuses: ['unknown_case'],
     gives: thing([...ROW, 'actions']),
     command: { words: 'case' },
+  }),
+  handbook: look({
+    path: '/handbook',
+    says: 'Shows a page of the handbook, such as the one that a case names.',
+    fields: {
+      page: about(
+        text(60, /^(?:runbooks\/|troubles\/)?[a-z0-9-]+\.md$/, 'the name of a page in docs/operating'),
+        'Page of the handbook',
+        'runbooks/treasury.md',
+      ),
+    },
+    refuses: ['unknown_path'],
+    gives: thing([
+      { page: Type.String({ description: 'Its name' }) },
+      { text: Type.String({ description: 'The page, as Markdown' }) },
+    ]),
+    command: { words: 'handbook', args: ['page'] },
   }),
   payer: act({
     name: 'case.payer',
@@ -134,7 +163,14 @@ export const CASES = {
       ),
     },
     refuses: [
-      ...(['unknown_case', 'case_claimed', 'unknown_deposit', 'unknown_customer', 'does_not_fit', 'malformed_amount'] as const),
+      ...([
+        'unknown_case',
+        'case_claimed',
+        'unknown_deposit',
+        'unknown_customer',
+        'does_not_fit',
+        'malformed_amount',
+      ] as const),
       ...PROPOSES,
     ],
     gives: done(['kind', 'subject', 'open', 'asset', 'units', 'reference']),
