@@ -2,7 +2,7 @@
 
 export function isZone(zone: string): boolean {
   try {
-    return zone.length <= 60 && new Intl.DateTimeFormat('en', { timeZone: zone }) !== undefined;
+    return zone.length <= 60 && Intl.DateTimeFormat('en', { timeZone: zone }).format().length > 0;
   } catch {
     return false;
   }

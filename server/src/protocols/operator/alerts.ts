@@ -22,8 +22,8 @@ const subject = ({ name }: { name: string }): string => `alert:${name}`;
 async function look(_deps: OperatorDeps, tx: Tx, { name }: { name: string }): Promise<unknown> {
   const rule = await findAlertRule(tx, name);
   if (rule === undefined) return { name, on: false };
-  const { id: _, createdBy: _by, createdAt: _at, ...shown } = rule;
-  return { ...shown, on: true };
+  const { channel, about, kinds, asset, leastUnits, afterMinutes, fromHour, untilHour, zone } = rule;
+  return { name, on: true, channel, about, kinds, asset, leastUnits, afterMinutes, fromHour, untilHour, zone };
 }
 
 /** @throws Refusal 'malformed_field' | 'malformed_amount' */
@@ -64,8 +64,10 @@ export const ALERT_READS: readonly Read[] = [
     ...ALERTS.list,
     async answer({ alertChannels = [] }, tx) {
       const known = await assets(tx);
-      const rules = (await alertRules(tx)).map(({ id: _, leastUnits, ...rule }) => ({
-        ...rule,
+      const rules = (await alertRules(tx)).map(({ leastUnits, ...rule }) => ({
+        ...{ name: rule.name, channel: rule.channel, about: rule.about, kinds: rule.kinds, asset: rule.asset },
+        ...{ afterMinutes: rule.afterMinutes, fromHour: rule.fromHour, untilHour: rule.untilHour, zone: rule.zone },
+        ...{ createdBy: rule.createdBy, createdAt: rule.createdAt },
         least: leastUnits === null ? null : formatUnits(leastUnits, known.get(rule.asset ?? '')?.decimals ?? 0),
       }));
       return { rules, channels: alertChannels };
