@@ -604,6 +604,10 @@ describe('events and webhook endpoints', () => {
     });
     assert.match(made.secret, /^whsec_/);
     const path = `/webhook-endpoints/${made.id}`;
+    for (const misspelled of ['order.setled', 'orders.*', 'order.frozen']) {
+      const { status, body } = await api.patch(path, { events: ['order.*', misspelled] });
+      assert.deepEqual([status, Object.keys(body.fields)], [400, ['events']], misspelled);
+    }
     assert.deepEqual((await api.does('PATCH', path, { events: ['webhook.test', 'order.*'] })).events, [
       'webhook.test',
       'order.*',

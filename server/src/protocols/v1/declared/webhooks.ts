@@ -1,6 +1,8 @@
 /** Events, and the endpoints they are posted to. */
+import { STATES } from '../../../orders/index.ts';
 import {
   about,
+  type Field,
   listOf as fieldList,
   flag,
   id,
@@ -27,7 +29,22 @@ const endpoint = { endpoint: text(64, /^whe_[0-9A-Za-z]{1,40}$/, 'an id of a web
 const eventId = text(64, /^evt_[0-9]{1,18}_[0-9]{1,15}$/, 'an id of an event');
 // Who reads it may send to it: replies in the request log hide it, too.
 const url = personal(text(1_000, /^https?:\/\/[^\s]+$/, 'a web address'));
-const events = fieldList(text(64, /^[a-z_]+\.(\*|[a-z_]+)$/, 'a type of events such as order.settled or order.*'), 32);
+/** A misspelled type would be subscribed to in vain. `frozen` is told to nobody. */
+const TYPES = [
+  ...Object.keys(STATES).flatMap((state) => (state === 'frozen' ? [] : [`order.${state}`])),
+  ...['order.payout_submitted', 'order.changed', 'customer.login', 'customer.verification', 'information.requested'],
+  ...['webhook.test', 'webhook.switched_off'],
+];
+const SUBSCRIBED = new Set(TYPES.flatMap((type) => [type, `${type.split('.', 1)[0]}.*`]));
+const form = text(64, /^[a-z_]+\.(\*|[a-z_]+)$/, 'a type of events such as order.settled or order.*');
+const eventType: Field<string> = {
+  ...form,
+  read(given) {
+    const read = form.read(given);
+    return read !== undefined && SUBSCRIBED.has(read) ? read : undefined;
+  },
+};
+const events = fieldList(eventType, 32);
 const MAX_OVERLAP_S = 7 * 24 * 3_600;
 
 export const EVENTS = {
