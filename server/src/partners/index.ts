@@ -133,6 +133,7 @@ export {
   type Partner,
   partnerIds,
   resumePartner,
+  suspendedSince,
   suspendPartner,
 } from './partners.ts';
 export {

@@ -10,8 +10,6 @@ export interface Partner {
   readonly id: bigint;
   readonly name: string;
   readonly suspended: boolean;
-  /** The last time; null when it is not suspended. */
-  readonly suspendedAt: Date | null;
   /** Which of the wire's two quote formats its programs read. */
   readonly quoteShape: 'A' | 'B';
   /** How far a fresh price may differ from the rate it sends. */
@@ -75,6 +73,10 @@ export async function suspendPartner(tx: Tx, id: bigint, now: Date): Promise<voi
   await tx.run(sql.suspend, [id, now]);
 }
 
+/** When it was suspended, the last time; null while it is not. */
+export const suspendedSince = async (tx: Tx, id: bigint): Promise<Date | null> =>
+  (await partnerById(tx, id))?.suspendedAt ?? null;
+
 export async function resumePartner(tx: Tx, id: bigint): Promise<void> {
   await tx.run(sql.resume, [id]);
 }
@@ -84,7 +86,6 @@ export function partnerOf(row: PartnerRow): Partner {
     id: row.id,
     name: row.name,
     suspended: row.suspendedAt !== null,
-    suspendedAt: row.suspendedAt,
     quoteShape: row.quoteShape,
     toleranceBps: BigInt(row.toleranceBps),
     kycWords: row.kycWords,

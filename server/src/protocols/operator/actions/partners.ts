@@ -23,6 +23,7 @@ import {
   revokeKey,
   rotateKey,
   setUnsignedWrites,
+  suspendedSince,
   suspendPartner,
 } from '../../../partners/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
@@ -44,7 +45,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Pr
 /** With what is held: a resume or release covers exactly that, and not as much of something else. */
 async function lookAtHeld(deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<Record<string, unknown>> {
   const found = (await look(deps, tx, input)) as Record<string, unknown>;
-  const { suspendedAt = null } = (await findPartner(tx, { id: input.partner })) ?? {};
+  const suspendedAt = await suspendedSince(tx, input.partner);
   return {
     ...found,
     suspendedAt,
