@@ -18,7 +18,7 @@ import { lockDataDir } from './base/lock.ts';
 import { type Log, openLog } from './base/log.ts';
 import { migrateFor } from './base/migrate.ts';
 import { joinServers } from './base/servers.ts';
-import { type Endings, endings, type Ground } from './composition/ground.ts';
+import { type Base, type Endings, endings } from './composition/base.ts';
 import { serve } from './composition/http.ts';
 import { connectRails, type RailParts } from './composition/rails.ts';
 import { openReadiness, pricesAreFresh, type Readiness } from './composition/readiness.ts';
@@ -91,44 +91,43 @@ async function compose(
       ? productionProfile(config)
       : sandboxProfile(config, { log, fast, settings, ending });
   const profile: Profile = given ?? configured();
-  const { ground, adminUrl } = await openGround(config, profile, { clock, log, onOutdated, onProgress, ending });
-  const { db, vault } = ground;
+  const { base, adminUrl } = await openBase(config, profile, { clock, log, onOutdated, onProgress, ending });
+  const { db, vault } = base;
 
   const isSandbox = config.profile === 'sandbox';
   onProgress(isSandbox ? 'starting chains and a bank, deploying test tokens' : 'connecting to chains and banks');
-  const world = await profile.connect({ db, adminUrl, vault, clock: ground.clock, log });
+  const world = await profile.connect({ db, adminUrl, vault, clock: base.clock, log });
   ending.add(() => world.stop());
 
-  const parts = connectRails(ground, world);
+  const parts = connectRails(base, world);
   const sources = registry.priceSources(config);
-  const verifier = openVerifier(ground);
-  const readiness = openReadiness(ground, parts, { world, sources });
-  const channels = registry.alertChannels(config);
-  await startWork(ground, parts, { sources, verifier, channels, metrics: readiness.metrics });
-  const partners = openPartners({ db, vault, clock: ground.clock });
+  const verifier = openVerifier(base);
+  const readiness = openReadiness(base, parts, { world, sources });
+  await startWork(base, parts, { sources, verifier, metrics: readiness.metrics });
+  const partners = openPartners({ db, vault, clock: base.clock });
   onProgress(isSandbox ? 'making partners, markets and funds' : 'booking what wallets hold');
-  await beginWorld(ground, parts, { world, partners, readiness });
+  await beginWorld(base, parts, { world, partners, readiness });
 
   const outside = outsideFor(config.profile);
   const reach = openSender(outside);
   const send = world.webhooks?.(reach) ?? reach;
   const orders = openOrders({ ...parts.context, vault });
-  await startDelivery(ground, { orders, send });
+  await startDelivery(base, { orders, send });
 
-  await declareOperators(ground, profile);
+  await declareOperators(base, profile);
   let sandbox: SandboxFile | undefined;
-  const urls = await serve(ground, parts, {
+  const urls = await serve(base, parts, {
     ...{ world, orders, partners, sources, verifier, readiness, outside, send },
     sandbox: () => sandbox,
   });
   onProgress('waiting for first prices');
-  await pricesAreFresh(ground);
+  await pricesAreFresh(base);
   sandbox = world.ready(urls.baseUrl);
   return { ...urls, sandbox, db, vault, rails: parts.rails, orders: parts.context, stop: () => ending.run() };
 }
 
 /** The data folder, the key and the database, brought up to date. */
-async function openGround(
+async function openBase(
   config: Config,
   profile: Profile,
   o: {
@@ -138,7 +137,7 @@ async function openGround(
     onProgress: (what: string) => void;
     ending: Endings;
   },
-): Promise<{ ground: Ground; adminUrl: string }> {
+): Promise<{ base: Base; adminUrl: string }> {
   const { log, ending, onProgress } = o;
   mkdirSync(config.dataDir, { recursive: true });
   ending.add(lockDataDir(config.dataDir));
@@ -160,7 +159,7 @@ async function openGround(
   // Before anything is served: a restore has brought erased customers back.
   const erased = await replayErasures(erasing, clock.now());
   if (erased > 0) log.warn({ customers: erased }, 'erased customers were there again, and were erased again');
-  return { ground: { config, log, db, serverUrl, vault, blobs, erasing, clock, ending }, adminUrl };
+  return { base: { config, log, db, serverUrl, vault, blobs, erasing, clock, ending }, adminUrl };
 }
 
 async function databaseClock(db: Database, ending: Endings): Promise<Clock> {
@@ -171,7 +170,7 @@ async function databaseClock(db: Database, ending: Endings): Promise<Clock> {
 
 /** The environment's own steps: seeds and opening funds. */
 async function beginWorld(
-  { db, clock }: Ground,
+  { db, clock }: Base,
   { chains }: RailParts,
   { world, partners, readiness }: { world: Environment; partners: Partners; readiness: Readiness },
 ): Promise<void> {
@@ -185,7 +184,7 @@ async function beginWorld(
   await readiness.readLevels();
 }
 
-async function declareOperators({ config, db, clock }: Ground, profile: Profile): Promise<void> {
+async function declareOperators({ config, db, clock }: Base, profile: Profile): Promise<void> {
   const first = config.profile === 'sandbox' ? 'sandbox' : 'first';
   await db.asSystem((tx) => startOperator(tx, { name: first, token: profile.operatorToken, now: clock.now() }));
   const { operators, operatorDelayS: delayS } = config;

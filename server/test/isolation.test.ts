@@ -18,6 +18,7 @@ const EVERYBODYS = [
   'confirmation_policies',
   'customer_limits',
   'gas_prices',
+  'issued_targets',
   'market_limits',
   'markets',
   'price_levels',

@@ -463,7 +463,7 @@ describe('what operators list', () => {
 /** A rail that nothing is asked of here but where a deposit goes. */
 function quietRail(code: string, kind: 'chain' | 'bank'): Rail {
   const wallets = { deposits: 'main', payouts: 'main' };
-  return { code, kind, wallets, instructions: (index: bigint) => ({ target: `${code}:${index}` }) } as Rail;
+  return { code, kind, wallets, targets: { are: 'derived', of: (index: bigint) => `${code}:${index}` } } as Rail;
 }
 
 // Watching: a Database that explains each statement before it is sent.

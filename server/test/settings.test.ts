@@ -16,7 +16,6 @@ const KINDS: Readonly<Record<keyof typeof LISTS, string>> = {
   verifiers: 'verifier',
   codeSenders: 'sender of login codes',
   banks: 'bank',
-  alertChannels: 'channel of alerts',
 };
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

@@ -5,7 +5,8 @@
  * - Payouts made since may be recorded as not yet paid. So all payouts are switched off, as by an operator's action, with its
  *   reason and an audit row, until an operator lifts that: docs/operating/backup.md says under which conditions.
  * - Numbers given out since must not be given out again: the address that a lost order's customer still pays to must not
- *   become another's. Their sequences advance by a million.
+ *   become another's. Their sequences advance by a million. A trigger withdraws targets that were
+ *   issued one by one.
  *
  * All of it is one transaction as the database's owner, whatever roles the server will use.
  */

@@ -38,7 +38,7 @@ export type Outcome = { done: Handled } | { failed: unknown };
 
 export interface Round {
   claimed: Claimed[];
-  /** When the next row of these kinds that nobody holds is due; undefined where the first rows that are due have none. */
+  /** When the next unleased row of these kinds is due; undefined where the first rows that are due have none. */
   nextAt?: Date;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Checks: asks the verifier about a customer's details until it has a result, whoever looks.
+ * Checks: asks the verifier about a customer's details until it has a result.
  *
  * A verifier that has none says how to learn more: when to ask again, or that it calls back. The job asks again with growing
  * pauses, from what the verifier named up to an hour. A callback or a person's decision wakes the job earlier; only what the

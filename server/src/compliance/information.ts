@@ -13,7 +13,7 @@ const OVERDUE = 'information_overdue';
 const ANSWERED = 'information_answered';
 const subjectOf = (id: bigint): string => `information:${id}`;
 
-/** A request was answered or withdrawn: nobody waits any more, and an answer is to be looked at. */
+/** A request was answered or withdrawn: it no longer blocks anything, and an operator checks the answer. */
 export async function informationEnded(
   tx: Tx,
   r: { id: bigint; partnerId: bigint; customerId: string; state: 'open' | 'answered' | 'withdrawn'; now: Date },

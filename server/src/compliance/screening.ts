@@ -13,7 +13,6 @@ import type { Database, Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { openTextOrNull } from '../base/texts.ts';
 import { blockOf, openFiatAccount } from '../customers/index.ts';
-import type { NameScreening } from './sanctions/service.ts';
 import { type DestinationKind, look, sql } from './store.ts';
 
 export interface Screener {
@@ -49,6 +48,15 @@ export interface Hit {
   entry: string;
   /** Found by our own blocks and lists, which the gate reads again each time. */
   own: boolean;
+}
+
+export interface NameScreening {
+  /** Compares what has no result of now. May take seconds, so it takes no `tx`. @throws Unavailable without any list */
+  ensure(input: Screening): Promise<void>;
+  /** Hits that stand, as the gate and the screener take them. Rows only. */
+  read(tx: Tx, input: Screening): Promise<{ hits: Hit[]; rules: string }>;
+  /** Why money has to wait; undefined when everything is of now. Rows only. */
+  wait(tx: Tx, input: Screening): Promise<{ cause: 'lists' | 'screening'; why: string } | undefined>;
 }
 
 export interface Verdict {

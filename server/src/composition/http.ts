@@ -14,7 +14,7 @@ import { askGate, type Orders } from '../orders/index.ts';
 import type { Partners } from '../partners/index.ts';
 import { callbacks } from '../protocols/callbacks/index.ts';
 import { checkout } from '../protocols/checkout/index.ts';
-import { operator, readHandbook } from '../protocols/operator/index.ts';
+import { operator } from '../protocols/operator/index.ts';
 import { unreadablePath, v1 } from '../protocols/v1/index.ts';
 import { createServer, verificationWords, whitelabel } from '../protocols/whitelabel/index.ts';
 import { chainCost, type PriceSource } from '../quotes/index.ts';
@@ -24,9 +24,9 @@ import { comparedBalances, openCorrections } from '../reconcile/index.ts';
 import * as registry from '../registry.ts';
 import type { SandboxFile } from '../sandbox/seed.ts';
 import { site } from '../site/index.ts';
-import { levels, newestTransfers, openMovements, sweepUndone, waitingTransfers } from '../treasury/index.ts';
+import { levels, openMovements, sweepUndone, waitingTransfers } from '../treasury/index.ts';
 import type { Verifier } from '../verifiers/verifier.ts';
-import type { Ground } from './ground.ts';
+import type { Base } from './base.ts';
 import type { RailParts } from './rails.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -47,11 +47,11 @@ interface Served {
 
 /** Mounts everything and listens. @returns the addresses */
 export async function serve(
-  ground: Ground,
+  base: Base,
   parts: RailParts,
   served: Served,
 ): Promise<{ baseUrl: string; metricsUrl: string }> {
-  const { config, log, ending } = ground;
+  const { config, log, ending } = base;
   const { world, readiness } = served;
   const { metrics } = readiness;
   let baseUrl = '';
@@ -64,8 +64,8 @@ export async function serve(
   });
   metrics.measureHttp(app);
   await app.register(opsRoutes(readiness.checks));
-  await mountForCustomers(app, ground, parts, { ...served, publicUrl });
-  await mountForOperators(app, ground, parts, world, publicUrl);
+  await mountForCustomers(app, base, parts, { ...served, publicUrl });
+  await mountForOperators(app, base, parts, world, publicUrl);
   await app.register(consolePages({ dist: join(CONSOLE, 'dist'), publicUrl }));
   if (config.docs === '1') await app.register(site({ docs: DOCS, publicUrl, sends: config.profile === 'sandbox' }));
   const welcome = world.welcome?.(() => ({ sandbox: served.sandbox(), baseUrl, metricsUrl }));
@@ -82,7 +82,7 @@ export async function serve(
 /** The partners' wire, the hosted pages, and what verifiers' providers call. */
 async function mountForCustomers(
   app: FastifyInstance,
-  { config, db, vault, blobs, clock, log }: Ground,
+  { config, db, vault, blobs, clock, log }: Base,
   { context, chains }: RailParts,
   served: Served & { publicUrl(): string },
 ): Promise<void> {
@@ -125,7 +125,7 @@ async function mountForCustomers(
 
 async function mountForOperators(
   app: FastifyInstance,
-  { config, db, vault, blobs, erasing, clock, log }: Ground,
+  { config, db, vault, blobs, erasing, clock, log }: Base,
   { rails, chains, report, context }: RailParts,
   world: Environment,
   publicUrl: () => string,
@@ -142,11 +142,8 @@ async function mountForOperators(
       submitAgain: enqueueUnsubmitted,
       movements: openMovements({ db, clock, rails, report }),
       corrections: openCorrections({ clock, rails, sweepUndone }),
-      treasury: { levels, balances: comparedBalances, transfers: waitingTransfers, sweeps: newestTransfers },
+      treasury: { levels, balances: comparedBalances, transfers: waitingTransfers },
       chainHalts: { codes: [...chains.keys()], why: whyOff, clear: clearHalt },
-      networks: config.operatorNetworks ?? [],
-      handbook: (page) => readHandbook(DOCS, page),
-      alertChannels: config.alertChannels ?? [],
       ...(bank && { bank }),
     }),
   );

@@ -30,7 +30,7 @@ import type { ChainRail } from '../rails/chain.ts';
 import type { Rail, Report } from '../rails/rail.ts';
 import * as registry from '../registry.ts';
 import { takeOwnTransfer } from '../treasury/index.ts';
-import type { Ground } from './ground.ts';
+import type { Base } from './base.ts';
 
 export interface RailParts {
   readonly rails: ReadonlyMap<string, Rail>;
@@ -43,7 +43,7 @@ export interface RailParts {
   awake(): Rail[];
 }
 
-export function connectRails({ config, db, vault, clock, log }: Ground, world: Environment): RailParts {
+export function connectRails({ config, db, vault, clock, log }: Base, world: Environment): RailParts {
   let rails: ReadonlyMap<string, Rail> = new Map();
   let chains: ReadonlyMap<string, ChainRail> = new Map();
   const report: Report = (tx, fact) =>

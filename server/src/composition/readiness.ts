@@ -30,7 +30,7 @@ import {
 import { markets } from '../partners/index.ts';
 import type { PriceSource } from '../quotes/index.ts';
 import { levels } from '../treasury/index.ts';
-import type { Ground } from './ground.ts';
+import type { Base } from './base.ts';
 import type { RailParts } from './rails.ts';
 
 export interface Readiness {
@@ -42,7 +42,7 @@ export interface Readiness {
 }
 
 export function openReadiness(
-  { config, db, clock }: Pick<Ground, 'config' | 'db' | 'clock'>,
+  { config, db, clock }: Pick<Base, 'config' | 'db' | 'clock'>,
   { rails, awake }: Pick<RailParts, 'rails' | 'awake'>,
   { world, sources }: { world: Environment; sources: ReadonlyMap<string, PriceSource> },
 ): Readiness {
@@ -74,7 +74,7 @@ export function openReadiness(
 
 const alwaysChecked = (
   config: Config,
-  { db, clock }: Pick<Ground, 'db' | 'clock'>,
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
   sources: ReadonlyMap<string, PriceSource>,
 ): Check[] => [
   databaseCheck(db),
@@ -93,16 +93,16 @@ const alwaysChecked = (
 ];
 
 /** One for each configured list. */
-function sanctionsChecks(config: Config, ground: Pick<Ground, 'db' | 'clock'>): Check[] {
+function sanctionsChecks(config: Config, base: Pick<Base, 'db' | 'clock'>): Check[] {
   const sources = listSources(config.sanctionsLists ?? '');
   const maxAgeMs = config.sanctionsMaxAgeS * 1_000;
-  return typeof sources === 'string' ? [] : sources.map(({ list }) => sanctionsCheck({ ...ground, list, maxAgeMs }));
+  return typeof sources === 'string' ? [] : sources.map(({ list }) => sanctionsCheck({ ...base, list, maxAgeMs }));
 }
 
 /**
  * Ready means that a quote is available: waits briefly for the first prices. Without markets there is nothing to wait for.
  */
-export async function pricesAreFresh({ db }: Pick<Ground, 'db'>): Promise<void> {
+export async function pricesAreFresh({ db }: Pick<Base, 'db'>): Promise<void> {
   if ((await db.asSystem(markets)).length === 0) return;
   const check = pricesCheck(db);
   const giveUpAt = Date.now() + 10_000;

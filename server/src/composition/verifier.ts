@@ -3,9 +3,9 @@ import { type AskedVerifier, askReview, reviewed } from '../compliance/index.ts'
 import { checkUnderWay, openGivenDetails } from '../customers/index.ts';
 import * as registry from '../registry.ts';
 import type { Verifier } from '../verifiers/verifier.ts';
-import type { Ground } from './ground.ts';
+import type { Base } from './base.ts';
 
-export const openVerifier = ({ config, db, vault, clock }: Ground): Verifier & AskedVerifier =>
+export const openVerifier = ({ config, db, vault, clock }: Base): Verifier & AskedVerifier =>
   registry.verifier(config, {
     async details(customerId) {
       const [check, fields] = await db.asSystem(async (tx) => [

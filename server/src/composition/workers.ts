@@ -1,7 +1,6 @@
 /**
  * Workers: what runs without a request. The handler of every kind of job, the recurring jobs, and the dispatcher of webhooks.
  */
-import { alertHandlers, type Channel } from '../alerts/index.ts';
 import { openDatabase } from '../base/db.ts';
 import type { Handlers } from '../base/jobs.ts';
 import { startWorkers } from '../base/workers.ts';
@@ -17,7 +16,7 @@ import { type PriceSource, quoteHandlers } from '../quotes/index.ts';
 import { payoutHandlers } from '../rails/payouts.ts';
 import { reconcileHandlers } from '../reconcile/index.ts';
 import { levelHandlers, sweepHandlers } from '../treasury/index.ts';
-import type { Ground } from './ground.ts';
+import type { Base } from './base.ts';
 import type { RailParts } from './rails.ts';
 import type { Readiness } from './readiness.ts';
 import { enqueueRecurring, POLLS, recurringHandlers } from './recurring.ts';
@@ -26,17 +25,16 @@ import { enqueueRecurring, POLLS, recurringHandlers } from './recurring.ts';
 const DISPATCHER_CONNECTIONS = 4;
 
 export async function startWork(
-  ground: Ground,
+  base: Base,
   parts: RailParts,
   more: {
     sources: ReadonlyMap<string, PriceSource>;
     verifier: AskedVerifier;
-    channels: ReadonlyMap<string, Channel>;
     metrics: Readiness['metrics'];
   },
 ): Promise<void> {
-  const { db, clock, log, ending } = ground;
-  const handlers = more.metrics.measureJobs(handlersOf(ground, parts, more));
+  const { db, clock, log, ending } = base;
+  const handlers = more.metrics.measureJobs(handlersOf(base, parts, more));
   const workers = await startWorkers({ db, clock, log, handlers, polls: POLLS, concurrency: 12 });
   ending.add(() => workers.stop());
   await enqueueRecurring(db, clock, {
@@ -44,21 +42,15 @@ export async function startWork(
     sources: [...more.sources.keys()],
     chains: [...parts.chains.keys()],
     lists: parts.sanctions?.lists ?? [],
-    tells: more.channels.size > 0,
   });
 }
 
 function handlersOf(
-  { config, db, clock, log, vault, blobs }: Ground,
+  { config, db, clock, log, vault, blobs }: Base,
   parts: RailParts,
-  more: {
-    sources: ReadonlyMap<string, PriceSource>;
-    verifier: AskedVerifier;
-    channels: ReadonlyMap<string, Channel>;
-  },
+  { sources, verifier }: { sources: ReadonlyMap<string, PriceSource>; verifier: AskedVerifier },
 ): Handlers {
   const { rails, chains, report, context } = parts;
-  const { sources, verifier, channels } = more;
   return {
     ...orderHandlers(context),
     ...quoteHandlers({ db, clock, sources }),
@@ -83,7 +75,6 @@ function handlersOf(
         await Promise.all([purgeRequestLog(db, now), sweepFiles(db, blobs, now), purgeSessions(db, now)]),
     }),
     ...parts.sanctions?.handlers,
-    ...alertHandlers({ db, clock, log, channels, publicUrl: config.publicUrl }),
     ...informationHandlers({ db, clock }),
     ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };
@@ -91,7 +82,7 @@ function handlersOf(
 
 /** Delivers events to partners' endpoints, from a pool of its own. */
 export async function startDelivery(
-  { clock, log, vault, serverUrl, ending }: Ground,
+  { clock, log, vault, serverUrl, ending }: Base,
   { orders, send }: { orders: Orders; send: Sender },
 ): Promise<void> {
   const db = openDatabase(serverUrl, { partnerConnections: 1, systemConnections: DISPATCHER_CONNECTIONS });

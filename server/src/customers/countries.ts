@@ -6,7 +6,6 @@
  * others that several share).
  */
 import type { Tx } from '../base/db.ts';
-import type { Customer } from './customers.ts';
 import { sql } from './store.ts';
 
 /** Shown where nobody has said anything, because the wire has no word for that. */
@@ -46,7 +45,7 @@ export function countryOfPhone(phone: string): string | undefined {
  * @param asked the country that a request names, two letters
  */
 export function countryFor(
-  { country, countryBy }: Pick<Customer, 'country' | 'countryBy'>,
+  { country, countryBy }: { country: string; countryBy: 'phone' | 'partner' | 'form' | null },
   asked?: string | undefined,
 ): string | undefined {
   if (countryBy === 'partner' || countryBy === 'form') return country;

@@ -1,6 +1,6 @@
 /**
  * Everything that is held about a person, for the person: decrypted, as data, under the names of this program. Content of files is read
- * outside the transaction, by whoever asks (`openFile`).
+ * outside the transaction, by the caller (`openFile`).
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';

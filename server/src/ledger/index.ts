@@ -17,11 +17,13 @@ import { assert } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Account } from './chart.ts';
 import { type DigestedLine, digestOf } from './digest.ts';
+import type { Entry, Line, ResolvedLine, StatementLine, TrialBalance } from './entry.ts';
 import { accountIds, lockAccounts } from './locks.ts';
 import { type AccountRow, type HoldRow, type PostedLine, store } from './store.ts';
 
 export { type Account, type AccountKind, chart } from './chart.ts';
 export { type CustodyLine, custodyLines } from './custody.ts';
+export type { Entry, Line, StatementLine, TrialBalance } from './entry.ts';
 export {
   type AccountAt,
   balancesAt,
@@ -34,23 +36,6 @@ export {
 } from './reports.ts';
 export { seal, sealLag, unsealedSince } from './seals.ts';
 export { type JournalSummary, type Problem, verifyJournal } from './verify.ts';
-
-export type Line =
-  | { step: 'post'; debit: Account; credit: Account; units: bigint }
-  | { step: 'hold'; hold: string; debit: Account; credit: Account; units: bigint }
-  | { step: 'settle'; hold: string }
-  | { step: 'void'; hold: string };
-
-export interface Entry {
-  /** The cause. Unique for ever. */
-  id: string;
-  kind: string;
-  orderId?: bigint;
-  at: Date;
-  /** Ids and numbers that explain it; never personal data. */
-  facts?: Readonly<Record<string, string | number>>;
-  lines: readonly Line[];
-}
 
 /** Used instead of an account that lacks units: they are there, and other orders have waited for them longer. */
 export const OTHERS_WAIT = 'others wait';
@@ -126,15 +111,6 @@ const accountOf = (line: PostedLine, side: 'debit' | 'credit'): Account => ({
 /** Whether an entry of this id has been posted. */
 export const isPosted = async (tx: Tx, id: string): Promise<boolean> =>
   (await store.entryContent(tx, id)) !== undefined;
-
-export interface ResolvedLine {
-  step: Line['step'];
-  hold: string | null;
-  debit: bigint;
-  credit: bigint;
-  asset: AssetCode;
-  units: bigint;
-}
 
 async function lockHolds(tx: Tx, lines: readonly Line[]): Promise<Map<string, HoldRow>> {
   const ended = lines.flatMap((line) => (line.step === 'settle' || line.step === 'void' ? [line.hold] : []));
@@ -237,31 +213,12 @@ export async function balancesOfOrders(
   return (await store.accountsOfOrders(tx, orderIds)).map((row) => ({ ...asBalance(row), orderId: row.orderId }));
 }
 
-export interface TrialBalance {
-  asset: AssetCode;
-  debits: bigint;
-  credits: bigint;
-  heldDebits: bigint;
-  heldCredits: bigint;
-}
-
 /** Per asset, the sums of both sides over all accounts: equal, or the books are broken. */
 export const trialBalance = (tx: Tx): Promise<TrialBalance[]> => store.trialBalance(tx);
 
 /** Balances of every account of a kind, for reports. */
 export async function balancesOf(tx: Tx, kinds: readonly string[]): Promise<Balance[]> {
   return (await store.accountsOfKinds(tx, kinds)).map(asBalance);
-}
-
-export interface StatementLine {
-  entry: string;
-  kind: string;
-  at: Date;
-  step: Line['step'];
-  debit: string;
-  credit: string;
-  asset: AssetCode;
-  units: bigint;
 }
 
 /** Everything posted for an order, oldest first. */

@@ -1,7 +1,7 @@
 /**
  * Seals: committed entries, chained by hash in batches, so that history cannot be rewritten undetected.
  *
- * Sealing runs afterwards and nobody waits for it. Entries get their sequence number before they commit, so a batch takes
+ * Sealing runs afterwards; no posting waits for it. Entries get their sequence number before they commit, so a batch takes
  * only entries whose transaction is older than every running one: none can appear before them. Publishing the newest hash
  * elsewhere fixes everything below it. Verification: verify.ts.
  */

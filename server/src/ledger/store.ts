@@ -5,7 +5,7 @@ import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Account, Side } from './chart.ts';
-import type { Entry, ResolvedLine, StatementLine, TrialBalance } from './index.ts';
+import type { Entry, ResolvedLine, StatementLine, TrialBalance } from './entry.ts';
 
 export interface AccountRow {
   id: bigint;
@@ -54,7 +54,7 @@ export const store = {
     return new Map(rows.map(({ code, id }) => [code, id]));
   },
 
-  /** Until `tx` ends nobody else creates an account that is of no order. */
+  /** Until `tx` ends no other transaction creates an account that is of no order. */
   lockCreating: (tx: Tx) => tx.row('select pg_advisory_xact_lock($1)', [CREATE_LOCK]),
   /** The same without waiting. @returns whether it has the lock */
   async tryLockCreating(tx: Tx): Promise<boolean> {

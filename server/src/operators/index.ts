@@ -76,7 +76,6 @@ export {
   checkEnrolment,
   checkLogin,
   endSession,
-  endSessions,
   enrolOptions,
   loginOptions,
   operatorOfSession,

@@ -3,7 +3,7 @@
  * row that is later edited, deleted or inserted is detected by its number.
  *
  * A row's hash covers all of its fields. A seal's hash covers the previous seal, its time and the hashes of its rows. Sealing
- * runs afterwards and nobody waits for it; a batch takes only rows whose transaction is older than every running one.
+ * runs afterwards, and no action waits for it; a batch takes only rows whose transaction is older than every running one.
  *
  * A row gets its number before it commits, so an honest one may be sealed a little after rows with higher numbers: within the
  * 15 s of a transaction. One that is sealed, or still unsealed, long after those is reported as inserted later. Rows appended

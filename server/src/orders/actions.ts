@@ -12,10 +12,8 @@ import { findCustomer, lockCustomer } from '../customers/index.ts';
 import { marketById } from '../partners/index.ts';
 import { requireWithinLevel, requote } from '../quotes/index.ts';
 import { cancelUnlessSubmitted, payoutByKey, payoutsOf, recordRejected } from '../rails/payouts.ts';
-import type { Rail } from '../rails/rail.ts';
 import { type AdvanceFacts, advance, change } from './advance.ts';
-import type { Action, OrdersContext } from './context.ts';
-import { type GateContext, type RefundTo } from './context.ts';
+import type { Action, GateContext, OrdersContext, Rails, RefundTo } from './context.ts';
 import { holdBeforePayout, isHeldByOperator, lastHold } from './decide.ts';
 import * as depositStore from './deposits/store.ts';
 import { payoutId } from './entries.ts';
@@ -35,8 +33,6 @@ import { onlyDeposit, senderOfOrder } from './refunds/to-sender.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
-export type Context = { rails: ReadonlyMap<string, Rail> };
-
 /** The people whose approval an action carries, for hits it lets pass. */
 const approval = ({ by, people, why, now, pastHits, seen }: Action) => ({
   ...{ people: people ?? [by], reason: why, pastHits, seen, now },
@@ -48,7 +44,7 @@ const approval = ({ by, people, why, now, pastHits, seen }: Action) => ({
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
-export async function cancel(context: Context, tx: Tx, action: Action): Promise<Order> {
+export async function cancel(context: Rails, tx: Tx, action: Action): Promise<Order> {
   const { id, state } = await lockOrder(tx, action.orderId);
   if (state === 'created' && (await depositStore.depositsOf(tx, id)).some((row) => row.state === 'confirmed'))
     throw new Refusal('order_over', { state, why: 'part_arrived' });
@@ -75,7 +71,7 @@ export async function release(context: GateContext, tx: Tx, action: Action): Pro
   return released;
 }
 
-async function releaseRejected(context: Context, tx: Tx, order: Order, { by, why, now }: Action): Promise<Order> {
+async function releaseRejected(context: Rails, tx: Tx, order: Order, { by, why, now }: Action): Promise<Order> {
   if (!isHeldByOperator(await history(tx, order.id))) throw new Refusal('order_over', { state: order.state });
   await closeCases(tx, { kind: 'payout_held', subject: `order:${order.id}`, outcome: `released by ${by}`, now });
   const reason = 'released: its payout is to be retried, or refunded';
@@ -123,14 +119,14 @@ export async function refundOrder(
 }
 
 /**
- * Requests the refund of a held order whose destination nobody has named. The order keeps the money; the customer's page and
+ * Requests the refund of a held order that has no refund destination. The order keeps the money; the customer's page and
  * the partner are asked for the destination, and once it is named, by them or an operator, it is screened and the refund
  * leaves.
  *
  * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted' | 'refund_under_way' when it has been paid after all
  */
 export async function requestOrderRefund(
-  context: Context,
+  context: Rails,
   tx: Tx,
   action: Action,
   { failure }: { failure: 'amount' | 'name' | 'other' },
@@ -179,7 +175,7 @@ export async function retry(context: GateContext, tx: Tx, action: Action): Promi
  *         already submitted
  */
 export async function holdBack(
-  context: Context,
+  context: Rails,
   tx: Tx,
   action: Action,
 ): Promise<{ order: Order; notCancelled: string[] }> {
@@ -213,7 +209,7 @@ const submitted = ({ id }: Order, payouts: readonly string[], state: string | un
   new Refusal('payout_submitted', { orderId: String(id), payout: payouts.join(', '), state });
 
 /** Cancels an order's payout before it is submitted. @throws Refusal 'payout_submitted' */
-async function unsubmit(context: Context, tx: Tx, order: Order, why: string, now: Date): Promise<void> {
+async function unsubmit(context: Rails, tx: Tx, order: Order, why: string, now: Date): Promise<void> {
   const key = payoutId(order);
   if (await cancelUnlessSubmitted(tx, key, why, now)) return;
   const payout = await payoutByKey(tx, order.payoutRail, key);
@@ -229,7 +225,7 @@ async function unsubmit(context: Context, tx: Tx, order: Order, why: string, now
 const GOES_ON: readonly Order['state'][] = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'refunding'];
 
 /** Stops everything of the order that goes on by itself. @throws Refusal 'payout_submitted' when part of it was submitted */
-async function heldBack(context: Context, tx: Tx, order: Order, action: Action): Promise<Order> {
+async function heldBack(context: Rails, tx: Tx, order: Order, action: Action): Promise<Order> {
   if (!GOES_ON.includes(order.state)) return order;
   const { order: held, notCancelled } = await holdBack(context, tx, action);
   if (notCancelled.length > 0) throw submitted(held, notCancelled, 'submitted');
@@ -243,7 +239,7 @@ async function heldBack(context: Context, tx: Tx, order: Order, action: Action):
  * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted' | 'amount_outside_limits' | 'amount_below_fees';
  *   Unavailable without a price
  */
-export async function reprice(context: Context, tx: Tx, action: Action): Promise<Order> {
+export async function reprice(context: Rails, tx: Tx, action: Action): Promise<Order> {
   const before = await lockOrder(tx, action.orderId);
   if (before.state === 'payout_held') await requireNotHeldByOperator(tx, before);
   const order = before.state === 'awaiting_liquidity' ? before : await heldBack(context, tx, before, action);
@@ -279,7 +275,7 @@ export async function reprice(context: Context, tx: Tx, action: Action): Promise
  *
  * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted'
  */
-export async function block(context: Context, tx: Tx, action: Action): Promise<Order> {
+export async function block(context: Rails, tx: Tx, action: Action): Promise<Order> {
   await heldBack(context, tx, await lockOrder(tx, action.orderId), action);
   const order = await perform(context, tx, action, 'blocked', {});
   await cancelUnsubmittedRefunds(tx, order.id, action.now);
@@ -296,7 +292,7 @@ export async function passDeadline(tx: Tx, action: Action): Promise<void> {
 }
 
 async function perform(
-  context: Context,
+  context: Rails,
   tx: Tx,
   action: Action,
   event: OrderEvent,

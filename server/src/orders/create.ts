@@ -103,7 +103,7 @@ export async function create(
   const rail = context.rails.get(market.depositRail);
   assert(rail !== undefined, `rail ${market.depositRail} is running`);
   const policy = await policyFor(tx, market, partner.id);
-  const { target } = rail.instructions(index);
+  const target = rail.targets.are === 'derived' ? rail.targets.of(index) : await rail.targets.take(tx);
 
   const order: Order = {
     id,

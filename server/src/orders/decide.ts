@@ -231,7 +231,7 @@ export function lastHold<H extends HoldStep>(history: readonly H[]): H | undefin
 
 const isByOperator = (step: HoldStep | undefined): boolean => step?.facts?.heldBy === 'operator';
 
-/** Whether an operator holds it until an operator releases it: nobody else's decision sends it on meanwhile. */
+/** Whether an operator holds it until an operator releases it: no other decision sends it on meanwhile. */
 export const isHeldByOperator = (history: readonly HoldStep[]): boolean => isByOperator(lastHold(history));
 
 /**

@@ -30,9 +30,9 @@ import {
 import type { DepositRow } from './deposits/store.ts';
 import * as depositStore from './deposits/store.ts';
 import * as historyStore from './history.store.ts';
-import { isFinal, type OrderState } from './machine.ts';
+import { isFinal } from './machine.ts';
 import { opened } from './read/opened.ts';
-import { page } from './read/page.ts';
+import { type OrderPage, page } from './read/page.ts';
 import * as pageStore from './read/pages.store.ts';
 import {
   isNewMoney,
@@ -136,7 +136,7 @@ export { type NotReady, notReady } from './payouts/ready.ts';
 export { endLettingPass, letPass, shortageNow } from './payouts/short.ts';
 export { checkOrders } from './read/check.ts';
 export { exposure, type MarketExposure, shortfalls } from './read/exposure.ts';
-export { newestOrders, ordersBelow, suspenseAbout, whoseOrders } from './read/lists.store.ts';
+export { newestOrders, ordersBelow, whoseOrders } from './read/lists.store.ts';
 export {
   type AmountFilter,
   type DepositLine,
@@ -299,20 +299,6 @@ export interface OrderMoney {
 export interface OrderParts extends Known {
   /** Since when the order is in its state. */
   since: Date;
-}
-
-/** @see Orders.page */
-export interface OrderPage {
-  partnerId: bigint;
-  customerId?: string | undefined;
-  marketId?: bigint | undefined;
-  state?: OrderState | undefined;
-  /** The partner's own reference, as it was given. */
-  reference?: string | undefined;
-  from?: Date | undefined;
-  until?: Date | undefined;
-  below?: bigint | undefined;
-  limit: number;
 }
 
 export interface ListAll {

@@ -224,7 +224,7 @@ async function hold(
 }
 
 /**
- * Adjusts an order's amount and rate to what came and when, or says why that is impossible. Each change is a step of its own
+ * Adjusts an order's amount and rate to the amount and time of its deposit, or says why that is impossible. Each change is a step of its own
  * in the order's history.
  *
  * @returns 'wait' when another rate is due and it is not known yet whether the order was paid in the time that a restore lost

@@ -118,7 +118,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ['payout_held'], on: 'payout_found', to: 'settled', post: 'payout_found' },
   // The same after its conversion was undone: two people confirm that the attempt paid it.
   { from: ['on_hold', 'refund_held'], on: 'payout_found', to: 'settled', post: 'convert_and_payout_found' },
-  // A person takes it from whoever may retry it or send it elsewhere, and gives it back: nothing moves by either.
+  // An operator holds it, so that nothing retries it or sends it elsewhere, and releases it: neither moves money.
   { from: ['payout_held'], on: 'held', to: 'payout_held', then: 'open_case' },
   { from: ['payout_held'], on: 'released', to: 'payout_held', then: 'open_case' },
   { from: ['payout_held'], on: 'retried', to: 'paying_out', post: 'hold_payout', then: 'send_payout' },

@@ -43,7 +43,7 @@ const sql = {
     where kind = 'payouts' or (kind = 'rail' and subject = $1) limit 1`,
 } as const;
 
-/** Until `tx` ends nobody else sets or lifts a kill switch. Whoever also locks submissions does that first. */
+/** Until `tx` ends no other transaction sets or lifts a kill switch. A caller that also locks submissions does that first. */
 export const lockKillSwitches = (tx: Tx) => tx.row(sql.lock, [CHANGE_LOCK]);
 export const lockSubmitting = (tx: Tx) => tx.row(sql.lock, [SUBMIT_LOCK]);
 export const shareSubmitting = (tx: Tx) => tx.row(sql.share, [SUBMIT_LOCK]);

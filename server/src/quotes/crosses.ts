@@ -20,7 +20,7 @@ import { systemClock } from '../base/clock.ts';
 import { Unavailable } from '../base/errors.ts';
 import { fraction, type Rate, ratesWithin } from '../base/money.ts';
 import { aggregate, type SourcedPrice } from './price.ts';
-import type { FetchedPrice, Pair } from './refresh.ts';
+import type { FetchedPrice, Pair } from './source.ts';
 
 /** Coin prices change by the second. */
 const COIN_LEG_MAX_AGE_MS = 60_000;

@@ -25,7 +25,6 @@ import {
   aggregate,
   depositFor,
   FEE_KINDS,
-  type Fees,
   gasCost,
   type Priced,
   price,
@@ -33,51 +32,23 @@ import {
   type SourcedPrice,
   type Terms,
 } from './price.ts';
+import type { FixedSide, Quote, TakeInput, UsedPrice } from './quote.ts';
 import { store } from './store.ts';
 
 export { FEE_KINDS, type FeeKind, type Fees, PRICED_FEES, type PricedFee, total } from './price.ts';
+export type { FixedSide, Quote, UsedPrice } from './quote.ts';
 export {
-  type FetchedPrice,
   intervalOf,
-  type Pair,
-  type PriceSource,
   priceAges,
   priceSourceHealth,
   quoteHandlers,
   refreshNow,
 } from './refresh.ts';
+export type { FetchedPrice, Pair, PriceSource } from './source.ts';
 export { type PricedRow, pricedOf } from './store.ts';
 export { confirmLevel, confirmPair, haltedPrices, priceLevels, type ShownLevel } from './watch.ts';
 
-export interface Quote {
-  id: bigint;
-  partnerId: bigint;
-  market: Market;
-  /** What the customer pays, in the deposit asset's units. */
-  depositUnits: bigint;
-  payoutUnits: bigint;
-  grossUnits: bigint;
-  /** Whole fiat per one whole crypto: exactly the one used. */
-  rate: Rate;
-  fees: Fees;
-  createdAt: Date;
-  expiresAt: Date;
-}
-
-/** Which side of a quote its request named. */
-export type FixedSide = 'pay' | 'receive';
-
-/** A price that a quote is made of, as stored. */
-export interface UsedPrice {
-  base: string;
-  source: string;
-  rate: string;
-  at: string;
-  /** The pairs it was computed through; absent where the source quotes the pair. */
-  composedOf?: readonly string[];
-}
-
-/** A quote with what became of it and what it was made of. */
+/** A quote with the order that took it and the prices it was made of. */
 export interface KeptQuote extends Quote {
   orderId: bigint | null;
   prices: readonly UsedPrice[];
@@ -400,17 +371,6 @@ async function nativeOf(tx: Tx, market: Market) {
 
 export const depositAsset = (market: Market) => (market.direction === 'offramp' ? market.crypto : market.fiat);
 export const payoutAsset = (market: Market) => (market.direction === 'offramp' ? market.fiat : market.crypto);
-
-/** Which live quote is taken, and for which order. */
-export interface TakeInput {
-  partner: Partner;
-  market: Market;
-  depositUnits: bigint;
-  rate: Rate;
-  payoutUnits: bigint;
-  orderId: bigint;
-  now: Date;
-}
 
 /**
  * Takes a live quote of the partner for the same market, amount, rate and payout, for this order. No other order can take it.

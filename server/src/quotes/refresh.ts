@@ -13,9 +13,9 @@ import { countingFrom, databaseNow } from '../base/databaseclock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Handled, Handlers } from '../base/jobs.ts';
-import type { Rate } from '../base/money.ts';
 import { assets, markets } from '../partners/index.ts';
 import { compose, jumped, type KeptPrice } from './crosses.ts';
+import type { FetchedPrice, Pair, PriceSource, SourceHealth } from './source.ts';
 import { store } from './store.ts';
 import { judgePrices, WATCH_EVERY_MS } from './watch.ts';
 
@@ -103,42 +103,5 @@ export const priceAges = (tx: Tx) => store.priceAges(tx);
 /** Health of the sources, as the last process that polled them found. */
 export const priceSourceHealth = (tx: Tx): Promise<SourceHealth[]> => store.sourceHealth(tx);
 
-export interface SourceHealth {
-  source: string;
-  lastSuccessAgeMs: number | null;
-  lastFailureAgeMs: number | null;
-  /** In our words. */
-  lastFailure: string | null;
-  /** Since the last success. */
-  failures: number;
-}
-
 /** How often a healthy source is polled. */
 export const intervalOf = (source: PriceSource): number => source.everyMs ?? EVERY_MS;
-
-/** A source of prices. Adapters are in quotes/sources, one file each, and are listed in registry.ts. */
-export interface PriceSource {
-  readonly code: string;
-  /** Sensible polling interval in milliseconds; five seconds by default. */
-  readonly everyMs?: number;
-  /**
-   * Omits pairs it cannot price; may add legs that prices are composed of (crosses.ts).
-   * @param clock dates prices that the source itself does not date
-   * @throws Unavailable, and nothing else
-   */
-  fetch(pairs: readonly Pair[], clock?: Clock): Promise<FetchedPrice[]>;
-}
-
-export interface Pair {
-  /** Coin, lower case: usdc, eth. */
-  base: string;
-  /** Fiat, lower case: inr. */
-  quote: string;
-}
-
-export interface FetchedPrice extends Pair {
-  rate: Rate;
-  pricedAt: Date;
-  /** The pairs it was computed through, in order; absent where the source quotes the pair. */
-  composedOf?: readonly string[];
-}

@@ -3,9 +3,9 @@ import type { Tx } from '../base/db.ts';
 import type { Rate } from '../base/money.ts';
 import type { Market } from '../partners/index.ts';
 import type { KeptPrice } from './crosses.ts';
-import type { FixedSide, Quote, TakeInput, UsedPrice } from './index.ts';
 import type { Fees, SourcedPrice } from './price.ts';
-import type { FetchedPrice, SourceHealth } from './refresh.ts';
+import type { FixedSide, Quote, TakeInput, UsedPrice } from './quote.ts';
+import type { FetchedPrice, SourceHealth } from './source.ts';
 
 const QUOTE = `id, deposit_units, payout_units, gross_units, rate_num, rate_den, fee_operator, fee_partner, fee_rail,
   fee_chain, fee_tax, created_at, expires_at`;

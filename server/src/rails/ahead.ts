@@ -6,10 +6,13 @@
  * restore started, and from the current numbers (the database may be older than anybody reported). A deposit to one of them
  * is stored with its number, and no order gets that number.
  *
+ * Where targets are issued one by one (chain.targets.ts) they are the free ones, which the books have.
+ *
  * An address is derived once per process and is the one that the next order gets: looking ahead derives nothing twice.
  */
 import type { Tx } from '../base/db.ts';
 import { frontiers, passOver } from './ahead.store.ts';
+import * as issuedStore from './chain.targets.store.ts';
 
 /**
  * How many beyond the highest seen. If more orders than this in a row went unpaid after the last commit restored, money for a
@@ -17,12 +20,29 @@ import { frontiers, passOver } from './ahead.store.ts';
  */
 export const MARGIN = 1_000n;
 
+export interface TargetsAhead {
+  /** Which of these targets are ahead, with their numbers. */
+  among(tx: Tx, targets: readonly string[]): Promise<Map<string, bigint>>;
+  /** No order gets this number. */
+  passOver(tx: Tx, index: bigint): Promise<void>;
+}
+
+/** Free targets of an issuer. Money at one of them takes it out of the pool and gives it a number. */
+export const freeTargets = (rail: string, now: () => Date): TargetsAhead => ({
+  async among(tx, targets) {
+    const free = await issuedStore.takeOut(tx, rail, targets);
+    if (free.length === 0) return new Map();
+    await issuedStore.watchWithoutOrder(tx, rail, free, now());
+    return new Map((await issuedStore.indexesOf(tx, rail, free)).map(({ address, index }) => [address, index]));
+  },
+  passOver: async () => {},
+});
+
 /** @param derive the address of a number; it caches what it derived */
-export function targetsAhead(derive: (index: bigint) => string) {
+export function targetsAhead(derive: (index: bigint) => string): TargetsAhead {
   /** Keyed by the first number of a range that a restore left; 'now' is the range that comes next. */
   const runs = new Map<bigint | 'now', { known: Map<string, bigint>; to: bigint }>();
 
-  /** Which of these targets are ahead, with their numbers. */
   async function among(tx: Tx, targets: readonly string[]): Promise<Map<string, bigint>> {
     const found = new Map<string, bigint>();
     if (targets.length === 0) return found;

@@ -55,7 +55,7 @@ export function bankRail(adapter: BankAdapter, context: BankContext): BankRail {
     kind: 'bank',
     deduplicatesForMs,
     wallets: { deposits: WALLET, payouts: WALLET },
-    instructions: (index) => ({ target: references.make(index) }),
+    targets: { are: 'derived', of: (index) => references.make(index) },
     payee: (asset) => adapter.payee(asset),
     send: (sending) => sendOnce(bank, sending),
     status: (key) => adapter.status(key),

@@ -26,7 +26,7 @@ export interface RailContext {
   mayLeave?(tx: Tx, what: { rail: string; key: string }): Promise<SendAnswer>;
   /**
    * Locks the orders of these deposits and their customers, before the first of them is reported in the same transaction: a report
-   * locks accounts, and nobody may wait for an order or a customer while holding those.
+   * locks accounts, and a transaction that holds those must not wait for an order or a customer.
    */
   lockOrders?(tx: Tx, of: { rail: string; externalIds: readonly string[] }): Promise<void>;
 }
@@ -39,7 +39,9 @@ export type SendAnswer = { outcome: 'pay' } | { outcome: 'wait' | 'hold'; why: s
  * A family adds what it has beyond that: an account chain its ordered nonces (`account`), a chain of outputs that its
  * transfers show native coin (`showsNative`), a chain with deadlines that its sends have one.
  */
-export interface ChainAdapter extends Observing, Targets, Sends, Reconciling {
+export type ChainAdapter = Family & (DerivedTargets | IssuedTargets);
+
+interface Family extends Observing, Addresses, Sends, Reconciling {
   /** The rail's code and the chain's: `evm.matic20`, `matic20`. */
   readonly code: string;
   readonly chain: string;
@@ -94,14 +96,34 @@ interface Observing {
   gasPrice(): Promise<bigint>;
 }
 
-/** Where customers pay. */
-interface Targets {
+interface Addresses {
   /** Parses an address into our one spelling; undefined when it is not an address anybody can have meant. */
   readAddress(text: string): string | undefined;
   /** Whether the key of an address signed this text. Pure. */
   isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
-  /** Address of a number, derived from a public key. Pure. */
-  address(index: bigint): string;
+}
+
+/** Where customers pay, where a public key derives it. */
+interface DerivedTargets {
+  /** Address of a number. Pure. */
+  readonly address: (index: bigint) => string;
+  readonly issuer?: undefined;
+}
+
+/** Where customers pay, where targets are made one by one: hardened keys, virtual accounts (chain.targets.ts). */
+interface IssuedTargets {
+  readonly address?: undefined;
+  readonly issuer: TargetIssuer;
+}
+
+/** Makes targets and numbers them in the order in which it made them. It forgets none, and makes none twice. */
+export interface TargetIssuer {
+  /** How many free ones the books keep. */
+  readonly keep: number;
+  /** Those from a number on, at most a thousand. Makes none. @throws Unavailable */
+  issued(from: bigint): Promise<string[]>;
+  /** Makes more. What was made is read with `issued`, also where the answer is lost. @throws Unavailable */
+  issue(count: number): Promise<void>;
 }
 
 /**
@@ -138,7 +160,7 @@ interface Sends {
    */
   replace(wallet: string, call: Call, before: Prepared, taken: ReadonlySet<string>): Promise<Prepared | undefined>;
   /**
-   * What became of these sends.
+   * Fate of each of these sends.
    *
    * @param final the newest block of the branch we follow that no reorg can replace: a proof of absence may lean on it and on
    *              nothing newer

@@ -344,7 +344,7 @@ export const lockKept = (
     [rail, wallet, nonce],
   );
 
-/** Bytes that leave after all: nobody cancels them any more. */
+/** Bytes that leave after all: a request to cancel them ends. */
 export const dropKept = (tx: Tx, id: bigint): Promise<number> =>
   tx.run(`delete from found_movements where id = $1 and state = 'unread' and cancel_at is null`, [id]);
 

@@ -45,7 +45,7 @@ const SEARCHED = 400n;
 /**
  * Finds transactions that are not in the books, reads those that are final, and adopts the ones that fit.
  *
- * @returns whether every transaction that moved native coin is known: only then does a balance show what came in
+ * @returns whether every transaction that moved native coin is known: only then does a balance show incoming money
  * @throws Unavailable
  */
 export async function lookForUnknown(engine: Engine): Promise<boolean> {

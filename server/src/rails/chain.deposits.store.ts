@@ -210,7 +210,7 @@ export async function claimDepositsBefore(
         and confirmed_at is not null order by block, external_id for update`,
     [rail, at.address, at.asset, at.block, at.claimedBy ?? null],
   );
-  // What came after it was signed, and before it was mined, it did not take.
+  // It did not take deposits that arrived after it was signed.
   let sum = 0n;
   const rows = all.filter(({ units }) => {
     sum += units;

@@ -13,6 +13,7 @@ import { noteHash } from './chain.adopt.store.ts';
 import { changed } from './chain.branch.ts';
 import * as depositStore from './chain.deposits.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
+import { isOurs } from './chain.targets.ts';
 
 /** A block's time is in whole seconds. */
 const BLOCK_TIME_MS = 999;
@@ -40,8 +41,7 @@ export async function arrivalsIn(
   );
   const recipients = [...new Set(moving.map((transfer) => transfer.to))];
   const watched = await db.asSystem((tx) => addressStore.watchedAnywhere(tx, rail, recipients));
-  // Ours only if the same number has the same address here: then we have its key.
-  for (const [address, { index }] of watched) if (adapter.address(index) !== address) watched.delete(address);
+  for (const [address, row] of watched) if (!isOurs(engine, row)) watched.delete(address);
   const hot = adapter.wallets[HOT]?.address;
   // Deriving the addresses ahead takes a second of CPU, so it is delayed until the first unknown recipient.
   const own = new Set(Object.values(adapter.wallets).map(({ address }) => address));

@@ -4,7 +4,7 @@
  * The functions of the engine are in chain.*.ts beside this file and take it as their first parameter. Nothing in `memory`
  * matters after a restart: everything that decides about money is a row.
  */
-import { type targetsAhead as aheadOf, targetsAhead } from './ahead.ts';
+import { freeTargets, type TargetsAhead, targetsAhead } from './ahead.ts';
 import type { ChainAdapter, ChainPace, RailContext } from './chain.adapter.ts';
 import * as store from './chain.store.ts';
 
@@ -18,7 +18,7 @@ export interface Engine extends RailContext {
   readonly chain: string;
   readonly pace: ChainPace;
   /** Deposit addresses that no order in these books has, and that a customer may have been given. */
-  readonly ahead: ReturnType<typeof aheadOf>;
+  readonly ahead: TargetsAhead;
   readonly memory: Memory;
 }
 
@@ -46,7 +46,10 @@ export function engineOf(adapter: ChainAdapter, context: RailContext): Engine {
     rail: adapter.code,
     chain: adapter.chain,
     pace: adapter.pace,
-    ahead: targetsAhead((index) => adapter.address(index)),
+    ahead:
+      adapter.address === undefined
+        ? freeTargets(adapter.code, () => context.clock.now())
+        : targetsAhead(adapter.address),
     memory: {
       hasRow: false,
       lowerSince: undefined,

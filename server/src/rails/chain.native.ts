@@ -16,6 +16,7 @@ import * as addressStore from './chain.addresses.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
 import * as nativeStore from './chain.native.store.ts';
 import * as store from './chain.store.ts';
+import { isOurs } from './chain.targets.ts';
 
 /** Addresses whose native balance is read per run; the next run continues. */
 const PAGE = 300;
@@ -58,8 +59,7 @@ async function lookAtDeposits(engine: Engine, asset: AssetCode, block: Block): P
   const since = new Date(clock.now().getTime() - pace.nativeWatchMs);
   const numbered = await db.asSystem((tx) => addressStore.addressesAnywhere(tx, rail, memory.nativeAfter, since, PAGE));
   memory.nativeAfter = numbered.length < PAGE ? -1n : (numbered.at(-1)?.index ?? -1n);
-  // Ours only if the same number has the same address here: then we have its key.
-  const page = numbered.filter((row) => row.rail === rail || adapter.address(row.index) === row.address);
+  const page = numbered.filter((row) => row.rail === rail || isOurs(engine, row));
   if (page.length === 0) return;
   const addresses = page.map((row) => row.address);
   const found = await nativeAt(engine, block, addresses);

@@ -154,7 +154,7 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
   const kept = has.isAsked ? undefined : await whyKept(engine, versions);
   if (kept !== undefined) return { outcome: 'unknown', why: kept };
   const answer = await adapter.broadcast(raw);
-  // What the node refused nobody has, as far as is known: whether it may leave is asked before it is offered again.
+  // No node is known to have what this one refused: the gate is asked before it is offered again.
   if (answer.taken || answer.slotUsed) await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
   else engine.memory.refusedAt.set(key, Date.now());
   if (answer.taken) return { outcome: 'submitted', reference: hash };
@@ -167,8 +167,8 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
 }
 
 /**
- * Why bytes that were signed wait before they are broadcast for the first time: they may not leave, and perhaps nobody outside has
- * them. They keep their slots, and a person is told where somebody has to decide, because what has the next nonces waits behind
+ * Why bytes that were signed wait before they are broadcast for the first time: they may not leave, and perhaps no node has
+ * them. They keep their slots, and a case is opened where a person has to decide, because what has the next nonces waits behind
  * them. Once a version was taken by a node, later ones are not asked about.
  */
 export async function whyKept(engine: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {

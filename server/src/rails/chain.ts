@@ -9,7 +9,6 @@
  */
 
 import { onClock } from '../base/clock.ts';
-import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
@@ -21,11 +20,14 @@ import { type Engine, engineOf, HOT } from './chain.engine.ts';
 import { followStep } from './chain.follow.ts';
 import { hotNative, lookForNative } from './chain.native.ts';
 import { chainOutside } from './chain.outside.ts';
+import type { ChainRail } from './chain.rail.ts';
 import * as sendStore from './chain.sends.store.ts';
 import { gasForSend, send, statusOf } from './chain.sends.ts';
 import * as store from './chain.store.ts';
+import { poolOf } from './chain.targets.store.ts';
+import { keepTargets, targetOf, targetsOf } from './chain.targets.ts';
 import { watchSends } from './chain.watch.ts';
-import type { Rail, RailHealth, Sending, Sent } from './rail.ts';
+import type { RailHealth } from './rail.ts';
 
 export { type ChainAdapter, type ChainPace, NotSigned, type RailContext, type SendAnswer } from './chain.adapter.ts';
 export { firstAddress, indexOf, trustFundingSource, watchAddress } from './chain.addresses.store.ts';
@@ -50,40 +52,10 @@ export {
   releaseDeposits,
 } from './chain.deposits.store.ts';
 export { beginNativeWatch, isNativeWatched, ownNativeAt } from './chain.native.store.ts';
+export type { ChainRail } from './chain.rail.ts';
 export { broadcastAgain, isMined, openGap } from './chain.sends.store.ts';
 export { clearHalt, followedGenesis, followedHead, whyOff } from './chain.store.ts';
 export type { ChainFamily, ConnectedChain } from './family.ts';
-
-export interface ChainRail extends Rail {
-  readonly chain: string;
-  /** Addresses of the wallets that this process can send from. */
-  readonly walletAddresses: Readonly<Record<string, string>>;
-  /** `send` from a wallet other than the paying wallet. */
-  sendFrom(wallet: string, sending: Sending): Promise<Sent>;
-  /** Whether this process can sign for this wallet. */
-  canSend(wallet: string): boolean;
-  /**
-   * What `sendFrom` may cost at most if sent now, in native units, and how many the wallet has.
-   * @throws Unavailable
-   */
-  gasFor(
-    wallet: string,
-    sending: Omit<Sending, 'key'>,
-  ): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
-  /** The asset that gas is paid in. */
-  nativeAsset(tx: Tx): Promise<AssetCode | undefined>;
-  /** Native balance of the paying wallet at the newest block; undefined without such a wallet. @throws Unavailable */
-  hotNative(): Promise<{ address: string; units: bigint; block: bigint } | undefined>;
-  /**
-   * Stores a transaction of the paying wallet, by its hash, as a movement that can be matched.
-   * @throws Refusal 'does_not_fit', Unavailable
-   */
-  readByHash(hash: string): Promise<bigint>;
-  /** Native units for one unit of gas, from the node, capped. @throws Unavailable */
-  gasPrice(): Promise<bigint>;
-  /** Reads the gas price and stores it for quotes. @throws Unavailable */
-  refreshGas(): Promise<void>;
-}
 
 /** Addresses per page when adding up all their balances. */
 const BALANCE_PAGE = 1_000;
@@ -118,7 +90,8 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     walletAddresses: Object.fromEntries(
       Object.entries(adapter.wallets).map(([name, wallet]) => [name, wallet.address]),
     ),
-    instructions: (index) => ({ target: adapter.address(index) }),
+    targets: targetsOf(engine),
+    targetOf: (tx, index) => targetOf(engine, tx, index),
     readAddress: (text) => adapter.readAddress(text),
     isOwnAddress: async (tx, address) =>
       address === adapter.wallets[HOT]?.address || (await addressStore.watchedAnywhere(tx, rail, [address])).size > 0,
@@ -175,6 +148,7 @@ async function observe(engine: Engine, looked: Looked): Promise<{ againInMs: num
   const head = (await adapter.head()).newest.hash;
   if (looked.idle?.hash === head && performance.now() - looked.idle.at < pace.idleMs) return { againInMs: pace.pollMs };
   looked.idle = undefined;
+  await keepTargets(engine);
   const { caughtUp, halted } = await followStep(engine);
   if (halted) return { againInMs: pace.pollMs };
   const isAnyOpen = await watchSends(engine);
@@ -214,12 +188,16 @@ async function balanceOf({ adapter, rail, chain, db }: Engine, wallet: string, a
   }
 }
 
-async function healthOf({ rail, db, pace }: Engine): Promise<RailHealth> {
-  const cursor = await db.asSystem((tx) => store.cursorOf(tx, rail));
+async function healthOf({ rail, db, pace, adapter }: Engine): Promise<RailHealth> {
+  const { cursor, hasNoTarget } = await db.asSystem(async (tx) => ({
+    cursor: await store.cursorOf(tx, rail),
+    hasNoTarget: adapter.issuer !== undefined && (await poolOf(tx, rail)).free === 0,
+  }));
   // Real time, not our movable clock: a block carries real time.
   const ageMs = cursor?.headAt == null ? null : Math.max(0, Date.now() - cursor.headAt.getTime());
   const why =
     cursor?.haltedWhy ??
-    (ageMs === null ? 'no block read yet' : ageMs > pace.headAgeLimitMs ? 'no new block for too long' : undefined);
+    (ageMs === null ? 'no block read yet' : ageMs > pace.headAgeLimitMs ? 'no new block for too long' : undefined) ??
+    (hasNoTarget ? 'no free target is left' : undefined);
   return { healthy: why === undefined, ageMs, ...(why === undefined ? {} : { why }) };
 }

@@ -76,7 +76,7 @@ export async function watchSends(engine: Engine): Promise<boolean> {
 }
 
 /**
- * None of the versions can ever take effect, so the send has none, and whoever asks about its key is told that it is absent:
+ * None of the versions can ever take effect, so the send has none, and a query for its key answers that it is absent:
  * it may then be sent again, through the gate, under another slot or deadline.
  */
 async function endAbsent(engine: Engine, versions: readonly SendVersion[], proof: string): Promise<void> {

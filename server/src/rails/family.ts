@@ -5,7 +5,7 @@
 import { isSafe, webAddress } from '../base/fields.ts';
 import { listAt, readAt } from '../base/jsonfile.ts';
 import type { ChainPace, RailContext } from './chain.adapter.ts';
-import type { ChainRail } from './chain.ts';
+import type { ChainRail } from './chain.rail.ts';
 
 /** What the file says of a chain of any family. */
 export interface ChainSettings {

@@ -4,7 +4,7 @@
  * A rail reports facts and carries out payouts. It decides nothing about orders, posts nothing to the ledger and keeps no
  * state of its own in memory: cursors, signed bytes and external ids are rows, so any process can take over.
  *
- * Five verbs: `instructions`, `observe`, `send`, `status`, `balance`; two more with which reconciliation asks the outside
+ * Targets, where customers pay, and four verbs: `observe`, `send`, `status`, `balance`; two more with which reconciliation asks the outside
  * independently of what we stored: `movements`, `holdings`. Two engines do what all chains and all banks share: chain.ts
  * (follow blocks, notice reorgs, count confirmations) and bank.ts (read statements, each line once); an adapter for one chain
  * family or one bank provides the calls. payouts.ts makes sure that `send` happens once.
@@ -30,11 +30,8 @@ export interface Rail {
   /** Name of the custody wallet where deposits arrive, and of the one payouts leave from (`deposits`/`hot`, `main`/`main`). */
   readonly wallets: { readonly deposits: string; readonly payouts: string };
 
-  /**
-   * Where the customer pays. Pure: no call, no state.
-   * @param index a number never given out before on any rail
-   */
-  instructions(index: bigint): Instructions;
+  /** Where customers pay: each order has a target of its own. */
+  readonly targets: Targets;
 
   /**
    * Polls the outside once and, in one transaction, stores how far it read and reports what it found.
@@ -210,10 +207,18 @@ export interface Holding {
   remainder?: string;
 }
 
-export interface Instructions {
-  /** What identifies a deposit: an address (canonical text) or a bank reference. Unique on the rail. */
-  target: string;
-}
+/** A target identifies a deposit: an address (canonical text) or a bank reference. Unique on the rail. */
+export type Targets =
+  | {
+      readonly are: 'derived';
+      /** The target of a number never given out before on any rail. Pure: no call, no state. */
+      of(index: bigint): string;
+    }
+  | {
+      readonly are: 'issued';
+      /** Takes a free one, in the transaction that creates the order. Rows only. @throws Unavailable when none is free */
+      take(tx: Tx): Promise<string>;
+    };
 
 /** Whom a customer pays, in the country's usual terms; '' when the country has no such thing. */
 export interface Payee {

@@ -186,8 +186,7 @@ export async function startWorld(deps: {
 }
 
 /**
- * How many blocks make everything in a chain final: none while its follower is that far behind. Whoever waits for a booking asks again
- * and again; new blocks each time would leave a slow follower ever further behind, until a node that is returned from its saved state
+ * How many blocks make everything in a chain final: none while its follower is that far behind. A client that waits for a booking polls; new blocks each time would leave a slow follower ever further behind, until a node that is returned from its saved state
  * has forgotten the empty blocks that it still has to read.
  */
 export function blocksToFinalize(of: { finality: number; head: bigint; followed: bigint | undefined }): number {

@@ -44,7 +44,7 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
   const beforeOf = ({ chainId, from, nonce, tx }: Content): Content | undefined =>
     tx === undefined ? under(chainId, from, nonce) : as(chainId, from, tx);
   const counters = new Map<string, Counter>();
-  /** The nonces of each named wallet, in order: whoever asks may have had a far one signed, and is not to keep us counting up to it. */
+  /** The nonces of each named wallet, in order. A client may have had a far one signed: searching must not count up to it. */
   const nonces = new Map<string, bigint[]>();
   // Setting a clock back must not give another hour's limit.
   let newestMs = 0;

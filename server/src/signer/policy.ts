@@ -6,8 +6,8 @@
  * From a deposit address: listed tokens to the hot wallet only; that needs no limit.
  *
  * A nonce has one transfer for ever. Signing it again is allowed for the same recipient and amount (a higher fee, a lost
- * answer) and counts once, its fee by what it grew; another transfer under it is refused. So whoever asks cannot have two
- * transfers signed and pay the one that suits. One thing is signed under any nonce, whatever was signed under it before: an empty
+ * answer) and counts once, its fee by what it grew; another transfer under it is refused. So a client cannot have two
+ * transfers signed and send the one that suits it. One thing is signed under any nonce, whatever was signed under it before: an empty
  * transfer of the wallet or deposit address to itself, which pays nobody and ends the nonce. After it nothing else is.
  *
  * A chain without nonces (Tron) has the hash of the transaction in a nonce's place: the same bytes count once, others again.

@@ -65,7 +65,7 @@ async function sweepOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): 
   const from = sweptFrom(rail, row);
   if (from === undefined) return undefined;
   const { asset, units } = from;
-  const address = rail.instructions(from.index).target;
+  const address = await rail.targetOf(tx, from.index);
   const [written, ...others] = await notSent(tx, rail, { kind: 'sweep', address, asset, units });
   if (written !== undefined) return others.length === 0 ? written.key : undefined;
   const key = await store.nextSweepKey(tx, rail.code, address, asset);
@@ -246,7 +246,7 @@ async function foreign(context: Deciding, tx: Tx, id: bigint): Promise<void> {
   const swept = row.succeeded === true ? sweptFrom(rail, row) : undefined;
   if (swept !== undefined) {
     // Between our own wallets the money stays ours, whatever it was for: booked as a sweep without named deposits.
-    const address = rail.instructions(swept.index).target;
+    const address = await rail.targetOf(tx, swept.index);
     const key = await store.nextSweepKey(tx, rail.code, address, swept.asset);
     await writeSweep(tx, rail, row, { key, address, ...swept }, now);
     return await adopt(tx, row, key, now);

@@ -9,7 +9,7 @@
  *
  *   created ──gas there?──▶ submitted ──final──▶ settled (booked) | failed (its deposits are free again)
  *
- * Only custody moves. The owner of the money (an order, the treasury, or somebody in suspense) stays the same.
+ * Only custody moves. The owner of the money (an order, the treasury, or suspense) stays the same.
  *
  * A third party's native coin at a deposit address is not mistaken for our gas: coin that the books do not know is spent on a
  * sweep only if gas of ours is on its way there too, and the rail subtracts our own sends from what it finds (chain.ts). A

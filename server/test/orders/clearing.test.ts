@@ -62,12 +62,12 @@ after(async () => await fixture?.stop());
 
 function rail(code: string, kind: 'bank' | 'chain'): Rail {
   const wallets = { deposits: 'main', payouts: 'main' };
-  const instructions = (index: bigint) => ({ target: `${code}:${index}` });
+  const targets = { are: 'derived', of: (index: bigint) => `${code}:${index}` } as const;
   const some: Partial<Rail> = {
     code,
     kind,
     wallets,
-    instructions,
+    targets,
     unreadAtMostMs: UNREAD_MS,
     readTo: async () => readTo,
   };

@@ -5,6 +5,7 @@ import { sumOfLines } from '../../src/rails/bank.store.ts';
 import { type BankAdapter, bankRail, type StatementLine } from '../../src/rails/bank.ts';
 import { findReference, makeReference } from '../../src/rails/reference.ts';
 import { type BankWorld, bankWorld } from '../support/bankworld.ts';
+import { targetOf } from '../support/targets.ts';
 import { until } from '../support/until.ts';
 
 describe('references', () => {
@@ -62,7 +63,7 @@ describe('a statement', () => {
 
   it('with a credit that carries a reference is a deposit for it; with a wrong one, a credit without an order', async () => {
     w = await bankWorld();
-    const { target } = w.rail.instructions(42n);
+    const target = targetOf(w.rail, 42n);
     await credit(700n, `rent ${target.toLowerCase()}`);
     await credit(800n, `${target.slice(0, -1)}${target.endsWith('X') ? 'Y' : 'X'}`);
     await w.reads();
@@ -83,7 +84,7 @@ describe('a statement', () => {
     w = await bankWorld();
     const id = await w.writes(5_000n);
     await w.looksAt(id);
-    for (let i = 1; i <= 60; i += 1) await credit(BigInt(i), w.rail.instructions(BigInt(i)).target);
+    for (let i = 1; i <= 60; i += 1) await credit(BigInt(i), targetOf(w.rail, BigInt(i)));
     await w.bank.setFault({ kind: 'statement_twice', times: 4 });
     await w.bank.setFault({ kind: 'statement_reordered', times: 3 });
     for (let i = 0; i < 5; i += 1) await w.reads();
@@ -96,7 +97,7 @@ describe('a statement', () => {
 
   it('read by two processes at once books every line once', async () => {
     w = await bankWorld();
-    for (let i = 1; i <= 120; i += 1) await credit(BigInt(i), w.rail.instructions(BigInt(i)).target);
+    for (let i = 1; i <= 120; i += 1) await credit(BigInt(i), targetOf(w.rail, BigInt(i)));
     await Promise.all([w.rail.observe(), w.rail.observe(), w.rail.observe()]);
     const seen = w.of('deposit_confirmed').map(({ externalId }) => externalId);
     assert.deepEqual([seen.length, new Set(seen).size], [120, 120]);
@@ -104,7 +105,7 @@ describe('a statement', () => {
 
   it('is booked line by line: work on the order of one line does not wait for the accounts of another', async () => {
     w = await bankWorld();
-    for (let i = 1; i <= 5; i += 1) await credit(BigInt(i), w.rail.instructions(BigInt(i)).target);
+    for (let i = 1; i <= 5; i += 1) await credit(BigInt(i), targetOf(w.rail, BigInt(i)));
     await w.reads();
     const lines = await w.db.asSystem((tx) => tx.rows<{ xmin: string }>('select xmin::text from bank_lines'));
     assert.equal(lines.length, 6);

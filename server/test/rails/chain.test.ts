@@ -6,6 +6,7 @@ import type { RailFact } from '../../src/rails/rail.ts';
 import { type FakeChain, fakeChain, TOKEN } from '../support/fakechain.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
+import { targetOf } from '../support/targets.ts';
 import { until } from '../support/until.ts';
 
 const RAIL = 'fake.chain';
@@ -61,7 +62,7 @@ describe('following a chain', () => {
   async function address(): Promise<string> {
     const index = addresses;
     addresses += 1n;
-    const { target } = rail.instructions(index);
+    const target = targetOf(rail, index);
     const order = await rows.order('usdc.fake', RAIL, target);
     await fixture.db.asPartner(order.partnerId, (tx) =>
       watchAddress(tx, { rail: RAIL, address: target, index, ...order }),

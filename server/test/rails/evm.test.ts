@@ -15,6 +15,7 @@ import type { RailFact } from '../../src/rails/rail.ts';
 import { ANVIL_FIRST, ANVIL_MNEMONIC, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
+import { targetOf } from '../support/targets.ts';
 import { until } from '../support/until.ts';
 
 const FINALITY = 10;
@@ -269,7 +270,7 @@ describe('an EVM rail on a real node', () => {
       said: () => facts.splice(0).map((fact) => fact.type),
       async address() {
         index += 1n;
-        const { target } = rail.instructions(index);
+        const target = targetOf(rail, index);
         const order = await rows.order('usdc.anvil', code, target);
         await fixture.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index, ...order }));
         return target;

@@ -10,6 +10,7 @@ import { testRail } from '../contracts/rail.ts';
 import { type ManualWorld, manualWorld, PAYEE } from '../support/manualworld.ts';
 import { patience } from '../support/patience.ts';
 import { camt, germanCsv } from '../support/statements.ts';
+import { targetOf } from '../support/targets.ts';
 
 const refusedFile = (why: RegExp) => (error: { code?: string; facts?: { why?: string } }) => {
   assert.equal(error.code, 'file_refused');
@@ -606,7 +607,7 @@ describe('a statement file', () => {
   });
 
   it('reports a funding, a customer’s reference, and a credit that the bank recalls', async () => {
-    const { target } = w.rail.instructions(42n);
+    const target = targetOf(w.rail, 42n);
     const entries = [
       { units: 50_000n, ref: 'F1', name: 'Ramp', account: 'DE75 5121 0800 1245 1261 99' },
       { units: 800n, ref: 'F2', endToEnd: target, name: 'Payer' },

@@ -10,6 +10,7 @@ import { testRail } from '../contracts/rail.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { HOT, type OutputChain, outputChain } from '../support/outputchain.ts';
 import { openRows, type Rows } from '../support/rows.ts';
+import { targetOf } from '../support/targets.ts';
 
 const RAIL = 'outputs.test';
 const FINALITY = 3;
@@ -182,7 +183,7 @@ describe('sending on a chain of outputs', () => {
 
   test('one transaction with several outputs is several deposits, each once', async () => {
     const { chain, rail, facts, look } = await world();
-    const [one, two] = [rail.instructions(1n).target, rail.instructions(2n).target];
+    const [one, two] = [targetOf(rail, 1n), targetOf(rail, 2n)];
     for (const [index, address] of [one, two].entries())
       await rows.query(`insert into deposit_addresses (rail, address, index, made_at) values ($1, $2, $3, now())`, [
         RAIL,

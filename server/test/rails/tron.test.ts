@@ -24,6 +24,7 @@ import { testRail } from '../contracts/rail.ts';
 import { data } from '../support/anvil.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
+import { targetOf } from '../support/targets.ts';
 import { SOLID, startTrc20, TRON_CHAIN, type Trc20, tronWallets } from '../support/trc20.ts';
 
 const USDT = 'usdt.tronvil';
@@ -196,7 +197,7 @@ async function world({
       by.send({ key, asset: USDT, units, destination: { kind: 'address', address: to } }),
     async address() {
       index += 1n;
-      const { target } = rail.instructions(index);
+      const target = targetOf(rail, index);
       const order = await rows.order(USDT, code, target);
       await fixture.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index, ...order }));
       return target;
@@ -281,7 +282,7 @@ testRail('tron.trc20', async () => {
     async pays(target) {
       const index = (await rows.query('select from deposit_addresses where address = $1', [target])).length;
       const numbers = [7n, 8n];
-      const number = numbers.find((one) => rail.instructions(one).target === target) ?? 0n;
+      const number = numbers.find((one) => targetOf(rail, one) === target) ?? 0n;
       if (index === 0) {
         const order = await rows.order(USDT, code, target);
         await fixture.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index: number, ...order }));

@@ -6,9 +6,4 @@ import { sweepUndone } from '../../src/treasury/index.ts';
 export const noCorrections = (clock: Clock): Corrections => openCorrections({ clock, rails: new Map(), sweepUndone });
 
 /** The desk of our own wallets where a test has none. */
-export const noTreasury = {
-  levels: async () => [],
-  balances: async () => [],
-  transfers: async () => [],
-  sweeps: async () => [],
-};
+export const noTreasury = { levels: async () => [], balances: async () => [], transfers: async () => [] };

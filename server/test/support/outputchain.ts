@@ -3,9 +3,11 @@
  * are no nonces, no contracts and no logs. A transaction is replaced by one that spends one of the same outputs and offers a
  * higher fee. Its adapter shows that the chain contract works without accounts.
  *
+ * With `keep` its addresses are issued one by one, as where keys are hardened: nothing derives the next one.
+ *
  * Simplified: there are no scripts, the signature is the hash of the transaction, and a block holds any number of transactions.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Unavailable } from '../../src/base/errors.ts';
 import {
   type Block,
@@ -17,6 +19,7 @@ import {
   PACE,
   type Prepared,
   type SendAsked,
+  type TargetIssuer,
   type Transfer,
 } from '../../src/rails/chain.adapter.ts';
 
@@ -35,6 +38,8 @@ interface OutputBlock extends Block {
 }
 
 const CODE = 'outputs.test';
+/** Addresses in an answer of the issuer. */
+const PAGE = 3;
 export const HOT = 'out-hot';
 /** Fee in units per byte, and the bytes of an input and of an output. */
 const PRICE = 2n;
@@ -55,11 +60,12 @@ function unpacked(body: Buffer): OutputTx {
 }
 const sum = (all: readonly { units: bigint }[]): bigint => all.reduce((total, { units }) => total + units, 0n);
 
-export function outputChain(options: { finality: number; pace?: Partial<ChainPace> }) {
+export function outputChain(options: { finality: number; pace?: Partial<ChainPace>; keep?: number }) {
+  const made: string[] = [];
   let branch = 0;
   let paid = 0;
   let isDark = false;
-  /** Fault of the next broadcast: the node accepts it and the answer is lost, or it never arrives. */
+  /** Fault of the next broadcast or request for addresses: it takes effect and the answer is lost, or it never arrives. */
   let loses: 'answer' | 'bytes' | undefined;
   let pool: OutputTx[] = [];
   const known = new Map<string, OutputTx>();
@@ -174,7 +180,22 @@ export function outputChain(options: { finality: number; pace?: Partial<ChainPac
     if (isDark) throw new Unavailable(CODE, 'the node did not answer');
     return answer();
   };
+  const issuer = (keep: number): TargetIssuer => ({
+    keep,
+    issued: (from) => asked(() => made.slice(Number(from), Number(from) + PAGE)),
+    issue: (count) =>
+      asked(() => {
+        const losing = loses;
+        loses = undefined;
+        if (losing === 'bytes') throw new Unavailable(CODE, 'the issuer did not answer');
+        for (let n = 0; n < count; n += 1) made.push(`out-${randomBytes(8).toString('hex')}`);
+        if (losing === 'answer') throw new Unavailable(CODE, 'the answer was lost');
+      }),
+  });
   const adapter: ChainAdapter = {
+    ...(options.keep === undefined
+      ? { address: (index: bigint) => `out-deposit${index}` }
+      : { issuer: issuer(options.keep) }),
     code: CODE,
     chain: 'outputs',
     chainId: 21n,
@@ -184,7 +205,6 @@ export function outputChain(options: { finality: number; pace?: Partial<ChainPac
     canSend: (wallet) => wallet === 'hot',
     showsNative: true,
     readAddress: (text) => (/^out-[a-z0-9]+$/.test(text) ? text : undefined),
-    address: (index) => `out-deposit${index}`,
     head: () => asked(() => ({ chainId: 21n, genesisHash: chain[0]?.hash ?? '', newest: newest() })),
     blocks: (from, to) => asked(() => chain.slice(Number(from), Number(to) + 1)),
     transfers: (blocks, contracts) =>
@@ -255,6 +275,12 @@ export function outputChain(options: { finality: number; pace?: Partial<ChainPac
     },
     loseNext(what: 'answer' | 'bytes') {
       loses = what;
+    },
+    /** Addresses that were issued, in order. */
+    made: made as readonly string[],
+    /** The issuer makes an address that it made before. */
+    repeat(target: string) {
+      made.push(target);
     },
     goDark() {
       isDark = true;

@@ -24,6 +24,7 @@ import { SWEEP, setMinimum, sweepHandlers, takeOwnTransfer } from '../../src/tre
 import { ANVIL_FIRST, ANVIL_MNEMONIC, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
+import { targetOf } from '../support/targets.ts';
 
 const FINALITY = 6;
 const GWEI = 10n ** 9n;
@@ -137,7 +138,7 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
     async address(state = 'expired', asset = USDC): Promise<{ at: string; index: bigint }> {
       index += 1n;
       const mine = index;
-      const { target } = one.rail.instructions(mine);
+      const target = targetOf(one.rail, mine);
       const order = await rows.order(asset, code, target);
       await rows.query('update orders set state = $2 where id = $1', [order.orderId, state]);
       await fixture.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index: mine, ...order }));

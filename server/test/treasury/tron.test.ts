@@ -8,6 +8,7 @@ import type { Rail } from '../../src/rails/rail.ts';
 import { SWEEP, setMinimum, sweepHandlers, takeOwnTransfer } from '../../src/treasury/index.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
+import { targetOf } from '../support/targets.ts';
 import { SOLID, startTrc20, type Trc20, tronWallets } from '../support/trc20.ts';
 
 const RAIL = 'tron.trc20';
@@ -62,7 +63,7 @@ test('a deposit is swept to the hot wallet with native asset sent ahead, and the
     }),
   );
 
-  const { target } = rail.instructions(7n);
+  const target = targetOf(rail, 7n);
   const order = await rows.order(USDT, RAIL, target);
   await rows.query(`update orders set state = 'expired' where id = $1`, [order.orderId]);
   await fixture.db.asSystem((tx) => watchAddress(tx, { rail: RAIL, address: target, index: 7n, ...order }));

@@ -2,7 +2,7 @@
  * Entries of sanctions lists, in one shape whatever list they come from. Pure.
  *
  * An entry keeps what identifies its subject: names with script and quality, dates of birth as periods, countries,
- * identifiers, and addresses of digital currencies. Reasons, regimes and remarks are left out: whoever decides about a hit
+ * identifiers, and addresses of digital currencies. Reasons, regimes and remarks are left out: a person who decides about a hit
  * reads them at the publisher, under the entry's id.
  *
  * Not here: reading a list's format (ofac.ts, un.ts, eu.ts, uk.ts), comparing entries with names (match.ts).

@@ -10,7 +10,7 @@
  * score and decides nothing alone: dates on lists are often wrong, and a full match of a name stays a hit against a
  * different date.
  *
- * Rules are data with a version. Whoever changes what a score is, here or in names.ts, gives them a new version: results are
+ * Rules are data with a version. A change of scores, here or in names.ts, needs a new version: results are
  * stored under it, and a new one screens everybody again.
  */
 import { createHash } from 'node:crypto';

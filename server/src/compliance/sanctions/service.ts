@@ -3,9 +3,9 @@
  *
  * Two recurring jobs. One for each list reads its source and takes what has changed. The other compares who is due: everybody
  * after a new version, and customers and accounts that are new; in parts, each of which is stored, so it goes on where it
- * was. Whoever is about to be paid and is due is compared at once (`ensure`).
+ * was. A customer who is due and about to be paid is compared at once (`ensure`).
  *
- * The gate reads stored results (`read`, `wait`) in its own transaction. Nobody is cleared without one that is of the newest
+ * The gate reads stored results (`read`, `wait`) in its own transaction. A customer is cleared only by one that is of the newest
  * lists; while a list is older than allowed, money waits.
  *
  * The index of names is in memory, built again for each version, in pieces, so that requests are answered meanwhile.
@@ -19,7 +19,7 @@ import { Refusal, Unavailable } from '../../base/errors.ts';
 import type { Http } from '../../base/http.ts';
 import type { Handled, Handlers } from '../../base/jobs.ts';
 import { closeCases, tellCase } from '../cases.ts';
-import type { Hit, Screening } from '../screening.ts';
+import type { Hit, NameScreening, Screening } from '../screening.ts';
 import { fetchList, type Source } from './fetch.ts';
 import { type NameIndex, openIndex } from './find.ts';
 import { entriesAt, type ListState, listStates, newestVersion, takeList } from './lists.ts';
@@ -40,15 +40,6 @@ const DUE_EVERY_MS = 15_000;
 const DUE_AT_ONCE = 100;
 /** Entries that are put into the index between two pieces of other work. */
 const INDEXED_AT_ONCE = 50;
-
-export interface NameScreening {
-  /** Compares what has no result of now. May take seconds, so it takes no `tx`. @throws Unavailable without any list */
-  ensure(input: Screening): Promise<void>;
-  /** Hits that stand, as the gate and the screener take them. Rows only. */
-  read(tx: Tx, input: Screening): Promise<{ hits: Hit[]; rules: string }>;
-  /** Why money has to wait; undefined when everything is of now. Rows only. */
-  wait(tx: Tx, input: Screening): Promise<{ cause: 'lists' | 'screening'; why: string } | undefined>;
-}
 
 export interface SanctionsDeps {
   db: Database;
@@ -77,7 +68,7 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
   const rules = rulesText(deps.rules, codes);
   let built: { version: bigint; index: Promise<Index> } | undefined;
 
-  /** The index of the newest version; built once, whoever asks. */
+  /** The index of the newest version; built once. */
   async function indexNow(): Promise<{ version: bigint; index: Index }> {
     const version = await db.asSystem(newestVersion);
     if (version === 0n) throw new Unavailable('sanctions lists', 'no list has been read yet');

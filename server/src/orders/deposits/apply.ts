@@ -1,6 +1,6 @@
 /**
- * Applying deposits: an order takes the money it waits for. Whoever finds that it is all there calls this: a rail's fact
- * (facts.ts), the deadline that takes what came (jobs.ts), a person (refunds/actions.ts), the order made of late money
+ * Applying deposits: an order takes the money it waits for once all of it has arrived. Callers: a rail's fact
+ * (facts.ts), the deadline that accepts less (jobs.ts), a person (refunds/actions.ts), the order made of late money
  * (follow-on-order.ts).
  *
  * Five steps, in this order: each deposit is the order's, as far as the order takes it; the order advances; one entry moves the

@@ -1,5 +1,5 @@
 /**
- * Waking: dormant money returns to its previous account because somebody deals with it.
+ * Waking: dormant money returns to its previous account when a person acts on it.
  *
  * Code that uses money in suspense or an order's account wakes it first, in its own transaction: a destination that the
  * customer names, a refund, a recall, a block. So no other code has to know that it was dormant. If code forgets to, triggers

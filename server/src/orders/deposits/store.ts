@@ -1,5 +1,5 @@
 /**
- * Rows of deposits: what came in, whose it is, and what became of it.
+ * Rows of deposits: amount, owner and state.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';

@@ -126,7 +126,7 @@ async function lockFor(tx: Tx, whose: Whose): Promise<Order | undefined> {
 
 type Unclaimed = Pick<Dormancy, 'depositId' | 'orderId' | 'partnerId' | 'rail' | 'asset' | 'units' | 'since'>;
 
-/** The part that is unclaimed now, under its locks; undefined when somebody deals with it, or it is excluded. */
+/** The part that is unclaimed now, under its locks; undefined when a person acts on it, or it is excluded. */
 async function unclaimed(tx: Tx, whose: Whose, order: Order | undefined): Promise<Unclaimed | undefined> {
   if (order !== undefined && (await findCustomer(tx, order.customerId)).blocked) return undefined;
   return 'depositId' in whose
@@ -181,7 +181,7 @@ async function announceOne(
   await tell(tx, order, now);
 }
 
-/** Processes announced money: dormant when its time has come, ended when somebody has dealt with it since. */
+/** Processes announced money: dormant when its time has come, ended when a person has acted on it since. */
 async function ripen(
   context: OrdersContext,
   tx: Tx,

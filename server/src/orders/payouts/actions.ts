@@ -6,9 +6,8 @@ import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
 import { chart } from '../../ledger/index.ts';
 import { type Payout, payoutsOf, unitsPaid } from '../../rails/payouts.ts';
-import type { Context } from '../actions.ts';
 import { advance } from '../advance.ts';
-import type { Action } from '../context.ts';
+import type { Action, Rails } from '../context.ts';
 import { PAID_OTHER_AMOUNT, paidOtherwise } from '../decide.ts';
 import { owesAfterAll } from '../deposits/reversed.ts';
 import * as depositStore from '../deposits/store.ts';
@@ -26,7 +25,7 @@ import type { Order } from '../store.ts';
  * @throws Refusal 'unknown_order' | 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields'
  */
 export async function settleBy(
-  context: Context,
+  context: Rails,
   tx: Tx,
   action: Action & { payout: string; rest?: 'keep' | 'pay' | undefined },
 ): Promise<Order> {

@@ -3,7 +3,8 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { scan } from '../../base/scan.ts';
 import { textsLike } from '../../base/texts.ts';
-import { type OrderPage, type Orders } from '../index.ts';
+import type { OrderState } from '../machine.ts';
+import type { Order } from '../store.ts';
 import * as store from '../store.ts';
 import { ordersBelow } from './lists.store.ts';
 import { listOrders } from './lists.ts';
@@ -11,7 +12,25 @@ import { opened } from './opened.ts';
 import { toldState } from './told.ts';
 
 /** @see Orders.page */
-export async function page(vault: Vault, tx: Tx, { reference, ...input }: OrderPage): ReturnType<Orders['page']> {
+export interface OrderPage {
+  partnerId: bigint;
+  customerId?: string | undefined;
+  marketId?: bigint | undefined;
+  state?: OrderState | undefined;
+  /** The partner's own reference, as it was given. */
+  reference?: string | undefined;
+  from?: Date | undefined;
+  until?: Date | undefined;
+  below?: bigint | undefined;
+  limit: number;
+}
+
+/** @see Orders.page */
+export async function page(
+  vault: Vault,
+  tx: Tx,
+  { reference, ...input }: OrderPage,
+): Promise<{ orders: Order[]; next: bigint | null }> {
   if (reference !== undefined) {
     const named = await store.ofReference(tx, textsLike(vault, input.partnerId, reference));
     const fitting = named.filter(

@@ -1,5 +1,5 @@
 /**
- * Told: what a partner and its customer see of an order's money, beside its amounts and its state. What came in, why
+ * Told: what a partner and its customer see of an order's money, beside its amounts and its state: deposits, why
  * something is unusual, what is refunded or paid again, what was returned to us, and whether a destination must be named.
  *
  * The transaction endpoints, every event and the customer's page use this one answer, so that they never disagree. Reasons

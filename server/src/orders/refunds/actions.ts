@@ -5,9 +5,8 @@ import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
 import { closeCases } from '../../compliance/index.ts';
-import type { Context } from '../actions.ts';
 import { change } from '../advance.ts';
-import type { Action, GateContext, RefundTo } from '../context.ts';
+import type { Action, GateContext, Rails, RefundTo } from '../context.ts';
 import { placeDeposit } from '../decide.ts';
 import { applyDeposits, wholly } from '../deposits/apply.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
@@ -92,7 +91,7 @@ export async function nameDestination(
   return order;
 }
 
-const goesTo = ({ rails }: Context, refund: Refund, { address, fiatAccountId }: RefundTo): boolean =>
+const goesTo = ({ rails }: Rails, refund: Refund, { address, fiatAccountId }: RefundTo): boolean =>
   address === undefined
     ? refund.fiatAccountId === fiatAccountId
     : refund.address !== null && rails.get(refund.rail)?.readAddress?.(address) === refund.address;
@@ -105,12 +104,7 @@ export const NAMEABLE: readonly Refund['state'][] = ['needs_destination', 'held'
  *
  * @throws Refusal 'malformed_field' when it is no address there, a token's contract, or one of our own
  */
-export async function refundAddressOn(
-  context: Context,
-  tx: Tx,
-  code: string,
-  text: string | undefined,
-): Promise<string> {
+export async function refundAddressOn(context: Rails, tx: Tx, code: string, text: string | undefined): Promise<string> {
   const read = await readAddressOn(context, tx, code, text ?? '');
   if ('address' in read) return read.address;
   const rule = {
@@ -159,7 +153,7 @@ export const standsForLoss = async (tx: Tx, orderId: bigint | null): Promise<boo
   orderId !== null && standingLoss(await depositStore.depositsOf(tx, orderId)) !== undefined;
 
 async function refundOfDeposit(
-  context: Context,
+  context: Rails,
   tx: Tx,
   input: Omit<Parameters<typeof refundDeposit>[2], 'people'>,
 ): Promise<Refund> {
@@ -204,7 +198,7 @@ async function refundOfDeposit(
  * @throws Refusal 'unknown_order' | 'unknown_deposit' | 'order_over' | 'deposit_unfit' | 'refund_under_way'
  */
 export async function assignDeposit(
-  context: Context,
+  context: Rails,
   tx: Tx,
   action: Action & { depositId: bigint; units?: bigint | undefined },
 ): Promise<Order> {

@@ -5,9 +5,8 @@ import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
 import { type Account, chart, isPosted, type Line, move, post, statement } from '../../ledger/index.ts';
-import type { Context } from '../actions.ts';
 import { custodyOf, fromPosition } from '../advance.ts';
-import type { Action } from '../context.ts';
+import type { Action, Rails } from '../context.ts';
 import * as depositStore from '../deposits/store.ts';
 import { type LostPart, linesFor } from '../entries.ts';
 import { lockOrder } from '../lock.ts';
@@ -23,7 +22,7 @@ import { requestRefund } from './request.ts';
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
-export async function releaseBlocked(context: Context, tx: Tx, action: Action & { legalAct: string }): Promise<void> {
+export async function releaseBlocked(context: Rails, tx: Tx, action: Action & { legalAct: string }): Promise<void> {
   const order = await lockOrder(tx, action.orderId);
   const id = releaseEntry(order);
   if (order.state !== 'frozen' || (await isPosted(tx, id))) throw new Refusal('order_over', { state: order.state });
@@ -93,7 +92,7 @@ interface BlockedMoney {
 
 /** What a legal release posts, and how much of it is free in suspense afterwards. */
 function releasedLines(
-  context: Context,
+  context: Rails,
   order: Order,
   { moved, lost, railOf }: BlockedMoney,
 ): { lines: Line[]; free: { asset: string; units: bigint }[] } {

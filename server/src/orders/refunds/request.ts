@@ -114,7 +114,7 @@ export const destinationColumns = (to: RefundTo | undefined) => ({
  * The destination that this customer named for refunds of this order. Money that came on another chain is refunded there to
  * the same address, if that chain parses it to the same; money in another currency than the account's, or by another kind of
  * rail, has no destination yet. Nor has money that comes after only an operator has named an address: that was for what was there then,
- * and somebody names it again.
+ * and it is named again.
  */
 async function knownDestination(
   context: Rails,

@@ -135,7 +135,7 @@ export async function keepAccount(
     if ((await phoneCountsFrom(tx, trust)) === undefined)
       await noteConfirmedAccount(tx, { customer, accountId: added.id, now });
     else {
-      // Whoever changed the phone may be at it: like one that a program adds.
+      // The person who changed the phone may be adding it: treated like one that a program adds.
       const isNew = added.createdAt.getTime() === now.getTime();
       await noteApiAccount(tx, { customer, accountId: added.id, isNew, coolingOffMs: trust.coolingOffMs, now });
     }

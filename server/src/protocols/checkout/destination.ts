@@ -6,15 +6,22 @@
  */
 import { Refusal } from '../../base/errors.ts';
 import { type Customer, type FiatAccount, fiatAccounts } from '../../customers/index.ts';
-import { recordActivity, requireNotHeld } from '../../partners/index.ts';
+import type { Order, OrderMoney } from '../../orders/index.ts';
+import { type Asset, type Market, recordActivity, requireNotHeld } from '../../partners/index.ts';
 import { accountFields, keepAccount } from './bank.ts';
 import { type Field, type Problems, readForm } from './form.ts';
 import { type Html, html } from './html.ts';
 import { accountField, walletField } from './offer.ts';
-import type { Facts } from './order.ts';
 import { button, fields, paragraph } from './pages.ts';
 import { amountOf } from './terms.ts';
 import { type CheckoutVisit, formOf, type Outcome } from './visit.ts';
+
+/** An order as its page shows it. */
+export interface Facts extends OrderMoney {
+  order: Order;
+  market: Market;
+  assets: ReadonlyMap<string, Asset>;
+}
 
 type Wrong = { given: URLSearchParams; problems: Problems };
 type Waiting = Facts['destinations'][number];

@@ -5,21 +5,15 @@
  */
 import { createHash } from 'node:crypto';
 import { type Customer, fiatAccounts } from '../../customers/index.ts';
-import { isFinal, isPayable, type Order, type OrderMoney } from '../../orders/index.ts';
-import { type Asset, assets, type Market, marketById } from '../../partners/index.ts';
-import { destinationForm, nameDestination } from './destination.ts';
+import { isFinal, isPayable, type OrderMoney } from '../../orders/index.ts';
+import { type Asset, assets, marketById } from '../../partners/index.ts';
+import { destinationForm, type Facts, nameDestination } from './destination.ts';
 import type { Problems } from './form.ts';
 import { type Html, html } from './html.ts';
 import { alert, facts, linkButton, note, paragraph } from './pages.ts';
 import { qrCode } from './qr.ts';
 import { amountOf, coinOf, terms } from './terms.ts';
 import { addressBack, type CheckoutVisit, type Outcome, show, wayBack } from './visit.ts';
-
-export interface Facts extends OrderMoney {
-  order: Order;
-  market: Market;
-  assets: ReadonlyMap<string, Asset>;
-}
 
 async function factsOf({ deps, inTx }: CheckoutVisit, orderId: bigint, customerId: string): Promise<Facts> {
   return await inTx(async (tx) => {

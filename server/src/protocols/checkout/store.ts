@@ -1,5 +1,5 @@
 /**
- * SQL of checkouts: the state of a link to buy or sell. A link that nobody has used yet has no row.
+ * SQL of checkouts: the state of a link to buy or sell. An unused link has no row.
  */
 import type { Tx } from '../../base/db.ts';
 

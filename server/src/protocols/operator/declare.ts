@@ -58,7 +58,7 @@ export interface Declared<F extends Fields = Fields> {
   readonly fields: F;
   /** It changes no business: no reason is asked for. */
   readonly withoutReason?: true;
-  /** It is for whoever has not proved who they are yet. */
+  /** Needs no token and no session: part of a login. */
   readonly isOpen?: true;
   /** Why it declines, beyond what any request may be declined for. */
   readonly refuses?: readonly RefusalCode[];

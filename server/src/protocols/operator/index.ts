@@ -1,7 +1,7 @@
 /**
  * The operator API: what operators read and do, as JSON under /operator/v1.
  *
- * Whoever comes shows a token of a named operator, or the session of a browser (session.ts), looked up anew at each request. GET reads and changes nothing but the audit; what
+ * Each request carries a token of a named operator, or the session of a browser (session.ts), looked up anew at each request. GET reads and changes nothing but the audit; what
  * changes something, or opens what is personal, is an action: a POST with a reason, carried out in one way (action.ts). Which there
  * are is declared in declared/; what they do stands in reads.ts and actions/.
  *
@@ -16,7 +16,6 @@ import { formatUnits } from '../../base/money.ts';
 import { encryptTyped, openTyped } from '../../base/typed.ts';
 import { type Doing, recordLook } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
-import { addressAllowed } from '../authorize.ts';
 import { givenBy, readFields } from '../declaration/fields.ts';
 import { nearestPath } from '../nearest.ts';
 import type { Protocol } from '../protocol.ts';
@@ -55,7 +54,6 @@ import { SANCTIONS_ACTIONS } from './actions/sanctions.ts';
 import { SCREENING_ACTIONS } from './actions/screening.ts';
 import { SHORTAGE_ACTIONS } from './actions/shortages.ts';
 import { TERM_ACTIONS } from './actions/terms.ts';
-import { ALERT_ACTIONS } from './alerts.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
 import { csvOf } from './csv.ts';
 import { ENDPOINTS } from './declared/index.ts';
@@ -67,7 +65,6 @@ import { READS } from './reads.ts';
 import { identify, sessionRoutes } from './session.ts';
 
 export type { OperatorDeps } from './action.ts';
-export { readHandbook } from './handbook.ts';
 
 /** All operator actions; with a bank without an API also those of actions/bank.ts. */
 export const OPERATOR_API_ACTIONS: readonly Action[] = [
@@ -94,7 +91,6 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...BULK_ACTIONS,
   ...COMPENSATION_ACTIONS,
   ...OPERATOR_ACTIONS,
-  ...ALERT_ACTIONS,
 ];
 
 const PREFIX = '/operator/v1';
@@ -116,7 +112,6 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
       inside.addHook('onRequest', async (request, reply) => {
         reply.header('cache-control', 'no-store').header('x-request-id', request.id);
         const { isOpen } = request.routeOptions.config as { isOpen?: boolean };
-        if (!addressAllowed(deps.networks ?? [], request.ip)) throw new Refusal('address_not_allowed');
         if (isOpen !== true) callers.set(request, await identify(deps, request));
       });
       inside.setErrorHandler(async (error, request, reply) => {

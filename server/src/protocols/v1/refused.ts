@@ -2,8 +2,8 @@
  * Signed writes that were declined, so that a copy of one does nothing later.
  *
  * A signature is valid for five minutes. A write that took effect is known by its Idempotency-Key; one that was declined is not, because
- * the partner may correct it and send it under the same key. Somebody who has a copy could send that again until it is not declined any
- * more: when a price is back, or a cap has room. So the answer is kept under the signature itself, and given again. A partner who wants
+ * the partner may correct it and send it under the same key. An attacker who has a copy could send it again until it is no longer declined:
+ * when a price is back, or a cap has room. So the answer is kept under the signature itself, and given again. A partner who wants
  * it tried again signs it again.
  *
  * What comes with a Retry-After was not decided on, and is not kept: the partner is told to send it again.

@@ -1,6 +1,24 @@
 /** SQL of the request log. */
 import type { Tx } from '../../base/db.ts';
-import type { Line } from './request-log.ts';
+
+export interface Line {
+  partnerId: bigint;
+  requestId: string;
+  clientRequestId: string | null;
+  apiKey: string;
+  operation: string;
+  method: string;
+  path: string;
+  status: number;
+  reason: string | null;
+  tookMs: number;
+  replayed: boolean;
+  version: string;
+  idempotencyKey: string | null;
+  request: unknown;
+  reply: unknown;
+  at: Date;
+}
 
 export interface LineRow extends Line {
   id: bigint;

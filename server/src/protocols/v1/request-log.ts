@@ -14,7 +14,7 @@ import { Refusal } from '../../base/errors.ts';
 import { describeError, type Log } from '../../base/log.ts';
 import { encryptText, openTextOrNull } from '../../base/texts.ts';
 import type { Fields } from '../declaration/fields.ts';
-import { type LineRow, requestLog } from './request-log.store.ts';
+import { type Line, type LineRow, requestLog } from './request-log.store.ts';
 
 const KEPT_FOR_MS = 30 * 24 * 3_600_000;
 /** Lines that wait to be written: a database that is away must not fill the memory. */
@@ -23,25 +23,6 @@ const AT_ONCE = 200;
 /** Rows that one statement deletes: a statement has fifteen seconds. */
 const MOST_FORGOTTEN = 10_000;
 const MOST_REPLY_CHARS = 8_192;
-
-export interface Line {
-  partnerId: bigint;
-  requestId: string;
-  clientRequestId: string | null;
-  apiKey: string;
-  operation: string;
-  method: string;
-  path: string;
-  status: number;
-  reason: string | null;
-  tookMs: number;
-  replayed: boolean;
-  version: string;
-  idempotencyKey: string | null;
-  request: unknown;
-  reply: unknown;
-  at: Date;
-}
 
 export interface RequestLog {
   add(line: Line): void;

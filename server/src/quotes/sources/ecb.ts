@@ -18,7 +18,7 @@ import { webAddress } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
 import { fraction, type Rate } from '../../base/money.ts';
 import { CROSS_MAX_AGE_MS } from '../crosses.ts';
-import type { FetchedPrice, PriceSource } from '../refresh.ts';
+import type { FetchedPrice, PriceSource } from '../source.ts';
 import { getText } from './answer.ts';
 import type { Where } from './exchange.ts';
 import { isTimely, readPrice } from './read.ts';

@@ -17,7 +17,7 @@ import { Unavailable } from '../../base/errors.ts';
 import type { Http } from '../../base/http.ts';
 import { fraction, type Rate } from '../../base/money.ts';
 import { legs } from '../crosses.ts';
-import type { FetchedPrice, Pair, PriceSource } from '../refresh.ts';
+import type { FetchedPrice, Pair, PriceSource } from '../source.ts';
 import { AskedTooOften, getText } from './answer.ts';
 import { isTimely, type Json, readJson, readPrice } from './read.ts';
 

@@ -6,7 +6,7 @@ import { adapter } from '../../base/adapter.ts';
 import { systemClock } from '../../base/clock.ts';
 import { integer } from '../../base/env.ts';
 import { parseRate, type Rate } from '../../base/money.ts';
-import type { FetchedPrice, PriceSource } from '../refresh.ts';
+import type { FetchedPrice, PriceSource } from '../source.ts';
 
 /** Whole units of each fiat per US dollar, and dollars per coin: fixed once, near the market prices of the time. */
 const PER_DOLLAR: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 /**
- * What became of a transaction on Tron, and the proof that one can never be included.
+ * Fate of a transaction on Tron, and the proof that one can never be included.
  *
  * A block may include a transaction only if the block below it is older than the expiration. So once a final block is not
  * older than that, no block above it can: every block that could is final. Absent is a transaction that none of them holds.

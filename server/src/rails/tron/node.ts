@@ -91,7 +91,7 @@ export function readBlock(answer: unknown): Block {
   return { number, hash, parentHash: hexOf(raw.parentHash, 32, 'parentHash'), at: new Date(Number(ms)) };
 }
 
-/** What became of a transaction in its block. */
+/** Outcome of a transaction in its block. */
 export interface Info {
   id: string;
   block: bigint;

@@ -64,16 +64,17 @@ const rail = (chain: string) =>
     kind: 'chain',
     chain,
     readAddress,
-    instructions: (index: bigint) => ({
-      target: `0x${createHash('sha256').update(`${chain} ${index}`).digest('hex').slice(0, 40)}`,
-    }),
+    targets: {
+      are: 'derived',
+      of: (index: bigint) => `0x${createHash('sha256').update(`${chain} ${index}`).digest('hex').slice(0, 40)}`,
+    },
   }) as unknown as Rail;
 
 /** A rail that only names the payee. */
 const bank = {
   code: 'bank.simulated',
   kind: 'bank',
-  instructions: (index: bigint) => ({ target: `CL${String(index).padStart(8, '0')}` }),
+  targets: { are: 'derived', of: (index: bigint) => `CL${String(index).padStart(8, '0')}` },
   payee: () => ({
     holder: 'Test Operator',
     bank: 'Test Bank',

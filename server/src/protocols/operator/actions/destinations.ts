@@ -100,7 +100,7 @@ export async function requireOwnAccount(
   if (!own) throw new Refusal('unknown_account');
 }
 
-/** The named destination, or else the one its customer or partner has named: nobody is asked twice. */
+/** The destination that the operator names, or else the one that its customer or partner has named. */
 export async function refusedTo(tx: Tx, input: To & { order: bigint }): Promise<To> {
   const { address: to, fiatAccountId } = input;
   if (to !== undefined || fiatAccountId !== undefined) return { address: to, fiatAccountId };

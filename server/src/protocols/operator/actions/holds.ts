@@ -28,7 +28,7 @@ export const HOLD_ACTIONS: readonly Action[] = [
     look: lookHeld,
     async needs(_deps, tx, input) {
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
-      // Whose it is nobody knows but the operator who says so.
+      // Only the operator knows whose it is.
       return orderId === null ? ('always' as const) : { asset, units };
     },
     async perform(_deps, tx, input, { operator, now }) {

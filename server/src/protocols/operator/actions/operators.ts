@@ -16,7 +16,6 @@ import {
   createOperator,
   disable,
   enable,
-  endSessions,
   FINDINGS,
   type Finding,
   findOperator,
@@ -98,14 +97,6 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
     look,
     async perform(_deps, tx, input, { now }) {
       await disable(tx, (await findOperator(tx, input.operator)).id, now);
-    },
-  }),
-  action({
-    ...OPERATORS.endSessions,
-    subject,
-    look,
-    async perform(_deps, tx, input, { now }) {
-      await endSessions(tx, (await findOperator(tx, input.operator)).id, now);
     },
   }),
   action({

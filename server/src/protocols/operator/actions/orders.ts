@@ -104,7 +104,7 @@ async function needsPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint }): 
   return [await amountOf(tx, input.order), ...(await needsOf(deps, tx, await payoutOf(tx, order)))];
 }
 
-/** A hold on a rejected payout ends without approving anything: whoever sends it again does. */
+/** A hold on a rejected payout ends without an approval: sending it again needs one. */
 const isRejected = async (tx: Tx, { order }: { order: bigint }): Promise<boolean> =>
   (await lockOrder(tx, order)).state === 'payout_held';
 

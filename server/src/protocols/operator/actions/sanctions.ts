@@ -1,5 +1,5 @@
 /**
- * Actions on hits in sanctions lists. Reading one is an action, too. That it is somebody else takes two, because money leaves on
+ * Actions on hits in sanctions lists. Reading one is an action, too. Dismissing one takes two people, because money leaves on
  * it; that it is the one on the list takes one, because it must be quick and holds money only.
  */
 import type { Tx } from '../../../base/db.ts';

@@ -1,5 +1,5 @@
 /**
- * Submissions on this wire: a program gives what the requirements ask for, and asks what became of it.
+ * Submissions on this wire: a program submits what the requirements ask for, and asks for the result.
  *
  * Answers come in the groups of the form (`details`, `address`), each an object or its JSON text, or one by one under their own
  * names, as programs send both. A refusal names each field, its rule and an example.

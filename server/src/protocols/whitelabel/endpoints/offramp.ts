@@ -113,7 +113,7 @@ function accountOf(accounts: readonly FiatAccount[], named: string | undefined):
   return only;
 }
 
-/** Beside the interface's own fields: what came in, why it is unusual, refunds, and returned payouts. */
+/** Beside the interface's own fields: deposits, why they are unusual, refunds, and returned payouts. */
 export const getOfframp = (input: SignedRequest<typeof transactionFields>): Promise<Reply> =>
   getIn('offramp', async (order, known, tx) =>
     offrampDetailShape(order, known, await input.deps.orders.told(tx, order)),

@@ -1,5 +1,5 @@
 /**
- * Ground: what every part of a process is built on, and the order in which it ends.
+ * Base: what every part of a process is built on, and the order in which it ends.
  */
 import type { Blobs } from '../base/blobs.ts';
 import type { Clock } from '../base/clock.ts';
@@ -9,7 +9,7 @@ import type { Log } from '../base/log.ts';
 import type { Config } from '../config.ts';
 import type { Erasing } from '../erasure/index.ts';
 
-export interface Ground {
+export interface Base {
   readonly config: Config;
   readonly log: Log;
   readonly db: Database;

@@ -1,0 +1,43 @@
+/** A quote as its row has it. */
+import type { Rate } from '../base/money.ts';
+import type { Market, Partner } from '../partners/index.ts';
+import type { Fees } from './price.ts';
+
+export interface Quote {
+  id: bigint;
+  partnerId: bigint;
+  market: Market;
+  /** What the customer pays, in the deposit asset's units. */
+  depositUnits: bigint;
+  payoutUnits: bigint;
+  grossUnits: bigint;
+  /** Whole fiat per one whole crypto: exactly the one used. */
+  rate: Rate;
+  fees: Fees;
+  createdAt: Date;
+  expiresAt: Date;
+}
+
+/** Which side of a quote its request named. */
+export type FixedSide = 'pay' | 'receive';
+
+/** A price that a quote is made of, as stored. */
+export interface UsedPrice {
+  base: string;
+  source: string;
+  rate: string;
+  at: string;
+  /** The pairs it was computed through; absent where the source quotes the pair. */
+  composedOf?: readonly string[];
+}
+
+/** Which live quote is taken, and for which order. */
+export interface TakeInput {
+  partner: Partner;
+  market: Market;
+  depositUnits: bigint;
+  rate: Rate;
+  payoutUnits: bigint;
+  orderId: bigint;
+  now: Date;
+}

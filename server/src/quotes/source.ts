@@ -1,0 +1,40 @@
+/** What a price source is: polled for pairs, it answers with dated prices. Adapters are in sources/, one file each. */
+import type { Clock } from '../base/clock.ts';
+import type { Rate } from '../base/money.ts';
+
+/** A source of prices. Adapters are in quotes/sources, one file each, and are listed in registry.ts. */
+export interface PriceSource {
+  readonly code: string;
+  /** Sensible polling interval in milliseconds; five seconds by default. */
+  readonly everyMs?: number;
+  /**
+   * Omits pairs it cannot price; may add legs that prices are composed of (crosses.ts).
+   * @param clock dates prices that the source itself does not date
+   * @throws Unavailable, and nothing else
+   */
+  fetch(pairs: readonly Pair[], clock?: Clock): Promise<FetchedPrice[]>;
+}
+
+export interface Pair {
+  /** Coin, lower case: usdc, eth. */
+  base: string;
+  /** Fiat, lower case: inr. */
+  quote: string;
+}
+
+export interface FetchedPrice extends Pair {
+  rate: Rate;
+  pricedAt: Date;
+  /** The pairs it was computed through, in order; absent where the source quotes the pair. */
+  composedOf?: readonly string[];
+}
+
+export interface SourceHealth {
+  source: string;
+  lastSuccessAgeMs: number | null;
+  lastFailureAgeMs: number | null;
+  /** In our words. */
+  lastFailure: string | null;
+  /** Since the last success. */
+  failures: number;
+}
