@@ -18,15 +18,22 @@ export interface Seen extends Shares {
   roundTrips: number;
 }
 
-export interface Ours {
-  pid: number;
-  baseUrl: string;
-  apiSecret: string;
+/** What a partner's program asks. */
+export interface Requests {
   /** Of the white-label wire. */
   post(path: string, body: Record<string, string>): Prepared;
   /** Any path. */
   postTo(path: string, body: object): Prepared;
   call<T>(path: string, body: Record<string, string>): Promise<T>;
+}
+
+/** The requests are of the sandbox's first partner. */
+export interface Ours extends Requests {
+  pid: number;
+  baseUrl: string;
+  apiSecret: string;
+  /** Of every partner of the sandbox. */
+  partners: readonly Requests[];
   watch<T>(body: () => Promise<T>): Promise<{ result: T; seen: Seen }>;
 }
 
@@ -35,13 +42,17 @@ export async function startOurs(
   dataDir: string,
   ending: (() => Promise<void>)[],
   nodeOptions: readonly string[] = [],
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<Ours> {
   const main = fileURLToPath(new URL('../server/src/apps/server.ts', import.meta.url));
   const child = spawn(
     process.execPath,
     ['--import', new URL('inside.ts', import.meta.url).href, ...nodeOptions, main],
     {
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'error' },
+      env: {
+        ...{ PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'error' },
+        ...settings,
+      },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       // A Ctrl-C reaches it through us, once.
       detached: true,
@@ -55,7 +66,32 @@ export async function startOurs(
   });
   await isReady(child);
   const file = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8'));
-  const [{ apiKey, apiSecret }] = file.partners;
+  const partners = (file.partners as Keys[]).map((keys) => requestsOf(file.baseUrl, keys));
+  return {
+    ...(partners[0] as Requests),
+    partners,
+    pid: child.pid ?? 0,
+    baseUrl: file.baseUrl,
+    apiSecret: file.partners[0].apiSecret,
+    async watch(body) {
+      const told = () => new Promise<Seen>((done) => child.once('message', (seen) => done(seen as Seen)));
+      const started = told();
+      child.send('start');
+      await started;
+      const result = await body();
+      const seen = told();
+      child.send('stop');
+      return { result, seen: await seen };
+    },
+  };
+}
+
+interface Keys {
+  apiKey: string;
+  apiSecret: string;
+}
+
+function requestsOf(baseUrl: string, { apiKey, apiSecret }: Keys): Requests {
   const postTo = (path: string, body: object): Prepared => {
     const payload = Buffer.from(JSON.stringify({ body, timestamp: Date.now() })).toString('base64');
     return {
@@ -72,23 +108,10 @@ export async function startOurs(
   };
   const post = (path: string, body: Record<string, string>) => postTo(`${WL}/${path}`, body);
   return {
-    pid: child.pid ?? 0,
-    baseUrl: file.baseUrl,
-    apiSecret,
     post,
     postTo,
     async call<T>(path: string, body: Record<string, string>) {
-      return JSON.parse(await send(file.baseUrl, post(path, body))).data as T;
-    },
-    async watch(body) {
-      const told = () => new Promise<Seen>((done) => child.once('message', (seen) => done(seen as Seen)));
-      const started = told();
-      child.send('start');
-      await started;
-      const result = await body();
-      const seen = told();
-      child.send('stop');
-      return { result, seen: await seen };
+      return JSON.parse(await send(baseUrl, post(path, body))).data as T;
     },
   };
 }
@@ -105,7 +128,7 @@ async function isReady(child: ChildProcess): Promise<void> {
 }
 
 /** A customer who may trade, with an account to be paid to. */
-export async function newCustomer(ours: Ours): Promise<{ customerId: string; fiatAccountId: string }> {
+export async function newCustomer(ours: Requests): Promise<{ customerId: string; fiatAccountId: string }> {
   const { customerId } = await ours.call<{ customerId: string }>('kyc/url', {
     clientCustomerId: randomUUID(),
     phoneNumber: `+91-9${String(randomInt(1_000_000_000)).padStart(9, '0')}`,

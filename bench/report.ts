@@ -93,11 +93,17 @@ ${[line(HEADINGS), line(HEADINGS.map(() => '---')), ...pairs.map((pair) => line(
 
 ${webhooks === undefined ? '' : `${heardLine(webhooks)}.`}
 
+${ELSEWHERE}
+
 ## Goals missed
 
 ${missed.length === 0 ? 'None.' : missed.map(explained).join('\n\n')}
 `;
 }
+
+/** What this bench does not measure. */
+const ELSEWHERE = `What the same operations cost beside a million orders, and how to make such a database with \`npm run grow\`:
+[growth.md](growth.md).`;
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
 

@@ -61,6 +61,11 @@ export const OPERATOR_ACTIONS = {
     says: 'Revokes a token of the operator.',
     isGrave: true,
   },
+  endSessions: {
+    ...{ ...AT_ONCE, name: 'operator.end-sessions', label: 'End sessions', path: `${OPERATOR}/end-sessions` },
+    says: 'Ends all sessions of the operator in the console. Passkeys and tokens go on working.',
+    isGrave: true,
+  },
   disable: {
     ...{ ...AT_ONCE, name: 'operator.disable', label: 'Disable', path: `${OPERATOR}/disable` },
     says: 'Locks the operator out.',

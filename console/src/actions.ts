@@ -182,13 +182,22 @@ export const DEPOSIT_ACTIONS: readonly FormAction[] = [
 ];
 
 const ASSIGN = { name: 'case.assign', path: '/cases/:case/assign', right: 'cases' };
+const TAKE_OVER: FormField = {
+  name: 'takeOver',
+  label: 'Take it over from the operator who has claimed it',
+  isFlag: true,
+};
 export const CASE_ACTIONS = {
-  claim: { ...ASSIGN, label: 'Claim', says: 'Names you as the one who looks after this case.' },
+  claim: {
+    ...{ ...ASSIGN, label: 'Claim', fields: [TAKE_OVER] },
+    says: 'Names you as the one who looks after this case. Until you give it up, no other operator can close it.',
+  },
   assign: {
     ...{ ...ASSIGN, label: 'Assign' },
     says: 'Names who looks after this case.',
     fields: [
       { name: 'to', label: 'Operator', hint: 'Name of an operator, or none to give the case up', isRequired: true },
+      TAKE_OVER,
     ],
   },
   note: {
@@ -201,7 +210,14 @@ export const CASE_ACTIONS = {
   close: {
     ...{ name: 'case.close', label: 'Close', path: '/cases/:case/close', right: 'cases' },
     says: 'Closes a case that no action of ours would close.',
-    fields: [{ name: 'outcome', label: 'How it ended', hint: 'In words', isRequired: true }],
+    fields: [
+      { name: 'outcome', label: 'How it ended', hint: 'In words', isRequired: true },
+      {
+        name: 'leaveInSuspense',
+        label: 'Money of it may stay in suspense: the case says how much',
+        isFlag: true,
+      },
+    ],
   },
 } as const satisfies Record<string, FormAction>;
 

@@ -23,7 +23,7 @@ import {
 import { listSources, USUAL_THRESHOLD } from './compliance/index.ts';
 import { LISTS, type Lists } from './registry.ts';
 
-const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => ({
+const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannels }: Lists) => ({
   profile: oneOf(
     'PROFILE',
     'sandbox brings local chains, a simulated bank and test controls; production refuses them',
@@ -100,6 +100,10 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => 
     undefined,
     { min: 0, max: 2_592_000 },
   ),
+  operatorNetworks: addresses(
+    'OPERATOR_NETWORKS',
+    'addresses or networks that operators may come from, with commas; unset or none lets them come from anywhere',
+  ),
   priceSources: someOf(
     'PRICE_SOURCES',
     'where prices come from, with commas; unset is fixed in the sandbox, all the others in production. Each market names those it hears',
@@ -143,6 +147,11 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => 
     'BANKS',
     'production: the banks it is connected to, with commas; unset is manual. The sandbox brings one along',
     banks.map(codeOf),
+  ),
+  alertChannels: someOf(
+    'ALERT_CHANNELS',
+    'how people are told about cases, with commas; unset tells nobody. Rules say what is told (alert set)',
+    alertChannels.map(codeOf),
   ),
 });
 
@@ -215,6 +224,7 @@ export const allOf = (lists: Lists): Declaring[] => [
   ...lists.verifiers,
   ...lists.codeSenders,
   ...lists.banks,
+  ...lists.alertChannels,
 ];
 
 /** Every setting, with the adapter that declares it. */

@@ -7,6 +7,11 @@
  * used, and of each other list the first, each as far as it fits the profile: `sandboxOnly` ones in the sandbox, the others
  * in production. Chain families are chosen by the chains file, which names one for each chain.
  */
+import { emailChannel } from './alerts/channels/email.ts';
+import { pagerdutyChannel } from './alerts/channels/pagerduty.ts';
+import { slackChannel } from './alerts/channels/slack.ts';
+import { webhookChannel } from './alerts/channels/webhook.ts';
+import type { Channel } from './alerts/index.ts';
 import type { Adapter } from './base/adapter.ts';
 import { SettingError } from './base/env.ts';
 import { assert } from './base/errors.ts';
@@ -47,6 +52,8 @@ export interface Lists {
    * instead.
    */
   banks: readonly Adapter<AnyBank, Brought | undefined>[];
+  /** None is used unless ALERT_CHANNELS names it. */
+  alertChannels: readonly Adapter<Channel>[];
 }
 
 export const LISTS: Lists = {
@@ -75,6 +82,13 @@ export const LISTS: Lists = {
     loopbackBank,
     fileBank,
     // A bank: one line here.
+  ],
+  alertChannels: [
+    emailChannel,
+    slackChannel,
+    pagerdutyChannel,
+    webhookChannel,
+    // A channel of alerts: one line here.
   ],
 };
 
@@ -113,6 +127,10 @@ export const verifier = (config: Config, context: VerifierContext): Verifier =>
   theOne(config, chosen(config, 'verifiers'), context);
 
 /** @throws SettingError as `priceSources` */
+export const alertChannels = (config: Config): ReadonlyMap<string, Channel> =>
+  byCode(chosen(config, 'alertChannels').map((one) => create(config, one, undefined)));
+
+/** @throws SettingError as `priceSources` */
 export const codeSender = (config: Config): CodeSender => theOne(config, chosen(config, 'codeSenders'), undefined);
 
 function theOne<T, C>(config: Config, [first]: readonly Adapter<T, C>[], context: C): T {
@@ -139,6 +157,7 @@ const CHOICES: Readonly<Record<keyof Lists, readonly [string, (config: Config) =
   verifiers: ['VERIFIER', ({ verifier: code }) => (code === undefined ? undefined : [code])],
   codeSenders: ['CODE_SENDER', ({ codeSender: code }) => (code === undefined ? undefined : [code])],
   banks: ['BANKS', (config) => config.banks],
+  alertChannels: ['ALERT_CHANNELS', (config) => config.alertChannels ?? []],
 };
 
 /**

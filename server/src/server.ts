@@ -103,7 +103,8 @@ async function compose(
   const sources = registry.priceSources(config);
   const verifier = openVerifier(base);
   const readiness = openReadiness(base, parts, { world, sources });
-  await startWork(base, parts, { sources, verifier, metrics: readiness.metrics });
+  const channels = registry.alertChannels(config);
+  await startWork(base, parts, { sources, verifier, channels, metrics: readiness.metrics });
   const partners = openPartners({ db, vault, clock: base.clock });
   onProgress(isSandbox ? 'making partners, markets and funds' : 'booking what wallets hold');
   await beginWorld(base, parts, { world, partners, readiness });

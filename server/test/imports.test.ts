@@ -19,6 +19,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   events: [],
   partners: [],
   operators: [],
+  alerts: ['compliance'],
   cli: [],
   customers: ['events', 'partners'],
   compliance: ['customers'],
@@ -42,6 +43,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     'compliance',
     'operators',
     'erasure',
+    'alerts',
   ],
   ops: [
     'operators',
@@ -90,6 +92,7 @@ const FRONTS: readonly RegExp[] = [
   /^rails\/(rail|payouts|chain|bank)\.ts$/,
   /^verifiers\/verifier\.ts$/,
   /^quotes\/sources\/[a-z]+\.ts$/,
+  /^alerts\/channels\/[a-z]+\.ts$/,
 ];
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));

@@ -16,6 +16,7 @@ const KINDS: Readonly<Record<keyof typeof LISTS, string>> = {
   verifiers: 'verifier',
   codeSenders: 'sender of login codes',
   banks: 'bank',
+  alertChannels: 'channel of alerts',
 };
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

@@ -70,6 +70,7 @@ const effects: Readonly<Record<OperatorForm, (of: Named, typed: Typed, token: st
       Token {token} stops working at once. Passkeys and sessions of {name} stay.
     </p>
   ),
+  endSessions: ({ name }) => <p>{name} is signed out everywhere at once, and may sign in again with a passkey.</p>,
   disable: ({ name }) => (
     <ul>
       <li>Sessions of {name} end at once, and its passkeys are revoked for good.</li>

@@ -52,6 +52,19 @@ const TOKENS: readonly Column<Token>[] = [
   { head: 'Made', cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
+interface SessionOf {
+  readonly id: string;
+  readonly address: string;
+  readonly since: string;
+  readonly seen: string;
+}
+const SESSIONS: readonly Column<SessionOf>[] = [
+  { head: 'Session', cell: ({ id }) => id },
+  { head: 'Address', cell: ({ address }) => <span className="mono">{address}</span> },
+  { head: 'Since', cell: ({ since }) => <Time at={since} /> },
+  { head: 'Last used', cell: ({ seen }) => <Time at={seen} /> },
+];
+
 /** What opens beside the list: what may be done with one operator, and its tokens. No token itself is kept anywhere. */
 function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, token?: string) => void }) {
   const may = useMay();
@@ -59,6 +72,10 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, tok
   const found = useQuery({
     queryKey: ['operator', name],
     queryFn: () => read<{ tokens: Token[] }>(`/operators/${encodeURIComponent(name)}`),
+  });
+  const sessions = useQuery({
+    queryKey: ['operator', name, 'sessions'],
+    queryFn: () => read<{ sessions: SessionOf[] }>(`/operators/${encodeURIComponent(name)}/sessions`),
   });
   const columns: readonly Column<Token>[] = [
     ...TOKENS.slice(0, 3),
@@ -80,7 +97,9 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, tok
     },
     ...TOKENS.slice(3),
   ];
-  const forms = (disabledAt === null ? ['role', 'token', 'disable'] : ['enable', 'role']) as readonly OperatorForm[];
+  const forms = (
+    disabledAt === null ? ['role', 'token', 'endSessions', 'disable'] : ['enable', 'role']
+  ) as readonly OperatorForm[];
   return (
     <>
       <div className="title">
@@ -107,6 +126,13 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, tok
         rows={found.error === null ? found.data?.tokens : []}
         keyOf={({ id }) => id}
         empty="There is none."
+      />
+      <Table
+        label={`Sessions of ${name}`}
+        columns={SESSIONS}
+        rows={sessions.error === null ? sessions.data?.sessions : []}
+        keyOf={({ id }) => id}
+        empty="No session in the console."
       />
       <Link to="/audit" search={{ operator: name }}>
         What {name} did

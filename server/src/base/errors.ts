@@ -42,6 +42,7 @@ export type RefusalCode =
   | 'unknown_customer'
   | 'unknown_order'
   | 'unknown_account'
+  | 'unknown_alert'
   | 'unknown_case'
   | 'unknown_operator'
   | 'unknown_token'
@@ -91,6 +92,8 @@ export type RefusalCode =
   | 'unknown_screening'
   | 'hit_over'
   | 'break_over'
+  | 'case_claimed'
+  | 'money_in_suspense'
   | 'partner_exists'
   // the request itself
   | 'market_switched_off'

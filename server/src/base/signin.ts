@@ -159,6 +159,10 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
       await store.endOf(tx, p.passkey, p.now);
     },
 
+    /** All sessions of a person; passkeys go on working. */
+    endSessions: async (tx: Tx, personId: bigint, now: Date): Promise<void> =>
+      void (await store.endAll(tx, personId, now)),
+
     /** All passkeys and sessions of a person, for good. */
     async revokeAccess(tx: Tx, personId: bigint, now: Date): Promise<void> {
       await store.revokePasskeys(tx, personId, now);

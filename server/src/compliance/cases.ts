@@ -8,6 +8,7 @@
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
+import { DUE, dueAt, OTHERS } from './due.ts';
 import { type CaseKind, type CaseMeaning, meaningOf } from './kinds.ts';
 import { type CaseRow, sql } from './store.ts';
 
@@ -66,6 +67,8 @@ export interface Case extends CaseMeaning {
   facts: Readonly<Record<string, unknown>>;
   assignee: string | null;
   openedAt: Date;
+  /** Until when somebody should have ended it (due.ts). */
+  dueAt: Date;
   closedAt: Date | null;
   outcome: string | null;
 }
@@ -92,6 +95,8 @@ export async function listCases(
     open: boolean;
     kind?: string | undefined;
     assignee?: string | undefined;
+    /** Only open ones that were due by then. */
+    dueBy?: Date | undefined;
     after?: { openedAt: Date; id: bigint } | undefined;
     limit: number;
   },
@@ -102,6 +107,7 @@ export async function listCases(
     input.after?.openedAt ?? null,
     input.after?.id ?? null,
     Math.min(input.limit, MAX_CASES + 1),
+    ...(input.open ? [input.dueBy ?? null, DUE.kinds, DUE.hours, OTHERS] : []),
   ]);
   return rows.map(caseOf);
 }
@@ -117,11 +123,28 @@ export async function findCase(tx: Tx, id: bigint): Promise<{ found: Case; actio
 export const casesOfOrder = async (tx: Tx, orderId: bigint): Promise<Case[]> =>
   (await tx.rows<CaseRow>(sql.casesOfOrder, [orderId])).map(caseOf);
 
-/** Assigns it to an operator; null to none. @throws Refusal 'unknown_case' also when it is closed */
+/**
+ * A case that somebody claimed is theirs: two people who work on one case pay twice. Locked until `tx` ends.
+ *
+ * @throws Refusal 'unknown_case' also when it is closed; 'case_claimed' when another operator has claimed it
+ */
+export async function requireUnclaimed(tx: Tx, c: { id: bigint; by: string }): Promise<void> {
+  const row = await tx.row<{ assignee: string | null }>(sql.lockCase, [c.id]);
+  if (row === undefined) throw new Refusal('unknown_case');
+  if (row.assignee !== null && row.assignee !== c.by) throw new Refusal('case_claimed', { by: row.assignee });
+}
+
+/**
+ * Assigns it to an operator; null to none.
+ *
+ * @param c.takeOver although another operator has claimed it
+ * @throws Refusal as `requireUnclaimed`
+ */
 export async function assignCase(
   tx: Tx,
-  c: { id: bigint; to: string | null; by: string; why: string; now: Date },
+  c: { id: bigint; to: string | null; by: string; why: string; takeOver?: boolean | undefined; now: Date },
 ): Promise<void> {
+  if (c.takeOver !== true) await requireUnclaimed(tx, c);
   if ((await tx.run(sql.assignCase, [c.id, c.to])) === 0) throw new Refusal('unknown_case');
   await tx.run(sql.insertCaseAction, [c.id, c.now, c.by, 'assigned', `${c.to ?? 'nobody'}: ${c.why}`]);
 }
@@ -135,8 +158,9 @@ export async function noteCase(
   await tx.run(sql.insertCaseAction, [c.id, c.now, c.by, c.what, c.note]);
 }
 
-/** Closed by a person, because no action of ours would close it. @throws Refusal 'unknown_case' also when it is closed */
+/** Closed by a person, because no action of ours would close it. @throws Refusal as `requireUnclaimed` */
 export async function closeCase(tx: Tx, c: { id: bigint; outcome: string; by: string; now: Date }): Promise<void> {
+  await requireUnclaimed(tx, c);
   if ((await tx.run(sql.closeCase, [c.id, c.outcome, c.now])) === 0) throw new Refusal('unknown_case');
   await tx.run(sql.insertCaseAction, [c.id, c.now, c.by, 'closed', c.outcome]);
 }
@@ -147,6 +171,7 @@ const caseOf = ({ orderId, partnerId, openedAt, closedAt, ...row }: CaseRow): Ca
   orderId,
   partnerId,
   openedAt,
+  dueAt: dueAt(row.kind, openedAt),
   closedAt,
 });
 

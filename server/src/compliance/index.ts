@@ -24,10 +24,12 @@ export {
   noteCase,
   openCase,
   openCaseCounts,
+  requireUnclaimed,
   tellCase,
 } from './cases.ts';
 export { type AskedVerifier, askVerifier, checkHandlers, recordAnswer } from './checks.ts';
 export { decisionsOf, record } from './decisions.ts';
+export { DUE, OTHERS } from './due.ts';
 export { informationEnded, informationHandlers, informationRead } from './information.ts';
 export { CASE_KINDS, type CaseKind, type CaseMeaning, isCaseKind, meaningOf, type NextActor } from './kinds.ts';
 export { askReview, decideReview, openReview, reviewed } from './reviews.ts';

@@ -34,6 +34,8 @@ export const sql = {
   // One statement each for open and closed, so that each uses its own index.
   openCases: `select ${CASE} from cases where closed_at is null and ($1::text is null or kind = $1)
       and ($2::text is null or assignee = $2) and ($3::timestamptz is null or (opened_at, id) > ($3, $4::bigint))
+      and ($6::timestamptz is null or opened_at + make_interval(hours => coalesce(
+        (select d.hours from unnest($7::text[], $8::int[]) as d(kind, hours) where d.kind = cases.kind), $9)) <= $6)
     order by opened_at, id limit $5`,
   closedCases: `select ${CASE} from cases where closed_at is not null and ($1::text is null or kind = $1)
       and ($2::text is null or assignee = $2) and ($3::timestamptz is null or (opened_at, id) > ($3, $4::bigint))
@@ -43,6 +45,7 @@ export const sql = {
   decisionsOf: `select about, outcome, rules, at from decisions where order_id = $1 order by id limit 200`,
   caseActions: 'select at, by, what, note from case_actions where case_id = $1 order by id limit 500',
   insertCaseAction: 'insert into case_actions (case_id, at, by, what, note) values ($1, $2, $3, $4, $5)',
+  lockCase: 'select assignee from cases where id = $1 and closed_at is null for no key update',
   assignCase: 'update cases set assignee = $2 where id = $1 and closed_at is null',
   closeCase: 'update cases set closed_at = $3, outcome = $2 where id = $1 and closed_at is null',
   openCaseCounts: `select kind, count(*) as count, min(opened_at) as oldest from cases where closed_at is null group by kind`,

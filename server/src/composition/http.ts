@@ -14,7 +14,7 @@ import { askGate, type Orders } from '../orders/index.ts';
 import type { Partners } from '../partners/index.ts';
 import { callbacks } from '../protocols/callbacks/index.ts';
 import { checkout } from '../protocols/checkout/index.ts';
-import { operator } from '../protocols/operator/index.ts';
+import { operator, readHandbook } from '../protocols/operator/index.ts';
 import { unreadablePath, v1 } from '../protocols/v1/index.ts';
 import { createServer, verificationWords, whitelabel } from '../protocols/whitelabel/index.ts';
 import { chainCost, type PriceSource } from '../quotes/index.ts';
@@ -24,7 +24,7 @@ import { comparedBalances, openCorrections } from '../reconcile/index.ts';
 import * as registry from '../registry.ts';
 import type { SandboxFile } from '../sandbox/seed.ts';
 import { site } from '../site/index.ts';
-import { levels, openMovements, sweepUndone, waitingTransfers } from '../treasury/index.ts';
+import { levels, newestTransfers, openMovements, sweepUndone, waitingTransfers } from '../treasury/index.ts';
 import type { Verifier } from '../verifiers/verifier.ts';
 import type { Base } from './base.ts';
 import type { RailParts } from './rails.ts';
@@ -142,8 +142,11 @@ async function mountForOperators(
       submitAgain: enqueueUnsubmitted,
       movements: openMovements({ db, clock, rails, report }),
       corrections: openCorrections({ clock, rails, sweepUndone }),
-      treasury: { levels, balances: comparedBalances, transfers: waitingTransfers },
+      treasury: { levels, balances: comparedBalances, transfers: waitingTransfers, sweeps: newestTransfers },
       chainHalts: { codes: [...chains.keys()], why: whyOff, clear: clearHalt },
+      networks: config.operatorNetworks ?? [],
+      handbook: (page) => readHandbook(DOCS, page),
+      alertChannels: config.alertChannels ?? [],
       ...(bank && { bank }),
     }),
   );

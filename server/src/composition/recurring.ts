@@ -2,6 +2,7 @@
  * Recurring jobs: jobs that re-enqueue themselves. Polling rails, sweeping, prices, gas, sealing journal and audit, deleting
  * expired idempotency records.
  */
+import { TELL } from '../alerts/index.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { BugError } from '../base/errors.ts';
@@ -19,14 +20,14 @@ import { SWEEP, WATCH } from '../treasury/index.ts';
 /** Kinds that poll, every few seconds and for ever. */
 export const POLLS: readonly string[] = [
   ...[OBSERVE, SWEEP, WATCH, RECONCILE, OVERDUE],
-  ...['refresh_gas', 'refresh_prices', 'watch_prices', 'seal'],
+  ...['refresh_gas', 'refresh_prices', 'watch_prices', 'seal', TELL],
 ];
 
 /** Inserts the missing ones. */
 export async function enqueueRecurring(
   db: Database,
   clock: Clock,
-  subjects: { rails: string[]; sources: string[]; chains: string[]; lists?: readonly string[] },
+  subjects: { rails: string[]; sources: string[]; chains: string[]; lists?: readonly string[]; tells?: boolean },
 ): Promise<void> {
   const dueAt = clock.now();
   await db.asSystem(async (tx) => {
@@ -41,6 +42,7 @@ export async function enqueueRecurring(
     enqueue(tx, { kind: 'purge_idempotency_records', subject: 'all', dueAt });
     enqueue(tx, { kind: OVERDUE, subject: 'all', dueAt });
     enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt });
+    if (subjects.tells === true) enqueue(tx, { kind: TELL, subject: 'all', dueAt });
     enqueue(tx, { kind: 'seal', subject: 'journal', dueAt });
     enqueue(tx, { kind: 'seal', subject: 'audit', dueAt });
   });

@@ -1,6 +1,7 @@
 /**
  * Workers: what runs without a request. The handler of every kind of job, the recurring jobs, and the dispatcher of webhooks.
  */
+import { alertHandlers, type Channel } from '../alerts/index.ts';
 import { openDatabase } from '../base/db.ts';
 import type { Handlers } from '../base/jobs.ts';
 import { startWorkers } from '../base/workers.ts';
@@ -30,6 +31,7 @@ export async function startWork(
   more: {
     sources: ReadonlyMap<string, PriceSource>;
     verifier: AskedVerifier;
+    channels: ReadonlyMap<string, Channel>;
     metrics: Readiness['metrics'];
   },
 ): Promise<void> {
@@ -42,15 +44,21 @@ export async function startWork(
     sources: [...more.sources.keys()],
     chains: [...parts.chains.keys()],
     lists: parts.sanctions?.lists ?? [],
+    tells: more.channels.size > 0,
   });
 }
 
 function handlersOf(
   { config, db, clock, log, vault, blobs }: Base,
   parts: RailParts,
-  { sources, verifier }: { sources: ReadonlyMap<string, PriceSource>; verifier: AskedVerifier },
+  more: {
+    sources: ReadonlyMap<string, PriceSource>;
+    verifier: AskedVerifier;
+    channels: ReadonlyMap<string, Channel>;
+  },
 ): Handlers {
   const { rails, chains, report, context } = parts;
+  const { sources, verifier, channels } = more;
   return {
     ...orderHandlers(context),
     ...quoteHandlers({ db, clock, sources }),
@@ -75,6 +83,7 @@ function handlersOf(
         await Promise.all([purgeRequestLog(db, now), sweepFiles(db, blobs, now), purgeSessions(db, now)]),
     }),
     ...parts.sanctions?.handlers,
+    ...alertHandlers({ db, clock, log, channels, publicUrl: config.publicUrl }),
     ...informationHandlers({ db, clock }),
     ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };

@@ -76,6 +76,7 @@ export {
   checkEnrolment,
   checkLogin,
   endSession,
+  endSessions,
   enrolOptions,
   loginOptions,
   operatorOfSession,

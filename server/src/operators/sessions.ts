@@ -17,7 +17,7 @@ const signIn = openSignIn<OperatorRow>({
   columns: 'o.id, o.name, o.role, o.created_at, o.disabled_at',
 });
 
-export const { loginOptions, enrolOptions, passkeysOf, sessionsOf, revokeAccess } = signIn;
+export const { loginOptions, enrolOptions, endSessions, passkeysOf, sessionsOf, revokeAccess } = signIn;
 /** Deletes what has expired. */
 export const purgeSessions = signIn.purge;
 

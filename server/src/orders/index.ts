@@ -136,7 +136,7 @@ export { type NotReady, notReady } from './payouts/ready.ts';
 export { endLettingPass, letPass, shortageNow } from './payouts/short.ts';
 export { checkOrders } from './read/check.ts';
 export { exposure, type MarketExposure, shortfalls } from './read/exposure.ts';
-export { newestOrders, ordersBelow, whoseOrders } from './read/lists.store.ts';
+export { newestOrders, ordersBelow, suspenseAbout, whoseOrders } from './read/lists.store.ts';
 export {
   type AmountFilter,
   type DepositLine,

@@ -113,6 +113,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   used('codeSenders');
   used('verifiers');
   used('priceSources');
+  for (const one of used('alertChannels')) read(() => one.create(config.valuesOf(one)));
 
   if (config.operators === 'one' && config.operatorDelayS < SHORTEST_DELAY_S)
     wrong.push(`OPERATOR_DELAY_S must be at least ${SHORTEST_DELAY_S} in production: it stands in for a second person`);

@@ -12,5 +12,13 @@
 export { holdings, type Level, levelHandlers, levels, WATCH } from './levels.ts';
 export { openMovements } from './movements.ts';
 export { bookOpening } from './opening.ts';
-export { type OwnTransfer, seedMinimum, seedThreshold, setMinimum, setThreshold, waitingTransfers } from './store.ts';
+export {
+  newestTransfers,
+  type OwnTransfer,
+  seedMinimum,
+  seedThreshold,
+  setMinimum,
+  setThreshold,
+  waitingTransfers,
+} from './store.ts';
 export { SWEEP, sweepHandlers, sweepUndone, takeOwnTransfer } from './sweeps.ts';

@@ -114,6 +114,19 @@ export const waitingTransfers = (
     [input.after ?? null, input.limit],
   );
 
+/** All of them, the newest first. @param input.below the last key of the page before */
+export const newestTransfers = (
+  tx: Tx,
+  input: { rail?: string | undefined; below?: string | undefined; limit: number },
+): Promise<(OwnTransfer & { reference: string | null })[]> =>
+  tx.rows<OwnTransfer & { reference: string | null }>(
+    `select ${COLUMNS}, reference from own_transfers
+      where ($1::text is null or rail = $1) and ($2::text is null
+         or (created_at, key) < ((select created_at from own_transfers where key = $2), $2))
+      order by created_at desc, key desc limit $3`,
+    [input.rail ?? null, input.below ?? null, input.limit],
+  );
+
 /** Number of sweeps of an asset at an address so far. */
 async function countSweeps(tx: Tx, rail: string, address: string, asset: AssetCode): Promise<number> {
   const row = await tx.row<{ count: bigint }>(

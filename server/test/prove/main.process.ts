@@ -170,5 +170,6 @@ async function runStep(step: Step, commit: string): Promise<Result> {
 }
 
 /** Where it went on from what was kept, its report says how long all of it took. */
-const secondsIn = (report: unknown): number =>
-  typeof report === 'object' && report !== null && 'seconds' in report ? Number(report.seconds) : 0;
+function secondsIn(report: unknown): number {
+  return typeof report === 'object' && report !== null && 'seconds' in report ? Number(report.seconds) : 0;
+}

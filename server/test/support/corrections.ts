@@ -6,4 +6,9 @@ import { sweepUndone } from '../../src/treasury/index.ts';
 export const noCorrections = (clock: Clock): Corrections => openCorrections({ clock, rails: new Map(), sweepUndone });
 
 /** The desk of our own wallets where a test has none. */
-export const noTreasury = { levels: async () => [], balances: async () => [], transfers: async () => [] };
+export const noTreasury = {
+  levels: async () => [],
+  balances: async () => [],
+  transfers: async () => [],
+  sweeps: async () => [],
+};

@@ -263,3 +263,17 @@ export async function suspenseAfter(
   );
   return rows.map(({ fits: isIn, ...row }) => ({ row, fits: isIn }));
 }
+
+/** What lies in suspense of one deposit, or of all deposits of an order: free, or named by a refund that has not arrived. */
+export const suspenseAbout = (tx: Tx, of: { depositId: bigint | undefined; orderId: bigint | null }) =>
+  tx.rows<{ id: bigint; asset: string; units: bigint }>(
+    `select d.id, d.asset, (l.free + coalesce(u.units, 0))::numeric(78,0) as units
+       from deposits d
+       cross join lateral (select case when d.state in ('suspense', 'applied', 'refunded')
+           then d.units - d.taken_units - d.refund_units else 0 end as free) l
+       left join lateral (select sum(r.net_units) as units from refunds r
+           where r.deposit_id = d.id and ${OPEN_REFUND}) u on true
+      where (d.id = $1 or ($1::bigint is null and d.order_id = $2)) and l.free + coalesce(u.units, 0) > 0
+      order by d.id limit 20`,
+    [of.depositId ?? null, of.orderId],
+  );

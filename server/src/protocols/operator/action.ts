@@ -67,6 +67,12 @@ export interface OperatorDeps {
   movements: MovementDesk;
   corrections: CorrectionDesk;
   treasury: TreasuryDesk;
+  /** Networks that operators may come from; none is any. */
+  networks?: readonly string[];
+  /** A page of the handbook, as Markdown. */
+  handbook?: (page: string) => Promise<string | undefined>;
+  /** Codes of the channels by which people can be told. */
+  alertChannels?: readonly string[];
   /** The desk of a bank without an API, if there is one. */
   bank?: BankDesk;
   /** Files of customers. */
@@ -131,7 +137,7 @@ export interface Action<F extends Fields = Fields> extends DeclaredAction<F> {
    * Fills in fields from the current state, at the time of the request only: a proposal stores them, so what is confirmed is
    * what was shown.
    */
-  bind?(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<Values<F>>;
+  bind?(deps: OperatorDeps, tx: Tx, input: Values<F>, doing: Doing): Promise<Values<F>>;
   subject(input: Values<F>): string;
   /** The current state of its subject, null when it is still to be created. Locked if that matters. Ids, states, amounts. */
   look(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<unknown>;
@@ -208,7 +214,7 @@ export async function perform(
   const begun = await unlessRefused(deps, { action, input: asked }, async (tx) => {
     const doing = await doingNow(tx, caller, { why: String(why), now });
     requireRight(doing.operator, action.right);
-    const input = (await action.bind?.(deps, tx, asked)) ?? asked;
+    const input = (await action.bind?.(deps, tx, asked, doing)) ?? asked;
     const before = await action.look(deps, tx, input);
     const wanted = await wantedOf(deps, tx, { action, input, doing }, doing.operator.id);
     const people = await peopleWanted(tx, wanted);

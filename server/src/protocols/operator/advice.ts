@@ -20,6 +20,10 @@ const COMMON: Partial<Record<Reason, Advice>> = {
     'The token or the session is missing, wrong, expired or revoked, or its operator is disabled.',
     'Use a token that works, or log in.',
   ),
+  address_not_allowed: advice(
+    'OPERATOR_NETWORKS names networks, and the request came from none of them.',
+    'Come from one of them, or have it named.',
+  ),
   internal: advice(
     'A defect of the server, or something that it needs is away.',
     'Look for `x-request-id` in the log.',
@@ -65,6 +69,7 @@ const OWN: Partial<Record<Reason, Advice>> = {
   unknown_account: advice('The customer has no such account.', 'Read `customer`.'),
   unknown_information_request: advice('Nothing was asked under this id.', 'Read `customer answers`.'),
   information_request_over: advice('The question was answered before, or withdrawn.', 'Nothing, or ask anew.'),
+  unknown_alert: advice('There is no such rule.', 'Read `alerts`.'),
   unknown_case: advice('There is no such case, or it is closed.', 'Read `cases`.'),
   unknown_partner: advice('There is no such partner.', 'Read `partners`.'),
   unknown_market: advice('There is no such market.', 'Read `markets`.'),
@@ -83,7 +88,10 @@ const OWN: Partial<Record<Reason, Advice>> = {
   unknown_hit: advice('There is no such hit.', 'Read `sanctions hits`.'),
   unknown_screening: advice('There is no such comparison.', 'Read `sanctions hits`.'),
   hit_over: advice('The hit was decided before, or is found no longer.', 'Read `sanctions hits`.'),
-  unknown_path: advice('This server has no bank without an API.', 'Nothing: the action is for such a bank.'),
+  unknown_path: advice(
+    'This server has no bank without an API, or the handbook no such page.',
+    'Nothing: the action is for such a bank; a case names its page.',
+  ),
   order_over: advice('The order is in a state in which this cannot be done.', 'Read the timeline of the order.'),
   payout_submitted: advice(
     'The payout was submitted and may arrive.',
@@ -103,6 +111,11 @@ const OWN: Partial<Record<Reason, Advice>> = {
   verification_required: advice('The customer is not verified far enough.', 'Wait for the review, or refund.'),
   does_not_fit: advice('The two things that were named do not belong together; the sentence says why.', 'Name others.'),
   movement_over: advice('The movement was decided before, or is not final yet.', 'Read `movements`.'),
+  case_claimed: advice('Another operator has claimed the case.', 'Speak with them, or take it over: `takeOver`.'),
+  money_in_suspense: advice(
+    'Money that the case is about lies in suspense.',
+    'Move it first, or close the case with `leaveInSuspense`.',
+  ),
   break_over: advice('Both sides are equal, or it was corrected before.', 'Nothing.'),
   rail_not_halted: advice(
     'The chain has not halted by itself.',

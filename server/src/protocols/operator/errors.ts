@@ -32,6 +32,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     status: 401,
     say: () => 'This takes a login of the last ten minutes: log in again with the passkey.',
   },
+  address_not_allowed: { status: 403, say: () => 'Operators may not come from this network address.' },
   cross_site: {
     status: 403,
     say: () => 'A change by session needs the header x-console: 1, from a page of this server.',
@@ -96,6 +97,15 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     status: 409,
     say: (facts) => `Break ${facts.item} is over: both sides are equal, or it was corrected before.`,
   },
+  case_claimed: {
+    status: 409,
+    say: (facts) => `The case is claimed by ${facts.by}. Take it over first (case assign, with takeOver).`,
+  },
+  money_in_suspense: {
+    status: 409,
+    say: (facts) =>
+      `Money that the case is about lies in suspense: ${facts.what}. Move it first, or say that it stays (leaveInSuspense).`,
+  },
   unknown_break: missing('break'),
   unknown_hit: missing('hit'),
   unknown_screening: missing('comparison with sanctions lists'),
@@ -108,6 +118,8 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_information_request: missing('question about the customer'),
   information_request_over: { status: 409, say: () => 'The question was answered before, or withdrawn.' },
   unknown_account: missing('fiat account of this customer'),
+  unknown_path: missing('page here'),
+  unknown_alert: missing('rule of alerts'),
   unknown_case: missing('open case'),
   unknown_operator: missing('operator'),
   unknown_token: missing('token of this operator'),

@@ -16,6 +16,7 @@ import { formatUnits } from '../../base/money.ts';
 import { encryptTyped, openTyped } from '../../base/typed.ts';
 import { type Doing, recordLook } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
+import { addressAllowed } from '../authorize.ts';
 import { givenBy, readFields } from '../declaration/fields.ts';
 import { nearestPath } from '../nearest.ts';
 import type { Protocol } from '../protocol.ts';
@@ -54,6 +55,7 @@ import { SANCTIONS_ACTIONS } from './actions/sanctions.ts';
 import { SCREENING_ACTIONS } from './actions/screening.ts';
 import { SHORTAGE_ACTIONS } from './actions/shortages.ts';
 import { TERM_ACTIONS } from './actions/terms.ts';
+import { ALERT_ACTIONS } from './alerts.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
 import { csvOf } from './csv.ts';
 import { ENDPOINTS } from './declared/index.ts';
@@ -65,6 +67,7 @@ import { READS } from './reads.ts';
 import { identify, sessionRoutes } from './session.ts';
 
 export type { OperatorDeps } from './action.ts';
+export { readHandbook } from './handbook.ts';
 
 /** All operator actions; with a bank without an API also those of actions/bank.ts. */
 export const OPERATOR_API_ACTIONS: readonly Action[] = [
@@ -91,6 +94,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...BULK_ACTIONS,
   ...COMPENSATION_ACTIONS,
   ...OPERATOR_ACTIONS,
+  ...ALERT_ACTIONS,
 ];
 
 const PREFIX = '/operator/v1';
@@ -112,6 +116,7 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
       inside.addHook('onRequest', async (request, reply) => {
         reply.header('cache-control', 'no-store').header('x-request-id', request.id);
         const { isOpen } = request.routeOptions.config as { isOpen?: boolean };
+        if (!addressAllowed(deps.networks ?? [], request.ip)) throw new Refusal('address_not_allowed');
         if (isOpen !== true) callers.set(request, await identify(deps, request));
       });
       inside.setErrorHandler(async (error, request, reply) => {

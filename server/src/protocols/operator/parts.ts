@@ -46,6 +46,7 @@ export const PARTS: Readonly<Record<string, TSchema>> = {
   endedAt: maybe(time('When it ended')),
   expiresAt: maybe(time('Until when it holds')),
   openedAt: time('When it was opened'),
+  dueAt: time('Until when somebody should have ended it, by its kind'),
   closedAt: maybe(time('When it was closed')),
   disabledAt: maybe(time('Since when it is disabled')),
   heldAt: maybe(time('Since when it is held')),

@@ -23,6 +23,7 @@ import {
   peopleRules,
   proposals,
   readAudit,
+  sessionsOf,
   tokensOf,
   verifySeals,
 } from '../../operators/index.ts';
@@ -63,6 +64,7 @@ import { liveExposure, priceLevels } from '../../quotes/index.ts';
 import { closeExpired } from './action.ts';
 import { shownRule } from './actions/operators.ts';
 import { marketOf, shownMarket } from './actions/terms.ts';
+import { ALERT_READS } from './alerts.ts';
 import { changed } from './changes.ts';
 import { CASES, CUSTOMERS } from './declared/cases.ts';
 import { DEPOSITS, UNCLAIMED } from './declared/deposits.ts';
@@ -73,8 +75,10 @@ import { AUDITED, OPERATORS, PROPOSALS, RULES } from './declared/people.ts';
 import { SANCTIONS } from './declared/sanctions.ts';
 import { SWITCHES } from './declared/switches.ts';
 import { TERMS_OF_TRADE } from './declared/terms.ts';
+import { HANDBOOK_READS } from './handbook.ts';
 import { LIMIT_READS } from './limits.ts';
 import { LISTS } from './lists.ts';
+import { MONEY_READS } from './money.ts';
 import { amountsIn, type Read, read, requireSpan } from './read.ts';
 import { REPORTS } from './reports.ts';
 import { SESSION_READS } from './session.ts';
@@ -103,6 +107,9 @@ export const READS: readonly Read[] = [
   ...SESSION_READS,
   ...REPORTS,
   ...LIMIT_READS,
+  ...ALERT_READS,
+  ...HANDBOOK_READS,
+  ...MONEY_READS,
   ...TREASURY_READS,
   read({
     ...OPERATORS.self,
@@ -211,11 +218,17 @@ export const READS: readonly Read[] = [
   }),
   read({
     ...CASES.list,
-    async answer(_deps, tx, input) {
+    async answer({ clock }, tx, { overdue, ...input }) {
       const last = input.after === undefined ? undefined : (await findCase(tx, input.after))?.found;
       if (input.after !== undefined && last === undefined) throw new Refusal('unknown_case');
       const { limit: most = 50 } = input;
-      const found = await listCases(tx, { ...input, open: input.open ?? true, after: last, limit: most + 1 });
+      const found = await listCases(tx, {
+        ...input,
+        open: input.open ?? true,
+        after: last,
+        limit: most + 1,
+        dueBy: overdue === true ? clock.now() : undefined,
+      });
       const cases = found.slice(0, most).map((one) => ({ ...one, facts: asAmounts(one.facts) }));
       return { cases, next: found.length > most ? cases.at(-1)?.id : null };
     },
@@ -344,6 +357,17 @@ export const READS: readonly Read[] = [
     async answer(_deps, tx, input) {
       const found = await findOperator(tx, input.operator);
       return { ...found, tokens: await shownTokens(tx, found.id) };
+    },
+  }),
+  read({
+    ...OPERATORS.sessions,
+    async answer({ clock }, tx, input) {
+      const { id } = await findOperator(tx, input.operator);
+      const sessions = (await sessionsOf(tx, id, clock.now())).map((one) => ({
+        ...{ id: one.id, address: one.address, passkey: one.passkeyId },
+        ...{ since: one.begunAt, seen: one.lastSeenAt, expires: one.expiresAt },
+      }));
+      return { sessions };
     },
   }),
   read({

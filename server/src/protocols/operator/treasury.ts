@@ -12,6 +12,11 @@ export interface TreasuryDesk {
   levels(tx: Tx): Promise<readonly WalletLevel[]>;
   /** Each wallet as books and outside were compared last. */
   balances(tx: Tx): Promise<readonly ComparedWallet[]>;
+  /** Sweeps, and gas for them, the newest first. */
+  sweeps(
+    tx: Tx,
+    input: { rail?: string | undefined; below?: string | undefined; limit: number },
+  ): Promise<readonly WaitingTransfer[]>;
   /** Sweeps, and gas for them, that are not in the books yet; the oldest first. */
   transfers(tx: Tx, input: { after?: string | undefined; limit: number }): Promise<readonly WaitingTransfer[]>;
 }

@@ -38,6 +38,7 @@ const supportedBeside = (facts: Facts): string => {
 /** Sent by other wires only; here for completeness of the table. */
 const elsewhere: Word = { code: 500, say: () => 'Something went wrong on our side.' };
 const NOT_OF_THIS_WIRE = {
+  unknown_alert: elsewhere,
   unknown_case: elsewhere,
   unknown_operator: elsewhere,
   unknown_token: elsewhere,
@@ -72,6 +73,8 @@ const NOT_OF_THIS_WIRE = {
   hit_over: elsewhere,
   unknown_break: elsewhere,
   break_over: elsewhere,
+  case_claimed: elsewhere,
+  money_in_suspense: elsewhere,
   does_not_fit: elsewhere,
 
   // Partners, through the other wire.

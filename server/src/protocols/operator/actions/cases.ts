@@ -3,10 +3,12 @@
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { assignCase, closeCase, findCase, noteCase } from '../../../compliance/index.ts';
+import { assignCase, closeCase, findCase, noteCase, requireUnclaimed } from '../../../compliance/index.ts';
 import { findOperator } from '../../../operators/index.ts';
+import { suspenseAbout } from '../../../orders/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
 import { CASES } from '../declared/cases.ts';
+import { amountsIn } from '../read.ts';
 
 const subject = (input: { case: bigint }): string => `case:${input.case}`;
 
@@ -17,6 +19,20 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { case: bigint }): Promi
   return { kind, about, assignee, outcome, open: closedAt === null };
 }
 
+/** What lies in suspense of the deposits that a case is about, in words. */
+async function leftInSuspense(tx: Tx, id: bigint): Promise<string | undefined> {
+  const there = await findCase(tx, id);
+  if (there === undefined) throw new Refusal('unknown_case');
+  const { subject: about, orderId } = there.found;
+  const named = /^deposit:([1-9][0-9]{0,17})$/.exec(about)?.[1];
+  const lying = await suspenseAbout(tx, { depositId: named === undefined ? undefined : BigInt(named), orderId });
+  const amount = await amountsIn(tx);
+  if (lying.length === 0) return undefined;
+  return lying
+    .map(({ id: deposit, units, asset }) => `${amount(units, asset)} ${asset} of deposit ${deposit}`)
+    .join(', ');
+}
+
 export const CASE_ACTIONS: readonly Action[] = [
   action({
     ...CASES.assign,
@@ -24,7 +40,7 @@ export const CASE_ACTIONS: readonly Action[] = [
     look,
     async perform(_deps, tx, input, { operator, reason, now }) {
       const to = input.to === 'none' ? null : (await findOperator(tx, input.to)).name;
-      await assignCase(tx, { id: input.case, to, by: operator.name, why: reason, now });
+      await assignCase(tx, { id: input.case, to, by: operator.name, why: reason, takeOver: input.takeOver, now });
     },
   }),
   // The reason is the note.
@@ -41,6 +57,17 @@ export const CASE_ACTIONS: readonly Action[] = [
     subject,
     look,
     async perform(_deps, tx, input, { operator, now }) {
+      await requireUnclaimed(tx, { id: input.case, by: operator.name });
+      const left = await leftInSuspense(tx, input.case);
+      if (left !== undefined && input.leaveInSuspense !== true) throw new Refusal('money_in_suspense', { what: left });
+      if (left !== undefined)
+        await noteCase(tx, {
+          id: input.case,
+          what: 'acted',
+          note: `left in suspense: ${left}`,
+          by: operator.name,
+          now,
+        });
       await closeCase(tx, { id: input.case, outcome: input.outcome, by: operator.name, now });
     },
   }),

@@ -4,6 +4,7 @@
  */
 import type { Tx } from '../../../base/db.ts';
 import { parseUnits } from '../../../base/money.ts';
+import { requireUnclaimed } from '../../../compliance/index.ts';
 import { type CaseCorrectionInput, correctCase, lookCorrectable, requireCorrectable } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
 import { type Action, action, type CorrectionInput, type OperatorDeps } from '../action.ts';
@@ -31,6 +32,11 @@ export const CORRECTION_ACTIONS: readonly Action[] = [
     ...CASES.correct,
     subject: (input) => `case:${input.case}`,
     look: (_deps, tx, input) => lookCorrectable(tx, input.case),
+    // At the request only: a second person confirms what the one who claimed it proposed.
+    async bind(_deps, tx, input, { operator }) {
+      await requireUnclaimed(tx, { id: input.case, by: operator.name });
+      return input;
+    },
     async needs(_deps, tx, said) {
       const input = await caseAskOf(tx, said);
       await requireCorrectable(tx, input);

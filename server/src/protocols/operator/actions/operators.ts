@@ -16,6 +16,7 @@ import {
   createOperator,
   disable,
   enable,
+  endSessions,
   FINDINGS,
   type Finding,
   findOperator,
@@ -97,6 +98,14 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
     look,
     async perform(_deps, tx, input, { now }) {
       await disable(tx, (await findOperator(tx, input.operator)).id, now);
+    },
+  }),
+  action({
+    ...OPERATORS.endSessions,
+    subject,
+    look,
+    async perform(_deps, tx, input, { now }) {
+      await endSessions(tx, (await findOperator(tx, input.operator)).id, now);
     },
   }),
   action({

@@ -30,7 +30,7 @@ const ROW = [
     remedy: Type.String({ description: 'What to do' }),
     page: Type.String({ description: 'Page of the handbook' }),
   },
-  ...['who', 'orderId', 'partnerId', 'openedAt', 'closedAt'],
+  ...['who', 'orderId', 'partnerId', 'openedAt', 'dueAt', 'closedAt'],
 ];
 
 export const CASES = {
@@ -41,18 +41,31 @@ export const CASES = {
       open: optional(about(flag, 'Whether the case is open', true)),
       kind: optional(about(text(60), 'Kind of case', 'on_hold')),
       assignee: optional(about(text(40), 'Operator who looks after it', 'ada')),
+      overdue: optional(about(flag, 'Only open ones past their due time', true)),
       ...{ after: optional(id), limit: limit(MAX_CASES) },
     },
     table: {
       list: 'cases',
       columns: [
-        ...['id', 'openedAt', 'closedAt', 'kind', 'subject', 'orderId', 'partnerId', 'who', 'assignee', 'reason'],
+        ...[
+          'id',
+          'openedAt',
+          'dueAt',
+          'closedAt',
+          'kind',
+          'subject',
+          'orderId',
+          'partnerId',
+          'who',
+          'assignee',
+          'reason',
+        ],
         ...['outcome', 'facts'],
       ],
     },
     refuses: ['unknown_case'],
     gives: pages('cases', ROW),
-    command: { words: 'cases', columns: ['id', 'openedAt', 'kind', 'subject', 'who', 'assignee', 'reason'] },
+    command: { words: 'cases', columns: ['id', 'openedAt', 'dueAt', 'kind', 'subject', 'who', 'assignee', 'reason'] },
   }),
   one: look({
     path: '/cases/:case',
@@ -61,6 +74,23 @@ export const CASES = {
     refuses: ['unknown_case'],
     gives: thing([...ROW, 'actions']),
     command: { words: 'case' },
+  }),
+  handbook: look({
+    path: '/handbook',
+    says: 'Shows a page of the handbook, such as the one that a case names.',
+    fields: {
+      page: about(
+        text(60, /^(?:runbooks\/|troubles\/)?[a-z0-9-]+\.md$/, 'the name of a page in docs/operating'),
+        'Page of the handbook',
+        'runbooks/treasury.md',
+      ),
+    },
+    refuses: ['unknown_path'],
+    gives: thing([
+      { page: Type.String({ description: 'Its name' }) },
+      { text: Type.String({ description: 'The page, as Markdown' }) },
+    ]),
+    command: { words: 'handbook', args: ['page'] },
   }),
   payer: act({
     name: 'case.payer',
@@ -79,8 +109,12 @@ export const CASES = {
     says: 'Names who looks after a case.',
     right: 'cases',
     people: 'one',
-    fields: { case: id, to: about(orNone(operatorName), 'Name of an operator; none for nobody', 'ada') },
-    refuses: ['unknown_case', 'unknown_operator'],
+    fields: {
+      case: id,
+      to: about(orNone(operatorName), 'Name of an operator; none for nobody', 'ada'),
+      takeOver: optional(about(flag, 'Although another operator has claimed it', true)),
+    },
+    refuses: ['unknown_case', 'unknown_operator', 'case_claimed'],
     gives: done(CASE),
     command: { words: 'case assign', args: ['case', 'to'] },
   }),
@@ -101,8 +135,12 @@ export const CASES = {
     says: 'Closes a case that no action of ours would close.',
     right: 'cases',
     people: 'one',
-    fields: { case: id, outcome: about(typed(200), 'How it ended, in words', 'the bank explained the charge') },
-    refuses: ['unknown_case'],
+    fields: {
+      case: id,
+      outcome: about(typed(200), 'How it ended, in words', 'the bank explained the charge'),
+      leaveInSuspense: optional(about(flag, 'Although money that it is about stays in suspense', true)),
+    },
+    refuses: ['unknown_case', 'case_claimed', 'money_in_suspense'],
     gives: done(CASE),
     command: { words: 'case close', args: ['case', 'outcome'] },
   }),
@@ -125,7 +163,14 @@ export const CASES = {
       ),
     },
     refuses: [
-      ...(['unknown_case', 'unknown_deposit', 'unknown_customer', 'does_not_fit', 'malformed_amount'] as const),
+      ...([
+        'unknown_case',
+        'case_claimed',
+        'unknown_deposit',
+        'unknown_customer',
+        'does_not_fit',
+        'malformed_amount',
+      ] as const),
       ...PROPOSES,
     ],
     gives: done(['kind', 'subject', 'open', 'asset', 'units', 'reference']),

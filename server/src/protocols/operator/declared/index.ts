@@ -3,6 +3,7 @@
  * docs/operator-api.md, docs/operator-openapi.json and the commands of `npm run operator` are made from this table.
  */
 import type { Declared } from '../declare.ts';
+import { ALERTS } from './alerts.ts';
 import { BANK } from './bank.ts';
 import { CASES, CUSTOMERS } from './cases.ts';
 import { DEPOSITS, UNCLAIMED } from './deposits.ts';
@@ -41,6 +42,7 @@ export const GROUPS: readonly Group[] = [
   group('Movements and breaks', 'What the books and the outside do not agree on.', MOVEMENTS),
   group('Treasury', 'Our own wallets, what markets owe, and sweeps.', TREASURY),
   group('Cases', 'What waits for a person.', CASES),
+  group('Alerts', 'Who is told about cases, and by what.', ALERTS),
   group('Customers', 'Customers, their reviews, and their personal data.', CUSTOMERS, INFORMATION, ERASURES),
   group('Sanctions screening', 'Lists, hits in them, and what people decide about hits.', SANCTIONS),
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),

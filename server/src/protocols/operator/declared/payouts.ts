@@ -64,6 +64,24 @@ export const PAYOUTS = {
       ],
     },
   }),
+  one: look({
+    path: '/payouts/:payout',
+    says: 'Shows one payout or refund: what keeps it, where it goes, and the evidence of its end.',
+    fields: { payout: PAYOUT },
+    refuses: ['unknown_payout'],
+    gives: thing([
+      ...['id', 'purpose', 'partnerId', 'orderId', 'refundId', 'attempt', 'rail', 'asset', 'units'],
+      ...['paidUnits', 'state', 'address'],
+      {
+        fiatAccountId: maybe(Type.String({ description: 'Number of the account it goes to' })),
+        submissions: Type.Integer({ description: 'How often it was submitted' }),
+        unknownSince: maybe(Type.String({ description: 'Since when its outcome is unknown: ISO 8601 in UTC' })),
+        depositId: maybe(Type.String({ description: 'Number of the deposit that a refund gives back' })),
+      },
+      ...['waitsFor', 'why', 'reference', 'createdAt', 'submittedAt', 'endedAt'],
+    ]),
+    command: { words: 'payout' },
+  }),
   settleBy: act({
     name: 'payout.settle-by',
     path: '/payouts/:payout/settle-by',

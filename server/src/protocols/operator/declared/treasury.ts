@@ -77,6 +77,26 @@ export const TREASURY = {
       columns: ['marketId', 'direction', 'unpaid', 'unpaidPayoutUnits', 'owed', 'owedPayoutUnits', 'payoutAsset'],
     },
   }),
+  sweeps: look({
+    path: '/treasury/sweeps',
+    says: 'Lists sweeps, and gas for them, the newest first.',
+    fields: {
+      rail: optional(text(60)),
+      below: optional(
+        about(
+          text(200, /^(sweep|gas):[\x21-\x7e]+$/, 'the key of a sweep or of its gas'),
+          'The page that begins after this row: `next` of the page before',
+          'gas:fill:evm.matic20:1',
+        ),
+      ),
+      limit: limit(MAX_TRANSFERS),
+    },
+    table: { list: 'sweeps', columns: TRANSFERS },
+    command: {
+      words: 'treasury sweeps',
+      columns: ['createdAt', 'kind', 'rail', 'units', 'asset', 'state', 'why', 'key'],
+    },
+  }),
   transfers: look({
     path: '/treasury/transfers',
     says: 'Lists sweeps, and gas for them, that are not in the books yet, the oldest first.',

@@ -1,0 +1,53 @@
+/**
+ * Channel: a way to tell people, declared as an adapter (base/adapter.ts) and listed in registry.ts.
+ *
+ * What it sends is what the message's row says, and nothing else: ids, kinds, times and a link. It sends once; the caller retries
+ * under the same id. A channel whose receiver knows that id shows a repeated message once.
+ */
+import { Unavailable } from '../base/errors.ts';
+import { ask, NoAnswer } from '../base/http.ts';
+
+export interface Message {
+  /** The same at each attempt. */
+  readonly id: string;
+  readonly title: string;
+  readonly lines: readonly string[];
+  /** Page of the console, where its address is known. */
+  readonly link: string | null;
+  /** Whether somebody should be woken; a digest and a test wake nobody. */
+  readonly isUrgent: boolean;
+}
+
+export interface Channel {
+  readonly code: string;
+  /** @throws Unavailable when it was not taken. Its message has nothing of the answer, the address or a secret */
+  send(message: Message): Promise<void>;
+}
+
+export const DEADLINE_MS = 10_000;
+
+/** One POST of JSON; any 2xx means taken. @throws Unavailable */
+export async function post(
+  source: string,
+  request: { url: string; body: string; headers?: Readonly<Record<string, string>>; deadlineMs?: number },
+): Promise<void> {
+  let status: number;
+  try {
+    const answer = await ask({
+      url: request.url,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...request.headers },
+      body: request.body,
+      deadline: AbortSignal.timeout(request.deadlineMs ?? DEADLINE_MS),
+      longestBytes: 0,
+      wants: () => 'none',
+    });
+    status = answer.status;
+  } catch (error) {
+    throw new Unavailable(source, error instanceof NoAnswer ? error.message : 'it did not answer');
+  }
+  if (status < 200 || status > 299) throw new Unavailable(source, `it answered ${status}`);
+}
+
+/** As plain text. */
+export const textOf = ({ lines, link }: Message): string => [...lines, ...(link === null ? [] : ['', link])].join('\n');

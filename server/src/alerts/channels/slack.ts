@@ -1,0 +1,23 @@
+/** Slack: an incoming webhook. It does not know our ids, so a message whose answer was lost may appear twice. */
+import { adapter } from '../../base/adapter.ts';
+import { demanded, secret } from '../../base/env.ts';
+import { type Channel, post, textOf } from '../channel.ts';
+
+/** Its own marks for users, channels and links begin with `<`. */
+const plain = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+export const slackChannel = adapter({
+  code: 'slack',
+  about: 'Posts to a channel of Slack, through an incoming webhook',
+  settings: {
+    url: demanded(
+      secret('ALERT_SLACK_URL', 'address of the incoming webhook of Slack: whoever has it may post'),
+      'where alerts are posted to',
+    ),
+  },
+  create: ({ url = '' }): Channel => ({
+    code: 'slack',
+    send: async (message) =>
+      await post('slack', { url, body: JSON.stringify({ text: plain(`*${message.title}*\n${textOf(message)}`) }) }),
+  }),
+});

@@ -1,0 +1,47 @@
+/**
+ * When a case is due: so many hours after it was opened, by kind. One that is past its time is escalated: it stands first on the
+ * console's home, and rules of alerts name it.
+ *
+ * One hour: money may be leaving, or nothing can be trusted until somebody has looked. Four: customers wait for us. A day: nothing
+ * is lost meanwhile. Three days: somebody outside acts. A month: nothing is to be done but to know of it.
+ */
+import type { CaseKind } from './kinds.ts';
+
+const HOURS = {
+  1: [
+    ...['payout_unknown', 'payout_contradiction', 'unexplained_debit', 'movement_unmatched', 'uncovered'],
+    ...['break_missing_in_ledger', 'break_missing_outside', 'break_amount', 'break_balance'],
+    ...['rail_halted', 'rail_failing', 'screening_unavailable', 'block_too_late', 'hold_too_late', 'deposit_lost'],
+    ...['action_delayed', 'partner_contained', 'treasury_short'],
+  ],
+  4: [
+    ...['on_hold', 'payout_held', 'refund_held', 'rail_unread', 'overdue', 'sanctions_hit', 'sanctions_list'],
+    ...['refund_rejected', 'refund_short', 'refund_destination_held', 'return_confirmed', 'unexpected_credit'],
+    ...['treasury_low', 'gas_short', 'sweep_rejected', 'sweep_failed', 'price_halted', 'statement_gap'],
+    'statement_line_refused',
+  ],
+  24: [
+    ...['verification_review', 'verification_overdue', 'information_answered', 'overpaid', 'deposit_unknown_target'],
+    ...['deposit_wrong_asset', 'deposit_wrong_chain', 'deposit_late', 'deposit_second', 'deposit_held'],
+    ...['customer_owes', 'payout_returned'],
+  ],
+  72: ['information_overdue', 'refund_destination', 'refund_returned', 'webhook_undelivered', 'webhook_off'],
+  720: ['frozen', 'dormant_soon', 'dormant'],
+} as const satisfies Record<number, readonly CaseKind[]>;
+
+const BY_KIND: ReadonlyMap<string, number> = new Map(
+  Object.entries(HOURS).flatMap(([hours, kinds]) => kinds.map((kind) => [kind, Number(hours)] as const)),
+);
+
+/** A kind of another version of the server is due after a day. */
+export const OTHERS = 24;
+
+const dueHours = (kind: string): number => BY_KIND.get(kind) ?? OTHERS;
+
+/** For SQL: kinds and their hours, in one order. */
+export const DUE: { readonly kinds: readonly string[]; readonly hours: readonly number[] } = {
+  kinds: [...BY_KIND.keys()],
+  hours: [...BY_KIND.values()],
+};
+
+export const dueAt = (kind: string, openedAt: Date): Date => new Date(openedAt.getTime() + dueHours(kind) * 3_600_000);

@@ -1,0 +1,133 @@
+/** Alerts: which cases people are told about, by which channel, and what was sent. */
+import { Type } from 'typebox';
+import { ABOUT, MAX_MESSAGES } from '../../../alerts/index.ts';
+import { about, amount, id, listOf, oneOf, optional, text, whole } from '../../declaration/fields.ts';
+import { act, limit, look } from '../declare.ts';
+import { done, maybe, pages, rows } from '../replies.ts';
+
+const name = about(
+  text(40, /^[a-z0-9][a-z0-9._-]*$/, 'a name of small letters, digits, dots and hyphens'),
+  'Name of the rule',
+  'night-money',
+);
+const hour = whole(0, 23);
+const RULE = [
+  'name',
+  {
+    channel: Type.String({ description: 'Channel that it tells by' }),
+    about: Type.String({ description: 'What it tells: opened, unclaimed, overdue, digest' }),
+    kinds: Type.Array(Type.String(), { description: 'Kinds of case; none is every kind' }),
+    asset: maybe(Type.String({ description: 'Asset of the least amount' })),
+    least: maybe(Type.String({ description: 'Least amount, a plain decimal of the asset' })),
+    afterMinutes: Type.Integer({ description: 'After how many minutes it tells' }),
+    fromHour: Type.Integer({ description: 'Hour of the day from which on it tells' }),
+    untilHour: Type.Integer({ description: 'Hour of the day at which it ends telling' }),
+    zone: Type.String({ description: 'Time zone of the hours' }),
+    createdBy: Type.String({ description: 'Operator who set it' }),
+  },
+  'createdAt',
+];
+const AFTER = [
+  ...['name', 'on'],
+  {
+    'channel?': Type.String({ description: 'Channel that it tells by' }),
+    'about?': Type.String({ description: 'What it tells' }),
+    'kinds?': Type.Array(Type.String(), { description: 'Kinds of case; none is every kind' }),
+    'asset?': maybe(Type.String({ description: 'Asset of the least amount' })),
+    'leastUnits?': maybe(Type.String({ description: 'Least amount, a plain decimal of the asset' })),
+    'afterMinutes?': Type.Integer({ description: 'After how many minutes it tells' }),
+    'fromHour?': Type.Integer({ description: 'Hour from which on it tells' }),
+    'untilHour?': Type.Integer({ description: 'Hour at which it ends telling' }),
+    'zone?': Type.String({ description: 'Time zone of the hours' }),
+  },
+];
+const ONE = { name, channel: about(text(20, /^[a-z]+$/, 'a word'), 'Channel, of ALERT_CHANNELS', 'email') };
+
+export const ALERTS = {
+  list: look({
+    path: '/alerts',
+    says: 'Lists the rules by which people are told, and the channels that there are.',
+    fields: {},
+    gives: rows('rules', RULE, [
+      { channels: Type.Array(Type.String(), { description: 'Channels that this server has' }) },
+    ]),
+    command: {
+      words: 'alerts',
+      list: 'rules',
+      columns: ['name', 'channel', 'about', 'kinds', 'afterMinutes', 'fromHour', 'untilHour', 'zone'],
+    },
+  }),
+  messages: look({
+    path: '/alerts/messages',
+    says: 'Lists what was told, the newest first.',
+    fields: { below: optional(id), limit: limit(MAX_MESSAGES) },
+    gives: pages('messages', [
+      'id',
+      {
+        rule: Type.String({ description: 'Name of the rule' }),
+        channel: Type.String({ description: 'Channel' }),
+        about: Type.String({ description: 'cases, digest or test' }),
+        title: Type.String({ description: 'Its title' }),
+        lines: Type.Array(Type.String(), { description: 'Its text' }),
+        state: Type.String({ description: 'waiting, sent or failed' }),
+        attempts: Type.Integer({ description: 'How often it was tried' }),
+        lastError: maybe(Type.String({ description: 'Why it was not taken' })),
+        sentAt: maybe(Type.String({ description: 'When it was taken: ISO 8601 in UTC' })),
+      },
+      'createdAt',
+    ]),
+    command: {
+      words: 'alert messages',
+      list: 'messages',
+      columns: ['id', 'createdAt', 'rule', 'channel', 'state', 'attempts', 'title', 'lastError'],
+    },
+  }),
+  set: act({
+    name: 'alert.set',
+    path: '/alerts',
+    says: 'Sets a rule by which people are told, in place of the one of its name.',
+    right: 'operators',
+    people: 'one',
+    fields: {
+      ...ONE,
+      about: about(
+        oneOf(ABOUT),
+        'Cases that are opened, that nobody has claimed, that are overdue; or a digest each day',
+      ),
+      kinds: optional(about(listOf(text(60), 60), 'Kinds of case; all where it is left out', ['payout_unknown'])),
+      asset: optional(about(text(40), 'With least: only cases about this asset', 'inr')),
+      least: optional(about(amount, 'With asset: only cases about at least this much', '1000')),
+      afterMinutes: optional(about(whole(0, 43_200), 'After how many minutes; at once where it is left out', 15)),
+      fromHour: optional(about(hour, 'Hour of the day from which on it tells; of a digest, when it is sent', 22)),
+      untilHour: optional(
+        about(hour, 'Hour of the day at which it ends telling; the whole day where both are equal', 6),
+      ),
+      zone: optional(about(text(60), 'Time zone of the hours; UTC where it is left out', 'Asia/Kolkata')),
+    },
+    refuses: ['malformed_amount'],
+    gives: done(AFTER),
+    command: { words: 'alert set', args: ['name', 'channel', 'about'] },
+  }),
+  remove: act({
+    name: 'alert.remove',
+    path: '/alerts/remove',
+    says: 'Removes a rule by which people are told.',
+    right: 'operators',
+    people: 'one',
+    fields: { name },
+    refuses: ['unknown_alert'],
+    gives: done(AFTER),
+    command: { words: 'alert remove', args: ['name'] },
+  }),
+  test: act({
+    name: 'alert.test',
+    path: '/alerts/test',
+    says: 'Sends a message that says it is a test.',
+    right: 'operators',
+    people: 'one',
+    fields: { name },
+    refuses: ['unknown_alert'],
+    gives: done(AFTER, [{ message: Type.String({ description: 'Number of the message' }) }]),
+    command: { words: 'alert test', args: ['name'] },
+  }),
+};
