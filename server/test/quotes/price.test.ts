@@ -3,7 +3,16 @@ import { mock, test } from 'node:test';
 import fc from 'fast-check';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
 import { parseRate, pow10 } from '../../src/base/money.ts';
-import { aggregate, FEE_KINDS, type FeeTerm, gasCost, price, type Terms, total } from '../../src/quotes/price.ts';
+import {
+  aggregate,
+  depositFor,
+  FEE_KINDS,
+  type FeeTerm,
+  gasCost,
+  price,
+  type Terms,
+  total,
+} from '../../src/quotes/price.ts';
 
 const none: FeeTerm = { fixedUnits: 0n, bps: 0n, minimumUnits: 0n, gasUnits: 0n };
 const terms = (change: Partial<Terms>): Terms => ({
@@ -48,6 +57,25 @@ test('tax is withheld of the fiat before fees, rounded up: of what is converted 
   const bought = price(1_000_01n, terms({ direction: 'onramp', fees, taxBps: 100n }));
   // 1000.01 less 1.00 less 10.01 buys 11.5 at 86.
   assert.deepEqual([bought.fees.tax, bought.payoutUnits], [10_01n, 11_500_000n]);
+});
+
+test('a deposit for what is to be received is the first that pays as much', () => {
+  // 860.86 at 86 is 10.01 to the unit.
+  const sale = terms({});
+  assert.equal(depositFor(860_86n, sale, 10n ** 12n), 10_010_000n);
+  assert.equal(depositFor(860_86n, sale, 10_010_000n), 10_010_000n);
+  assert.equal(depositFor(860_86n, sale, 10_009_999n), undefined);
+  // Deposits whose fees are more than they are worth pay nothing: 1.01 at 86 is 0.011744…
+  const fees = { operator: { ...none, fixedUnits: 100n }, partner: none, rail: none, chain: none };
+  assert.equal(depositFor(1n, terms({ fees }), 10n ** 12n), 11_745n);
+  assert.equal(depositFor(1n, terms({ fees }), 11_744n), undefined);
+  // 11.5 at 86 is 989.00, and the fee.
+  assert.equal(depositFor(11_500_000n, terms({ direction: 'onramp', fees }), 10n ** 12n), 990_00n);
+});
+
+test('terms that cannot be priced are an error, and not a deposit that pays too little', () => {
+  const broken = terms({ rate: { num: 86n, den: 0n } });
+  assert.throws(() => depositFor(1n, broken, 10n ** 12n), RangeError);
 });
 
 test('the arithmetic reproduces a schedule with fees taken in crypto, each of the remainder, half up', () => {
