@@ -154,7 +154,7 @@ test('a debt that will not be paid is written off by two people, once, and only 
   assert.equal(await world.owed(order, 'inr'), 0n);
   assert.equal((await world.changesSince(books))['loss:inr'], 500_000n);
   assert.deepEqual(await world.openCaseKinds(order), []);
-  assert.equal((await finn.does(path, input)).body.reason, 'does_not_fit');
+  assert.equal((await finn.does(path, input)).body.reason, 'unknown_case', 'a closed case was corrected');
   assert.equal(await world.isBlocked(order), true, 'writing off the debt lifted the block');
 });
 
@@ -189,7 +189,7 @@ test('a returned payout whose deposit was reversed: two people undo the exchange
     assert.deepEqual(await payouts(), ['returned'], 'the returned payout was paid again');
     assert.deepEqual(await world.changesSince(books), {}, 'the undone exchange left balances in the books');
     assert.equal((await world.traceOf(order)).order.exception, 'deposit_lost');
-    assert.equal((await finn.does(path, input)).body.reason, 'does_not_fit', 'it is undone twice');
+    assert.equal((await finn.does(path, input)).body.reason, 'unknown_case', 'it is undone twice');
     // The same transfer is mined again: it is the customer's, in suspense, and does not reopen the undone exchange.
     await world.paysAgain(paid);
     await world.mines(3);
@@ -416,7 +416,7 @@ test('an unexplained debit that was a charge of the bank becomes a cost of its r
     [200, 409],
     `two confirmations at once did not act exactly once: ${JSON.stringify(confirmed.map(({ body }) => body))}`,
   );
-  assert.equal((await finn.does(`/cases/${id}/correct`, input)).body.reason, 'does_not_fit');
+  assert.equal((await finn.does(`/cases/${id}/correct`, input)).body.reason, 'unknown_case');
   const changed = await world.changesSince(books);
   assert.deepEqual([changed['loss:inr'], changed['cost:bank.simulated:inr']], [undefined, 12_500n]);
 });
