@@ -142,7 +142,7 @@ test('what could not be reached is told by a code and without the address', asyn
 test('no other file of the server makes HTTP requests', () => {
   const src = fileURLToPath(new URL('../../src/', import.meta.url));
   /** What browsers run: it must not need anything of the server. */
-  const elsewhere = new Set(['base/http.ts', 'protocols/checkout/page.js', 'site/site.js']);
+  const elsewhere = new Set(['base/http.ts', 'protocols/checkout/page.js', 'site/explorer.js', 'site/site.js']);
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(ts|js)$/.test(name));
   const asks = /(?<![.\w])fetch\(|import[^;]*\b(request|get)\b[^;]*from 'node:https?'/;
   const found = files.filter((name) => asks.test(readFileSync(join(src, name), 'utf8')));
