@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Answer, type Client, type Fields, hmac, newPhone, openClient } from '../support/client.ts';
+import { type Answer, type Came, type Client, type Fields, hmac, newPhone, openClient } from '../support/client.ts';
 import type { Sandbox } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { type Asked, openV1, signed, type V1Client } from '../support/v1.ts';
@@ -37,16 +37,14 @@ interface Delivered {
 }
 
 const PATIENCE_MS = 60_000;
+const WANTED = { payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' };
 const WALLET = { kind: 'address', chain: 'matic20', address: '0x90f79bf6eb2c4f870365e785982e1f101e93b906' };
 
-export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: string) {
-  const [keys] = partners;
-  assert.ok(keys !== undefined);
-  const client: Client = openClient(baseUrl, keys);
-  const v1: V1Client = openV1(baseUrl, keys);
+/** Keeps the messages of the format `whitelabel`. */
+async function openReceiver() {
   const came: Delivered[] = [];
   let answers = 200;
-  const receiver = createServer(async (request, response) => {
+  const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const body = Buffer.concat(parts).toString();
@@ -55,8 +53,27 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
     came.push({ eventId: metadata.eventId, sequence: metadata.sequence, referenceId, status, headers, body });
     response.writeHead(answers).end();
   });
-  await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening));
-  const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    came,
+    hook: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    answers(status: number): void {
+      answers = status;
+    },
+    close(): void {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: string) {
+  const [keys] = partners;
+  assert.ok(keys !== undefined);
+  const client: Client = openClient(baseUrl, keys);
+  const v1: V1Client = openV1(baseUrl, keys);
+  const receiver = await openReceiver();
+  const { came, hook } = receiver;
 
   async function told<T = Record<string, string>>(
     path: string,
@@ -94,9 +111,7 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
     wait,
     eventsOf,
     secret: keys.apiSecret,
-    receiverAnswers(status: number): void {
-      answers = status;
-    },
+    receiverAnswers: receiver.answers,
     control: (name: string, body: Fields): Promise<Record<string, unknown>> => told(`/sandbox/v1/${name}`, body),
     async operator(path: string, body: Fields): Promise<void> {
       const response = await fetch(`${baseUrl}/operator/v1${path}`, {
@@ -106,25 +121,20 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
       });
       assert.ok(response.ok, `${path}: ${await response.text()}`);
     },
-    async customer(account = '000111222333'): Promise<{ customerId: string; fiatAccountId: string }> {
-      const { customerId = '' } = await told('kyc/url', {
-        ...{ clientCustomerId: randomUUID(), phoneNumber: newPhone(), type: 'INDIVIDUAL' },
+    async customer(accountNumber = '000111222333'): Promise<{ customerId: string; destinationId: string }> {
+      const { id: customerId } = await v1.does('POST', '/customers', {
+        ...{ reference: randomUUID(), kind: 'individual', phone: newPhone() },
       });
       await told('test/changeKycStatus', { customerId, status: 'BASIC_KYC_COMPLETED' });
-      const { fiatAccountId = '' } = await told('bank/addFiatAccount', {
-        customerId,
-        fiatAccount: account,
-        ifsc: 'HDFC0000001',
-      });
-      return { customerId, fiatAccountId };
+      const account = { kind: 'account', asset: 'inr', accountNumber, ifsc: 'HDFC0000001' };
+      const { id: destinationId } = await v1.does('POST', `/customers/${customerId}/destinations`, account);
+      return { customerId, destinationId };
     },
-    async sells(how: { account?: string; more?: Fields } = {}): Promise<Order> {
-      const { customerId, fiatAccountId } = await this.customer(how.account);
-      const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
-      const { rate, toAmount } = await told('offramp/quote', pair);
-      const { transactionId: id = '' } = await told('offramp/createTransaction', {
-        ...{ ...pair, rate, toAmount, customerId, fiatAccountId, ...how.more },
-      });
+    async sells(how: { account?: string; reference?: string } = {}): Promise<Order> {
+      const { customerId, destinationId } = await this.customer(how.account);
+      const { id: quoteId } = await v1.does('POST', '/quotes', WANTED);
+      const reference = how.reference === undefined ? {} : { reference: how.reference };
+      const { id } = await v1.does('POST', '/orders', { quoteId, customerId, destinationId, ...reference });
       return { id, customerId };
     },
     /** Adds a destination of the order's customer. */
@@ -133,16 +143,19 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
       assert.equal(answer.status, 201, answer.text);
       return answer;
     },
+    ask: (order: Order): Promise<Came> => v1.does('GET', `/orders/${order.id}`),
     async becomes(order: Order, state: string): Promise<void> {
-      await wait(`${state} of ${order.id}`, async () => (await v1.get(`/orders/${order.id}`)).body.state === state);
-    },
-    ask: (order: Order): Promise<Record<string, string>> =>
-      told('offramp/transaction', { customerId: order.customerId, transactionId: order.id }),
-    async reaches(order: Order, status: string): Promise<void> {
-      await wait(`status ${status} of ${order.id}`, async () => (await this.ask(order)).status === status);
+      await wait(`${state} of ${order.id}`, async () => (await this.ask(order)).state === state);
     },
     async reason(order: Order, reason: string): Promise<void> {
       await wait(`${reason} of ${order.id}`, async () => (await this.ask(order)).reason === reason);
+    },
+    async needsDestination(order: Order): Promise<void> {
+      await wait('a destination is wanted', async () => (await this.ask(order)).needsDestination === true);
+    },
+    /** Waits for a price of the sandbox's to be quoted. */
+    async quotes(rate: string): Promise<void> {
+      await wait(`the price ${rate}`, async () => (await v1.post('/quotes', WANTED)).body.rate === rate);
     },
     deliveredOf: (order: Order): Delivered[] => came.filter(({ referenceId }) => String(referenceId) === order.id),
     /**
@@ -177,10 +190,7 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
       }
       return rows;
     },
-    close(): void {
-      receiver.close();
-      receiver.closeAllConnections();
-    },
+    close: receiver.close,
   };
 }
 
@@ -218,7 +228,7 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     await stage.control('webhooks', { deliveries: 'drop' });
     const order = await stage.sells();
     await stage.control('pay', { transactionId: order.id });
-    await stage.reaches(order, '6');
+    await stage.becomes(order, 'settled');
     assert.equal(stage.deliveredOf(order).length, 0, 'nothing arrived while the receiver was down');
     await stage.control('webhooks', { deliveries: 'deliver' });
     await stage.control('clock', { advance: '2h' });
@@ -276,7 +286,7 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     const ahead = await stage.client.post('offramp/quote', {}, { timestamp: Date.now() + 600_000 });
     const get = await stage.client.get('/v1/webhooks');
     const quotes = async (how: { created?: Date; text?: string } = {}) => {
-      const text = JSON.stringify({ payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' });
+      const text = JSON.stringify(WANTED);
       const plain = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
       const request = { method: 'POST', url: `${stage.baseUrl}/v1/quotes`, headers: plain, text };
       const headers = await signed(request, stage.keys, how.created === undefined ? {} : { created: how.created });
@@ -323,24 +333,18 @@ export const PLAYS: Readonly<Record<string, Play>> = {
   },
 
   async requote(stage) {
-    const order = await stage.sells({ more: { merchantRecognitionId: 'screen:hold' } });
+    const order = await stage.sells({ reference: 'screen:hold' });
     await stage.control('pay', { transactionId: order.id });
-    await stage.reaches(order, '3');
+    await stage.becomes(order, 'on_hold');
     await stage.control('prices', { coin: 'usdc', fiat: 'inr', price: '88' });
-    const before = (await stage.ask(order)).toAmount;
-    await stage.wait('the new price', async () => {
-      const { rate } = await stage.told('offramp/quote', {
-        fromCurrency: 'usdc',
-        toCurrency: 'INR',
-        fromAmount: '100',
-      });
-      return rate === '88';
-    });
+    const before = (await stage.ask(order)).receive.amount;
+    await stage.quotes('88');
     await stage.operator(`/orders/${order.id}/requote`, {});
-    await stage.wait('other amounts', async () => (await stage.ask(order)).toAmount !== before);
-    const priced = await stage.v1.get(`/orders/${order.id}`);
-    assert.notEqual(priced.body.receive.amount, before);
-    await stage.wait('held again', async () => (await stage.ask(order)).status === '3');
+    const priced = await stage.wait('other amounts', async () => {
+      const answer = await stage.v1.get(`/orders/${order.id}`);
+      return answer.body.receive.amount !== before && answer;
+    });
+    await stage.becomes(order, 'on_hold');
     await stage.control('prices', { coin: 'usdc', fiat: 'inr' });
     await stage.operator(`/orders/${order.id}/release`, {});
     return {
@@ -353,10 +357,7 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     const order = await stage.sells({ account: '000111229002' });
     await stage.control('pay', { transactionId: order.id });
     await stage.reason(order, 'payout_returned');
-    await stage.wait(
-      'a destination is wanted',
-      async () => String((await stage.ask(order)).needsDestination) === 'true',
-    );
+    await stage.needsDestination(order);
     const account = await stage.destination(order, {
       ...{ kind: 'account', asset: 'inr', accountNumber: '000111222444', ifsc: 'HDFC0000001' },
     });
@@ -377,17 +378,14 @@ export const PLAYS: Readonly<Record<string, Play>> = {
   },
 
   async refund(stage) {
-    const order = await stage.sells({ more: { merchantRecognitionId: 'screen:hold' } });
+    const order = await stage.sells({ reference: 'screen:hold' });
     await stage.control('pay', { transactionId: order.id });
-    await stage.reaches(order, '3');
+    await stage.becomes(order, 'on_hold');
     await stage.operator(`/orders/${order.id}/refund`, { failure: 'other' });
-    await stage.wait(
-      'a destination is wanted',
-      async () => String((await stage.ask(order)).needsDestination) === 'true',
-    );
+    await stage.needsDestination(order);
     const wallet = await stage.destination(order, WALLET);
     const named = await stage.v1.post(`/orders/${order.id}/refund`, { destinationId: wallet.body.id });
-    await stage.reaches(order, '-2');
+    await stage.becomes(order, 'refunded');
     const told = await stage.v1.get(`/orders/${order.id}/refunds`);
     assert.equal(told.body.data[0].state, 'settled');
     return {
@@ -401,21 +399,19 @@ export const PLAYS: Readonly<Record<string, Play>> = {
   },
 
   async 'expired-quote'(stage) {
-    const customer = await stage.customer();
+    const { customerId, destinationId } = await stage.customer();
     const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
     const { rate, toAmount } = await stage.told('offramp/quote', pair);
-    const body = { ...pair, rate, toAmount, ...customer };
-    const wanted = { payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' };
-    const offer = await stage.v1.does('POST', '/quotes', wanted);
+    const body = { ...pair, rate, toAmount, customerId, fiatAccountId: destinationId };
+    const offer = await stage.v1.does('POST', '/quotes', WANTED);
     await stage.control('clock', { advance: '2m' });
-    const takes = (quoteId: string) =>
-      stage.v1.post('/orders', { quoteId, customerId: customer.customerId, destinationId: customer.fiatAccountId });
+    const takes = (quoteId: string) => stage.v1.post('/orders', { quoteId, customerId, destinationId });
     const over = await takes(offer.id);
-    const fresh = await stage.v1.post('/quotes', wanted);
+    const fresh = await stage.v1.post('/quotes', WANTED);
     const taken = await takes(fresh.body.id);
     const same = await stage.client.post('offramp/createTransaction', body);
     await stage.control('prices', { coin: 'usdc', fiat: 'inr', price: '84' });
-    await stage.wait('the new price', async () => (await stage.told('offramp/quote', pair)).rate === '84');
+    await stage.quotes('84');
     const moved = await stage.client.post('offramp/createTransaction', body, {
       headers: { 'idempotency-key': randomUUID() },
     });
@@ -445,14 +441,13 @@ export const PLAYS: Readonly<Record<string, Play>> = {
       const answer = await stage.client.post('offramp/quote', pair);
       return answer.status === 503 && answer;
     });
-    const wanted = { payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '100' };
-    const declined = await stage.v1.post('/quotes', wanted);
+    const declined = await stage.v1.post('/quotes', WANTED);
     await stage.control('prices', { coin: 'usdc', fiat: 'inr' });
     const again = await stage.wait('quotes again', async () => {
       const answer = await stage.client.post('offramp/quote', pair);
       return answer.status === 200 && answer;
     });
-    const quoted = await stage.v1.post('/quotes', wanted);
+    const quoted = await stage.v1.post('/quotes', WANTED);
     return {
       calls: [
         call('POST /v1/quotes', declined),
