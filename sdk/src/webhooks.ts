@@ -69,9 +69,13 @@ export class WebhookError extends CloverleafError {
 
 const TOLERANCE_MS = 300_000;
 
-/** @throws WebhookError */
+/** @throws WebhookError; UsageError where the call is wrong, whoever sent the message */
 export async function verifyWebhook(message: WebhookMessage, options: VerifyOptions): Promise<VerifiedWebhook> {
   const secrets = typeof options.secret === 'string' ? [options.secret] : options.secret;
+  if (!Array.isArray(secrets) || secrets.some((one) => typeof one !== 'string'))
+    throw new UsageError('secret must be a text, or a list of texts: is the variable of the environment set?');
+  if (!isAsItCame(message.body))
+    throw new UsageError('body must be the text or the bytes as they came: a body that was parsed cannot be verified');
   if (secrets.length === 0 || secrets.some((one) => one === ''))
     throw new WebhookError('wrong_signature', 'no secret was given: nothing can be verified with an empty one');
   const get = headersOf(message.headers);
@@ -83,6 +87,8 @@ export async function verifyWebhook(message: WebhookMessage, options: VerifyOpti
   if (get('x-onramp-signature') !== '') return await verifyWire(get, bytes, secrets, options);
   throw new WebhookError('header_missing', 'it has neither webhook-signature nor x-onramp-signature');
 }
+
+const isAsItCame = (body: unknown): boolean => typeof body === 'string' || body instanceof Uint8Array;
 
 async function verifyStandard(
   get: Get,

@@ -7,7 +7,7 @@
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import type { Cloverleaf } from '../client.ts';
 import { hasReason } from '../errors.ts';
 import type { Event } from '../generated/v1.ts';
@@ -90,6 +90,7 @@ async function receive(client: Cloverleaf, given: Given, signal: AbortSignal): P
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/cloverleaf-listen`;
+  await removeLeft(client);
   const endpoint = await client.webhooks.create({ url });
   ({ secret } = endpoint);
   given.say(
@@ -107,6 +108,28 @@ async function receive(client: Cloverleaf, given: Given, signal: AbortSignal): P
     server.closeAllConnections();
   }
 }
+
+/** Endpoints of listeners that were killed: nothing answers there any more, and they count against the most that a partner may have. */
+async function removeLeft(client: Cloverleaf): Promise<void> {
+  const { data } = await client.webhooks.list();
+  for (const { id, url } of data) {
+    const [, port] = /^http:\/\/127\.0\.0\.1:([0-9]+)\/cloverleaf-listen$/.exec(url) ?? [];
+    if (port === undefined || (await isOpen(Number(port)))) continue;
+    await client.webhooks.remove(id).catch((error: unknown) => {
+      if (!hasReason(error, 'unknown_endpoint')) throw error;
+    });
+  }
+}
+
+/** Whether anything listens at a port of this machine. Nothing is sent there: it may be another program's by now. */
+const isOpen = (port: number): Promise<boolean> =>
+  new Promise((known) => {
+    const socket = connect(port, '127.0.0.1');
+    socket
+      .once('connect', () => known(true))
+      .once('error', ({ code }: NodeJS.ErrnoException) => known(code !== 'ECONNREFUSED'));
+    socket.once('connect', () => socket.destroy());
+  });
 
 async function textOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];

@@ -23,6 +23,8 @@ const ALIASES: Readonly<Record<string, string>> = {
   quote: 'quotes create',
   whoami: 'key get',
   markets: 'markets list',
+  'webhooks endpoints': 'webhooks list',
+  'webhooks add': 'webhooks create',
 };
 
 const COMMANDS: readonly (Command & { run?: Own['run'] })[] = [
@@ -67,7 +69,11 @@ function read(argv: readonly string[]): Asked | { help: string; commands: readon
     }
   }
   const [first = ''] = words;
-  const aliased = [...(ALIASES[first] ?? first).split(' '), ...words.slice(1)];
+  const two = ALIASES[words.slice(0, 2).join(' ')];
+  const aliased =
+    two === undefined
+      ? [...(ALIASES[first] ?? first).split(' '), ...words.slice(1)]
+      : [...two.split(' '), ...words.slice(2)];
   const said = find(words) === undefined ? aliased : words;
   const command = find(said);
   const isGroup = words.length === 1 && COMMANDS.some(({ words: own }) => own.startsWith(`${first} `));
@@ -81,9 +87,42 @@ function read(argv: readonly string[]): Asked | { help: string; commands: readon
     const group = words.filter((one) => one !== 'help');
     return { help: overview(group), commands: inGroup(group).map(helped) };
   }
-  if (command === undefined) throw new Misuse(`there is no command "${words.join(' ')}"\n\n${overview([first])}`);
+  if (command === undefined)
+    throw new Misuse(`there is no command "${words.join(' ')}"${nearest(words)}\n\n${overview([first])}`);
   return { command, ...values(command, said.slice(command.words.split(' ').length), named) };
 }
+
+/** What was meant, probably: the command with the fewest letters to change, at most a third of them. */
+function nearest(words: readonly string[]): string {
+  const typed = words.slice(0, 2).join(' ');
+  const [best] = COMMANDS.map(({ words: own }) => ({ own, far: distance(typed, own) })).toSorted(
+    (a, b) => a.far - b.far,
+  );
+  return best === undefined || best.far * 3 > best.own.length ? '' : `: did you mean "${best.own}"?`;
+}
+
+/** Letters to add, drop or change (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+/** Where the ids of a path are found. */
+const FOUND_BY: Readonly<Record<string, string>> = {
+  endpoint: 'webhooks list',
+  event: 'events list',
+  order: 'orders list',
+  customer: 'customers list',
+  request: 'information-requests list',
+};
 
 /** The most words win: `orders show 5` is not `orders` with two values. */
 function find(words: readonly string[]): (typeof COMMANDS)[number] | undefined {
@@ -125,8 +164,11 @@ function values(
   if (command.declared !== undefined) {
     if (rest.length > 0) throw new Misuse(`${rest[0]} is one value too many\n\n${helpOf(command)}`);
     const missing = positional(command).filter((one) => !(one.name in found));
-    if (missing.length > 0)
-      throw new Misuse(`${missing.map(({ name }) => name).join(', ')} missing\n\n${helpOf(command)}`);
+    if (missing.length > 0) {
+      const by = FOUND_BY[missing[0]?.name ?? ''];
+      const where = by === undefined ? '' : `: "${by}" shows it`;
+      throw new Misuse(`${missing.map(({ name }) => name).join(', ')} missing${where}\n\n${helpOf(command)}`);
+    }
   }
   return { values: found, options, rest, json: named.some(([name]) => name === 'json') };
 }

@@ -8,14 +8,17 @@ const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d{1,3})?Z$/;
 const WIDEST_CELL = 48;
 const NARROWEST = 80;
 
-/** An amount with its asset, a time in UTC, a text. Text from outside may contain control sequences of terminals: they are left out. */
+/**
+ * An amount with its asset, a time in UTC, a text. Text from outside may contain control sequences of terminals, and marks that turn
+ * the rest of a line around: they are left out.
+ */
 export function plain(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (isMoney(value)) return `${value.amount} ${value.asset}`;
   if (Array.isArray(value)) return value.map(plain).join(', ');
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value).replace(TIME, '$1 $2');
   // oxlint-disable-next-line no-control-regex -- exactly these are kept from the terminal
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, ' ');
 }
 
 const isMoney = (value: unknown): value is { amount: string; asset: string } =>

@@ -390,3 +390,65 @@ test('webhooks listen says that nothing listens where it forwards to', async () 
   instead = () => undefined;
   assert.match(output(), /evt_1_2 {2}pulled; nothing listens at the address of --forward/);
 });
+
+test('webhooks listen removes the endpoints of listeners that were killed, and leaves those that run and those of others', async () => {
+  const running = createServer().listen(0, '127.0.0.1');
+  const gone = createServer().listen(0, '127.0.0.1');
+  await Promise.all([once(running, 'listening'), once(gone, 'listening')]);
+  const portOf = (one: typeof gone) => (one.address() as AddressInfo).port;
+  const urls: readonly [id: string, url: string][] = [
+    ['whe_running', `http://127.0.0.1:${portOf(running)}/cloverleaf-listen`],
+    ['whe_gone', `http://127.0.0.1:${portOf(gone)}/cloverleaf-listen`],
+    ['whe_own', `http://127.0.0.1:${portOf(gone)}/hooks`],
+  ];
+  gone.close();
+  await once(gone, 'close');
+  const [known] = JSON.parse((await cli(['webhooks', 'list', '--json'])).out).data;
+  instead = ({ name }) => {
+    if (name !== 'webhooks.list') return undefined;
+    return { status: 200, body: { data: urls.map(([id, url]) => ({ ...known, id, url })), nextCursor: null } };
+  };
+  const before = server.asked.length;
+  const child = start(['webhooks', 'listen']);
+  const output = collect(child);
+  const ended = once(child, 'close');
+  try {
+    await until('it listens', async () => output().includes('Listening at'), { more: output });
+  } finally {
+    child.kill('SIGINT');
+  }
+  await ended;
+  instead = () => undefined;
+  running.close();
+  const removed = server.asked.slice(before).filter(({ name }) => name === 'webhooks.remove');
+  assert.deepEqual(
+    removed.map(({ path }) => path.split('/').at(-1)),
+    ['whe_gone', known.id],
+  );
+});
+
+test('text that others wrote neither controls the terminal nor turns the rest of its line around', async () => {
+  const [order] = JSON.parse((await cli(['orders', 'list', '--json'])).out).data;
+  instead = ({ name }) =>
+    name === 'orders.list'
+      ? {
+          status: 200,
+          body: { data: [{ ...order, reference: 'a\u001b[2J\u009b1m\u202eb\u2066c\u200fd' }], nextCursor: null },
+        }
+      : undefined;
+  const { out } = await cli(['orders', 'list']);
+  instead = () => undefined;
+  assert.match(out, /a \[2J 1m b c d/);
+  assert.doesNotMatch(out, /[\p{Cf}]|[^\P{Cc}\n]/u);
+});
+
+test('other words for a command work, and a misspelled one is guessed', async () => {
+  const { code, out } = await cli(['webhooks', 'endpoints']);
+  assert.deepEqual([code, out], [0, (await cli(['webhooks', 'list'])).out]);
+  const wrong = await cli(['orders', 'lsit']);
+  assert.deepEqual(
+    [wrong.code, wrong.err.split('\n')[0]],
+    [2, 'there is no command "orders lsit": did you mean "orders list"?'],
+  );
+  assert.match((await cli(['webhooks', 'deliveries'])).err, /^endpoint missing: "webhooks list" shows it/);
+});

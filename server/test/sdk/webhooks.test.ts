@@ -6,6 +6,7 @@ import { createHmac } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { verifyWebhook, WebhookError, type WebhookProblem } from '../../../sdk/src/index.ts';
+import { signWebhook } from '../../../sdk/src/webhooks.ts';
 import type { Happened } from '../../src/events/index.ts';
 import { newSecret, standard } from '../../src/events/standard.ts';
 import { sampleFlatMessage } from '../../src/protocols/whitelabel/flat.ts';
@@ -152,6 +153,16 @@ describe('the format flat', () => {
     await verifyWebhook(message, { secret: KEY_SECRET, nowMs });
     await rejects(verifyWebhook(message, { secret: KEY_SECRET, nowMs: nowMs + 301_000 }), 'too_old');
   });
+});
+
+test('a body that was parsed and a secret that is not set are told as mistakes of the call', async () => {
+  const secret = `whsec_${Buffer.from('0123456789abcdef').toString('base64')}`;
+  const { headers, body } = await signWebhook({ id: 'evt_1_1' }, { secret });
+  const asks = (given: unknown, under: unknown) =>
+    verifyWebhook({ headers, body: given as string }, { secret: under as string });
+  await assert.rejects(asks(JSON.parse(body), secret), { name: 'UsageError', message: /as they came/ });
+  await assert.rejects(asks(body, undefined), { name: 'UsageError', message: /secret must be a text/ });
+  for (const as of [body, Buffer.from(body)]) assert.equal((await asks(as, secret)).id, 'evt_1_1');
 });
 
 test('a receiver of one format accepts no other', async () => {
