@@ -31,6 +31,7 @@ export interface Requests {
 export interface Ours extends Requests {
   pid: number;
   baseUrl: string;
+  metricsUrl: string;
   apiSecret: string;
   /** Of every partner of the sandbox. */
   partners: readonly Requests[];
@@ -64,7 +65,7 @@ export async function startOurs(
     child.kill('SIGINT');
     await ended;
   });
-  await isReady(child);
+  const said = await isReady(child);
   const file = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8'));
   const partners = (file.partners as Keys[]).map((keys) => requestsOf(file.baseUrl, keys));
   return {
@@ -72,6 +73,7 @@ export async function startOurs(
     partners,
     pid: child.pid ?? 0,
     baseUrl: file.baseUrl,
+    metricsUrl: /^ *Metrics +(\S+)/m.exec(said)?.[1] ?? '',
     apiSecret: file.partners[0].apiSecret,
     async watch(body) {
       const told = () => new Promise<Seen>((done) => child.once('message', (seen) => done(seen as Seen)));
@@ -116,15 +118,17 @@ function requestsOf(baseUrl: string, { apiKey, apiSecret }: Keys): Requests {
   };
 }
 
-async function isReady(child: ChildProcess): Promise<void> {
+/** @returns what it has said */
+async function isReady(child: ChildProcess): Promise<string> {
   let said = '';
   child.stdout?.setEncoding('utf8').on('data', (text) => {
     said += text;
   });
-  for (const giveUpAt = Date.now() + READY_MS; !said.includes('is ready'); ) {
+  for (const giveUpAt = Date.now() + READY_MS; !said.includes('Ctrl-C ends everything'); ) {
     if (child.exitCode !== null || Date.now() > giveUpAt) throw new Error(`the server did not get ready:\n${said}`);
     await new Promise((wake) => setTimeout(wake, 50));
   }
+  return said;
 }
 
 /** A customer who may trade, with an account to be paid to. */

@@ -3,6 +3,7 @@
  */
 import type { Seen } from './ours.ts';
 import type { Shares } from './profile.ts';
+import type { StatementFigures } from './statement.ts';
 import { type Heard, WANTED_PER_SECOND } from './webhooks.ts';
 
 export interface Pair {
@@ -41,7 +42,14 @@ export interface Results {
   load: number;
   pairs: readonly Pair[];
   webhooks?: Heard | undefined;
+  statement?: StatementFigures | undefined;
+  /** Not begun within the time that --quick has. */
+  leftOut?: readonly string[];
 }
+
+const STATEMENT_GOAL = 0.5;
+export const statementLine = ({ entries, ours, limit, ratio, heap }: StatementFigures): string =>
+  `camt.053 read, ${entries} entries: ratio ${ratio.toFixed(2)} (goal ${STATEMENT_GOAL}), ours ${ours.toFixed(1)} µs an entry, the parser alone ${limit.toFixed(1)} µs; heap ${heap.map((bytes) => `${(bytes / 1e6).toFixed(0)} MB`).join(' then ')}`;
 
 const HEADINGS = [
   'operation',
@@ -76,7 +84,7 @@ export function table(pairs: readonly Pair[], withHeadings: boolean): string {
 export const heardLine = ({ eventsPerSecond, settled }: Heard): string =>
   `settled → webhook received: p50 ${settled.p50} ms, p99 ${settled.p99} ms (${settled.count} orders, ${eventsPerSecond.toFixed(0)} events/s${eventsPerSecond < WANTED_PER_SECOND ? `: below the ${WANTED_PER_SECOND} wanted` : ''})`;
 
-export function report({ at, node, machine, concurrency, rounds, load, pairs, webhooks }: Results): string {
+export function report({ at, node, machine, concurrency, rounds, load, pairs, webhooks, statement }: Results): string {
   const missed = pairs.filter(({ ratio, goal }) => ratio < goal);
   const line = (row: readonly string[]) => `| ${row.join(' | ')} |`;
   return `# Performance
@@ -92,7 +100,7 @@ this machine at that moment; the ratio travels.
 ${[line(HEADINGS), line(HEADINGS.map(() => '---')), ...pairs.map((pair) => line(cells(pair)))].join('\n')}
 
 ${webhooks === undefined ? '' : `${heardLine(webhooks)}.`}
-
+${statement === undefined ? '' : `\n${statementLine(statement)}.\n`}
 ${ELSEWHERE}
 
 ## Goals missed

@@ -81,6 +81,7 @@ export class Generator {
   #index: number;
   #nonce = -1;
   #made = 0;
+  #enrolled = 0;
 
   constructor(
     client: pg.Client,
@@ -161,7 +162,7 @@ export class Generator {
     for (let n = 0; n < size; n += 1) {
       const ms = Math.floor(fromMs + ((untilMs - fromMs - HELD_WITHIN_MS) * n) / size);
       const id = `${this.#letters(10)}_${partnerId}`;
-      const account = String(firstIdAt(new Date(ms + 500)) + BigInt(this.#random() % 8192));
+      const account = this.#idAt(ms + 500, this.#enrolled++);
       pool.ids.push(id);
       pool.accounts.push(account);
       const names = customer.names.map((name) => {
@@ -230,12 +231,15 @@ export class Generator {
     if (hex !== undefined) return `0x${this.#hex(hex.length - 12)}${this.#tail(at, 12)}`;
     if (/^\d{12,}$/.test(name)) {
       const made = timeOfId(BigInt(name)).getTime() + of.ms - of.life.createdMs;
-      return String(firstIdAt(new Date(made)) + BigInt(this.#random() % 8192));
+      return this.#idAt(made, this.#made);
     }
     if (name.startsWith('CL')) return makeReference(BigInt(of.index));
     if (/^(UTR|SB)/.test(name)) return `${name.slice(0, 2)}G${this.#tail(at, 14).toUpperCase()}`;
     throw new Error(`how ${name} is made for a copy is not known`);
   }
+
+  /** An id of that millisecond. Real ones have random bits; these count, so that no two of a table are equal. */
+  #idAt = (ms: number, n: number): string => String(firstIdAt(new Date(ms)) + BigInt(n % 8192));
 
   /** Tells copies, and the names of one, apart. */
   #tail = (at: number, length: number): string =>

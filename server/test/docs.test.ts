@@ -14,7 +14,7 @@ import packageFile from '../../package.json' with { type: 'json' };
 const ROOT = new URL('../../', import.meta.url).pathname;
 const NOT_OURS = new Set(['node_modules', 'dist', '.git']);
 /** Folders in which a path begins with its own name: a first word that makes a folder or a file without an ending a path. */
-const TOPS = ['bench', 'console', 'docs', 'scripts', 'sdk', 'server'];
+const TOPS = ['bench', 'console', 'deploy', 'docs', 'scripts', 'sdk', 'server'];
 const ENDINGS = /\w\.(?:ts|tsx|mjs|md|json|sql|yaml|sol|css|svg|snapshot\.txt)$/;
 
 /** Files that are made by who runs it, and so are not in the repository. */
@@ -23,6 +23,10 @@ const ELSEWHERE = new Set([
   'sandbox.json',
   'node.json', // of a local chain that runs
   'keys.json', // the signer's key file
+  'secrets/keys.json',
+  'limits.json', // the signer's limits
+  'chains.json', // what an operator writes for production
+  'bank.json',
   'trade.mjs', // what a reader of a walk-through writes
   'sale.mjs',
 ]);

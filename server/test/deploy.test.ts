@@ -1,0 +1,172 @@
+/**
+ * Packages of deploy/: they name settings that exist and all that production requires, and the image has every file that server
+ * and signer read. That they build and run is not tested here (docs/operating/packages.md says what was run).
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { readConfig } from '../src/config.ts';
+import { settle } from '../src/production/refusals.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+const NAMES = new Set([
+  ...[...read('docs/settings.md').matchAll(/^\| (`[A-Z_`, ]+`) \|/gm)].flatMap(([, names = '']) =>
+    [...names.matchAll(/[A-Z_]+/g)].map(([name]) => name),
+  ),
+  ...['SIGNER_LISTEN', 'SIGNER_LIMITS', 'SIGNER_DIR', 'SIGNER_KEYSTORE', 'SIGNER_SECRET', 'SIGNER_PASSPHRASE'].flatMap(
+    (name) => [name, `${name}_FILE`],
+  ),
+  'NODE_ENV',
+]);
+
+/** Names of the settings that production does not start without, by what it says when nothing is set. */
+function required(): string[] {
+  try {
+    settle(readConfig({ PROFILE: 'production' }), {});
+  } catch (error) {
+    const names = [...(error as Error).message.matchAll(/^([A-Z_]+) must be set in production/gm)];
+    assert.ok(names.length > 5, 'it says what must be set');
+    return names.map(([, name = '']) => name);
+  }
+  return assert.fail('production starts without any setting');
+}
+
+function assertWhole(where: string, given: readonly string[], image: readonly string[]): void {
+  assert.deepEqual(
+    given.filter((name) => !NAMES.has(name)),
+    [],
+    `${where} names settings that do not exist`,
+  );
+  const has = (name: string) => [...given, ...image].some((one) => one === name || one === `${name}_FILE`);
+  assert.deepEqual(
+    required().filter((name) => !has(name)),
+    [],
+    `${where} lacks settings without which production does not start`,
+  );
+}
+
+const dockerfile = read('deploy/Dockerfile');
+const ofImage = [...(/^ENV (.+)$/m.exec(dockerfile)?.[1] ?? '').matchAll(/([A-Z_]+)=/g)].map(([, name = '']) => name);
+
+interface Service {
+  environment: Record<string, string>;
+  volumes?: string[];
+  secrets?: string[];
+  networks?: string[];
+}
+interface Compose {
+  services: Record<string, Service>;
+  volumes: Record<string, unknown>;
+  secrets: Record<string, unknown>;
+  networks: Record<string, unknown>;
+}
+
+test('the compose file parses, and sets what production requires', () => {
+  const compose = parse(read('deploy/compose/compose.yaml'), { merge: true }) as Compose;
+  const { server, signer } = compose.services;
+  assert.ok(server !== undefined && signer !== undefined);
+  assertWhole('the server of compose.yaml', Object.keys(server.environment), ofImage);
+  assert.deepEqual(
+    Object.keys(signer.environment).filter((name) => !NAMES.has(name)),
+    [],
+  );
+  for (const [name, { volumes = [], secrets = [], networks = [] }] of Object.entries(compose.services)) {
+    for (const volume of volumes.map((one) => one.split(':')[0] ?? '').filter((one) => !/^[./]/.test(one)))
+      assert.ok(volume in compose.volumes, `${name} mounts ${volume}, which is not declared`);
+    for (const secret of secrets)
+      assert.ok(secret in compose.secrets, `${name} reads ${secret}, which is not declared`);
+    for (const network of networks) assert.ok(network in compose.networks, `${name} joins ${network}, not declared`);
+  }
+  for (const { environment, secrets = [] } of [server, signer])
+    for (const path of Object.values(environment).filter((one) => one.startsWith('/run/secrets/')))
+      assert.ok(secrets.includes(path.slice('/run/secrets/'.length)), `${path} is no secret of its service`);
+});
+
+test('the systemd units set what production requires', () => {
+  const unit = read('deploy/systemd/cloverleaf-server.service');
+  const names = (text: string) =>
+    [...text.matchAll(/^Environment=(.+)$/gm)].flatMap(([, all = '']) =>
+      all.split(' ').map((one) => one.split('=')[0] ?? ''),
+    );
+  const inFile = [...read('deploy/systemd/server.env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name = '']) => name);
+  assertWhole('cloverleaf-server.service', [...names(unit), ...inFile], []);
+  const signer = read('deploy/systemd/cloverleaf-signer.service');
+  assert.deepEqual(
+    names(signer).filter((name) => !NAMES.has(name)),
+    [],
+  );
+  for (const text of [unit, signer])
+    for (const [, name = ''] of text.matchAll(/%d\/(\w+)/g))
+      assert.match(text, new RegExp(`^LoadCredential=${name}:`, 'm'), `${name} is no credential of its unit`);
+});
+
+const CHART = 'deploy/helm/cloverleaf';
+const templates = readdirSync(join(ROOT, CHART, 'templates')).map((name) => read(`${CHART}/templates/${name}`));
+
+test('the chart sets what production requires, from values that it declares', () => {
+  const values = parse(read(`${CHART}/values.yaml`)) as Record<string, unknown>;
+  const chart = parse(read(`${CHART}/Chart.yaml`)) as { name: string };
+  assert.equal(chart.name, 'cloverleaf');
+  const settings = Object.keys((values.server as { settings: object }).settings);
+  const server = read(`${CHART}/templates/server.yaml`);
+  const fixed = [...server.matchAll(/\{ name: ([A-Z_]+), value:/g)].map(([, name = '']) => name);
+  assertWhole('the chart', [...settings, ...fixed], ofImage);
+  for (const text of templates)
+    for (const [, path = ''] of text.matchAll(/\.Values\.([\w.]+)/g)) {
+      let at: unknown = values;
+      for (const part of path.split('.')) at = (at as Record<string, unknown> | undefined)?.[part];
+      assert.notEqual(at, undefined, `a template reads .Values.${path}, which values.yaml does not have`);
+    }
+});
+
+test('every part that a template of the chart includes is defined', () => {
+  const all = templates.join('\n');
+  const defined = new Set([...all.matchAll(/define "([\w.]+)"/g)].map(([, name]) => name));
+  for (const [, name] of all.matchAll(/include "([\w.]+)"/g)) assert.ok(defined.has(name), `${name} is not defined`);
+});
+
+/** Files that a program of ours reads: what it imports, and what it opens beside its source. */
+function filesOf(entry: string): Set<string> {
+  const found = new Set<string>();
+  const waiting = [resolve(ROOT, entry)];
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (found.has(file)) continue;
+    found.add(file);
+    if (!file.endsWith('.ts')) continue;
+    const text = readFileSync(file, 'utf8');
+    const paths = [
+      ...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g),
+      ...text.matchAll(/new URL\('(\.[^']+)', import\.meta\.url\)/g),
+    ].map(([, path = '']) => resolve(dirname(file), path));
+    waiting.push(...paths.filter((path) => existsSync(path)));
+  }
+  return found;
+}
+
+test('the image has every file that server and signer read', () => {
+  const final = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
+  const copied = [...final.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, line = '']) =>
+    line.split(' ').slice(0, -1),
+  );
+  const ignored = read('deploy/Dockerfile.dockerignore').split('\n');
+  const kept = ignored.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+  const left = ignored.filter((line) => /^\w/.test(line));
+  const isIn = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);
+  for (const entry of ['server/src/apps/server.ts', 'server/src/apps/signer.ts']) {
+    const files = [...filesOf(entry)].map((file) => relative(ROOT, file));
+    assert.ok(files.length > 20, `${entry} imports more than what was found`);
+    // Of the console, the image has what its stamp is made over; its build has the rest.
+    for (const file of files.filter((one) => one !== 'console' && one !== 'server/src/console/build.ts')) {
+      assert.ok(
+        copied.some((one) => isIn(file, one)),
+        `${entry} reads ${file}, and the image does not have it`,
+      );
+      assert.ok(kept.some((one) => isIn(file, one)) && !left.some((one) => isIn(file, one)), `${file} is ignored`);
+    }
+  }
+});
