@@ -43,6 +43,19 @@ const { values, positionals } = parseArgs({
   },
 });
 
+/** These begin first: what begins last and takes a minute runs alone at the end. */
+const LONGEST = [
+  'simulation/simulation',
+  'chaos/chaos',
+  'treasury/sweeps',
+  'rails/evm',
+  'sdk/package',
+  'sdk/certify',
+  'crash/kills',
+  'examples',
+  'backup/whole',
+  'stories/reversed',
+].map((path) => `server/test/${path}.test.ts`);
 /** More of them are not chance. */
 const FLAKY_FILES_AT_MOST = 3;
 const NEVER_RETRIED = /^server\/test\/(?:attack|chaos|crash|fuzz|simulation)\//;
@@ -108,7 +121,8 @@ function filesToRun(): string[] {
     const files = globSync([pattern, `${pattern}/**/*.test.ts`], { cwd: root });
     return files.filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules'));
   });
-  return [...new Set(found)].toSorted().map((path) => join(root, path));
+  const rank = (path: string): number => (LONGEST.includes(path) ? LONGEST.indexOf(path) : LONGEST.length);
+  return [...new Set(found)].toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).map((path) => join(root, path));
 }
 
 /** Until Ctrl-C. What an earlier round found is not counted with the last one. */

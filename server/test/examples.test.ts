@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -59,8 +59,13 @@ describe('the examples of what an adapter takes', () => {
     });
   });
 
-  test('they compile', () => {
-    const { status, said } = run([join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', '.']);
+  test('they compile, with everything that they import', () => {
+    const files = Object.values(made)
+      .flat()
+      .filter((path) => path.endsWith('.ts'));
+    const project = join(copy, 'tsconfig.examples.json');
+    writeFileSync(project, JSON.stringify({ extends: './tsconfig.json', include: [], files: [...new Set(files)] }));
+    const { status, said } = run([join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', project]);
     assert.equal(status, 0, said);
   });
 

@@ -38,6 +38,7 @@ import { runCheck } from '../src/ops/routes.ts';
 import type { Rail, RailHealth } from '../src/rails/rail.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
 import { freshFolder } from './support/folder.ts';
+import { patience } from './support/patience.ts';
 import { until } from './support/until.ts';
 
 let fixture: Fixture;
@@ -92,10 +93,10 @@ test('a check that never answers is cut at its deadline, and is told', async () 
     });
     return new Promise(() => {});
   });
-  const from = performance.now();
+  const isLate = patience(1_000);
   const { ok, why } = await runCheck(stuck, 50);
   assert.deepEqual([ok, why, told], [false, 'no answer within 50 ms', true]);
-  assert.ok(performance.now() - from < 1_000);
+  assert.ok(!isLate(), 'a check took longer than its deadline');
 });
 
 test('asking for readiness a hundred times asks the database once', async () => {

@@ -5,6 +5,8 @@
  * The statements are not listed here. The modules are called, and each statement is explained (and run, and undone) in the
  * very transaction that is about to send it, as the role, with the partner and the values it has: once with the plan made
  * for these values and once with the general one, because PostgreSQL may take either for a prepared statement.
+ *
+ * Long because all statements are explained on one large database.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

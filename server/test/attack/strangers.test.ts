@@ -6,6 +6,8 @@
  * PostgreSQL, so that time tells nothing either; and nothing of the other's has changed.
  *
  * What is measured in time, and not asserted, is printed where FUZZ is set (`npm run fuzz`).
+ *
+ * Long because every endpoint of every protocol is one row of its table.
  */
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';

@@ -1,6 +1,8 @@
 /**
  * A partner's program from outside. It knows the wire and sandbox.json, and nothing else of us: no import of the server,
  * no database, no chain. The server is a process of its own, started as the README says.
+ *
+ * Long because one sale is followed from its first call to its last.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

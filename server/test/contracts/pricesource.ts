@@ -1,6 +1,8 @@
 /**
  * What every price source must keep. Its host is played on loopback from a fixture that was built from its documentation, and
  * then answers late, half, malformed, enormous, by redirects and by errors: a source gives exact prices or is silent.
+ *
+ * Long because one function is one contract.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

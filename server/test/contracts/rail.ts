@@ -1,6 +1,8 @@
 /**
  * What every rail must keep, whatever it is made of. An adapter's test file calls `testRail` with a way to make a world
  * around the rail; the same claims are then held against a chain and against a bank.
+ *
+ * Long because one function is one contract.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

@@ -1,6 +1,8 @@
 /**
  * What every verifier must keep: one verification per key, nothing found is in review, a level only where somebody is verified,
  * silence is no finding, and a call of the provider counts only if it is signed.
+ *
+ * Long because one function is one contract.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

@@ -1,6 +1,8 @@
 /**
  * Erasing a customer: refused while money or the law stands in the way; then nothing of it can be read in database, files or logs,
  * whatever key one has, and everything else is as it was. A restore does not bring it back.
+ *
+ * Long because its claims are about one customer who is erased once.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';

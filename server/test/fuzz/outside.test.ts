@@ -1,6 +1,8 @@
 /**
  * Fuzzing of everything else that reads what is not ours: price hosts, addresses that partners have us call, settings and
  * files of operators, backups, the signer's journal and both ends of its line.
+ *
+ * Long because each reader of outside bytes has its generators beside its property.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

@@ -1,6 +1,8 @@
 /**
  * Fuzzing of statements: camt.053, CSV, and what becomes of them when they are taken in twice, in pieces, overlapping and in
  * another order. A statement is read as it was written or refused with a sentence; what is hostile in it stays text.
+ *
+ * Long because the generators of three formats share their parts.
  */
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';

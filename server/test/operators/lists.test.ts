@@ -1,4 +1,8 @@
-/** What operators list over all partners: which rows, by which filters, page by page, as JSON, as CSV and at a terminal. */
+/**
+ * What operators list over all partners: which rows, by which filters, page by page, as JSON, as CSV and at a terminal.
+ *
+ * Long because all lists are read from one set of rows.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';

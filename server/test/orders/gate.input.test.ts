@@ -1,6 +1,8 @@
 /**
  * The gate asked about real rows: each cause by itself, what a person's word lets pass of it, and what it does not. The decision
  * as a table is gate.test.ts; what follows from an answer is told by stories (stories/gate.test.ts).
+ *
+ * Long because each input of the gate is one row of its table.
  */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';

@@ -1,3 +1,8 @@
+/**
+ * The engine that follows a chain, on one in memory (support/fakechain.ts): blocks, reorgs, deposits, halts.
+ *
+ * Long because its claims share one chain in memory.
+ */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';

@@ -3,7 +3,7 @@
  * kept in the books until an order takes it.
  */
 import assert from 'node:assert/strict';
-import { after, beforeEach, describe, test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { markRestored } from '../../src/backup/post-restore.ts';
 import type { Tx } from '../../src/base/db.ts';
 import { type ChainRail, chainRail, watchAddress } from '../../src/rails/chain.ts';
@@ -17,6 +17,10 @@ const RAIL = 'outputs.test';
 const FINALITY = 3;
 const COIN = 'coin.outputs';
 const KEEP = 8;
+const EMPTIED = [
+  ...['issued_targets', 'target_issuers', 'chain_deposits', 'chain_credits', 'chain_sends', 'chain_blocks', 'chains'],
+  ...['deposit_addresses', 'restores'],
+];
 
 interface World {
   fixture: Fixture;
@@ -26,14 +30,26 @@ interface World {
   facts: RailFact[];
   look(): Promise<void>;
   inTx<T>(body: (tx: Tx) => Promise<T>): Promise<T>;
-  stop(): Promise<void>;
 }
 
-async function openWorld(): Promise<World> {
-  const fixture = await freshFixture();
-  const rows = await openRows(fixture.adminUrl);
+let fixture: Fixture;
+let rows: Rows;
+before(async () => {
+  fixture = await freshFixture();
+  rows = await openRows(fixture.adminUrl);
   await rows.cryptoAsset(COIN, 'outputs', null, 8);
   await rows.policy('outputs', COIN, 0n, 2);
+});
+after(async () => {
+  await rows?.close();
+  await fixture?.stop();
+});
+
+/** A new chain and issuer on empty tables. */
+async function openWorld(): Promise<World> {
+  await rows.query('alter table chain_sends disable trigger delete_unsigned');
+  for (const table of EMPTIED) await rows.query(`delete from ${table}`);
+  await rows.query('alter table chain_sends enable trigger delete_unsigned');
   const chain = outputChain({ finality: FINALITY, pace: { stuckMs: 0, rebroadcastMs: 0 }, keep: KEEP });
   for (const units of [50_000n, 40_000n]) chain.pay({ to: HOT, units });
   chain.mine();
@@ -44,19 +60,7 @@ async function openWorld(): Promise<World> {
     while ((await rail.observe()).againInMs === 0);
   };
   await look();
-  return {
-    fixture,
-    rows,
-    chain,
-    rail,
-    facts,
-    look,
-    inTx: (body) => fixture.db.asSystem(body),
-    async stop() {
-      await rows.close();
-      await fixture.stop();
-    },
-  };
+  return { fixture, rows, chain, rail, facts, look, inTx: (body) => fixture.db.asSystem(body) };
 }
 
 const issuedBy = ({ targets }: ChainRail) => {
@@ -99,17 +103,15 @@ testRail('a chain whose targets are issued one by one', async () => {
     async goesDark() {
       chain.goDark();
     },
-    stop: world.stop,
+    async stop() {},
   };
 });
 
 describe('targets that are issued one by one', () => {
   let world: World;
   beforeEach(async () => {
-    await world?.stop();
     world = await openWorld();
   });
-  after(async () => await world?.stop());
 
   test('orders created at the same time each get their own, in the order in which they were issued', async () => {
     const taken = await Promise.all(Array.from({ length: KEEP }, () => take(world)));

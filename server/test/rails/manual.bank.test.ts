@@ -1,5 +1,7 @@
 /**
  * The manual bank with real payouts and a real database: payout, file, statement, settlement; and the actions of people on files.
+ *
+ * Long because its claims share one desk and one set of statements.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

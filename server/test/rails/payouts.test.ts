@@ -1,3 +1,8 @@
+/**
+ * Payouts are sent once, whatever the bank answers and whenever a worker ends.
+ *
+ * Long because its claims share one bank and one worker.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

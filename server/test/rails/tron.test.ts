@@ -1,6 +1,8 @@
 /**
  * Tron as a rail, on the sandbox's node of Tron (src/sandbox/tron.ts): the format of its transactions, and the rules of a chain
  * whose transactions have a deadline in place of a nonce.
+ *
+ * Long because all of its claims share one simulated node.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

@@ -8,6 +8,7 @@ import { txOn } from '../../src/base/db.ts';
 import { chart, hold, move, post, seal, settle } from '../../src/ledger/index.ts';
 import { verifyLedger } from '../../src/reconcile/index.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
+import { patience } from '../support/patience.ts';
 import { openRows, type Rows } from '../support/rows.ts';
 
 let fixture: Fixture;
@@ -68,9 +69,9 @@ after(async () => {
 
 /** A transaction of another database of the cluster, older than our entries, has sealing wait for its end. */
 async function sealsAll(): Promise<void> {
-  const giveUpAt = Date.now() + 20_000;
+  const isOver = patience(20_000);
   for (let sealed = 0; sealed < EACH; ) {
-    assert.ok(Date.now() < giveUpAt, `${sealed} of ${EACH} entries were sealed`);
+    assert.ok(!isOver(), `${sealed} of ${EACH} entries were sealed`);
     sealed += await fixture.db.asSystem((tx) => seal(tx, fixture.clock.now()));
   }
 }

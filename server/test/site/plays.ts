@@ -67,6 +67,23 @@ async function openReceiver() {
   };
 }
 
+/** Events with the message that each became. An event that repeats what the one before said is one row. */
+function rowsOf(events: readonly Event[], came: readonly Delivered[]): Row[] {
+  const rows: Row[] = [];
+  for (const event of events) {
+    const position = Number(event.id.split('_').at(-1));
+    const word = came.find(({ eventId }) => eventId === position)?.status ?? '';
+    const { reason = null, needsDestination = false } = event.data;
+    const row = [
+      `\`${event.type}\``,
+      word === '' ? '' : `\`${word}\``,
+      [...(reason === null ? [] : [`\`${reason}\``]), ...(needsDestination ? ['needs a destination'] : [])].join(', '),
+    ];
+    if (JSON.stringify(rows.at(-1)) !== JSON.stringify(row)) rows.push(row);
+  }
+  return rows;
+}
+
 export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: string) {
   const [keys] = partners;
   assert.ok(keys !== undefined);
@@ -158,37 +175,17 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
       await wait(`the price ${rate}`, async () => (await v1.post('/quotes', WANTED)).body.rate === rate);
     },
     deliveredOf: (order: Order): Delivered[] => came.filter(({ referenceId }) => String(referenceId) === order.id),
-    /**
-     * The order's events with the message that each became, once the last has arrived. An event that says again what the one
-     * before said (more evidence, a later time) is one row.
-     */
+    /** The order's events with the message that each became, once the last has arrived. */
     async rows(order: Order, last: string): Promise<Row[]> {
       const events = await wait(`${last} in the feed`, async () => {
         const all = await eventsOf(order);
         return all.some(({ type }) => type === last) && all;
       });
-      const isWord = async (event: Event): Promise<string> => {
-        const position = Number(event.id.split('_').at(-1));
-        return came.find(({ eventId }) => eventId === position)?.status ?? '';
-      };
       if (['order.settled', 'order.refunded', 'order.expired'].includes(last))
         await wait('the last message', async () =>
           this.deliveredOf(order).some(({ status }) => /COMPLETED$|FAILED/.test(status) && !status.startsWith('TRADE')),
         );
-      const rows: Row[] = [];
-      for (const event of events) {
-        const word = await isWord(event);
-        const { reason = null, needsDestination = false } = event.data;
-        const row = [
-          `\`${event.type}\``,
-          word === '' ? '' : `\`${word}\``,
-          [...(reason === null ? [] : [`\`${reason}\``]), ...(needsDestination ? ['needs a destination'] : [])].join(
-            ', ',
-          ),
-        ];
-        if (JSON.stringify(rows.at(-1)) !== JSON.stringify(row)) rows.push(row);
-      }
-      return rows;
+      return rowsOf(events, came);
     },
     close: receiver.close,
   };

@@ -1,4 +1,8 @@
-/** The gate: a payout that was fine when its order was made and must not leave now. Each test checks what the bank really paid. */
+/**
+ * The gate: a payout that was fine when its order was made and must not leave now. Each test checks what the bank really paid.
+ *
+ * Long because its stories share one server.
+ */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { enqueue } from '../../src/base/jobs.ts';

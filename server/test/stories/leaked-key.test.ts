@@ -3,6 +3,8 @@
  * destination for a customer's refund and makes a link; then the partner is suspended with the time of the leak. Endpoints of the
  * thief receive no events and his accounts and addresses are not paid; older orders settle and are announced as before; and
  * delayed events arrive later, complete and in order.
+ *
+ * Long because its stories share one server, and one test walks every path that changes anything.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

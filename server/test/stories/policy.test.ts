@@ -1,6 +1,8 @@
 /**
  * Deposits with another amount, time or price than quoted, and the policy of their order: each is accepted, requoted, refunded
  * or held, and followed to its end.
+ *
+ * Long because its stories share one server.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -2,6 +2,8 @@
  * Books that were restored to an earlier moment, before chain and bank have been read for the time since: nothing is refunded by
  * policy, no order is requoted, and no payout leaves for which a debit may exist. All of it goes on once both are read, or once
  * two people decide.
+ *
+ * Long because its stories share one server.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,6 +1,8 @@
 /**
  * Deposits that are reversed and payments that are returned while money is on its way: payouts and refunds that are created but
  * not submitted, submitted, rejected in part, or returned. Also two operators with opposite actions at once.
+ *
+ * Long because its stories share one server.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

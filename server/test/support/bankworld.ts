@@ -31,7 +31,7 @@ export async function bankWorld(
 
   const makeRail = (): Rail & { wake(tx: Tx): void } =>
     simulatedBank(
-      { url: bank.url, token: bank.token, deduplicatesForMs: bankSettings.deduplicatesForMs, deadlineMs: 1_000 },
+      { url: bank.url, token: bank.token, deduplicatesForMs: bankSettings.deduplicatesForMs, deadlineMs: 10_000 },
       { ...fixture, report },
     );
   let rail = makeRail();

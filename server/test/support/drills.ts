@@ -3,6 +3,8 @@
  *
  * PostgreSQL, node and signer are real. A backup is a copy of the database made while no server runs; a restore starts the server
  * on that copy, marked as older than chain and bank. Statements are downloaded from the bank again.
+ *
+ * Long because `assemble` is one closure: all steps of a drill share the processes that it started.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';

@@ -7,6 +7,8 @@
  *
  * `close` checks the same after every story: the books balance and agree with chain and bank, every order holds the amount that its
  * state requires, its history is complete, its events match, and no background job met a bug of ours.
+ *
+ * Long because `openStory` is one closure: all functions of a story share its server, clock and partner.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -378,7 +380,7 @@ export async function openStory(options: StoryOptions = {}) {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(60_000),
     });
     const answers = (await response.json()) as { id: number; result?: T; error?: { message: string } }[];
     return calls.map(({ method }, id) => {

@@ -7,6 +7,8 @@
  *
  * Values that differ between runs are replaced with placeholders of the same length, so that columns stay aligned. Dates are those
  * of the page: it begins on 2026-01-05, and only days that pass are shown.
+ *
+ * Long because one function renders a transcript in one pass.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

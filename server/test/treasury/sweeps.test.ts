@@ -1,4 +1,8 @@
-/** Sweeps on a real node with the real books: after any fault our balances equal those on the chain. */
+/**
+ * Sweeps on a real node with the real books: after any fault our balances equal those on the chain.
+ *
+ * Long because its claims share one node and one treasury.
+ */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, describe, type TestContext, test } from 'node:test';

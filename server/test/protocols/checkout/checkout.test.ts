@@ -1,4 +1,8 @@
-/** Buying and selling by a link, over HTTP: from generateLink to the page of the order, with the errors on the way. */
+/**
+ * Buying and selling by a link, over HTTP: from generateLink to the page of the order, with the errors on the way.
+ *
+ * Long because its pages share one server and one browser.
+ */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { encryptText, openText } from '../../../src/base/texts.ts';

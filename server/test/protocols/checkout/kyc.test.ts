@@ -1,4 +1,8 @@
-/** The verification page over HTTP: the way of a customer through it, and its answers to strangers and mistakes. */
+/**
+ * The verification page over HTTP: the way of a customer through it, and its answers to strangers and mistakes.
+ *
+ * Long because its pages share one server and one browser.
+ */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import {

@@ -1,4 +1,8 @@
-/** The operator API over HTTP: rights, the form of refusals, and the effects and records of each action. */
+/**
+ * The operator API over HTTP: rights, the form of refusals, and the effects and records of each action.
+ *
+ * Long because its claims share one server and its operators.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { parseRate } from '../../../src/base/money.ts';

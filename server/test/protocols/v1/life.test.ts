@@ -1,6 +1,8 @@
 /**
  * The partner API with real money: orders from quote to payout, the place of the money meanwhile, and a partner's options when an
  * order fails. Every answer is checked against its schema, and the books at the end (story.ts).
+ *
+ * Long because its orders share one server.
  */
 import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';

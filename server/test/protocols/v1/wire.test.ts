@@ -1,6 +1,8 @@
 /**
  * The transport of the partner API: authentication, signatures, idempotency, errors and the request log. Over HTTP, in a sandbox
  * and in a second server with the requirements of production.
+ *
+ * Long because its requests share one server.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,4 +1,8 @@
-/** Bad input: each request gets its 4xx in the common envelope, and changes nothing. */
+/**
+ * Bad input: each request gets its 4xx in the common envelope, and changes nothing.
+ *
+ * Long because each refusal of the wire is one row of its tables.
+ */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { connect } from 'node:net';

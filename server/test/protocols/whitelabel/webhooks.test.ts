@@ -1,5 +1,7 @@
 /**
  * Webhooks over HTTP: the three calls of the interface, our own under /v1, and the status words in events about orders.
+ *
+ * Long because its deliveries share one server and one receiver.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

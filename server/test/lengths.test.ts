@@ -1,0 +1,94 @@
+/**
+ * No file of ours has more than 500 lines, and no function more than 120, unless its header says "Long because …".
+ *
+ * Functions are found by the indentation that the formatter gives them. A `describe` groups tests and counts as none.
+ */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const FILE_LINES = 500;
+const FUNCTION_LINES = 120;
+const REASON = 'Long because ';
+
+/** Closures over one world that a schedule drives, a table of planted bugs, two forms with one state each, and two still to be split. */
+const WITHOUT_HEADER: readonly string[] = [
+  'console/src/form.tsx',
+  'console/src/pages/reviews.tsx',
+  'server/src/base/signin.ts',
+  'server/src/protocols/operator/action.ts',
+  'server/test/chaos/chain.ts',
+  'server/test/chaos/load.ts',
+  'server/test/chaos/world.ts',
+  'server/test/simulation/actors.ts',
+  'server/test/simulation/database.ts',
+  'server/test/simulation/meetings.ts',
+  'server/test/simulation/mutants.ts',
+  'server/test/simulation/outside.bank.ts',
+  'server/test/simulation/outside.chain.ts',
+  'server/test/simulation/report.ts',
+  'server/test/simulation/restore.ts',
+  'server/test/simulation/rules.ts',
+  'server/test/simulation/run.ts',
+  'server/test/simulation/scheduler.ts',
+  'server/test/simulation/strays.ts',
+];
+
+const sources = globSync(['{server,sdk,console,bench,scripts}/**/*.{ts,tsx,mjs}'], {
+  cwd: ROOT,
+  exclude: (path) => /(?:^|\/)(?:node_modules|dist[^/]*|generated)$/.test(path),
+}).toSorted();
+
+const STARTS = /(?:\bfunction\b.*|=>|\)(?:: [^=]+)?) \{$/;
+const IS_NONE = /^\s*(?:\}? ?(?:if|for|while|switch|catch|else|do|try)\b)|\bdescribe\(/;
+
+interface Long {
+  line: number;
+  lines: number;
+}
+
+/** Functions of a formatted source that are longer than allowed. */
+function longFunctions(text: string): Long[] {
+  const lines = text.split('\n');
+  return lines.flatMap((line, at) => {
+    if (!STARTS.test(line) || IS_NONE.test(line)) return [];
+    const indent = /^ */.exec(line)?.[0] ?? '';
+    const end = lines.findIndex((other, n) => n > at && other.startsWith(`${indent}}`));
+    const length = end - at + 1;
+    return length > FUNCTION_LINES ? [{ line: at + 1, lines: length }] : [];
+  });
+}
+
+const headerOf = (text: string): string => /\/\*\*[\s\S]*?\*\//.exec(text)?.[0].replaceAll(/\s+\* /g, ' ') ?? '';
+
+test('a long file or function says in its header why', () => {
+  assert.ok(sources.length > 900, `${sources.length} sources were found`);
+  const without: string[] = [];
+  for (const path of sources) {
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    if (headerOf(text).includes(REASON)) continue;
+    const lines = text.trimEnd().split('\n').length;
+    if (lines > FILE_LINES) without.push(`${path}: ${lines} lines`);
+    without.push(...longFunctions(text).map((one) => `${path}:${one.line}: a function of ${one.lines} lines`));
+  }
+  assert.deepEqual(
+    without.filter((found) => !WITHOUT_HEADER.some((path) => found.startsWith(path))),
+    [],
+  );
+  assert.deepEqual(
+    WITHOUT_HEADER.filter((path) => !without.some((found) => found.startsWith(path))),
+    [],
+    'listed, and not long any more',
+  );
+});
+
+test('a long function is found in each of its spellings', () => {
+  const body = '  one();\n'.repeat(FUNCTION_LINES);
+  for (const head of ['function one() {', 'const one = async (a: string) => {', '): Promise<void> {', 'async one(a) {'])
+    assert.equal(longFunctions(`${head}\n${body}}\n`).length, 1, head);
+  for (const head of ["describe('it', () => {", 'if (is) {', 'for (const one of all) {', 'export const ALL = {'])
+    assert.deepEqual(longFunctions(`${head}\n${body}}\n`), [], head);
+});
