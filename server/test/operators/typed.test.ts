@@ -80,7 +80,7 @@ const inReview = async (name: string): Promise<{ id: string; version: number }> 
 test('a name that an operator types is in no dump, whatever the action, and is read again where it was typed', async () => {
   const noted = await openedCase('order:1');
   await done(`/cases/${noted}/note`);
-  await done(`/cases/${noted}/assign`, { to: 'finn' });
+  await done(`/cases/${noted}/assign`, { to: 'ada' });
   await done(`/cases/${noted}/close`, { outcome: TYPED });
   await done('/kill-switches', { kind: 'payouts', subject: 'all' });
   await done('/kill-switches/lift', { kind: 'payouts', subject: 'all' });

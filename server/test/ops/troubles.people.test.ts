@@ -82,7 +82,7 @@ plays('operator-gone', 'An operator is gone, with tokens, cases and a proposal o
   await types('OPERATOR_TOKEN_FILE=ada.token npm run operator -- cases --assignee olaf');
   says('The proposal is declined, so that nobody confirms it by habit, and finn takes the case from the beginning.');
   await types(`OPERATOR_TOKEN_FILE=ada.token npm run operator -- decline <olafs> --reason 'its proposer has left'`);
-  await types(`npm run operator -- case assign <case> finn --reason 'olaf has left'`);
+  await types(`npm run operator -- case assign <case> finn --takeOver true --reason 'olaf has left'`);
   await types(`npm run operator -- deposit payer <deposit> --reason 'asking the partners again'`);
   await scene.bothDo(
     `npm run operator -- deposit return <deposit> --reason 'asked all partners again: none knows the payer'`,

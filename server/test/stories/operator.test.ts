@@ -447,7 +447,7 @@ describe('a terminal', () => {
       types(['rail', 'clear', 'evm.erc20', '--restart', 'true', '--reason', 'a try']),
     ]);
     assert.equal(cases.code, 0, cases.err);
-    assert.match(cases.out, /^id +openedAt +kind .*\n-+ .*\n\d+ .*on_hold +order:/);
+    assert.match(cases.out, /^id +openedAt +dueAt +kind .*\n-+ .*\n\d+ .*on_hold +order:/);
     assert.ok(JSON.parse(json.out).cases.length > 0);
     assert.deepEqual([misused.code, /--reason/.test(misused.err)], [2, true]);
     assert.deepEqual([unknown.code, /no command|order/.test(unknown.err)], [2, true]);
