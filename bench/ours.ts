@@ -10,7 +10,8 @@ import { type Prepared, send } from './load.ts';
 import type { Shares } from './profile.ts';
 
 const WL = '/onramp/api/v2/whiteLabel';
-const READY_MS = 120_000;
+/** On a machine with much else to do, a start takes minutes. */
+const READY_MS = 300_000;
 
 /** What happened inside the server between `start` and `stop`. */
 export interface Seen extends Shares {

@@ -49,8 +49,8 @@ async function sideOf(dir: string): Promise<Side> {
     where direction = 'offramp' order by count desc limit 1`);
   const { orders } = await one('select count(*)::int as orders from orders');
   const middle = await one(
-    `select id, deposit_target as address from orders where customer_id = $1 and state = 'settled' order by created_at limit 1 offset 100`,
-    [biggest.id],
+    `select id, deposit_target as address from orders where customer_id = $1 and state = 'settled' order by created_at limit 1 offset $2`,
+    [biggest.id, Math.min(100, Math.floor(Number(biggest.count) / 4))],
   );
   const { month } = await one(
     `select to_char(max(created_at) - interval '40 days', 'YYYY-MM-DD') as month from orders`,
