@@ -77,6 +77,52 @@ export const OPERATOR_ACTIONS = {
   },
 } as const satisfies Record<string, FormAction>;
 
+const ALERT_NAME = {
+  name: 'name',
+  label: 'Name',
+  hint: 'Small letters, digits, dots and hyphens',
+  isRequired: true,
+} as const;
+const AN_ALERT = { right: 'operators', people: 'one' } as const;
+export const ALERT_ACTIONS = {
+  set: {
+    ...{ ...AN_ALERT, name: 'alert.set', label: 'Set a rule', path: '/alerts' },
+    says: 'Sets a rule by which people are told, in place of the one of its name. It tells nothing twice.',
+    fields: [
+      ALERT_NAME,
+      {
+        name: 'channel',
+        label: 'Channel',
+        hint: 'One of this server: email, slack, pagerduty or webhook',
+        isRequired: true,
+      },
+      {
+        name: 'about',
+        label: 'Tells of',
+        hint: 'Cases that are opened, unclaimed or overdue; or a digest each day',
+        isRequired: true,
+        choices: ['opened', 'unclaimed', 'overdue', 'digest'],
+      },
+      { name: 'kinds', label: 'Kinds', hint: 'With commas, such as payout_unknown; all where it is empty' },
+      { name: 'asset', label: 'Asset', hint: 'Only cases about this asset, such as inr' },
+      { name: 'least', label: 'At least', hint: 'Only about at least so much of the asset' },
+      { name: 'afterMinutes', label: 'After minutes', hint: 'At once where it is empty' },
+      { name: 'zone', label: 'Time zone', hint: 'Such as Asia/Kolkata; UTC where it is empty' },
+      { name: 'fromHour', label: 'From hour', hint: '0 to 23; of a digest, when it is sent' },
+      { name: 'untilHour', label: 'Until hour', hint: '0 to 23; the whole day where both are equal' },
+    ],
+  },
+  test: {
+    ...{ ...AN_ALERT, name: 'alert.test', label: 'Send a test', path: '/alerts/test' },
+    says: 'Sends a message that says it is a test.',
+  },
+  remove: {
+    ...{ ...AN_ALERT, name: 'alert.remove', label: 'Remove', path: '/alerts/remove' },
+    says: 'Removes the rule: nobody is told by it any more.',
+    isGrave: true,
+  },
+} as const satisfies Record<string, FormAction>;
+
 export const RULE_SET = {
   ...{ name: 'rule.set', label: 'Set a rule', path: '/rules', right: 'operators', people: 'two' },
   says: 'Sets how many people an action takes. Of several rules, the most specific one decides.',

@@ -47,6 +47,47 @@ export const PARTNER_ACTIONS = {
   },
 } as const satisfies Record<string, FormAction>;
 
+export const KEY_ACTIONS = {
+  create: {
+    ...{
+      name: 'key.create',
+      label: 'Create a key',
+      path: '/partners/:partner/keys',
+      right: 'partners',
+      people: 'rules',
+    },
+    says: 'Creates a key; its secret is shown once, to the one who asked for it.',
+    fields: [
+      { name: 'label', label: 'Name', hint: 'For people, such as main', isRequired: true },
+      { name: 'scopes', label: 'Scopes', hint: 'With commas: read, trade, customers, admin', isRequired: true },
+      { name: 'addresses', label: 'Networks', hint: 'That it may be used from, with commas; any where it is empty' },
+      { name: 'expiresAt', label: 'Until', hint: 'When it stops working', isTime: true },
+    ],
+  },
+  rotate: {
+    ...{ name: 'key.rotate', label: 'Rotate', path: '/keys/:key/rotate', right: 'partners', people: 'rules' },
+    says: 'Gives the key a new secret; the old one works for a while.',
+    fields: [{ name: 'overlapHours', label: 'Hours', hint: 'For how many the old secret works; 24 where it is empty' }],
+  },
+  collect: {
+    ...{ name: 'key.collect', label: 'Show the secret', path: '/keys/:key/secret', right: 'partners', people: 'one' },
+    says: 'Shows the secret of a key that you asked for and another operator confirmed: once, within a day.',
+  },
+} as const satisfies Record<string, FormAction>;
+
+export const HELD_ACTIONS = {
+  release: {
+    ...{ name: 'held.release', label: 'Release', path: '/partners/:partner/held/release', right: 'partners' },
+    says: 'Releases the held item: it works again.',
+    people: 'rules',
+  },
+  reject: {
+    ...{ ...ONE, name: 'held.reject', label: 'Reject', path: '/partners/:partner/held/reject', right: 'partners' },
+    says: 'Rejects the held item for good: an endpoint is removed, a key revoked.',
+    isGrave: true,
+  },
+} as const satisfies Record<string, FormAction>;
+
 const TIMES: readonly FormField[] = [
   { name: 'isDefault', label: 'Default market', hint: 'Taken where a partner names no chain', isSwitch: true },
   { name: 'quoteTtlS', label: 'A quote holds', hint: 'Seconds, 1 to 3600' },

@@ -131,6 +131,7 @@ export interface Case {
   readonly who: string | null;
   readonly orderId: string | null;
   readonly openedAt: string;
+  readonly dueAt: string;
   readonly closedAt: string | null;
   readonly actions?: readonly {
     readonly at: string;

@@ -21,6 +21,9 @@ export function local(iso: string): string {
 
 export const utc = (iso: string): string => `${iso.replace('T', ' ').replace(/(\.\d+)?Z$/, '')} UTC`;
 
+/** Of the day. */
+export const hour = (of: number): string => `${String(of).padStart(2, '0')}:00`;
+
 const STEPS = [
   [86_400_000, 'd'],
   [3_600_000, 'h'],
@@ -33,6 +36,14 @@ export function age(iso: string, now = Date.now()): string {
   for (const [ms, unit] of STEPS) if (passed >= ms) return `${Math.floor(passed / ms)} ${unit}`;
   return 'now';
 }
+
+/** How long until then, or since then: `in 3 h`, `2 d late`. */
+export const dueIn = (iso: string, now = Date.now()): string => {
+  const left = Date.parse(iso) - now;
+  if (left < 0) return `${age(iso, now).replace('now', 'just')} late`;
+  const soon = age(new Date(now - left).toISOString(), now);
+  return soon === 'now' ? 'within a minute' : `in ${soon}`;
+};
 
 /** A hash or id in the middle of which nothing is lost that tells two apart at a glance. */
 export const shortened = (text: string): string =>

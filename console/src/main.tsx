@@ -3,12 +3,15 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { Alerts } from './pages/alerts.tsx';
 import { Audit } from './pages/audit.tsx';
 import { Bank } from './pages/bank.tsx';
+import { Breaks } from './pages/breaks.tsx';
 import { CasePage } from './pages/case.tsx';
 import { Cases } from './pages/cases.tsx';
 import { CustomerPage } from './pages/customer.tsx';
 import { DepositPage, Deposits, Suspense } from './pages/deposits.tsx';
+import { Handbook } from './pages/handbook.tsx';
 import { HitPage } from './pages/hit.tsx';
 import { Home } from './pages/home.tsx';
 import { Limits } from './pages/limits.tsx';
@@ -17,6 +20,7 @@ import { Operators } from './pages/operators.tsx';
 import { OrderPage } from './pages/order.tsx';
 import { Orders } from './pages/orders.tsx';
 import { PartnerPage, Partners } from './pages/partners.tsx';
+import { PayoutPage } from './pages/payout.tsx';
 import { Payouts } from './pages/payouts.tsx';
 import { ProposalPage, Proposals } from './pages/proposals.tsx';
 import { Reports, RevenueReport, Statement, TrialBalance } from './pages/reports.tsx';
@@ -25,7 +29,7 @@ import { Screening } from './pages/screening.tsx';
 import { Search } from './pages/search.tsx';
 import { Sessions } from './pages/sessions.tsx';
 import { Switches } from './pages/switches.tsx';
-import { Treasury } from './pages/treasury.tsx';
+import { Sweeps, Treasury } from './pages/treasury.tsx';
 import { WebhookPage, Webhooks } from './pages/webhooks.tsx';
 import { applyTheme, Shell } from './shell.tsx';
 
@@ -55,7 +59,9 @@ const routeTree = root.addChildren([
   route('/deposits/$deposit', DepositPage),
   route('/suspense', Suspense),
   route('/payouts', Payouts),
+  route('/payouts/$payout', PayoutPage),
   route('/treasury', Treasury),
+  route('/treasury/sweeps', Sweeps),
   route('/bank', Bank),
   route('/partners', Partners),
   route('/partners/$partner', PartnerPage),
@@ -75,6 +81,9 @@ const routeTree = root.addChildren([
   route('/customers/$customer', CustomerPage),
   route('/limits', Limits),
   route('/operators', Operators),
+  route('/alerts', Alerts),
+  route('/breaks', Breaks),
+  route('/handbook', Handbook),
 ]);
 
 /** Filters are texts: the router would read `17` as a number, and a long id would lose its end. */

@@ -13,6 +13,7 @@ const OF = {
     ['/suspense', 'Suspense', 'u'],
     ['/payouts', 'Payouts', 'y'],
     ['/treasury', 'Treasury', 't'],
+    ['/breaks', 'Breaks', 'z'],
     ['/bank', 'Bank desk', 'b'],
   ],
   Trade: [
@@ -24,9 +25,11 @@ const OF = {
   Records: [
     ['/reports', 'Reports', 'r'],
     ['/audit', 'Audit', 'a'],
+    ['/handbook', 'Handbook', '.'],
   ],
   Control: [
     ['/kill-switches', 'Kill switches', 'k'],
+    ['/alerts', 'Alerts', 'x'],
     ['/operators', 'Operators', 'i'],
     ['/sessions', 'Sessions', 's'],
   ],

@@ -4,7 +4,7 @@ import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-vir
 import { Fragment, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { ApiError } from './api.ts';
-import { age, grouped, local, shortened, utc } from './format.ts';
+import { age, dueIn, grouped, local, shortened, utc } from './format.ts';
 import { sayPasskey } from './passkey.ts';
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'info' | 'plain';
@@ -41,6 +41,16 @@ export const Time = ({ at, isAge = false }: { at: string | null | undefined; isA
       {isAge ? age(at) : local(at)}
     </time>
   );
+
+/** Until when somebody should have ended it; past that it is said loudly. */
+export const Due = ({ at }: { at: string }) => {
+  const isLate = Date.parse(at) < Date.now();
+  return (
+    <time className={`nowrap ${isLate ? 'is-late' : ''}`} dateTime={at} title={`${local(at)}, ${utc(at)}`}>
+      {dueIn(at)}
+    </time>
+  );
+};
 
 /** An id or a hash, whole in its title and on the clipboard. */
 export function Id({ text, children }: { text: string; children?: ReactNode }) {
@@ -92,9 +102,21 @@ export const HitLink = ({ id, isRow = false }: { id: string; isRow?: boolean }) 
   </Link>
 );
 
+const SUBJECT_PAGES = { deposit: '/deposits/$deposit', payout: '/payouts/$payout', case: '/cases/$case' } as const;
+
 /** A subject such as `order:17`, as a link where there is a page of it; the case of a customer's hits is `sanctions:customer:…`. */
 export function Subject({ text }: { text: string }) {
-  const [, kind, id = ''] = /^(?:sanctions:)?(order|customer|sanctions_hit):(.+)$/.exec(text) ?? [];
+  const [, kind, id = ''] = /^(?:sanctions:)?(order|customer|sanctions_hit|deposit|payout|case):(.+)$/.exec(text) ?? [];
+  const page = SUBJECT_PAGES[kind as keyof typeof SUBJECT_PAGES];
+  if (page !== undefined)
+    return (
+      <span className="nowrap">
+        {kind}{' '}
+        <Link to={page} params={{ deposit: id, payout: id, case: id }} className="mono">
+          {id}
+        </Link>
+      </span>
+    );
   if (kind === undefined) return <span className="mono">{text}</span>;
   return (
     <span className="nowrap">

@@ -2,13 +2,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
+import { CORRECT } from '../actions.money.ts';
 import { CASE_ACTIONS } from '../actions.ts';
 import { type Case, read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 import { every } from '../live.ts';
 import { Pending } from '../pending.tsx';
+import { runbookOf } from '../runbooks.ts';
 import { useMay, useSession } from '../shell.tsx';
-import { Fact, Facts, Failure, Id, OrderLink, State, Subject, Time } from '../ui.tsx';
+import { Due, Fact, Facts, Failure, Id, OrderLink, State, Subject, Time } from '../ui.tsx';
+import { Runbook } from './handbook.tsx';
 
 const KEYED = [
   ['claim', 'c'],
@@ -22,6 +25,7 @@ export function CasePage() {
   const may = useMay();
   const { data: session } = useSession();
   const [chosen, setChosen] = useState<keyof typeof CASE_ACTIONS>();
+  const [isCorrecting, setCorrecting] = useState(false);
   const found = useQuery({
     queryKey: ['case', id],
     queryFn: () => read<Case>(`/cases/${id}`),
@@ -29,14 +33,26 @@ export function CasePage() {
   });
   const one = found.data;
   const isOpen = one !== undefined && one.closedAt === null;
+  const isOthers = isOpen && one.assignee !== null && one.assignee !== session?.name;
+  const runbook = one === undefined ? undefined : runbookOf(one.kind, one.page);
   return (
     <>
       <div className="title">
         <h1>{one === undefined ? `Case ${id}` : `${one.kind.replaceAll('_', ' ')}, case ${id}`}</h1>
-        {one !== undefined && <State state={isOpen ? 'open' : 'closed'} tone={isOpen ? 'warn' : 'plain'} />}
+        {one !== undefined && (
+          <div className="row">
+            {isOpen && <Due at={one.dueAt} />}
+            <State state={isOpen ? 'open' : 'closed'} tone={isOpen ? 'warn' : 'plain'} />
+          </div>
+        )}
       </div>
       <Pending isAbout={(subject) => subject === `case:${id}` || subject === one?.subject} />
       {found.error !== null && <Failure error={found.error} />}
+      {isOthers && (
+        <p className="note is-warn">
+          <b>{one.assignee}</b> works on this case. You may add notes; to close it, take it over.
+        </p>
+      )}
       {one !== undefined && (
         <div className="columns">
           <div>
@@ -48,9 +64,6 @@ export function CasePage() {
               </p>
               <h2>What to do</h2>
               <p>{one.remedy}</p>
-              <p className="muted">
-                Handbook: <code>docs/operating/{one.page}</code>, kind <code>{one.kind}</code>
-              </p>
               {one.kind === 'sanctions_hit' && <Link to="/screening">Hits that wait for a decision</Link>}
               {isOpen && (
                 <div className="row">
@@ -59,13 +72,21 @@ export function CasePage() {
                       key={name}
                       type="button"
                       className={name === 'claim' && one.assignee === null ? 'primary' : ''}
-                      disabled={!may('cases') || (name === 'claim' && one.assignee === session?.name)}
+                      disabled={
+                        !may('cases') ||
+                        (name === 'claim' && one.assignee === session?.name) ||
+                        (name === 'close' && isOthers)
+                      }
                       data-key={key}
                       onClick={() => setChosen(name)}
                     >
-                      {CASE_ACTIONS[name].label} {key !== undefined && <kbd aria-hidden="true">{key}</kbd>}
+                      {name === 'claim' && isOthers ? 'Take over' : CASE_ACTIONS[name].label}{' '}
+                      {key !== undefined && <kbd aria-hidden="true">{key}</kbd>}
                     </button>
                   ))}
+                  <button type="button" disabled={!may('money') || isOthers} onClick={() => setCorrecting(true)}>
+                    {CORRECT.ofCase.label}
+                  </button>
                 </div>
               )}
               {one.outcome !== null && (
@@ -90,38 +111,54 @@ export function CasePage() {
               </ol>
             </section>
           </div>
-          <section className="panel">
-            <h2>Facts</h2>
-            <dl className="facts">
-              <Fact name="About">
-                <Subject text={one.subject} />
-              </Fact>
-              {one.orderId !== null && (
-                <Fact name="Order">
-                  <OrderLink id={one.orderId} />
+          <div>
+            <section className="panel">
+              <h2>Facts</h2>
+              <dl className="facts">
+                <Fact name="About">
+                  <Subject text={one.subject} />
                 </Fact>
-              )}
-              <Fact name="Claimed by">
-                {one.assignee === null ? (
-                  <span className="muted">unclaimed</span>
-                ) : (
-                  <Link to="/cases" search={{ assignee: one.assignee }}>
-                    {one.assignee}
-                  </Link>
+                {one.orderId !== null && (
+                  <Fact name="Order">
+                    <OrderLink id={one.orderId} />
+                  </Fact>
                 )}
-              </Fact>
-              <Fact name="Acts next">{one.who ?? 'no person'}</Fact>
-              <Fact name="Opened">
-                <Time at={one.openedAt} />
-              </Fact>
-              <Fact name="Case">
-                <Id text={one.id} />
-              </Fact>
-            </dl>
-            <h2>As the rule saw it</h2>
-            <Facts of={one.facts} />
-          </section>
+                <Fact name="Claimed by">
+                  {one.assignee === null ? (
+                    <span className="muted">unclaimed</span>
+                  ) : (
+                    <Link to="/cases" search={{ assignee: one.assignee }}>
+                      {one.assignee}
+                    </Link>
+                  )}
+                </Fact>
+                <Fact name="Acts next">{one.who ?? 'no person'}</Fact>
+                {isOpen && (
+                  <Fact name="Due">
+                    <Due at={one.dueAt} />
+                  </Fact>
+                )}
+                <Fact name="Opened">
+                  <Time at={one.openedAt} />
+                </Fact>
+                <Fact name="Case">
+                  <Id text={one.id} />
+                </Fact>
+              </dl>
+              <h2>As the rule saw it</h2>
+              <Facts of={one.facts} />
+            </section>
+            {runbook !== undefined && <Runbook section={runbook} />}
+          </div>
         </div>
+      )}
+      {isCorrecting && (
+        <ActionDialog
+          action={CORRECT.ofCase}
+          about={`case ${id}`}
+          given={{ case: id }}
+          onClose={() => setCorrecting(false)}
+        />
       )}
       {chosen !== undefined && (
         <ActionDialog

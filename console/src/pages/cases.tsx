@@ -4,12 +4,13 @@ import type { Case } from '../api.ts';
 import { useFilters } from '../filters.tsx';
 import { List } from '../list.tsx';
 import { useSession } from '../shell.tsx';
-import { type Column, OrderLink, State, Subject, Time } from '../ui.tsx';
+import { type Column, Due, OrderLink, State, Subject, Time } from '../ui.tsx';
 
 const FILTERS = [
   { name: 'open', label: 'Cases', choices: ['closed'], all: 'open' },
   { name: 'kind', label: 'Kind' },
   { name: 'assignee', label: 'Claimed by' },
+  { name: 'overdue', label: 'Due', choices: ['overdue'], all: 'any time' },
 ];
 
 const COLUMNS: readonly Column<Case>[] = [
@@ -22,6 +23,10 @@ const COLUMNS: readonly Column<Case>[] = [
     ),
   },
   { head: 'Age', cell: ({ openedAt }) => <Time at={openedAt} isAge />, className: 'number' },
+  {
+    head: 'Due',
+    cell: ({ dueAt, closedAt }) => (closedAt === null ? <Due at={dueAt} /> : <span className="muted">over</span>),
+  },
   { head: 'Claimed by', cell: ({ assignee }) => assignee ?? <span className="muted">unclaimed</span> },
   {
     head: 'About',
@@ -49,7 +54,11 @@ export function Cases() {
       list="cases"
       cursor="after"
       filters={FILTERS}
-      toQuery={(values) => ({ ...values, open: values.open === 'closed' ? 'false' : undefined })}
+      toQuery={(values) => ({
+        ...values,
+        open: values.open === 'closed' ? 'false' : undefined,
+        overdue: values.overdue === 'overdue' ? 'true' : undefined,
+      })}
       columns={COLUMNS}
       keyOf={({ id }) => id}
       empty="No case is like this."

@@ -5,7 +5,7 @@ import { type Case, type Health, type KillSwitch, type Proposal, read, readHealt
 import { grouped } from '../format.ts';
 import { every } from '../live.ts';
 import { useSession } from '../shell.tsx';
-import { type Column, Failure, State, Subject, Table, Time } from '../ui.tsx';
+import { Amount, type Column, Due, Failure, OrderLink, State, Subject, Table, Time } from '../ui.tsx';
 import { ACTION } from './proposals.tsx';
 
 const SOON_MS = 5_000;
@@ -43,6 +43,53 @@ function byKind(cases: readonly Case[]): Kind[] {
   }));
 }
 
+/** How many cases stand on the first page: what is due first. */
+const FIRST = 12;
+const nextOf = (cases: readonly Case[]): Case[] =>
+  cases
+    .filter(({ who }) => who !== 'nobody')
+    .toSorted((one, other) => Date.parse(one.dueAt) - Date.parse(other.dueAt))
+    .slice(0, FIRST);
+
+/** The amount that a case names, if it names one. */
+function amountIn(facts: unknown): { asset: string; units: string } | undefined {
+  const { asset, units } = (facts ?? {}) as { asset?: unknown; units?: unknown };
+  return typeof asset === 'string' && typeof units === 'string' ? { asset, units } : undefined;
+}
+
+const NEXT: readonly Column<Case>[] = [
+  { head: 'Due', cell: ({ dueAt }) => <Due at={dueAt} /> },
+  {
+    head: 'Case',
+    cell: ({ id, kind }) => (
+      <Link to="/cases/$case" params={{ case: id }} data-row>
+        {kind.replaceAll('_', ' ')}
+      </Link>
+    ),
+  },
+  {
+    head: 'About',
+    cell: ({ subject, orderId }) =>
+      orderId === null ? (
+        <Subject text={subject} />
+      ) : (
+        <span className="nowrap">
+          order <OrderLink id={orderId} />
+        </span>
+      ),
+  },
+  {
+    head: 'Amount',
+    cell: ({ facts }) => {
+      const found = amountIn(facts);
+      return found === undefined ? <span className="muted">not named</span> : <Amount {...found} />;
+    },
+    className: 'number',
+  },
+  { head: 'Open for', cell: ({ openedAt }) => <Time at={openedAt} isAge /> },
+  { head: 'Claimed by', cell: ({ assignee }) => assignee ?? <span className="muted">unclaimed</span> },
+];
+
 const KINDS: readonly Column<Kind>[] = [
   {
     head: 'Kind',
@@ -78,9 +125,16 @@ export function Home() {
   const health = useQuery({ queryKey: ['health'], queryFn: readHealth, refetchInterval: every(SOON_MS) });
   const failing = health.data?.checks.filter(({ ok }) => !ok) ?? [];
   const others = proposals.data?.proposals.filter(({ proposer }) => proposer !== session?.name);
+  const alerts = useQuery({
+    queryKey: ['alerts', 'failed'],
+    queryFn: () => read<{ messages: { state: string }[] }>('/alerts/messages', { limit: '50' }),
+    refetchInterval: every(30_000),
+  });
+  const untold = alerts.data?.messages.filter(({ state }) => state === 'failed').length ?? 0;
   const error = cases.error ?? proposals.error ?? switches.error ?? health.error;
   const open = cases.data?.cases;
   const unclaimed = open?.filter(({ assignee }) => assignee === null).length;
+  const overdue = open?.filter(({ dueAt }) => Date.parse(dueAt) < Date.now()).length;
   return (
     <>
       <div className="title">
@@ -88,11 +142,18 @@ export function Home() {
         <span className="muted">Read again every five seconds</span>
       </div>
       {error !== null && <Failure error={error} />}
+      {untold > 0 && (
+        <p className="note is-bad">
+          {untold} of the newest messages could not be sent: <Link to="/alerts">alerts</Link>.
+        </p>
+      )}
       <div className="tiles">
-        <Link to="/cases" className={`tile is-${toneOf(open?.length)}`}>
+        <Link to="/cases" className={`tile is-${toneOf(open?.length, (overdue ?? 0) > 0 ? 'bad' : 'warn')}`}>
           <b>{open === undefined ? '–' : `${open.length}${cases.data?.next ? '+' : ''}`}</b>
           <span>open cases</span>
-          <span className="muted">{unclaimed === undefined ? 'Loading' : `${unclaimed} unclaimed`}</span>
+          <span className="muted">
+            {unclaimed === undefined ? 'Loading' : `${overdue} overdue, ${unclaimed} unclaimed`}
+          </span>
         </Link>
         <Link to="/proposals" className={`tile is-${toneOf(others?.length)}`}>
           <b>{proposals.data?.proposals.length ?? '–'}</b>
@@ -121,6 +182,19 @@ export function Home() {
       </div>
       <div className="columns">
         <div>
+          <div className="title">
+            <h2>Due next</h2>
+            <Link to="/cases" search={{ overdue: 'overdue' }}>
+              All that are overdue
+            </Link>
+          </div>
+          <Table
+            label="Due next"
+            columns={NEXT}
+            rows={open && nextOf(open)}
+            keyOf={({ id }) => id}
+            empty="Nothing needs a person now."
+          />
           <h2>Open cases by kind</h2>
           <Table
             label="Open cases by kind"

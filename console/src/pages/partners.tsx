@@ -10,6 +10,7 @@ import { Pending } from '../pending.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, type Column, Fact, Failure, State, Table, Time } from '../ui.tsx';
 import { useSwitches } from './home.tsx';
+import { Held, type Key, Keys } from './partner.keys.tsx';
 import { type OfPartner, PartnerDialog } from './terms.forms.tsx';
 import { EndpointLink } from './webhooks.tsx';
 
@@ -80,39 +81,6 @@ export function Partners() {
     </>
   );
 }
-
-interface Key {
-  readonly key: string;
-  readonly label: string;
-  readonly scopes: readonly string[];
-  readonly addresses: readonly string[];
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-  readonly heldAt: string | null;
-  readonly lastUsedAt: string | null;
-  readonly createdAt: string;
-}
-const stateOf = ({ revokedAt, heldAt }: Key) =>
-  revokedAt !== null ? (['revoked', 'plain'] as const) : heldAt !== null ? (['held', 'bad'] as const) : undefined;
-const KEYS: readonly Column<Key>[] = [
-  { head: 'Key', cell: ({ key }) => <span className="mono nowrap">{key}</span> },
-  { head: 'Name', cell: ({ label }) => label },
-  {
-    head: 'State',
-    cell: (one) => {
-      const [state, tone] = stateOf(one) ?? (['works', 'plain'] as const);
-      return <State state={state} tone={tone} />;
-    },
-  },
-  { head: 'May', cell: ({ scopes }) => scopes.join(', ') },
-  { head: 'From', cell: ({ addresses }) => addresses.join(', ') || <span className="muted">anywhere</span> },
-  { head: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-  {
-    head: 'Until',
-    cell: ({ expiresAt }) =>
-      expiresAt === null ? <span className="muted nowrap">no end</span> : <Time at={expiresAt} />,
-  },
-];
 
 interface Heard {
   readonly id: string;
@@ -212,7 +180,8 @@ export function PartnerPage() {
       {one !== undefined && (
         <div className="columns">
           <div>
-            <Keys of={one} choose={setForm} />
+            <Keys partner={partner} rows={one.keys} revoke={(key) => setForm({ form: 'revokeKey', partner, key })} />
+            <Held partner={partner} />
             <h2>Webhook endpoints</h2>
             <Table
               label="Webhook endpoints"
@@ -253,33 +222,6 @@ export function PartnerPage() {
 }
 
 type Choose = (form: OfPartner) => void;
-
-function Keys({ of: { id: partner, keys: rows }, choose: setForm }: { of: Whole; choose: Choose }) {
-  const may = useMay();
-  const keys: readonly Column<Key>[] = [
-    ...KEYS,
-    {
-      head: 'Action',
-      cell: ({ key, revokedAt }) =>
-        revokedAt === null && (
-          <button
-            type="button"
-            aria-label={`Revoke ${key}`}
-            disabled={!may(PARTNER_ACTIONS.revokeKey.right)}
-            onClick={() => setForm({ form: 'revokeKey', partner, key })}
-          >
-            Revoke
-          </button>
-        ),
-    },
-  ];
-  return (
-    <>
-      <h2>Keys</h2>
-      <Table label="Keys" columns={keys} rows={rows} keyOf={({ key }) => key} empty="It has no key." />
-    </>
-  );
-}
 
 function Caps({ of: { id: partner, caps: rows }, choose: setForm }: { of: Whole; choose: Choose }) {
   const may = useMay();

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { PAYOUT_STATES } from '../actions.ts';
 import { WHOSE, within } from '../filters.tsx';
 import { List } from '../list.tsx';
-import { Amount, type Column, Id, State, Time } from '../ui.tsx';
+import { Amount, type Column, Id, OrderLink, State, Time } from '../ui.tsx';
 
 interface PayoutRow {
   readonly id: string;
@@ -26,16 +26,15 @@ interface PayoutRow {
 const COLUMNS: readonly Column<PayoutRow>[] = [
   {
     head: 'Payout',
-    cell: ({ id, orderId }) =>
-      orderId === null ? (
-        <Link to="/search" search={{ text: id }} className="mono" data-row>
-          {id}
-        </Link>
-      ) : (
-        <Link to="/orders/$order" params={{ order: orderId }} className="mono" data-row>
-          {id}
-        </Link>
-      ),
+    cell: ({ id }) => (
+      <Link to="/payouts/$payout" params={{ payout: id }} className="mono" data-row>
+        {id}
+      </Link>
+    ),
+  },
+  {
+    head: 'Order',
+    cell: ({ orderId }) => (orderId === null ? <span className="muted">none</span> : <OrderLink id={orderId} />),
   },
   { head: 'Kind', cell: ({ purpose }) => purpose },
   { head: 'State', cell: ({ state }) => <State state={state} /> },

@@ -1,6 +1,6 @@
 /** What is found by an id, address, hash or reference. */
 import { useQuery } from '@tanstack/react-query';
-import { Navigate, useSearch } from '@tanstack/react-router';
+import { Link, Navigate, useSearch } from '@tanstack/react-router';
 import { read } from '../api.ts';
 import { Amount, type Column, CustomerLink, Failure, OrderLink, State, Table } from '../ui.tsx';
 
@@ -18,13 +18,20 @@ interface Answer {
   readonly customers: readonly Found[];
 }
 
-const MONEY: readonly Column<Found>[] = [
-  { head: 'Id', cell: ({ id }) => <span className="mono">{id}</span> },
+const moneyOf = (to: '/deposits/$deposit' | '/payouts/$payout'): readonly Column<Found>[] => [
+  {
+    head: 'Id',
+    cell: ({ id }) => (
+      <Link to={to} params={{ deposit: id, payout: id }} className="mono" data-row>
+        {id}
+      </Link>
+    ),
+  },
   { head: 'State', cell: ({ state = '' }) => <State state={state} /> },
   { head: 'Amount', cell: ({ units, asset = '' }) => <Amount units={units} asset={asset} />, className: 'number' },
   {
     head: 'Order',
-    cell: ({ orderId }) => (orderId == null ? <span className="muted">none</span> : <OrderLink id={orderId} isRow />),
+    cell: ({ orderId }) => (orderId == null ? <span className="muted">none</span> : <OrderLink id={orderId} />),
   },
 ];
 const ORDERS: readonly Column<Found>[] = [
@@ -47,8 +54,8 @@ export function Search() {
   if (only?.id === text) return <Navigate to="/orders/$order" params={{ order: text }} replace />;
   const parts = [
     ['Orders', ORDERS, all?.orders],
-    ['Deposits', MONEY, all?.deposits],
-    ['Payouts and refunds', MONEY, all?.payouts],
+    ['Deposits', moneyOf('/deposits/$deposit'), all?.deposits],
+    ['Payouts and refunds', moneyOf('/payouts/$payout'), all?.payouts],
     ['Customers', CUSTOMERS, all?.customers],
   ] as const;
   const count = parts.reduce((sum, [, , rows]) => sum + (rows?.length ?? 0), 0);

@@ -1,7 +1,7 @@
 /** Our own money: wallets against thresholds and books, what markets owe, sweeps that are not booked, and the books by account. */
 import { Link } from '@tanstack/react-router';
 import { List } from '../list.tsx';
-import { Amount, type Column, State, Time } from '../ui.tsx';
+import { Amount, type Column, Id, State, Time } from '../ui.tsx';
 
 interface Level {
   readonly rail: string;
@@ -159,6 +159,34 @@ const TRANSFERS: readonly Column<Transfer>[] = [
   { head: 'Key', cell: ({ key }) => <span className="mono long">{key}</span> },
 ];
 
+const ALL_TRANSFERS: readonly Column<
+  Transfer & { readonly endedAt: string | null; readonly reference: string | null }
+>[] = [
+  ...TRANSFERS.slice(0, 5),
+  { head: 'Ended', cell: ({ endedAt }) => <Time at={endedAt} isAge /> },
+  {
+    head: 'Evidence',
+    cell: ({ reference }) =>
+      reference === null || reference === '' ? <span className="muted">none yet</span> : <Id text={reference} />,
+  },
+  ...TRANSFERS.slice(5),
+];
+
+/** All sweeps, and gas for them, the newest first. */
+export const Sweeps = () => (
+  <List
+    title="Sweeps"
+    says="What was moved from deposit addresses to our wallets, and the gas that was sent for it."
+    path="/treasury/sweeps"
+    list="sweeps"
+    cursor="below"
+    filters={[{ name: 'rail', label: 'Rail' }]}
+    columns={ALL_TRANSFERS}
+    keyOf={({ key }) => key}
+    empty="Nothing was swept yet."
+  />
+);
+
 export const Treasury = () => (
   <>
     <h1>Treasury</h1>
@@ -206,7 +234,8 @@ export const Treasury = () => (
       empty="Every sweep is in the books."
     />
     <p>
-      Balances of all accounts: <Link to="/reports/trial-balance">trial balance</Link>
+      <Link to="/treasury/sweeps">All sweeps</Link> · <Link to="/breaks">Breaks and movements</Link> · Balances of all
+      accounts: <Link to="/reports/trial-balance">trial balance</Link>
     </p>
   </>
 );

@@ -1,8 +1,10 @@
 /** The forms of the console against the declarations of the operator interface, and its states against the order machine. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { OPERATOR_ACTIONS, RIGHTS as ROLES_OF, RULE_SET } from '../../../console/src/actions.people.ts';
-import { MARKET_ACTIONS, PARTNER_ACTIONS } from '../../../console/src/actions.trade.ts';
+import { CORRECT, MOVEMENT_ACTIONS, PAYOUT_ACTIONS } from '../../../console/src/actions.money.ts';
+import { ALERT_ACTIONS, OPERATOR_ACTIONS, RIGHTS as ROLES_OF, RULE_SET } from '../../../console/src/actions.people.ts';
+import { HELD_ACTIONS, KEY_ACTIONS, MARKET_ACTIONS, PARTNER_ACTIONS } from '../../../console/src/actions.trade.ts';
 import {
   AGAIN_REASONS,
   BANK_ACTIONS,
@@ -27,6 +29,8 @@ import {
   SUSPENSE_STATES,
   SWITCH_ACTIONS,
 } from '../../../console/src/actions.ts';
+import { RUNBOOKS, sectionOf } from '../../../console/src/runbooks.ts';
+import { CASE_KINDS } from '../../src/compliance/index.ts';
 import { FIELD_REASONS } from '../../src/customers/index.ts';
 import { PROPOSAL_STATES, RIGHTS } from '../../src/operators/index.ts';
 import { type OrderEvent, STATES, TRANSITIONS } from '../../src/orders/machine.ts';
@@ -45,8 +49,14 @@ const FORMS: readonly FormAction[] = [
   ...Object.values(HIT_ACTIONS),
   LIMIT_SET,
   ...Object.values(OPERATOR_ACTIONS),
+  ...Object.values(ALERT_ACTIONS),
+  ...Object.values(PAYOUT_ACTIONS),
+  ...Object.values(MOVEMENT_ACTIONS),
+  ...Object.values(CORRECT),
   RULE_SET,
   ...Object.values(PARTNER_ACTIONS),
+  ...Object.values(KEY_ACTIONS),
+  ...Object.values(HELD_ACTIONS),
   ...Object.values(MARKET_ACTIONS),
 ];
 /** Filled in by the page, and not by a field of the form. */
@@ -57,6 +67,10 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
   'bank.close_file': ['asset', 'payouts'],
   'review.document': ['file'],
   'operator.revoke-token': ['token'],
+  'held.release': ['items'],
+  'held.reject': ['items'],
+  'alert.test': ['name'],
+  'alert.remove': ['name'],
 };
 
 describe('a form of the console', () => {
@@ -148,4 +162,15 @@ test('the decision on a review has the outcomes and reasons of its declaration',
   assert.deepEqual([...REVIEW_OUTCOMES], schema.enum);
   const { missing: _, ...reasons } = FIELD_REASONS;
   assert.deepEqual(AGAIN_REASONS, reasons);
+});
+
+describe('the runbook beside a case', () => {
+  for (const [kind, { page, heading }] of RUNBOOKS)
+    test(`of ${kind} is a section of ${page}`, () => {
+      assert.ok(kind in CASE_KINDS, 'it is a kind of case');
+      const text = readFileSync(new URL(`../../../docs/operating/${page}`, import.meta.url), 'utf8');
+      const section = sectionOf(text, heading);
+      assert.notEqual(section, text, `there is no heading ${heading}`);
+      assert.match(section, /\*\*Do:\*\*/);
+    });
 });

@@ -125,7 +125,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
     const { page } = ada;
     await goes(page, '/');
     await heading(page, 'What needs a person');
-    await page.getByRole('link', { name: 'statement line refused' }).waitFor();
+    await page.getByRole('link', { name: 'statement line refused' }).first().waitFor();
     await isGood(page, 'What needs a person');
     const keys = page.keyboard;
     await keys.press('g');
@@ -145,7 +145,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
     for (const [key, more, says] of [
       ['c', [], 'The server says: done.'],
       ['n', ['<b>asked the bank</b>'], 'The server says: done.'],
-      ['x', ['the bank sent it again', 'seen by two'], 'The server says: done.'],
+      ['x', ['the bank sent it again', '', 'seen by two'], 'The server says: done.'],
     ] as const) {
       await keys.press(key);
       await page.getByRole('dialog').waitFor();
