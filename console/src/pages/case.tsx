@@ -41,7 +41,11 @@ export function CasePage() {
         <h1>{one === undefined ? `Case ${id}` : `${one.kind.replaceAll('_', ' ')}, case ${id}`}</h1>
         {one !== undefined && (
           <div className="row">
-            {isOpen && <Due at={one.dueAt} />}
+            {isOpen && (
+              <span>
+                due <Due at={one.dueAt} />
+              </span>
+            )}
             <State state={isOpen ? 'open' : 'closed'} tone={isOpen ? 'warn' : 'plain'} />
           </div>
         )}

@@ -190,18 +190,10 @@ export function Home() {
           </div>
           <Table
             label="Due next"
-            columns={NEXT}
+            columns={NEXT.filter(({ head }) => head !== 'Amount' || open?.some(({ facts }) => amountIn(facts)))}
             rows={open && nextOf(open)}
             keyOf={({ id }) => id}
             empty="Nothing needs a person now."
-          />
-          <h2>Open cases by kind</h2>
-          <Table
-            label="Open cases by kind"
-            columns={KINDS}
-            rows={open && byKind(open)}
-            keyOf={({ kind }) => kind}
-            empty="No case is open."
           />
           <h2>Proposals that wait</h2>
           <Table
@@ -211,7 +203,14 @@ export function Home() {
             keyOf={({ id }) => id}
             empty="Nothing waits for a second person."
           />
-          <Treasury checks={health.data?.checks} />
+          <h2>Open cases by kind</h2>
+          <Table
+            label="Open cases by kind"
+            columns={KINDS}
+            rows={open && byKind(open)}
+            keyOf={({ kind }) => kind}
+            empty="No case is open."
+          />
         </div>
         <div>
           <section className="panel">
@@ -225,6 +224,7 @@ export function Home() {
               </details>
             )}
           </section>
+          <Treasury checks={health.data?.checks} />
         </div>
       </div>
     </>
@@ -255,23 +255,6 @@ const saidOf = (check: Readonly<Record<string, unknown>>): string =>
 
 const isTreasury = ({ name }: Health['checks'][number]): boolean => name.startsWith('treasury ');
 
-interface Level {
-  readonly asset: string;
-  readonly ok: boolean;
-  readonly wallet: string;
-  readonly level: string;
-}
-const LEVELS: readonly Column<Level>[] = [
-  { head: 'Asset', cell: ({ asset }) => <b className="nowrap">{asset}</b> },
-  { head: 'Level', cell: ({ ok }) => <State state={ok ? 'ok' : 'low'} tone={ok ? 'ok' : 'bad'} /> },
-  { head: 'Wallet', cell: ({ wallet }) => wallet, className: 'nowrap' },
-  {
-    head: 'Free, and where low begins',
-    cell: ({ level }) => level.replace(/^ok: /, '').replace(/[0-9]+(\.[0-9]+)?/g, grouped),
-    className: 'nowrap',
-  },
-];
-
 /** Funds of our own, wallet by wallet, as the health checks say them; what is low stands first. */
 function Treasury({ checks }: { checks: Health['checks'] | undefined }) {
   const levels = checks
@@ -283,16 +266,27 @@ function Treasury({ checks }: { checks: Health['checks'] | undefined }) {
         ...{ wallet, level: String(level) },
       })),
     );
+  const low = levels?.filter(({ ok }) => !ok) ?? [];
   return (
-    <>
-      <h2>Treasury</h2>
-      <Table
-        label="Treasury"
-        columns={LEVELS}
-        rows={levels}
-        keyOf={({ asset, wallet }) => `${asset} ${wallet}`}
-        empty="No wallet has a level."
-      />
-    </>
+    <section className="panel">
+      <div className="title">
+        <h2>Treasury</h2>
+        <Link to="/treasury">All wallets</Link>
+      </div>
+      {levels === undefined && <span className="muted">Loading</span>}
+      {low.map(({ asset, wallet, level }) => (
+        <div key={`${asset} ${wallet}`}>
+          <State state="low" tone="bad" /> <b>{asset}</b> {wallet}
+          <div className="muted">{level.replace(/[0-9]+(\.[0-9]+)?/g, grouped)}</div>
+        </div>
+      ))}
+      {levels !== undefined && (
+        <span className="muted">
+          {levels.length === 0
+            ? 'No wallet has a level.'
+            : `${levels.length - low.length} of ${levels.length} wallets are above their levels.`}
+        </span>
+      )}
+    </section>
   );
 }

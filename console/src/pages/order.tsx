@@ -5,6 +5,7 @@ import { type ReactNode, useState } from 'react';
 import { type FormAction, ORDER_ACTIONS } from '../actions.ts';
 import { type Case, type OrderRow, read, type Timeline, type Trace } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
+import { sum } from '../format.ts';
 import { every } from '../live.ts';
 import { Pending } from '../pending.tsx';
 import { useMay } from '../shell.tsx';
@@ -163,7 +164,11 @@ function Flow({ trace, row, line }: { trace: Trace; row: OrderRow | undefined; l
       <ol className="flow">
         <li>
           {came.map((leg) => (
-            <Box key={leg.key} leg={leg} />
+            <Box key={leg.key} leg={leg}>
+              <Link to="/deposits/$deposit" params={{ deposit: leg.key }}>
+                deposit {leg.key}
+              </Link>
+            </Box>
           ))}
           {came.length === 0 && (
             <div className="leg is-none">
@@ -193,6 +198,15 @@ function Flow({ trace, row, line }: { trace: Trace; row: OrderRow | undefined; l
                 </span>
               ))
             )}
+            {row !== undefined && (
+              <span className="muted">
+                at {row.rate}, fees{' '}
+                <Amount
+                  units={sum([row.feeOperator, row.feePartner, row.feeRail, row.feeChain])}
+                  asset={row.feeAsset}
+                />
+              </span>
+            )}
             <span>{line.heldBy}</span>
             <Time at={line.since} />
           </div>
@@ -201,7 +215,13 @@ function Flow({ trace, row, line }: { trace: Trace; row: OrderRow | undefined; l
         <li>
           {[...left, ...waiting].map((leg) => (
             <Box key={leg.key} leg={leg}>
-              <span className="mono muted">{leg.key}</span>
+              {/^[a-z]+_[0-9]+_[0-9]+$/.test(leg.key) ? (
+                <Link to="/payouts/$payout" params={{ payout: leg.key }} className="mono">
+                  {leg.key}
+                </Link>
+              ) : (
+                <span className="mono muted">{leg.key}</span>
+              )}
             </Box>
           ))}
           {left.length + waiting.length === 0 && (
