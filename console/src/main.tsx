@@ -9,6 +9,7 @@ import { Bank } from './pages/bank.tsx';
 import { Breaks } from './pages/breaks.tsx';
 import { CasePage } from './pages/case.tsx';
 import { Cases } from './pages/cases.tsx';
+import { Changes } from './pages/changes.tsx';
 import { CustomerPage } from './pages/customer.tsx';
 import { DepositPage, Deposits, Suspense } from './pages/deposits.tsx';
 import { Handbook } from './pages/handbook.tsx';
@@ -23,7 +24,7 @@ import { PartnerPage, Partners } from './pages/partners.tsx';
 import { PayoutPage } from './pages/payout.tsx';
 import { Payouts } from './pages/payouts.tsx';
 import { ProposalPage, Proposals } from './pages/proposals.tsx';
-import { Reports, RevenueReport, Statement, TrialBalance } from './pages/reports.tsx';
+import { AffectedOrders, Reports, RevenueReport, Statement, TrialBalance } from './pages/reports.tsx';
 import { ReviewPage, Reviews } from './pages/reviews.tsx';
 import { Screening } from './pages/screening.tsx';
 import { Search } from './pages/search.tsx';
@@ -73,6 +74,8 @@ const routeTree = root.addChildren([
   route('/reports/trial-balance', TrialBalance),
   route('/reports/revenue', RevenueReport),
   route('/reports/statement', Statement),
+  route('/reports/affected', AffectedOrders),
+  route('/changes', Changes),
   route('/audit', Audit),
   route('/reviews', Reviews),
   route('/reviews/$customer', ReviewPage),

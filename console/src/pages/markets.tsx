@@ -298,6 +298,9 @@ export function MarketPage() {
             <Link to="/orders" search={{ market }}>
               Orders of this market
             </Link>
+            <Link to="/changes" search={{ market }}>
+              History of its terms
+            </Link>
           </section>
         </div>
       )}

@@ -1,7 +1,7 @@
 /** Reports: trial balance at an instant, revenue per day, partner and market, and the statement of a customer. */
 import { Link, Navigate } from '@tanstack/react-router';
 import { useFilters, within } from '../filters.tsx';
-import { sum } from '../format.ts';
+import { grouped, sum } from '../format.ts';
 import { List } from '../list.tsx';
 import { Amount, type Column, OrderLink, State, Table, Time } from '../ui.tsx';
 
@@ -26,6 +26,10 @@ const Tabs = () => (
     <Link to="/reports/statement" activeOptions={{ includeSearch: false }}>
       Statement
     </Link>
+    <Link to="/reports/affected" activeOptions={{ includeSearch: false }}>
+      Affected orders
+    </Link>
+    <Link to="/changes">Changes of terms</Link>
   </nav>
 );
 
@@ -150,6 +154,54 @@ function RevenueSums({ rows }: { rows: readonly Revenue[] | undefined }) {
   );
 }
 
+const TALL = 120;
+const WIDE = 14;
+
+/** Fees of the operator per day, a picture for each asset; only its bars are numbers, and the table has the amounts. */
+function RevenueChart({ rows = [] }: { rows: readonly Revenue[] | undefined }) {
+  const assets = [...new Set(rows.map(({ asset }) => asset))];
+  const days = [...new Set(rows.map(({ day }) => day))].sort();
+  if (days.length < 2) return null;
+  return (
+    <div className="charts">
+      {assets.map((asset) => {
+        const bars = days.map((day) => {
+          const of = rows.filter((one) => one.asset === asset && one.day === day).map((one) => one.operatorFee);
+          return { day, fee: of.length === 0 ? '0' : sum(of) };
+        });
+        const most = Math.max(...bars.map(({ fee }) => Number(fee)), Number.MIN_VALUE);
+        const whole = sum(bars.map(({ fee }) => fee));
+        return (
+          <figure key={asset}>
+            <figcaption>
+              Fees of the operator: <Amount units={whole} asset={asset} />
+            </figcaption>
+            <svg
+              viewBox={`0 0 ${days.length * WIDE} ${TALL}`}
+              preserveAspectRatio="none"
+              role="img"
+              aria-label={`Fees of the operator in ${asset} by day, from ${days[0]} to ${days.at(-1)}`}
+            >
+              {bars.map(({ day, fee }, at) => {
+                const height = Math.max(0, (Number(fee) / most) * (TALL - 4));
+                return (
+                  <rect key={day} x={at * WIDE + 1} y={TALL - height} width={WIDE - 2} height={height}>
+                    <title>{`${day}: ${grouped(fee)} ${asset}`}</title>
+                  </rect>
+                );
+              })}
+            </svg>
+            <div className="ends muted">
+              <span>{days[0]}</span>
+              <span>{days.at(-1)}</span>
+            </div>
+          </figure>
+        );
+      })}
+    </div>
+  );
+}
+
 export function RevenueReport() {
   const { values } = useFilters();
   if (values.from === undefined && values.until === undefined) {
@@ -173,7 +225,12 @@ export function RevenueReport() {
         keyOf={({ day, partnerId, marketId, asset }) => `${day} ${partnerId} ${marketId} ${asset}`}
         empty="Nothing was earned in this time."
         buttons={<Print />}
-        above={(answer) => <RevenueSums rows={answer?.revenue as readonly Revenue[] | undefined} />}
+        above={(answer) => (
+          <>
+            <RevenueSums rows={answer?.revenue as readonly Revenue[] | undefined} />
+            <RevenueChart rows={answer?.revenue as readonly Revenue[] | undefined} />
+          </>
+        )}
       />
     </>
   );
@@ -217,6 +274,58 @@ export const Statement = () => (
       columns={LINES}
       keyOf={({ line, asset }) => `${line} ${asset}`}
       empty="Nothing happened in this time."
+      buttons={<Print />}
+    />
+  </>
+);
+
+interface Affected {
+  readonly order: string;
+  readonly createdAt: string;
+  readonly partnerId: string;
+  readonly state: string;
+  readonly was: string;
+  readonly other: string;
+  readonly difference: string;
+  readonly asset: string;
+}
+const AFFECTED: readonly Column<Affected>[] = [
+  { head: 'Order', cell: ({ order }) => <OrderLink id={order} isRow /> },
+  { head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { head: 'Partner', cell: ({ partnerId }) => partnerId, className: 'number' },
+  { head: 'State', cell: ({ state }) => <State state={state} /> },
+  { head: 'Was', cell: ({ was, asset }) => <Amount units={was} asset={asset} />, className: 'number' },
+  { head: 'By other terms', cell: ({ other, asset }) => <Amount units={other} asset={asset} />, className: 'number' },
+  {
+    head: 'Difference',
+    cell: ({ difference, asset }) => <Amount units={difference} asset={asset} />,
+    className: 'number',
+  },
+];
+
+export const AffectedOrders = () => (
+  <>
+    <Tabs />
+    <List<Affected>
+      isReport
+      title="Affected orders"
+      says="Orders of a market and a time, with the difference in money to other terms: those before a change, another fee, or another rate."
+      path="/reports/affected"
+      list="orders"
+      cursor="after"
+      needs={['market', 'from', 'until']}
+      filters={[
+        { name: 'market', label: 'Market' },
+        ...within('Created'),
+        { name: 'partner', label: 'Partner' },
+        { name: 'change', label: 'Before change' },
+        { name: 'fee', label: 'Another fee', choices: ['operator', 'partner', 'rail', 'chain'] },
+        { name: 'bps', label: 'Its share, bps' },
+        { name: 'rate', label: 'Another rate' },
+      ]}
+      columns={AFFECTED}
+      keyOf={({ order }) => order}
+      empty="No order of this time is affected."
       buttons={<Print />}
     />
   </>
