@@ -1,6 +1,9 @@
 /** Our own money: wallets against thresholds and books, what markets owe, sweeps that are not booked, and the books by account. */
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { read } from '../api.ts';
 import { List } from '../list.tsx';
+import { every } from '../live.ts';
 import { Amount, type Column, Id, State, Time } from '../ui.tsx';
 
 interface Level {
@@ -93,6 +96,43 @@ const BALANCES: readonly Column<Balance>[] = [
   },
   { head: 'Compared', cell: ({ comparedAt }) => <Time at={comparedAt} isAge /> },
 ];
+
+/** Where our money lies: rails, their wallets, and what books and outside say of each asset there. */
+function CustodyMap() {
+  const found = useQuery({
+    queryKey: ['custody map'],
+    queryFn: () => read<{ balances: Balance[] }>('/treasury/balances'),
+    refetchInterval: every(15_000),
+  });
+  const rails = [...Map.groupBy(found.data?.balances ?? [], ({ rail }) => rail)];
+  if (rails.length === 0) return null;
+  return (
+    <section aria-label="Custody map" className="map">
+      {rails.map(([rail, all]) => (
+        <div key={rail} className="panel">
+          <h3>{rail}</h3>
+          {[...Map.groupBy(all, ({ wallet }) => wallet)].map(([wallet, rows]) => {
+            const isWhole = rows.every(({ breaks }) => breaks === '0');
+            return (
+              <div key={wallet} className={`leg ${isWhole ? '' : 'is-bad'}`}>
+                <div className="name">
+                  <span>{wallet}</span>
+                  {isWhole ? <State state="agrees" tone="ok" /> : <State state="differs" tone="bad" />}
+                </div>
+                {rows
+                  .filter(({ ledgerUnits, outsideUnits }) => !isNothing(ledgerUnits) || !isNothing(outsideUnits ?? '0'))
+                  .map(({ asset, ledgerUnits }) => (
+                    <Amount key={asset} units={ledgerUnits} asset={asset} />
+                  ))}
+                {rows.every(({ ledgerUnits }) => isNothing(ledgerUnits)) && <span className="muted">empty</span>}
+              </div>
+            );
+          })}
+        </div>
+      ))}
+    </section>
+  );
+}
 
 interface Exposed {
   readonly marketId: string;
@@ -190,6 +230,7 @@ export const Sweeps = () => (
 export const Treasury = () => (
   <>
     <h1>Treasury</h1>
+    <CustodyMap />
     <List<Level>
       isPart
       title="Levels"
