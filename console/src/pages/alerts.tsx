@@ -94,6 +94,8 @@ const MESSAGES: readonly Column<Message>[] = [
   { head: 'Why not', cell: ({ lastError }) => lastError ?? <span className="muted">none</span> },
 ];
 
+const SHORT = { test: 'Test', set: 'Change', remove: 'Remove' } as const;
+
 export function Alerts() {
   const may = useMay();
   const [chosen, setChosen] = useState<{ action: keyof typeof ALERT_ACTIONS; rule?: Rule }>();
@@ -114,11 +116,11 @@ export function Alerts() {
               key={action}
               type="button"
               className={action === 'remove' ? 'grave' : ''}
-              aria-label={`${ALERT_ACTIONS[action].label}: ${rule.name}`}
+              aria-label={`${SHORT[action]}: ${rule.name}`}
               disabled={!may('operators')}
               onClick={() => setChosen({ action, rule })}
             >
-              {{ test: 'Test', set: 'Change', remove: 'Remove' }[action]}
+              {SHORT[action]}
             </button>
           ))}
         </span>

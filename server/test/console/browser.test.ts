@@ -102,6 +102,10 @@ describe('the console in a browser', { skip: noChromium }, () => {
     }
     assert.equal(await page.getByText('submitted', { exact: true }).count(), 0, 'nothing is on its way');
     await isGood(page, `Order ${settled.id}`);
+    await way.getByRole('link', { name: payouts[0]?.id ?? '' }).click();
+    await page.getByText('The rail has paid it').waitFor();
+    await page.getByTitle(String(payouts[0]?.reference)).waitFor();
+    await isGood(page, `Payout ${payouts[0]?.id}`, 'Payout');
   });
 
   test('a list keeps its filters in the address, and gives out what it shows as CSV', async () => {
