@@ -110,7 +110,7 @@ function CustodyMap() {
     <section aria-label="Custody map" className="map">
       {rails.map(([rail, all]) => (
         <div key={rail} className="panel">
-          <h3>{rail}</h3>
+          <h2>{rail}</h2>
           {[...Map.groupBy(all, ({ wallet }) => wallet)].map(([wallet, rows]) => {
             const isWhole = rows.every(({ breaks }) => breaks === '0');
             return (
