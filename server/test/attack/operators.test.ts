@@ -41,7 +41,7 @@ describe('a role', () => {
         const isAllowed = may({ role }, action.right);
         // With what would be wrong for everybody: who may not do it is told that, and who may is told what is wrong.
         const { status, body } = await person.sends(pathOf(action), { reason: 'an attack', nonsense: 'x' });
-        const where = `${role} does ${action.name}: ${status} ${JSON.stringify(body)}`;
+        const where: string = `${role} does ${action.name}: ${status} ${JSON.stringify(body)}`;
         if (isAllowed) assert.notEqual(body.reason, 'role_missing', where);
         else assert.deepEqual([status, body.reason], [403, 'role_missing'], where);
         assert.ok(status >= 400, `${where}: it was done`);
