@@ -137,6 +137,12 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
     USUAL_THRESHOLD,
     { min: 5_000, max: 10_000 },
   ),
+  accountNames: oneOf(
+    'ACCOUNT_NAMES',
+    'what happens to a payout to an account whose holder has another name than the customer',
+    ['pay', 'hold'],
+    'pay',
+  ),
   codeSender: oneOf(
     'CODE_SENDER',
     'how login codes reach phones; unset is known in the sandbox, webhook in production',

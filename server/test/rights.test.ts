@@ -28,7 +28,8 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     'the key of a customer’s files is made with the first of them',
   ],
   customer_details: [
-    'insert (customer_id, partner_id, details, given_at); update (details, version, outcome, given_at, begun_with, polls)',
+    `insert (customer_id, partner_id, details, given_at, identity_index);
+     update (details, version, outcome, given_at, begun_with, polls, identity_index)`,
     'a customer fills in the verification form, and the verifier answers',
   ],
   customers: [

@@ -12,11 +12,13 @@
  */
 import { pauseAfter } from '../base/backoff.ts';
 import { type Clock, later } from '../base/clock.ts';
+import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Handled, Handlers } from '../base/jobs.ts';
 import { CHECK_VERIFICATION, type Check, checkUnderWay, recordAsked, recordFinding } from '../customers/index.ts';
 import { closeCases, openCase } from './cases.ts';
+import { tellDuplicates } from './duplicates.ts';
 
 /** What is needed of a verifier; its contract is verifiers/verifier.ts. */
 export interface AskedVerifier {
@@ -107,15 +109,19 @@ export async function recordAnswer(
 /** The job that follows each check. @param deps.overdueMs how long a check may be without a result before a case opens */
 export function checkHandlers(deps: {
   db: Database;
+  vault: Vault;
   clock: Clock;
   verifier: AskedVerifier;
   overdueMs: number;
 }): Handlers {
-  const { db, clock, verifier, overdueMs } = deps;
+  const { db, vault, clock, verifier, overdueMs } = deps;
   let asking = 0;
   return {
     async [CHECK_VERIFICATION](customerId): Promise<Handled> {
-      const check = await db.asSystem((tx) => checkUnderWay(tx, customerId));
+      const check = await db.asSystem(async (tx) => {
+        await tellDuplicates(tx, vault, customerId, clock.now());
+        return await checkUnderWay(tx, customerId);
+      });
       if (check === undefined) {
         const about = { kind: OVERDUE, subject: subjectOf(customerId) } as const;
         await db.asSystem((tx) => closeCases(tx, { ...about, outcome: 'answered', now: clock.now() }));

@@ -122,6 +122,13 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
+  identity_duplicate: {
+    means: 'A customer gave the document number that another customer of the same partner gave before.',
+    remedy:
+      'Compare the two (customer review). One person with two accounts: block one, or ask the partner. A mistyped number: have it given again. Close the case then; until the number differs, a review of either takes two people.',
+    who: 'operator',
+    page: PAGE,
+  },
   information_overdue: {
     means: 'The partner has not answered a question about its customer by the day it was asked for.',
     remedy:

@@ -13,6 +13,7 @@ import type { Database, Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { openTextOrNull } from '../base/texts.ts';
 import { blockOf, openFiatAccount } from '../customers/index.ts';
+import { accountNameHits } from './account-names.ts';
 import { type DestinationKind, look, sql } from './store.ts';
 
 export interface Screener {
@@ -80,7 +81,14 @@ export type HeldReason =
   /** People decided that it is the one on the list. */
   | 'sanctions_hit'
   /** Lists are configured, and no name of the customer is known to compare. */
-  | 'sanctions_nameless';
+  | 'sanctions_nameless'
+  /** The holder of the account is not the customer, as far as names say (account-names.ts). */
+  | 'account_name_differs';
+
+/** What an operator asks of payouts besides; nothing by default. */
+export interface OwnRules {
+  accountNames?: 'pay' | 'hold';
+}
 
 /** Changes whenever the built-in screener's decisions change. */
 const RULES = 'built-in 1';
@@ -89,15 +97,17 @@ export const openScreener = ({
   db,
   vault,
   names,
+  rules,
 }: {
   db: Database;
   vault: Vault;
   /** Where sanctions lists are configured. */
   names?: NameScreening | undefined;
+  rules?: OwnRules;
 }): Screener => ({
   async screen(input) {
     await names?.ensure(input);
-    return await db.asSystem((tx) => screenOwn(tx, vault, input, names));
+    return await db.asSystem((tx) => screenOwn(tx, vault, input, names, rules));
   },
 });
 
@@ -110,6 +120,7 @@ export async function screenOwn(
   vault: Vault,
   input: Screening,
   names?: Pick<NameScreening, 'read'>,
+  rules: OwnRules = {},
 ): Promise<Verdict> {
   const named = await names?.read(tx, input);
   const blockedAt = input.customerId === null ? null : await blockOf(tx, input.customerId);
@@ -120,6 +131,7 @@ export async function screenOwn(
     ...(blockedAt === null ? [] : [{ rule: 'customer_blocked' as const, entry: blockedAt.toISOString(), own: true }]),
     ...entries.map(({ entry }) => ({ rule: 'destination_denied' as const, entry, own: true })),
     ...(named?.hits ?? []),
+    ...(rules.accountNames === 'hold' ? await accountNameHits(tx, vault, input) : []),
   ];
   return {
     ...verdictOf(hits),

@@ -32,6 +32,7 @@ export const sql = {
   closeCases: `update cases set closed_at = $4, outcome = $3
     where subject = $2 and ($1::text is null or kind = $1) and closed_at is null`,
   // One statement each for open and closed, so that each uses its own index.
+  newestCase: 'select facts from cases where kind = $1 and subject = $2 order by id desc limit 1',
   openCases: `select ${CASE} from cases where closed_at is null and ($1::text is null or kind = $1)
       and ($2::text is null or assignee = $2) and ($3::timestamptz is null or (opened_at, id) > ($3, $4::bigint))
       and ($6::timestamptz is null or opened_at + make_interval(hours => coalesce(

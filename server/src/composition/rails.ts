@@ -67,7 +67,7 @@ export function connectRails({ config, db, vault, clock, log }: Base, world: Env
           payerOf: (tx, depositId) => payerOf({ rails }, tx, depositId),
         });
   const gate: GateRules = {
-    screenOwn: (tx, input) => screenOwn(tx, vault, input, sanctions),
+    screenOwn: (tx, input) => screenOwn(tx, vault, input, sanctions, { accountNames: config.accountNames }),
     ...(sanctions === undefined ? {} : { namesWait: (tx, input) => sanctions.wait(tx, input) }),
     isSwitchedOff: isSubmittingOff,
     peopleNeeded,
@@ -75,7 +75,9 @@ export function connectRails({ config, db, vault, clock, log }: Base, world: Env
     unconfirmedUntil: waitsUntil,
     screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
   };
-  const screener = world.screener(openScreener({ db, vault, names: sanctions }));
+  const screener = world.screener(
+    openScreener({ db, vault, names: sanctions, rules: { accountNames: config.accountNames } }),
+  );
   const context: OrdersContext = { db, clock, log, rails, screener, vault, gate };
   const awake = (): Rail[] => [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
   return { rails, chains, report, context, sanctions, awake };

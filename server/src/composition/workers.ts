@@ -85,7 +85,7 @@ function handlersOf(
     ...parts.sanctions?.handlers,
     ...alertHandlers({ db, clock, log, channels, publicUrl: config.publicUrl }),
     ...informationHandlers({ db, clock }),
-    ...checkHandlers({ db, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
+    ...checkHandlers({ db, vault, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };
 }
 

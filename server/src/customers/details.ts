@@ -13,6 +13,8 @@ import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { followCheck } from './checks.ts';
 import { findCustomer, requireNotErased } from './customers.ts';
+import { identityIndexes } from './encryption.ts';
+import { nameScore, SAME_NAME } from './names.ts';
 import { type CustomerDetailsRow, sql } from './store.ts';
 
 export interface GivenDetails {
@@ -55,8 +57,10 @@ export async function saveDetails(
   const context = `customer_details.details:${id}`;
   const text = JSON.stringify(d.details);
   const encrypted = vault.encrypt(text, context);
+  // Found again under another customer (duplicates.ts).
+  const [index = null] = identityIndexes(vault, partnerId, d.details);
   requireNotErased(await findCustomer(tx, id));
-  if ((await tx.run(sql.firstDetails, [id, partnerId, encrypted, d.now])) === 1) {
+  if ((await tx.run(sql.firstDetails, [id, partnerId, encrypted, d.now, index])) === 1) {
     followCheck(tx, id, d.now);
     return { version: 1, outcome: null };
   }
@@ -66,7 +70,7 @@ export async function saveDetails(
   if (version !== d.over?.version || outcome !== d.over.outcome) return { version, outcome };
   followCheck(tx, id, d.now);
   if (outcome === null && vault.decrypt(there.details, context) === text) return { version, outcome };
-  await tx.run(sql.replaceDetails, [id, encrypted, version + 1, d.now]);
+  await tx.run(sql.replaceDetails, [id, encrypted, version + 1, d.now, index]);
   return { version: version + 1, outcome: null };
 }
 
@@ -89,48 +93,36 @@ export type PayerMatch = 'same' | 'other' | 'unknown';
  * @returns 'unknown' when the customer or the rail gave no name
  */
 export async function comparePayer(tx: Tx, vault: Vault, customerId: string, payerName: string): Promise<PayerMatch> {
-  const own = await customerName(tx, vault, customerId);
-  return own === undefined ? 'unknown' : compareNames(own, payerName);
+  return compared(await customerNames(tx, vault, customerId), payerName).match;
+}
+
+/** How a name compares with a customer's: with the best of the customer's names, a person's and a company's. */
+export interface NameCompared {
+  match: PayerMatch;
+  /** In ten-thousandths (names.ts); absent where one side has no name. */
+  score?: number;
+}
+
+export function compared(own: readonly string[], other: string): NameCompared {
+  const scores = own.map((name) => nameScore(name, other)).filter((score) => score !== undefined);
+  if (scores.length === 0) return { match: 'unknown' };
+  const score = Math.max(...scores);
+  return { match: score >= SAME_NAME ? 'same' : 'other', score };
 }
 
 /** First name and surnames as given, or undefined. */
 export async function customerName(tx: Tx, vault: Vault, customerId: string): Promise<string | undefined> {
-  const row = await tx.row<{ details: Buffer }>(sql.details, [customerId]);
-  if (row === undefined) return undefined;
-  const given = JSON.parse(vault.decrypt(row.details, `customer_details.details:${customerId}`)) as Record<
-    string,
-    string
-  >;
+  return personIn((await openGivenDetails(tx, vault, customerId)) ?? {});
+}
+
+/** The person's name and, of a business, the company's. Empty where none was given. */
+export async function customerNames(tx: Tx, vault: Vault, customerId: string): Promise<string[]> {
+  const given = (await openGivenDetails(tx, vault, customerId)) ?? {};
+  const company = given.companyName ?? given.legalName ?? given.businessName;
+  return [personIn(given), company].filter((name) => name !== undefined && name !== '') as string[];
+}
+
+function personIn(given: Readonly<Record<string, string>>): string | undefined {
   const name = [given.firstName, given.lastName, given.firstSurname, given.secondSurname].filter(Boolean).join(' ');
   return name === '' ? undefined : name;
 }
-
-/**
- * Compares two spellings of a person's name: banks drop accents, change case and order, omit middle names and shorten them to
- * initials. So each word of the shorter name must occur in the longer one, whole or as its first letter, and at least two of
- * them whole; one word is enough only if neither name has more.
- */
-export function compareNames(own: string, payer: string): PayerMatch {
-  const [a, b] = [wordsOf(own), wordsOf(payer)];
-  if (a.length === 0 || b.length === 0) return 'unknown';
-  const [short, long] = a.length <= b.length ? [a, [...b]] : [b, [...a]];
-  let whole = 0;
-  for (const word of short) {
-    const exact = long.indexOf(word);
-    const at = exact >= 0 ? exact : long.findIndex((other) => isInitial(word, other) || isInitial(other, word));
-    if (at < 0) return 'other';
-    if (exact >= 0) whole += 1;
-    long.splice(at, 1);
-  }
-  return whole >= (a.length === 1 && b.length === 1 ? 1 : 2) ? 'same' : 'other';
-}
-
-const wordsOf = (name: string): string[] =>
-  name
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== '');
-
-const isInitial = (letter: string, word: string): boolean => letter.length === 1 && word.startsWith(letter);

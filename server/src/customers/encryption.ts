@@ -46,6 +46,16 @@ export function detailsIndexes(vault: Vault, owner: string, fiat: string, detail
   return vault.indexes(JSON.stringify([fiat, plain]), `fiat_accounts.details:${owner}`) as [Buffer, ...Buffer[]];
 }
 
+/**
+ * How a document number may stand in `identity_index`: the present key's first. Empty where none was given, or one too short to be a
+ * document's.
+ */
+export function identityIndexes(vault: Vault, partnerId: bigint, details: Details): Buffer[] {
+  const number = (details.identityNumber ?? '').replace(/[^\p{L}\p{N}]/gu, '').toUpperCase();
+  return number.length < SHORTEST_NUMBER ? [] : vault.indexes(number, `customer_details.identity:${partnerId}`);
+}
+const SHORTEST_NUMBER = 5;
+
 /** The last characters, for display: at most four, and never more than a third of the number. */
 export function hintOf(details: Details): string {
   const number = (details.account ?? details.iban ?? Object.values(details)[0] ?? '').replace(/[\s-]/g, '');

@@ -8,7 +8,7 @@ import { assert, Refusal } from '../base/errors.ts';
 import { firstIdAt, numericId } from '../base/ids.ts';
 import type { AssetCode } from '../base/money.ts';
 import { type Customer, requireNotErased } from './customers.ts';
-import { customerName } from './details.ts';
+import { compared, customerName, customerNames, type NameCompared } from './details.ts';
 import { detailsIndexes, encryptDetails, hintOf, openDetails } from './encryption.ts';
 import { accountById, accountsOf, type FiatAccountRow, sql } from './store.ts';
 
@@ -128,6 +128,17 @@ export async function openPayee(tx: Tx, vault: Vault, accountId: bigint): Promis
     details.accountHolder ??
     (customerId === null ? undefined : await customerName(tx, vault, customerId));
   return name === undefined ? details : { ...details, name };
+}
+
+/** How the account's holder compares with the customer; undefined where the account names none. */
+export async function compareAccount(
+  tx: Tx,
+  vault: Vault,
+  a: { customerId: string; accountId: bigint },
+): Promise<NameCompared | undefined> {
+  const { details } = await openFiatAccount(tx, vault, a.accountId);
+  const holder = details.name ?? details.accountHolder ?? '';
+  return holder.trim() === '' ? undefined : compared(await customerNames(tx, vault, a.customerId), holder);
 }
 
 function accountOf(row: FiatAccountRow): FiatAccount {

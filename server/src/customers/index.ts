@@ -67,11 +67,13 @@ export {
   type PayerMatch,
   saveDetails,
 } from './details.ts';
-export { detailsIndexes, phoneIndexes } from './encryption.ts';
+export { sameDocument } from './duplicates.ts';
+export { detailsIndexes, identityIndexes, phoneIndexes } from './encryption.ts';
 export { eraseCustomerRows } from './erase.ts';
 export {
   accountsSince,
   addFiatAccount,
+  compareAccount,
   type FiatAccount,
   fiatAccounts,
   fiatOfAccount,

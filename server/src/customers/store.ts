@@ -183,18 +183,22 @@ export const sql = {
   eraseLogins: 'delete from login_sends where customer_id = $1',
   eraseFiles: 'delete from submission_files where customer_id = $1 returning id',
   eraseKey: 'delete from customer_keys where customer_id = $1',
-  firstDetails: `insert into customer_details (customer_id, partner_id, details, given_at) values ($1, $2, $3, $4)
+  firstDetails: `insert into customer_details (customer_id, partner_id, details, given_at, identity_index)
+      values ($1, $2, $3, $4, $5)
     on conflict (customer_id) do nothing`,
   details: 'select details, version, outcome from customer_details where customer_id = $1',
   detailsVersion: 'select version, outcome from customer_details where customer_id = $1',
   lockDetails: 'select details, version, outcome from customer_details where customer_id = $1 for update',
   replaceDetails: `update customer_details
-      set details = $2, version = $3, outcome = null, given_at = $4, begun_with = null, polls = 0
+      set details = $2, version = $3, outcome = null, given_at = $4, begun_with = null, polls = 0,
+        identity_index = $5
     where customer_id = $1`,
   // The first result counts: neither a late answer "no result yet" nor another result overwrites it.
   detailsFound: `update customer_details set outcome = $3
     where customer_id = $1 and version = $2 and outcome is distinct from $3
       and (outcome is null or outcome = 'in_review')`,
+  sameDocument: `select customer_id from customer_details
+    where partner_id = $1 and identity_index = any($2) and customer_id <> $3 order by customer_id limit $4`,
   checkUnderWay: `select version, begun_with, polls, given_at from customer_details
     where customer_id = $1 and (outcome is null or outcome = 'in_review')`,
   detailsAsked: `update customer_details set begun_with = $3, polls = polls + $4 where customer_id = $1 and version = $2`,

@@ -9,7 +9,7 @@
  */
 import type { Vault } from '../base/crypto.ts';
 import { renewedHit, renewedResult } from '../compliance/index.ts';
-import { detailsIndexes, phoneIndexes } from '../customers/index.ts';
+import { detailsIndexes, identityIndexes, phoneIndexes } from '../customers/index.ts';
 
 export interface Keys {
   readonly from: Vault;
@@ -73,7 +73,19 @@ export const PARTS: readonly Part[] = [
     },
   },
   encrypted('customers', 'email', ['id'], ({ id }) => `customers.email:${id}`),
-  encrypted('customer_details', 'details', ['customer_id'], ({ customer_id: id }) => `customer_details.details:${id}`),
+  {
+    name: 'customer_details.details',
+    table: 'customer_details',
+    reads: ['customer_id', 'partner_id', 'details', 'identity_index'],
+    writes: ['details', 'identity_index'],
+    rewrite(keys, row) {
+      const context = `customer_details.details:${row.customer_id}`;
+      const { text, isNew } = opened(keys, row.details as Buffer, context);
+      if (isNew) return undefined;
+      const [index = null] = identityIndexes(keys.to, row.partner_id as bigint, JSON.parse(text));
+      return [keys.to.encrypt(text, context), index];
+    },
+  },
   {
     name: 'fiat_accounts.details',
     table: 'fiat_accounts',

@@ -1,7 +1,8 @@
 /** Whose money it is: the payer's name beside the customer's. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareNames } from '../../src/customers/details.ts';
+import { compared } from '../../src/customers/details.ts';
+import { nameScore, SAME_NAME } from '../../src/customers/names.ts';
 
 for (const [own, payer] of [
   ['Asha Rao', 'ASHA RAO'],
@@ -11,8 +12,10 @@ for (const [own, payer] of [
   ['Asha Devi Rao', 'Asha D. Rao'],
   ['Asha Rao', 'Mrs Asha Rao'],
   ['Sukarno', 'SUKARNO'],
+  ['Asha Devi Chatterjee', 'Asha Devi Chaterjee'],
+  ['Maria Fernanda Gonzalez', 'Maria Fernanda Gonzales'],
 ] as const) {
-  test(`"${payer}" is ${own}`, () => assert.equal(compareNames(own, payer), 'same'));
+  test(`"${payer}" is ${own}`, () => assert.equal(compared([own], payer).match, 'same'));
 }
 
 for (const [own, payer] of [
@@ -22,10 +25,35 @@ for (const [own, payer] of [
   ['Asha Rao', 'Asha Ray'],
   ['Asha Asha', 'Asha Rao'],
   ['Asha Rao', 'Asha'],
+  ['Maria Gonzalez', 'Mario Gonzalez'],
+  ['Gonzalez Chatterjee', 'Gonzales Chaterjee'],
+  ['Asha Rao', 'R. Rao'],
 ] as const) {
-  test(`"${payer}" is not ${own}`, () => assert.equal(compareNames(own, payer), 'other'));
+  test(`"${payer}" is not ${own}`, () => assert.equal(compared([own], payer).match, 'other'));
 }
 
 test('no name at all says nothing', () => {
-  assert.equal(compareNames('Asha Rao', ' -- '), 'unknown');
+  assert.equal(compared(['Asha Rao'], ' -- ').match, 'unknown');
+});
+
+test('a business is its company or the person who answered for it', () => {
+  const names = ['Asha Rao', 'Rao Trading Ltd'];
+  for (const payer of ['RAO TRADING LTD', 'Asha Rao']) assert.equal(compared(names, payer).match, 'same');
+  assert.equal(compared(names, 'Kumar Trading Ltd').match, 'other');
+  assert.equal(compared([], 'Asha Rao').match, 'unknown');
+});
+
+test('the score says how much is alike, whichever name comes first', () => {
+  for (const [a, b, score] of [
+    ['Asha Rao', 'Rao Asha', 10_000],
+    ['Asha Devi Rao', 'Asha Rao', 9_800],
+    ['Asha Devi Rao', 'Asha D Rao', 9_000],
+    ['Asha Devi Chatterjee', 'Asha Devi Chaterjee', 9_333],
+    ['Asha Rao', 'Ravi Rao', 5_000],
+    ['Asha Rao', 'Ravi Kumar', 0],
+  ] as const) {
+    assert.equal(nameScore(a, b), score, `${a}, ${b}`);
+    assert.equal(nameScore(b, a), score, `${b}, ${a}`);
+  }
+  assert.ok(SAME_NAME > 5_000);
 });

@@ -88,6 +88,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   sanctions_undecided: 'under_review',
   sanctions_hit: 'under_review',
   sanctions_nameless: 'under_review',
+  account_name_differs: 'under_review',
   over_level_limit: 'under_review',
   over_customer_limit: 'under_review',
   destination_new: 'under_review',

@@ -180,6 +180,7 @@ export const PARTS: Readonly<Record<string, TSchema>> = {
   assignee: maybe(text('Operator who looks after it')),
   level: whole('Level of verification'),
   verification: text('How far the verification is'),
+  sameDocument: texts('Other customers of the partner who gave the same document number'),
   apiKey: maybe(text('The API key')),
   link: maybe(text('Link through which it was done')),
   format: text('Format'),

@@ -35,7 +35,7 @@ afterEach(async () => await end());
 
 async function begin(): Promise<void> {
   const { db, clock, log, asking } = world;
-  const handlers = checkHandlers({ db, clock, verifier: asking, overdueMs: OVERDUE_MS });
+  const handlers = checkHandlers({ db, vault: world.vault, clock, verifier: asking, overdueMs: OVERDUE_MS });
   workers = await startWorkers({ db, clock, log, handlers, pollMs: 20 });
 }
 async function end(): Promise<void> {
@@ -229,7 +229,7 @@ test('a slow verifier is asked about four customers at once, and about the other
   world.clock.advance(6_000);
   workers = await startWorkers({
     ...{ db, clock, log, pollMs: 20 },
-    handlers: checkHandlers({ db, clock, verifier, overdueMs: OVERDUE_MS }),
+    handlers: checkHandlers({ db, vault: world.vault, clock, verifier, overdueMs: OVERDUE_MS }),
   });
   await until('four are asked about, and two wait', async () => {
     const [{ waiting }] = await world.query('select count(*)::int as waiting from jobs where lease is null');

@@ -15,6 +15,7 @@ import { confirmedBy, operatorNamed, type Person } from './people.ts';
 let world: World;
 let shop: TestPartner;
 let ada: Person;
+let bea: Person;
 let sue: Person;
 let vic: Person;
 let checks: (customerId: string) => Promise<void>;
@@ -24,6 +25,7 @@ before(async () => {
   });
   shop = await world.partner('Shop');
   ada = await operatorNamed(world, 'ada', 'admin');
+  bea = await operatorNamed(world, 'bea', 'admin');
   sue = await operatorNamed(world, 'sue', 'support');
   vic = await operatorNamed(world, 'vic', 'viewer');
   const { db, clock } = world;
@@ -31,7 +33,7 @@ before(async () => {
     ask: (asked) => db.asSystem((tx) => askReview(tx, { ...asked, now: clock.now() })),
     found: (asked) => db.asSystem((tx) => reviewed(tx, asked.customerId)),
   });
-  const jobs = checkHandlers({ db, clock, verifier, overdueMs: 86_400_000 });
+  const jobs = checkHandlers({ db, vault: world.vault, clock, verifier, overdueMs: 86_400_000 });
   checks = async (customerId) => void (await jobs[CHECK_VERIFICATION]?.(customerId));
 });
 after(async () => await world?.stop());
@@ -47,10 +49,15 @@ const BUSINESS = {
   },
   address: { addressLine1: '1 Main Road', city: 'Pune', postalCode: '411001' },
 };
-async function submitted(): Promise<string> {
+let numbers = 0;
+/** With a document of its own, unless one is named. */
+async function submitted(identityNumber = `QZX77W${++numbers}`): Promise<string> {
   const asked = { clientCustomerId: `review-${newPhone()}`, phoneNumber: newPhone(), type: 'BUSINESS' };
   const { customerId } = (await shop.post('kyc/url', asked)).body.data;
-  assert.equal((await shop.post('kyb/submit', { customerId, ...BUSINESS })).body.data.status, 'IN_REVIEW');
+  assert.equal(
+    (await shop.post('kyb/submit', { customerId, ...BUSINESS, identityNumber })).body.data.status,
+    'IN_REVIEW',
+  );
   await checks(customerId);
   return customerId;
 }
@@ -168,4 +175,25 @@ test('a form that an operator sets is shown to programs, and a bad form is refus
   assert.deepEqual(wrong.body.fields, { pan: 'must match ^[A-Z]{5}[0-9]{4}[A-Z]$' });
   const right = await shop.post('kyb/submit', { customerId, country: 'DE', company: { pan: 'ABCDE1234F' } });
   assert.equal(right.body.data.status, 'IN_REVIEW', right.text);
+});
+
+test('where another customer gave the same document number, and to level 4, two people verify', async () => {
+  const [first, second] = [await submitted('SAME1234'), await submitted('same-1234'.replace('-', ''))];
+  const decides = (person: Person, customerId: string, over: Record<string, unknown> = {}) =>
+    person.does(`/customers/${customerId}/review/decide`, {
+      version: 1,
+      outcome: 'verified',
+      level: 1,
+      reason: 'seen',
+      ...over,
+    });
+  const asked = await decides(ada, second);
+  assert.equal(asked.status, 202, JSON.stringify(asked.body));
+  assert.equal((await status(second)).status, 'IN_REVIEW');
+  const shown = (await bea.reads(`/proposals/${asked.body.proposal}`)).body;
+  assert.ok(JSON.stringify(shown).includes(first), 'who confirms does not see the other customer');
+  const confirmed = await bea.does(`/proposals/${asked.body.proposal}/confirm`, { reason: 'twins, both seen' });
+  assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
+  assert.notEqual((await status(second)).status, 'IN_REVIEW');
+  assert.equal((await decides(ada, first, { outcome: 'failed' })).status, 200, 'a refusal takes one');
 });

@@ -24,7 +24,7 @@ before(async () => {
   acme = await world.partner('acme');
   other = await world.partner('other');
   const { db, clock } = world;
-  const jobs = checkHandlers({ db, clock, verifier: simulatedVerifier, overdueMs: 86_400_000 });
+  const jobs = checkHandlers({ db, vault: world.vault, clock, verifier: simulatedVerifier, overdueMs: 86_400_000 });
   verify = async (customerId) => void (await jobs[CHECK_VERIFICATION]?.(customerId));
 });
 after(async () => await world?.stop());

@@ -17,6 +17,7 @@ import {
   givenDetails,
   openContact,
   openFile,
+  sameDocument,
   saveForm,
 } from '../../../customers/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
@@ -24,10 +25,19 @@ import { CUSTOMERS } from '../declared/cases.ts';
 
 const subject = (input: { customer: string }): string => `customer:${input.customer}`;
 
-async function look(_deps: OperatorDeps, tx: Tx, input: { customer: string }): Promise<unknown> {
+async function look({ vault }: OperatorDeps, tx: Tx, input: { customer: string }): Promise<unknown> {
   const { level, verification } = await findCustomer(tx, input.customer);
-  return { level, verification, version: (await givenDetails(tx, input.customer))?.version ?? null };
+  const version = (await givenDetails(tx, input.customer))?.version ?? null;
+  return { level, verification, version, sameDocument: await sameDocument(tx, vault, input.customer) };
 }
+
+/** To verify where the risk is high takes two: another customer gave the same document, or the level is one of enhanced checks. */
+const HIGH_LEVEL = 4;
+const isRisky = async (
+  { vault }: OperatorDeps,
+  tx: Tx,
+  { customer, level = 0 }: { customer: string; level?: number | undefined },
+): Promise<boolean> => level >= HIGH_LEVEL || (await sameDocument(tx, vault, customer)).length > 0;
 
 /** What a program submitted last, with its files; undefined for a customer of our own pages. */
 async function submissionOf(tx: Tx, customerId: string) {
@@ -63,7 +73,10 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     subject,
     look,
     // Verified, a customer trades up to the limits of its level.
-    needs: async (_deps, _tx, { outcome }) => (outcome === 'verified' ? 'ruled' : undefined),
+    async needs(deps, tx, input) {
+      if (input.outcome !== 'verified') return undefined;
+      return (await isRisky(deps, tx, input)) ? ['ruled' as const, 'always' as const] : 'ruled';
+    },
     async perform({ vault }, tx, input, { people, reason, now }) {
       const { customer: customerId, version, outcome, level = 0 } = input;
       if (input.again !== undefined && outcome !== 'failed')

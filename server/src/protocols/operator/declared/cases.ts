@@ -180,7 +180,7 @@ export const CASES = {
 
 const REASONS = Object.keys(FIELD_REASONS).filter((code) => code !== 'missing');
 const AGAIN = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}:(?:${REASONS.join('|')})$`);
-const REVIEW = ['level', 'verification', 'version'] as const;
+const REVIEW = ['level', 'verification', 'version', 'sameDocument'] as const;
 const maybeTime = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
 
 const BLOCKED_AT = { blockedAt: maybeTime('When the customer was blocked, the last time') };
@@ -242,7 +242,8 @@ export const CUSTOMERS = {
     says: 'Ends a review. The partner is shown the reason of a refusal.',
     right: 'reviews',
     people: 'ruled',
-    morePeople: 'Always one where it verifies nobody.',
+    morePeople:
+      'Two at least to verify to level 4 or above, or where another customer gave the same document number. Always one where it verifies nobody.',
     onlyNamed: true,
     fields: {
       customer: customerId,

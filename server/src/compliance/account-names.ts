@@ -1,0 +1,23 @@
+/**
+ * Account names: holds a payout to an account whose holder is not the customer, where the operator wants that (ACCOUNT_NAMES).
+ *
+ * Read by the gate in its transaction, like our own lists: the account's holder beside the names that the customer gave, by the one
+ * method of customers/names.ts. The hit names account and score, so an approval covers this account with these names. An account
+ * without a holder's name is paid under the customer's own name (openPayee), so there is nothing to compare. A customer without a
+ * known name is held, too: nobody has verified whose account it is.
+ *
+ * Refunds to the account that a deposit came from are not asked about: the payer was compared when it came.
+ */
+import type { Vault } from '../base/crypto.ts';
+import type { Tx } from '../base/db.ts';
+import { compareAccount } from '../customers/index.ts';
+import type { Hit, Screening } from './screening.ts';
+
+export async function accountNameHits(tx: Tx, vault: Vault, input: Screening): Promise<Hit[]> {
+  const { customerId, fiatAccountId, purpose = 'payout' } = input;
+  if (customerId === null || fiatAccountId === null || purpose !== 'payout') return [];
+  const compared = await compareAccount(tx, vault, { customerId, accountId: fiatAccountId });
+  if (compared === undefined || compared.match === 'same') return [];
+  const { score = 'none' } = compared;
+  return [{ rule: 'account_name_differs', entry: `account ${fiatAccountId}, score ${score}`, own: true }];
+}
