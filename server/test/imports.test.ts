@@ -32,8 +32,10 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   orders: ['quotes', 'customers', 'compliance', 'partners', 'ledger', 'events', 'rails'],
   treasury: ['orders', 'partners', 'ledger', 'rails', 'compliance'],
   reports: ['orders', 'quotes', 'partners', 'ledger'],
+  monitoring: ['orders', 'customers', 'compliance'],
   protocols: [
     'reports',
+    'monitoring',
     'orders',
     'quotes',
     'customers',

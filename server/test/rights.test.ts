@@ -223,6 +223,12 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   market_changes: ['insert', ONCE],
   market_limits: ['insert, update, delete', TERMS],
   markets: ['insert, update', TERMS],
+  monitoring_cursor: ['insert; update (seen_at, deposit_id)', 'up to where orders were looked at'],
+  monitoring_findings: ['insert (rule_id, order_id, customer_id, saw, found_at)', 'what rules found'],
+  monitoring_rules: [
+    'insert (name, version, kind, is_on, fiat_asset, worth_units, count, days, within_bps, set_by, why, set_at)',
+    'a rule is changed and switched off by another version',
+  ],
   native_balances: ['insert, update', RAIL],
   operator_challenges: ['insert, delete', 'a challenge is used once, or forgotten'],
   operator_passkeys: ['insert, update', 'passkeys are enrolled, counted and revoked'],

@@ -143,6 +143,14 @@ export const CASE_KINDS = {
     page: PAGE,
   },
 
+  monitoring: {
+    means: 'A rule of transaction monitoring found something in the orders of this customer. No money is held for it.',
+    remedy:
+      'Look at what it saw (monitoring findings), at the customer and its orders. Block the customer, report it as the law says, or close the case with what explains it. Tell neither customer nor partner.',
+    who: 'operator',
+    page: 'monitoring.md',
+  },
+
   // Unexpected money. It is booked to suspense.
   overpaid: {
     means: 'More came than the order asked for. The order goes on, the rest is in suspense.',

@@ -9,6 +9,7 @@ import { BugError } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
 import { closeCases, openCase, REFRESH_LIST, SCREEN_NAMES } from '../compliance/index.ts';
 import { seal } from '../ledger/index.ts';
+import { MONITOR } from '../monitoring/index.ts';
 import { sealAudit } from '../operators/index.ts';
 import { DORMANCY, OVERDUE } from '../orders/index.ts';
 import { purgeIdempotencyRecords } from '../protocols/whitelabel/index.ts';
@@ -43,6 +44,7 @@ export async function enqueueRecurring(
     enqueue(tx, { kind: OVERDUE, subject: 'all', dueAt });
     enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt });
     if (subjects.tells === true) enqueue(tx, { kind: TELL, subject: 'all', dueAt });
+    enqueue(tx, { kind: MONITOR, subject: 'all', dueAt });
     enqueue(tx, { kind: 'seal', subject: 'journal', dueAt });
     enqueue(tx, { kind: 'seal', subject: 'audit', dueAt });
   });

@@ -8,6 +8,7 @@ import { startWorkers } from '../base/workers.ts';
 import { type AskedVerifier, checkHandlers, informationHandlers, openCase } from '../compliance/index.ts';
 import { openPayee, sweepFiles } from '../customers/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';
+import { monitoringHandlers } from '../monitoring/index.ts';
 import { purgeSessions } from '../operators/index.ts';
 import { askGate, type Orders, orderHandlers } from '../orders/index.ts';
 import { assets, findPartner, signingSecrets } from '../partners/index.ts';
@@ -85,6 +86,7 @@ function handlersOf(
     ...parts.sanctions?.handlers,
     ...alertHandlers({ db, clock, log, channels, publicUrl: config.publicUrl }),
     ...informationHandlers({ db, clock }),
+    ...monitoringHandlers({ db, vault, clock }),
     ...checkHandlers({ db, vault, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };
 }

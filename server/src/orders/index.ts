@@ -148,6 +148,14 @@ export {
   type OrderLine,
 } from './read/lists.ts';
 export { type FoundDeposit, type FoundOrder, findDeposit, lookUp } from './read/lookup.ts';
+export {
+  depositedSince,
+  isFirstPaid,
+  type MonitoredOrder,
+  othersPaidAt,
+  paidIn,
+  tradedBefore,
+} from './read/monitored.ts';
 export { opened } from './read/opened.ts';
 export { hasPublicReason, PUBLIC_REASONS, type PublicReason, publicReason } from './read/reasons.ts';
 export { MOST_ASKED, type Told, type ToldMoney, type ToldRefund, type ToldReturn, toldState } from './read/told.ts';

@@ -63,6 +63,7 @@ import { PROPOSALS } from './declared/people.ts';
 import { failureOf } from './errors.ts';
 import { needsFresh } from './fresh.ts';
 import { LIMIT_ACTIONS } from './limits.ts';
+import { MONITORING_ACTIONS } from './monitoring.ts';
 import { READS } from './reads.ts';
 import { identify, sessionRoutes } from './session.ts';
 
@@ -90,6 +91,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...PARTNER_ACTIONS,
   ...TERM_ACTIONS,
   ...LIMIT_ACTIONS,
+  ...MONITORING_ACTIONS,
   ...INFORMATION_ACTIONS,
   ...BULK_ACTIONS,
   ...COMPENSATION_ACTIONS,

@@ -79,6 +79,7 @@ import { HANDBOOK_READS } from './handbook.ts';
 import { LIMIT_READS } from './limits.ts';
 import { LISTS } from './lists.ts';
 import { MONEY_READS } from './money.ts';
+import { MONITORING_READS } from './monitoring.ts';
 import { amountsIn, type Read, read, requireSpan } from './read.ts';
 import { REPORTS } from './reports.ts';
 import { SESSION_READS } from './session.ts';
@@ -110,6 +111,7 @@ export const READS: readonly Read[] = [
   ...ALERT_READS,
   ...HANDBOOK_READS,
   ...MONEY_READS,
+  ...MONITORING_READS,
   ...TREASURY_READS,
   read({
     ...OPERATORS.self,

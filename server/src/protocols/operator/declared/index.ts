@@ -10,6 +10,7 @@ import { DEPOSITS, UNCLAIMED } from './deposits.ts';
 import { ERASURES } from './erasure.ts';
 import { INFORMATION } from './information.ts';
 import { CUSTOMER_LIMITS } from './limits.ts';
+import { MONITORING } from './monitoring.ts';
 import { BULK, ORDERS } from './orders.ts';
 import { PARTNERS } from './partners.ts';
 import { MOVEMENTS, PAYOUTS } from './payouts.ts';
@@ -45,6 +46,7 @@ export const GROUPS: readonly Group[] = [
   group('Alerts', 'Who is told about cases, and by what.', ALERTS),
   group('Customers', 'Customers, their reviews, and their personal data.', CUSTOMERS, INFORMATION, ERASURES),
   group('Sanctions screening', 'Lists, hits in them, and what people decide about hits.', SANCTIONS),
+  group('Transaction monitoring', 'Rules over the orders of customers, and what they found.', MONITORING),
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
   group('Bank', 'The desk of a bank without an API. Served only where there is such a bank.', BANK),
   group('Partners', 'Partners, their keys and what is held since a leak.', PARTNERS),

@@ -1,0 +1,56 @@
+/**
+ * Transaction monitoring: rules over a customer's orders, as versioned data. What a rule finds is kept with what it saw, and is a case.
+ *
+ * rules.ts has the kinds and judges (pure), watch.ts looks at orders as their money comes, and tries a new rule over history.
+ */
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { faultsOf, type RuleText } from './rules.ts';
+import { type FindingRow, newestRule, newestRules, type RuleRow, sql } from './store.ts';
+
+export { KINDS, type Kind, type RuleText } from './rules.ts';
+export type { FindingRow, RuleRow } from './store.ts';
+export { MONITOR, MOST_TRIED, monitoringHandlers, tryRule } from './watch.ts';
+
+/**
+ * Adds a version of a rule; the newest of a name is in force.
+ *
+ * @throws Refusal 'malformed_field' when its kind does not take what was given, or needs more
+ */
+export async function setRule(
+  tx: Tx,
+  r: { name: string; isOn: boolean; rule: RuleText; by: string; why: string; now: Date },
+): Promise<RuleRow> {
+  requireRule(r.rule);
+  await tx.run(sql.lock);
+  const { kind, fiat, worthUnits, count, days, withinBps } = r.rule;
+  const version = ((await newestRule(tx, r.name))?.version ?? 0) + 1;
+  const values = [r.name, version, kind, r.isOn, fiat, worthUnits, count, days, withinBps, r.by, r.why, r.now];
+  const row = await tx.row<RuleRow>(sql.insert, values);
+  if (row === undefined) throw new Error('a rule that was inserted is there');
+  return row;
+}
+
+/** @throws Refusal 'malformed_field' */
+export function requireRule(rule: RuleText): void {
+  const fields = faultsOf(rule);
+  if (Object.keys(fields).length > 0) throw new Refusal('malformed_field', { fields });
+}
+
+/** The newest version of each rule, also those that are off. */
+export const monitoringRules = (tx: Tx): Promise<RuleRow[]> => newestRules(tx);
+
+export const monitoringRule = (tx: Tx, name: string): Promise<RuleRow | undefined> => newestRule(tx, name);
+
+/** Versions of rules, the newest first. */
+export const ruleVersions = (
+  tx: Tx,
+  of: { name?: string | undefined; below?: bigint | undefined; limit: number },
+): Promise<RuleRow[]> => tx.rows<RuleRow>(sql.versions, [of.name ?? null, of.below ?? null, of.limit]);
+
+/** What rules found, the newest first. */
+export const monitoringFindings = (
+  tx: Tx,
+  of: { customerId?: string | undefined; rule?: string | undefined; below?: bigint | undefined; limit: number },
+): Promise<FindingRow[]> =>
+  tx.rows<FindingRow>(sql.findings, [of.customerId ?? null, of.rule ?? null, of.below ?? null, of.limit]);

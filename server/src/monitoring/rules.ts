@@ -1,0 +1,136 @@
+/**
+ * Rules of transaction monitoring: what each kind takes, and whether an order is one that it finds. Pure.
+ *
+ * A rule looks at one order beside the customer's orders before it. What an order is worth is what its customer pays or is paid in
+ * the fiat, as for limits; orders of another fiat than the rule's are not counted. Only orders whose money came count.
+ *
+ * A finding says what was seen: numbers of orders, sums, ids. Names and documents are in none.
+ */
+
+/** An order as rules see it. */
+export interface Traded {
+  readonly orderId: bigint;
+  readonly createdAt: Date;
+  readonly fiat: string;
+  readonly worthUnits: bigint;
+}
+
+/** What is known at the time of an order. */
+export interface Facts {
+  readonly order: Traded;
+  /** The customer's orders in the 30 days before it, whose money came. */
+  readonly before: readonly Traded[];
+  /** Whether there is any order before it, however old. */
+  readonly isFirst: boolean;
+  /** Other customers paid at the wallet of this order; 0 where it pays an account. */
+  readonly othersAtWallet: number;
+  /** Where the customer lives, as said by form or partner, and the country of the phone; undefined where unknown. */
+  readonly country: string | undefined;
+  readonly phoneCountry: string | undefined;
+}
+
+export const KINDS = {
+  velocity: {
+    says: 'so many orders, or orders worth so much, in so many days',
+    takes: ['fiat', 'days'],
+    mayTake: ['count', 'worth'],
+  },
+  structuring: {
+    says: 'so many orders in so many days that are each below a limit by no more than so many basis points',
+    takes: ['fiat', 'days', 'count', 'worth', 'withinBps'],
+    mayTake: [],
+  },
+  first_large: { says: 'a first order that is worth so much', takes: ['fiat', 'worth'], mayTake: [] },
+  shared_wallet: {
+    says: 'a wallet at which so many customers are paid, this one among them',
+    takes: ['count'],
+    mayTake: [],
+  },
+  country_mismatch: { says: 'a phone of another country than the customer’s', takes: [], mayTake: [] },
+} as const satisfies Record<string, { says: string; takes: readonly Param[]; mayTake: readonly Param[] }>;
+
+export type Kind = keyof typeof KINDS;
+export type Param = 'fiat' | 'days' | 'count' | 'worth' | 'withinBps';
+export const PARAMS: readonly Param[] = ['fiat', 'worth', 'count', 'days', 'withinBps'];
+
+/** What a rule is: its kind, and of its params those that the kind takes. */
+export interface RuleText {
+  readonly kind: Kind;
+  readonly fiat: string | null;
+  readonly worthUnits: bigint | null;
+  readonly count: number | null;
+  readonly days: number | null;
+  readonly withinBps: number | null;
+}
+
+export type Saw = Readonly<Record<string, string | number | readonly string[]>>;
+
+/** What is wrong with a rule, by param; empty where nothing is. */
+export function faultsOf({ kind, worthUnits, ...rest }: RuleText): Partial<Record<Param, string>> {
+  const given: Readonly<Record<Param, unknown>> = { ...rest, worth: worthUnits };
+  const { takes, mayTake }: { takes: readonly Param[]; mayTake: readonly Param[] } = KINDS[kind];
+  const faults: Partial<Record<Param, string>> = {};
+  for (const param of PARAMS) {
+    const isGiven = given[param] !== null;
+    if (!isGiven && takes.includes(param)) faults[param] = `is needed for ${kind}`;
+    if (isGiven && ![...takes, ...mayTake].includes(param)) faults[param] = `means nothing for ${kind}`;
+  }
+  if (kind === 'velocity' && rest.count === null && worthUnits === null)
+    faults.count = 'or worth must be given for velocity';
+  return faults;
+}
+
+/** Orders that a finding names at most. */
+const MOST_NAMED = 20;
+const DAY_MS = 86_400_000;
+const BPS = 10_000n;
+
+/** What the rule saw in this order; undefined where it found nothing. */
+export function judge(rule: RuleText, facts: Facts): Saw | undefined {
+  return JUDGES[rule.kind](rule, facts);
+}
+
+const JUDGES: Readonly<Record<Kind, (rule: RuleText, facts: Facts) => Saw | undefined>> = {
+  velocity(rule, facts) {
+    const counted = within(rule, facts);
+    const sum = counted.reduce((units, one) => units + one.worthUnits, 0n);
+    const isMany = rule.count !== null && counted.length >= rule.count;
+    const isMuch = rule.worthUnits !== null && sum >= rule.worthUnits;
+    return facts.order.fiat === rule.fiat && (isMany || isMuch)
+      ? saw(rule, counted, { worthUnits: String(sum) })
+      : undefined;
+  },
+  structuring(rule, facts) {
+    const limit = rule.worthUnits ?? 0n;
+    // Rounded up: an order exactly on the edge counts.
+    const from = (limit * (BPS - BigInt(rule.withinBps ?? 0)) + BPS - 1n) / BPS;
+    const isBelow = ({ worthUnits }: Traded): boolean => worthUnits >= from && worthUnits < limit;
+    const counted = within(rule, facts).filter(isBelow);
+    const isFound = counted.length >= (rule.count ?? 0) && facts.order.fiat === rule.fiat && isBelow(facts.order);
+    return isFound ? saw(rule, counted, { fromUnits: String(from), belowUnits: String(limit) }) : undefined;
+  },
+  first_large(rule, { order, isFirst }) {
+    const isLarge = order.fiat === rule.fiat && order.worthUnits >= (rule.worthUnits ?? 0n);
+    return isFirst && isLarge ? saw(rule, [order], { worthUnits: String(order.worthUnits) }) : undefined;
+  },
+  shared_wallet(rule, { order, othersAtWallet }) {
+    const customers = othersAtWallet + 1;
+    return othersAtWallet > 0 && customers >= (rule.count ?? 0) ? saw(rule, [order], { customers }) : undefined;
+  },
+  country_mismatch(rule, { order, country, phoneCountry }) {
+    if (country === undefined || phoneCountry === undefined || country === phoneCountry) return undefined;
+    return saw(rule, [order], { country, phoneCountry });
+  },
+};
+
+/** Orders of the rule's fiat and days up to this one, this one last. */
+function within({ fiat, days }: RuleText, { order, before }: Facts): Traded[] {
+  const from = order.createdAt.getTime() - (days ?? 0) * DAY_MS;
+  return [...before, order].filter((one) => one.fiat === fiat && one.createdAt.getTime() > from);
+}
+
+const saw = ({ kind }: RuleText, orders: readonly Traded[], more: Saw): Saw => ({
+  ...{ kind, orders: orders.length },
+  newest: orders.slice(-MOST_NAMED).map(({ orderId }) => String(orderId)),
+  ...more,
+});

@@ -1,0 +1,94 @@
+/** Rules of transaction monitoring, dry runs of them, and what they found. */
+import { Type } from 'typebox';
+import { KINDS, type Kind, MOST_TRIED } from '../../../monitoring/index.ts';
+import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../../declaration/fields.ts';
+import { maybe, whole as number, text as word } from '../../declaration/parts.ts';
+import { act, limit, look, PROPOSES } from '../declare.ts';
+import { done, pages, rows } from '../replies.ts';
+import { customerId, fiatCode } from './forms.ts';
+
+const MAX_ROWS = 200;
+const kinds = Object.keys(KINDS) as Kind[];
+const ruleName = about(
+  text(40, /^[a-z0-9][a-z0-9-]{1,39}$/, 'a name of 2 to 40 small letters, digits and hyphens'),
+  'Name of the rule',
+  'many-in-a-day',
+);
+const kind = about(oneOf(kinds), `What it finds: ${kinds.map((one) => `${one}: ${KINDS[one].says}`).join('; ')}`);
+/** Which of these a kind takes is said by `kind`. */
+const PARAMS = {
+  fiat: optional(about(fiatCode, 'Fiat whose orders count', 'inr')),
+  worth: optional(about(amount, 'Amount in the fiat: of a sum, a limit or a first order', '50000')),
+  count: optional(about(whole(1, 10_000), 'How many orders, or customers of a wallet', 5)),
+  days: optional(about(whole(1, 30), 'In how many days', 1)),
+  withinBps: optional(about(whole(1, 9_999), 'How far below the limit, in basis points', 1_000)),
+};
+const rule = word('Name of the rule');
+const RULE = [
+  'id',
+  { name: rule, kind: word('What it finds'), isOn: Type.Boolean({ description: 'Whether it is used' }) },
+  { fiat: maybe(word('Fiat whose orders count')), worth: maybe(word('Amount in the fiat')) },
+  { count: maybe(number('How many')), days: maybe(number('In how many days')) },
+  { withinBps: maybe(number('How far below the limit, in basis points')), version: number('Counts its changes') },
+  ...['by', 'why', 'at'],
+];
+const saw = Type.Unknown({ description: 'What it saw: numbers of orders, sums in units, ids' });
+
+export const MONITORING = {
+  rules: look({
+    path: '/monitoring/rules',
+    says: 'Lists the rules of transaction monitoring, each as it stands now.',
+    fields: {},
+    gives: rows('rules', RULE),
+    command: { words: 'monitoring rules', list: 'rules' },
+  }),
+  versions: look({
+    path: '/monitoring/rules/versions',
+    says: 'Lists all versions of rules of monitoring, the newest first.',
+    fields: { name: optional(ruleName), below: optional(id), limit: limit(MAX_ROWS) },
+    gives: pages('versions', RULE),
+    command: { words: 'monitoring versions', list: 'versions' },
+  }),
+  set: act({
+    name: 'monitoring.set',
+    path: '/monitoring/rules',
+    says: 'Sets a rule of transaction monitoring, which looks at orders whose money comes from now on.',
+    right: 'terms',
+    people: 'rules',
+    fields: {
+      name: ruleName,
+      kind,
+      ...PARAMS,
+      isOn: optional(about(flag, 'Whether it is used; true without it', true)),
+    },
+    refuses: ['malformed_amount', ...PROPOSES],
+    gives: done(RULE),
+    command: { words: 'monitoring set', args: ['name', 'kind'] },
+  }),
+  attempt: look({
+    path: '/monitoring/try',
+    says: `Shows what a rule would have found in orders that were created in a span; nothing is kept. At most ${MOST_TRIED} orders at once: \`next\` and \`after\` go on.`,
+    fields: { kind, ...PARAMS, from: time, until: time, after: optional(id) },
+    refuses: ['malformed_amount'],
+    gives: rows(
+      'found',
+      ['orderId', { customer: word('Id of the customer'), at: word('When the order was created'), saw }],
+      [
+        { looked: number('How many orders were looked at') },
+        { next: maybe(word('`from` of the next run; null when all of the span was looked at')) },
+        { after: maybe(word('`after` of the next run')) },
+      ],
+    ),
+    command: { words: 'monitoring try', args: ['kind'], list: 'found' },
+  }),
+  findings: look({
+    path: '/monitoring/findings',
+    says: 'Lists what rules of monitoring found, the newest first.',
+    fields: { customer: optional(customerId), rule: optional(ruleName), below: optional(id), limit: limit(MAX_ROWS) },
+    gives: pages('findings', [
+      ...['id', { rule, version: number('Version of the rule') }, 'orderId'],
+      { customer: word('Id of the customer'), saw, at: word('When it was found') },
+    ]),
+    command: { words: 'monitoring findings', list: 'findings' },
+  }),
+};
