@@ -19,6 +19,7 @@ import {
   someNumbers,
   someOf,
   text,
+  webAddress,
 } from './base/env.ts';
 import { listSources, USUAL_THRESHOLD } from './compliance/index.ts';
 import { LISTS, type Lists } from './registry.ts';
@@ -137,6 +138,16 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
     USUAL_THRESHOLD,
     { min: 5_000, max: 10_000 },
   ),
+  filesS3Url: webAddress(
+    'FILES_S3_URL',
+    "an S3 store for customers' files, without the bucket; unset keeps them in DATA_DIR/documents",
+    undefined,
+  ),
+  filesS3Bucket: text('FILES_S3_BUCKET', 'its bucket, which exists', undefined),
+  filesS3Region: text('FILES_S3_REGION', 'its region', 'us-east-1'),
+  filesS3Prefix: text('FILES_S3_PREFIX', "in front of the objects' names, such as cloverleaf/", ''),
+  filesS3AccessKey: secret('FILES_S3_ACCESS_KEY', 'access key of the store'),
+  filesS3SecretKey: secret('FILES_S3_SECRET_KEY', 'its secret key'),
   accountNames: oneOf(
     'ACCOUNT_NAMES',
     'what happens to a payout to an account whose holder has another name than the customer',

@@ -8,17 +8,16 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { archiveSettings } from './backup/index.ts';
-import { openFolder } from './base/blobs.ts';
 import type { Clock } from './base/clock.ts';
 import { openVault, type Vault } from './base/crypto.ts';
 import { openDatabaseClock } from './base/databaseclock.ts';
 import { type Database, openDatabase } from './base/db.ts';
-import { openErasureList } from './base/erasurelist.ts';
 import { lockDataDir } from './base/lock.ts';
 import { type Log, openLog } from './base/log.ts';
 import { migrateFor } from './base/migrate.ts';
 import { joinServers } from './base/servers.ts';
 import { type Base, type Endings, endings } from './composition/base.ts';
+import { openFiles } from './composition/files.ts';
 import { serve } from './composition/http.ts';
 import { connectRails, type RailParts } from './composition/rails.ts';
 import { openReadiness, pricesAreFresh, type Readiness } from './composition/readiness.ts';
@@ -155,8 +154,8 @@ async function openBase(
   ending.add(() => place.leave());
   const clock = o.clock ?? (await databaseClock(db, ending));
   const documents = join(config.dataDir, 'documents');
-  const blobs = openFolder(documents);
-  const erasing = { db, vault, blobs, list: openErasureList(documents), backupsKeptDays: config.backupsKeptDays };
+  const { blobs, list } = openFiles(config, documents);
+  const erasing = { db, vault, blobs, list, backupsKeptDays: config.backupsKeptDays };
   // Before anything is served: a restore has brought erased customers back.
   const erased = await replayErasures(erasing, clock.now());
   if (erased > 0) log.warn({ customers: erased }, 'erased customers were there again, and were erased again');

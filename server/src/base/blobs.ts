@@ -2,7 +2,7 @@
  * Blobs: bytes that are too large for a row, under names of ours.
  *
  * What is stored is encrypted already: the store sees neither a document nor a name from outside. A write is done when the bytes
- * are on disk under their final name; a name is written once. Another store (S3) follows the same contract.
+ * are on disk under their final name; a name is written once. s3.ts follows the same contract in a bucket.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export interface Blobs {
   remove(id: string): Promise<void>;
 }
 
-const ID = /^[0-9a-f]{32}$/;
+export const BLOB_ID = /^[0-9a-f]{32}$/;
 const UNFINISHED = /^[0-9a-f]{32}\.[0-9a-f]{8}\.part$/;
 
 export const newBlobId = (): string => randomBytes(16).toString('hex');
@@ -28,7 +28,7 @@ export const newBlobId = (): string => randomBytes(16).toString('hex');
 export function openFolder(folder: string): Blobs {
   const root = resolve(folder);
   const pathOf = (id: string): string => {
-    assert(ID.test(id), 'a blob has an id of ours');
+    assert(BLOB_ID.test(id), 'a blob has an id of ours');
     return join(root, id.slice(0, 2), id);
   };
   return {
@@ -63,7 +63,7 @@ export function openFolder(folder: string): Blobs {
           const found = await unlessGone(stat(path));
           if (found === undefined || found.mtime >= time) continue;
           if (notBefore !== undefined && found.mtime < notBefore) continue;
-          if (ID.test(name)) old.push(name);
+          if (BLOB_ID.test(name)) old.push(name);
           else if (UNFINISHED.test(name)) await rm(path, { force: true });
         }
         if (old.length > 0) yield old;

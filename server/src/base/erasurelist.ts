@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 
 export const ERASED_LIST = 'erased.list';
 
-const ID = /^[0-9A-Za-z]{10}_[0-9]{1,19}$/;
+export const CUSTOMER_ID = /^[0-9A-Za-z]{10}_[0-9]{1,19}$/;
 
 export interface ErasureList {
   /** Resolves when it is on disk. */
@@ -49,7 +49,7 @@ export function openErasureList(folder: string): ErasureList {
   };
 }
 
-const idsIn = (content: string): string[] => content.split('\n').filter((line) => ID.test(line));
+const idsIn = (content: string): string[] => content.split('\n').filter((line) => CUSTOMER_ID.test(line));
 
 async function contentOf(path: string): Promise<string> {
   try {
