@@ -1,14 +1,18 @@
-/**
- * The operator interface, as the console uses it: requests, the forms of replies, and what a failure says.
- *
- * Amounts stay texts from end to end and never become numbers of JavaScript; ids are texts, too. Fields that are not named
- * here are ignored. A change carries `x-console: 1`. Where the server wants a fresh login (`step_up_required`), the passkey is
- * asked for and the same request is sent once more.
- */
+/** The operator interface, as the console uses it: the forms of replies, of which only the fields named here are read. How requests are sent: wire.ts. */
+import {
+  ApiError,
+  changing,
+  DEADLINE_MS,
+  FILE_DEADLINE_MS,
+  failure,
+  type Query,
+  reading,
+  request,
+  withQuery,
+} from './wire.ts';
 
-const DEADLINE_MS = 15_000;
-/** A statement may have 64 MB. */
-const FILE_DEADLINE_MS = 120_000;
+export { ApiError, type Outcome, type Query, save, whenSignedOut } from './wire.ts';
+
 const ROOT = '/operator/v1';
 
 export interface Session {
@@ -178,100 +182,11 @@ export interface SessionRow {
   readonly current: boolean;
 }
 
-/** What an action answers: it is done, or it waits for others as a proposal. */
-export interface Outcome {
-  readonly action?: string;
-  readonly subject?: string;
-  readonly outcome: string;
-  readonly after?: unknown;
-  readonly proposal?: string;
-  readonly people?: number;
-  readonly agreed?: readonly string[];
-}
-
-/** A failure in the words of the server. */
-export class ApiError extends Error {
-  readonly status: number;
-  readonly reason: string;
-  readonly fields: Readonly<Record<string, string>>;
-  constructor(status: number, reason: string, sentence: string, fields: Readonly<Record<string, string>> = {}) {
-    super(sentence);
-    this.status = status;
-    this.reason = reason;
-    this.fields = fields;
-  }
-}
-
-/** What the pages do when the session has ended, or the login is too old for an action. */
-const asked: { signedOut: () => void; stepUp: () => Promise<void> } = {
-  signedOut: () => {},
-  stepUp: () => Promise.reject(new Error('This takes a fresh login.')),
-};
-export const whenSignedOut = (run: () => void): void => void (asked.signedOut = run);
-export const whenStepUp = (run: () => Promise<void>): void => void (asked.stepUp = run);
-
-export type Query = Readonly<Record<string, string | undefined>>;
-
-export function pathWith(path: string, query: Query = {}): string {
-  const filled = Object.entries(query).filter((pair): pair is [string, string] => (pair[1] ?? '') !== '');
-  return `${ROOT}${path}${filled.length === 0 ? '' : `?${new URLSearchParams(filled)}`}`;
-}
-
-async function failure(reply: Response): Promise<ApiError> {
-  const said = (await reply.json().catch(() => ({}))) as {
-    error?: string;
-    reason?: string;
-    fields?: Record<string, string>;
-  };
-  const sentence = said.error ?? `The server answered with status ${reply.status}.`;
-  return new ApiError(reply.status, said.reason ?? 'unknown', sentence, said.fields);
-}
-
-/** @param token only where a token enrols a passkey: then no cookie is sent */
-async function request(
-  method: string,
-  path: string,
-  body?: unknown,
-  { token, deadlineMs = DEADLINE_MS }: { token?: string | undefined; deadlineMs?: number | undefined } = {},
-): Promise<unknown> {
-  const isFile = body instanceof Blob;
-  const reply = await fetch(path, {
-    method,
-    credentials: token === undefined ? 'same-origin' : 'omit',
-    headers: {
-      ...(method === 'GET' ? {} : { 'x-console': '1' }),
-      ...(body === undefined ? {} : { 'content-type': isFile ? 'application/octet-stream' : 'application/json' }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    ...(body === undefined ? {} : { body: isFile ? body : JSON.stringify(body) }),
-    signal: AbortSignal.timeout(isFile ? FILE_DEADLINE_MS : deadlineMs),
-  });
-  if (!reply.ok) throw await failure(reply);
-  const name = /filename="([^"]+)"/.exec(reply.headers.get('content-disposition') ?? '')?.[1];
-  return name === undefined
-    ? await reply.json()
-    : save(name, await reply.blob(), reply.headers.get('x-content-sha256'));
-}
-
-/** Saves a file that an action answered with. @returns its name and SHA-256, for the page to show */
-export function save(file: string, content: Blob, sha256: string | null = null): Outcome {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(content);
-  link.download = file;
-  link.click();
-  URL.revokeObjectURL(link.href);
-  return { outcome: 'done', after: { file, sha256 } };
-}
+export const pathWith = (path: string, query: Query = {}): string => withQuery(`${ROOT}${path}`, query);
 
 /** @throws ApiError */
-export async function read<T>(path: string, query: Query = {}, deadlineMs?: number): Promise<T> {
-  try {
-    return (await request('GET', pathWith(path, query), undefined, { deadlineMs })) as T;
-  } catch (error) {
-    if (error instanceof ApiError && error.reason === 'unauthenticated') asked.signedOut();
-    throw error;
-  }
-}
+export const read = <T>(path: string, query: Query = {}, deadlineMs?: number): Promise<T> =>
+  reading<T>(() => request('GET', pathWith(path, query), undefined, { deadlineMs }));
 
 /** The signed-in operator; null without a session. */
 export async function readSession(): Promise<Session | null> {
@@ -283,43 +198,17 @@ export async function readSession(): Promise<Session | null> {
   }
 }
 
-/** A change whose answer did not come may have been made: that is neither done nor declined. */
-async function change(
-  method: string,
-  path: string,
-  body: unknown,
-  { query, isLarge }: { query: Query; isLarge: boolean },
-): Promise<unknown> {
-  try {
-    const deadlineMs = isLarge ? FILE_DEADLINE_MS : DEADLINE_MS;
-    return await request(method, pathWith(path, query), body, { deadlineMs });
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    const sentence =
-      'No answer came. It is not known whether it was done: look at what the page shows before you send it again.';
-    throw new ApiError(0, 'no_answer', sentence);
-  }
-}
-
 /** @param isLarge the answer may have many megabytes. @throws ApiError */
-export async function send<T>(
+export const send = <T>(
   method: 'POST' | 'DELETE',
   path: string,
   body?: unknown,
   query: Query = {},
   isLarge = false,
-): Promise<T> {
-  const how = { query, isLarge };
-  try {
-    return (await change(method, path, body, how)) as T;
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    if (error.reason === 'unauthenticated') asked.signedOut();
-    if (error.reason !== 'step_up_required') throw error;
-    await asked.stepUp();
-    return (await change(method, path, body, how)) as T;
-  }
-}
+): Promise<T> =>
+  changing<T>(() =>
+    request(method, pathWith(path, query), body, { deadlineMs: isLarge ? FILE_DEADLINE_MS : DEADLINE_MS }),
+  );
 
 /** A login, or the enrolment of a passkey: neither is repeated, and neither ends what is there when it fails. */
 export const sendOnce = async <T>(path: string, body: unknown, token?: string): Promise<T> =>

@@ -3,6 +3,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { applyTheme } from './frame.tsx';
 import { Alerts } from './pages/alerts.tsx';
 import { Audit } from './pages/audit.tsx';
 import { Bank } from './pages/bank.tsx';
@@ -32,7 +33,7 @@ import { Sessions } from './pages/sessions.tsx';
 import { Switches } from './pages/switches.tsx';
 import { Sweeps, Treasury } from './pages/treasury.tsx';
 import { WebhookPage, Webhooks } from './pages/webhooks.tsx';
-import { applyTheme, Shell } from './shell.tsx';
+import { Shell } from './shell.tsx';
 
 const root = createRootRoute({
   component: Shell,

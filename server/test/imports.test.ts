@@ -20,6 +20,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   partners: [],
   operators: [],
   alerts: ['compliance'],
+  team: ['partners'],
   cli: [],
   customers: ['events', 'partners'],
   compliance: ['customers'],
@@ -46,6 +47,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     'operators',
     'erasure',
     'alerts',
+    'team',
   ],
   ops: [
     'operators',

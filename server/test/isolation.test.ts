@@ -98,6 +98,8 @@ const ROWS: Record<string, string> = {
     values ($1, 'endpoint ' || $2, (select id from events where subject = $2), now(), 1)`,
   decisions: `insert into decisions (partner_id, about, outcome, rules, inputs, at) values ($1, 'test', $2, '', '{}', now())`,
   partner_activity: `insert into partner_activity (partner_id, api_key, action, subject, at) values ($1, 'key ' || $2, 'link.made', $2, now())`,
+  partner_members: `insert into partner_members (partner_id, name, role, invited_by, created_at)
+    values ($1, 'ada' || $2, 'viewer', '', now())`,
   containments: `insert into containments (partner_id, since, opened_by, reason, opened_at) values ($1, now(), '', $2, now())`,
   held_items: `insert into held_items (containment_id, partner_id, kind, subject, why, made_at, held_at, held_by)
     values ((select id from containments where reason = $2), $1, 'link', $2, '', now(), now(), '')`,

@@ -82,7 +82,7 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     'orders are created, in state created by policy, and the customer’s bank reference is noted; everything else is the system’s',
   ],
   partner_activity: [
-    'insert (partner_id, api_key, link, action, subject, facts, at)',
+    'insert (partner_id, api_key, link, action, subject, facts, at, member_id)',
     'each request that changes something is recorded with its key',
   ],
   quotes: [
@@ -93,7 +93,7 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
   ],
   request_log: [
     `insert (partner_id, request_id, client_request_id, api_key, operation, method, path, status, reason, took_ms, replayed,
-       version, idempotency_key, request, reply, at)`,
+       version, idempotency_key, request, reply, at, why)`,
     'what a partner asked is noted for it',
   ],
   submission_files: [
@@ -223,6 +223,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   market_changes: ['insert', ONCE],
   market_limits: ['insert, update, delete', TERMS],
   markets: ['insert, update', TERMS],
+  member_challenges: ['insert, delete', 'a challenge is used once, or forgotten'],
+  member_codes: ['insert, delete', 'a code of an invitation or of recovery is used once, replaced or forgotten'],
+  member_passkeys: ['insert, update', 'passkeys of teams are enrolled, counted and revoked'],
+  member_sessions: ['insert, update, delete', 'sessions of teams begin, are seen, end and are forgotten'],
   monitoring_cursor: ['insert; update (seen_at, deposit_id)', 'up to where orders were looked at'],
   monitoring_findings: ['insert (rule_id, order_id, customer_id, saw, found_at)', 'what rules found'],
   monitoring_rules: [
@@ -242,6 +246,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   outside_movements: ['insert, update', OUTSIDE],
   own_transfers: ['insert, update', 'sweeps and their gas'],
   partner_activity: ['insert', ONCE],
+  partner_members: ['insert, update', 'people of a team are invited, join, change role and are removed'],
   partners: ['insert, update', 'operators make, suspend and resume partners'],
   payouts: ['insert, update', 'money that goes out'],
   people_rules: ['insert, update, delete', 'how many people an action takes'],

@@ -11,6 +11,7 @@ import { useMay } from '../shell.tsx';
 import { Amount, type Column, Fact, Failure, State, Table, Time } from '../ui.tsx';
 import { useSwitches } from './home.tsx';
 import { Held, type Key, Keys } from './partner.keys.tsx';
+import { Team } from './partners.team.tsx';
 import { type OfPartner, PartnerDialog } from './terms.forms.tsx';
 import { EndpointLink } from './webhooks.tsx';
 
@@ -182,6 +183,7 @@ export function PartnerPage() {
           <div>
             <Keys partner={partner} rows={one.keys} revoke={(key) => setForm({ form: 'revokeKey', partner, key })} />
             <Held partner={partner} />
+            <Team partner={partner} />
             <h2>Webhook endpoints</h2>
             <Table
               label="Webhook endpoints"

@@ -8,6 +8,76 @@ import type { Pages } from '../pages.ts';
 /** The version of the API that these types describe: every request names it. */
 export const API_VERSION = '2026-11-23';
 
+/** Something that was changed */
+export interface ActivityLine {
+  /** Number */
+  readonly id: string;
+  /** When */
+  readonly at: string;
+  /** What was done */
+  readonly action: string;
+  /** About what */
+  readonly subject: string;
+  /** Which key or member did it, or a customer on a page */
+  readonly by: string;
+}
+
+/** An API key of yours */
+export interface ApiKey {
+  /** The key */
+  readonly key: string;
+  /** What it is for */
+  readonly label: string;
+  /** What it may do */
+  readonly scopes: readonly ('read' | 'trade' | 'customers' | 'admin')[];
+  /** Networks it may be used from; none: any */
+  readonly networks: readonly string[];
+  /** `held`: the operator has stopped it after a leak */
+  readonly state: 'active' | 'revoked' | 'expired' | 'held';
+  /** Whether a write must be signed in production */
+  readonly mustSign: boolean;
+  /** Until when its previous secret is valid, too */
+  readonly rotatingUntil: string | null;
+  /** When it ends by itself */
+  readonly expiresAt: string | null;
+  /** When it was last used, to the minute */
+  readonly lastUsedAt: string | null;
+  /** When it was created */
+  readonly createdAt: string;
+  /** When it was revoked */
+  readonly revokedAt: string | null;
+}
+
+/** An API key with its secret */
+export interface ApiKeyWithSecret {
+  /** The key */
+  readonly key: string;
+  /** What it is for */
+  readonly label: string;
+  /** What it may do */
+  readonly scopes: readonly ('read' | 'trade' | 'customers' | 'admin')[];
+  /** Networks it may be used from; none: any */
+  readonly networks: readonly string[];
+  /** `held`: the operator has stopped it after a leak */
+  readonly state: 'active' | 'revoked' | 'expired' | 'held';
+  /** Whether a write must be signed in production */
+  readonly mustSign: boolean;
+  /** Until when its previous secret is valid, too */
+  readonly rotatingUntil: string | null;
+  /** When it ends by itself */
+  readonly expiresAt: string | null;
+  /** When it was last used, to the minute */
+  readonly lastUsedAt: string | null;
+  /** When it was created */
+  readonly createdAt: string;
+  /** When it was revoked */
+  readonly revokedAt: string | null;
+  /** The secret: shown here and never again */
+  readonly secret: string;
+  /** The bearer token for `/v1`: shown here and never again */
+  readonly bearerToken: string;
+}
+
 /** What can be paid or received */
 export interface Asset {
   /** Code of the asset */
@@ -267,6 +337,21 @@ export interface DestinationRef {
   readonly address: string | null;
 }
 
+/** Why a request is accepted or not */
+export interface Diagnosis {
+  /** Whether the server would take it as authentic */
+  readonly accepted: boolean;
+  /** Each part that was looked at */
+  readonly findings: readonly {
+    /** What was looked at */
+    readonly part: 'headers' | 'key' | 'token' | 'signature' | 'digest' | 'idempotency';
+    /** Whether it is right */
+    readonly ok: boolean;
+    /** What was found */
+    readonly says: string;
+  }[];
+}
+
 /** Something that happened */
 export interface Event {
   /** Id of the event: the same in every delivery */
@@ -305,6 +390,14 @@ export interface Fee {
   readonly amount: Money;
 }
 
+/** The cause is there; what follows from it takes its time */
+export interface Happened {
+  /** Name of the control */
+  readonly control: string;
+  /** What it caused: hashes of payments, the line of the bank, what was moved */
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
 /** What the operator asks about a customer */
 export interface InformationRequest {
   /** Id of the question */
@@ -325,6 +418,15 @@ export interface InformationRequest {
   readonly askedAt: string;
   /** When it was answered or withdrawn */
   readonly endedAt: string | null;
+}
+
+/** An invitation */
+export interface Invitation {
+  readonly member: Member;
+  /** Link for the member alone: shown here and never again */
+  readonly url: string;
+  /** Until when it works, once */
+  readonly expiresAt: string;
 }
 
 /** The key that asks */
@@ -392,6 +494,28 @@ export interface Market {
   readonly quoteSeconds: number;
   /** For how many seconds an order waits for its payment */
   readonly paySeconds: number;
+}
+
+/** Somebody of your team */
+export interface Member {
+  /** Number of the member */
+  readonly id: string;
+  /** Short name */
+  readonly name: string;
+  /** What the member may do */
+  readonly role: 'owner' | 'developer' | 'support' | 'finance' | 'viewer';
+  /** `invited`: has enrolled no passkey yet */
+  readonly state: 'invited' | 'active' | 'removed';
+  /** Who let the member in */
+  readonly invitedBy: string;
+  /** Until when a link to enrol a passkey is open */
+  readonly invitedUntil: string | null;
+  /** When the member was invited */
+  readonly createdAt: string;
+  /** When the first passkey was enrolled */
+  readonly joinedAt: string | null;
+  /** When the member was removed */
+  readonly removedAt: string | null;
 }
 
 /** An amount of an asset */
@@ -795,6 +919,8 @@ export interface RequestDetail {
   readonly status: number;
   /** Why it was declined */
   readonly reason: string | null;
+  /** What was wrong with a signature or token that was not accepted */
+  readonly why: string | null;
   /** How long it took, in milliseconds */
   readonly tookMs: number;
   /** Whether an earlier answer was given again */
@@ -829,6 +955,8 @@ export interface RequestLine {
   readonly status: number;
   /** Why it was declined */
   readonly reason: string | null;
+  /** What was wrong with a signature or token that was not accepted */
+  readonly why: string | null;
   /** How long it took, in milliseconds */
   readonly tookMs: number;
   /** Whether an earlier answer was given again */
@@ -859,6 +987,38 @@ export interface Requirements {
   }[];
   /** Documents that are taken there */
   readonly documents: readonly string[];
+}
+
+/** Your settings */
+export interface Settings {
+  /** Your name, as customers see it */
+  readonly name: string;
+  /** Origins whose pages may call with your keys */
+  readonly origins: readonly string[];
+}
+
+/** A day on a market */
+export interface StatementDay {
+  /** Day in UTC on which the orders were created */
+  readonly day: string;
+  /** Id of the market */
+  readonly market: string;
+  /** `sell`: crypto is paid, fiat received. `buy`: the reverse */
+  readonly direction: 'sell' | 'buy';
+  /** How many orders were created */
+  readonly created: number;
+  /** How many of them have settled */
+  readonly settled: number;
+  /** How many of them were refunded */
+  readonly refunded: number;
+  /** What customers paid for the settled ones */
+  readonly paid: Money;
+  /** What customers received */
+  readonly received: Money;
+  /** Your fee in the settled ones */
+  readonly earned: Money;
+  /** All fees in the settled ones, yours included */
+  readonly fees: Money;
 }
 
 /** Sent */
@@ -1303,6 +1463,11 @@ export interface V1 {
     get(options?: CallOptions): Promise<Requirements>;
   };
   readonly informationRequests: {
+    /** Lists what the operator waits for you to answer about any customer, the most urgent first: at most 100. */
+    open(options?: CallOptions): Promise<{
+      /** All of them */
+      readonly data: readonly InformationRequest[];
+    }>;
     /** Lists what the operator has asked about a customer, the newest first. */
     list(
       customer: string,
@@ -1472,6 +1637,8 @@ export interface V1 {
     deliveries(
       endpoint: string,
       query?: {
+        /** Only those in this state */
+        readonly state?: 'waiting' | 'delivered' | 'dead' | 'dropped' | undefined;
         /** The page that begins after this: `nextCursor` of the page before */
         readonly cursor?: string | undefined;
         /** Most rows of the page */
@@ -1520,6 +1687,246 @@ export interface V1 {
     ): Pages<RequestLine>;
     /** Answers one of your requests of the last 30 days: what was sent, what was answered and why. */
     get(request: string, options?: CallOptions): Promise<RequestDetail>;
+    /** Says why a request of your program is accepted or not: key, token, covered parts, digest, time and signature. */
+    diagnose(
+      body: {
+        /** Method of the request */
+        readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+        /** Path and query */
+        readonly path: string;
+        /** Headers by name */
+        readonly headers?: Readonly<Record<string, unknown>> | undefined;
+        /** Body as it was sent */
+        readonly body?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Diagnosis>;
+  };
+  readonly keys: {
+    /** Lists your API keys, the oldest first, without their secrets. */
+    list(options?: CallOptions): Promise<{
+      /** All of them */
+      readonly data: readonly ApiKey[];
+    }>;
+    /** Creates an API key, and answers its secret. */
+    create(
+      body: {
+        /** What the key is for */
+        readonly label: string;
+        /** What the key may do */
+        readonly scopes: readonly ('read' | 'trade' | 'customers' | 'admin')[];
+        /** Networks it may be used from; none: any */
+        readonly networks?: readonly string[] | undefined;
+        /** When it ends by itself */
+        readonly expiresAt?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<ApiKeyWithSecret>;
+    /** Changes label, scopes or networks of an API key. It counts within three seconds. */
+    update(
+      key: string,
+      body?: {
+        /** What the key is for */
+        readonly label?: string | undefined;
+        /** What the key may do */
+        readonly scopes?: readonly ('read' | 'trade' | 'customers' | 'admin')[] | undefined;
+        /** Networks it may be used from; none: any */
+        readonly networks?: readonly string[] | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<ApiKey>;
+    /** Gives an API key a new secret; the previous one is valid for a while: a day, or as long as you say. */
+    rotate(
+      key: string,
+      body?: {
+        /** For how many seconds the previous secret signs as well */
+        readonly overlapSeconds?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<ApiKeyWithSecret>;
+    /** Revokes an API key for good. Once this is answered, nothing is changed with it any more. */
+    revoke(key: string, options?: CallOptions): Promise<ApiKey>;
+  };
+  readonly team: {
+    /** Lists the people of your team, those removed last. */
+    list(options?: CallOptions): Promise<{
+      /** All of them */
+      readonly data: readonly Member[];
+    }>;
+    /** Invites somebody to your team: the answer has a link that enrols one passkey within three days. */
+    invite(
+      body: {
+        /** Short name */
+        readonly name: string;
+        /** What the member may do */
+        readonly role: 'owner' | 'developer' | 'support' | 'finance' | 'viewer';
+      },
+      options?: CallOptions,
+    ): Promise<Invitation>;
+    /** Makes a new link for a member who lost the first one, or every passkey. When it is used, earlier passkeys end. */
+    inviteAgain(member: string, options?: CallOptions): Promise<Invitation>;
+    /** Gives a member another role. */
+    changeRole(
+      member: string,
+      body: {
+        /** What the member may do */
+        readonly role: 'owner' | 'developer' | 'support' | 'finance' | 'viewer';
+      },
+      options?: CallOptions,
+    ): Promise<Member>;
+    /** Removes a member for good: passkeys, sessions and invitations end. */
+    remove(member: string, options?: CallOptions): Promise<Member>;
+    /** Ends the sessions of a member; its passkeys stay. */
+    signOut(member: string, options?: CallOptions): Promise<Member>;
+    /** Lists what your keys and your team have changed, the newest first. */
+    activity(
+      query?: {
+        /** Only what is not earlier */
+        readonly from?: string | undefined;
+        /** Only what is earlier */
+        readonly until?: string | undefined;
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Pages<ActivityLine>;
+  };
+  readonly settings: {
+    /** Answers how you appear to customers, and which pages may call with your keys. */
+    get(options?: CallOptions): Promise<Settings>;
+    /** Sets the origins whose pages may call with your keys, all of them at once. */
+    update(
+      body: {
+        /** Origins; none: no page */
+        readonly origins: readonly string[];
+      },
+      options?: CallOptions,
+    ): Promise<Settings>;
+  };
+  readonly statement: {
+    /** Answers what your orders came to and what you earned, by day and market, the newest day first. */
+    get(
+      query: {
+        /** Only what is not earlier */
+        readonly from: string;
+        /** Only what is earlier */
+        readonly until: string;
+      },
+      options?: CallOptions,
+    ): Promise<{
+      /** All of them */
+      readonly data: readonly StatementDay[];
+    }>;
+  };
+  readonly controls: {
+    /** The customer pays an order, on its chain or by bank: as asked, or in one of the ways that customers get wrong. */
+    pay(
+      order: string,
+      body?: {
+        /** How it is paid; exactly, if nothing is said */
+        readonly how?: 'exact' | 'under' | 'over' | 'late' | 'twice' | 'another_token' | 'another_chain' | undefined;
+        /** Instead of the amount asked for, in the same currency */
+        readonly amount?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Happened>;
+    /** Money comes to our bank for a purchase, as its payer wrote it. */
+    credit(
+      order: string,
+      body?: {
+        /** Instead of the amount asked for, in the same currency */
+        readonly amount?: string | undefined;
+        /** Reference of the transfer; right, if nothing is said */
+        readonly payerReference?: 'right' | 'none' | 'wrong' | undefined;
+        /** Name of the payer; the customer’s, if nothing is said */
+        readonly payerName?: 'right' | 'wrong' | 'none' | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Happened>;
+    /** The bank of the payer takes the last credit of an order back. */
+    recall(order: string, options?: CallOptions): Promise<Happened>;
+    /** What was paid to an account comes back. */
+    bounce(order: string, options?: CallOptions): Promise<Happened>;
+    /** Screening holds an order, or does so no longer. */
+    screening(
+      order: string,
+      body: {
+        /** What screening finds */
+        readonly outcome: 'fail' | 'pass';
+      },
+      options?: CallOptions,
+    ): Promise<Happened>;
+    /** Moves the test clock: everything of yours that is due within this time is due now. */
+    clock(
+      body: {
+        /** By how much, at most 30 days */
+        readonly seconds: number;
+      },
+      options?: CallOptions,
+    ): Promise<Happened>;
+    /** Webhooks of all partners of this sandbox are dropped on their way, or delivered again. */
+    webhooks(
+      body: {
+        /** What becomes of them */
+        readonly deliveries: 'drop' | 'deliver';
+      },
+      options?: CallOptions,
+    ): Promise<Happened>;
+    /** Moves a price, for all partners of this sandbox; without one it is the table’s again. */
+    prices(
+      body: {
+        /** Coin */
+        readonly coin: string;
+        /** Fiat */
+        readonly fiat: string;
+        /** Fiat for one coin */
+        readonly price?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Happened>;
+    /** Empties what payouts are made from, or fills it, for all partners of this sandbox. */
+    treasury(
+      body: {
+        /** A fiat, or a coin with its chain */
+        readonly currency: string;
+        /** Chain of a coin */
+        readonly chain?: string | undefined;
+        /** What it is then */
+        readonly level: 'dry' | 'filled';
+      },
+      options?: CallOptions,
+    ): Promise<Happened>;
+    /** The bank gets the next payments wrong, for all partners of this sandbox. */
+    bank(
+      body: {
+        /** What goes wrong; none ends what is left */
+        readonly fault:
+          | 'none'
+          | 'lose_request'
+          | 'lose_answer'
+          | 'delay_answer'
+          | 'refuse'
+          | 'return'
+          | 'no_status'
+          | 'statement_twice'
+          | 'statement_reordered';
+        /** How often; once, if nothing is said */
+        readonly times?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Happened>;
+    /** A chain forgets its last blocks, for all partners of this sandbox. */
+    reorg(
+      body: {
+        /** Code of the chain */
+        readonly chain: string;
+        /** How many */
+        readonly blocks: number;
+      },
+      options?: CallOptions,
+    ): Promise<Happened>;
   };
 }
 
@@ -1551,6 +1958,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'customers.accountLink': ['POST', '/customers/{customer}/account-link', 'body', false],
   'customers.limits': ['GET', '/customers/{customer}/limits', 'none', false],
   'requirements.get': ['GET', '/requirements', 'none', false],
+  'informationRequests.open': ['GET', '/information-requests', 'none', false],
   'informationRequests.list': ['GET', '/customers/{customer}/information-requests', 'query', true],
   'informationRequests.answer': ['POST', '/customers/{customer}/information-requests/{request}/answer', 'body', false],
   'destinations.list': ['GET', '/customers/{customer}/destinations', 'query', true],
@@ -1580,4 +1988,31 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'limits.get': ['GET', '/limits', 'none', false],
   'requests.list': ['GET', '/request-log', 'query', true],
   'requests.get': ['GET', '/request-log/{request}', 'none', false],
+  'requests.diagnose': ['POST', '/request-log/diagnosis', 'body', false],
+  'keys.list': ['GET', '/keys', 'none', false],
+  'keys.create': ['POST', '/keys', 'body', false],
+  'keys.update': ['PATCH', '/keys/{key}', 'body', false],
+  'keys.rotate': ['POST', '/keys/{key}/rotate', 'body', false],
+  'keys.revoke': ['POST', '/keys/{key}/revoke', 'none', false],
+  'team.list': ['GET', '/team', 'none', false],
+  'team.invite': ['POST', '/team', 'body', false],
+  'team.inviteAgain': ['POST', '/team/{member}/invitation', 'none', false],
+  'team.changeRole': ['PATCH', '/team/{member}', 'body', false],
+  'team.remove': ['DELETE', '/team/{member}', 'none', false],
+  'team.signOut': ['POST', '/team/{member}/sign-out', 'none', false],
+  'team.activity': ['GET', '/activity', 'query', true],
+  'settings.get': ['GET', '/settings', 'none', false],
+  'settings.update': ['PATCH', '/settings', 'body', false],
+  'statement.get': ['GET', '/statement', 'query', false],
+  'controls.pay': ['POST', '/sandbox/orders/{order}/pay', 'body', false],
+  'controls.credit': ['POST', '/sandbox/orders/{order}/credit', 'body', false],
+  'controls.recall': ['POST', '/sandbox/orders/{order}/recall', 'none', false],
+  'controls.bounce': ['POST', '/sandbox/orders/{order}/bounce', 'none', false],
+  'controls.screening': ['POST', '/sandbox/orders/{order}/screening', 'body', false],
+  'controls.clock': ['POST', '/sandbox/clock', 'body', false],
+  'controls.webhooks': ['POST', '/sandbox/webhooks', 'body', false],
+  'controls.prices': ['POST', '/sandbox/prices', 'body', false],
+  'controls.treasury': ['POST', '/sandbox/treasury', 'body', false],
+  'controls.bank': ['POST', '/sandbox/bank', 'body', false],
+  'controls.reorg': ['POST', '/sandbox/reorg', 'body', false],
 };

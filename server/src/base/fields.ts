@@ -114,6 +114,17 @@ export const listOf = <T>(part: Field<T>, most: number): Field<T[]> => ({
   },
 });
 
+/** The same, where an empty list says that there is none. */
+export const listOrNone = <T>(part: Field<T>, most: number): Field<T[]> => {
+  const { rule, schema, read } = listOf(part, most);
+  const { minItems: _, ...free } = schema;
+  return {
+    rule,
+    schema: free,
+    read: (given) => (Array.isArray(given) && given.length === 0 ? [] : read(given)),
+  };
+};
+
 /** A network, such as 203.0.113.0/24, or one address. */
 export const network: Field<string> = {
   rule: 'an address or a network such as 203.0.113.0/24, without bits beyond its prefix',

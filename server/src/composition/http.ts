@@ -15,6 +15,7 @@ import type { Partners } from '../partners/index.ts';
 import { callbacks } from '../protocols/callbacks/index.ts';
 import { checkout } from '../protocols/checkout/index.ts';
 import { operator, readHandbook } from '../protocols/operator/index.ts';
+import { team } from '../protocols/team/index.ts';
 import { unreadablePath, v1 } from '../protocols/v1/index.ts';
 import { createServer, verificationWords, whitelabel } from '../protocols/whitelabel/index.ts';
 import { chainCost, type PriceSource } from '../quotes/index.ts';
@@ -92,10 +93,11 @@ async function mountForCustomers(
   const networkIds = new Map(
     registry.chainIdsOf(world.connections).map(({ chain, chainId }) => [chain, Number(chainId)]),
   );
+  const sandbox = world.controls?.({ ...context, chains, prices: sources });
   await app.register(
     whitelabel({
       ...{ db: front, vault, blobs, clock, log, partners, orders, publicUrl, send },
-      sandbox: world.controls?.({ ...context, chains, prices: sources }),
+      sandbox,
       egress: outside,
       networkIds,
       withdrawalFee: (market) =>
@@ -110,9 +112,10 @@ async function mountForCustomers(
       egress: outside,
       profile: config.profile,
       hasDocs: config.docs === '1',
-      ...defined({ codes }),
+      ...defined({ codes, sandbox }),
     }),
   );
+  await app.register(team({ db, clock, log, publicUrl, profile: config.profile }));
   await app.register(
     checkout({
       ...{ db: front, vault, clock, log, publicUrl, orders, verifier, coolingOffMs },

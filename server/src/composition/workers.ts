@@ -17,6 +17,7 @@ import { flatFormat, whitelabelFormat } from '../protocols/whitelabel/index.ts';
 import { type PriceSource, quoteHandlers } from '../quotes/index.ts';
 import { payoutHandlers } from '../rails/payouts.ts';
 import { reconcileHandlers } from '../reconcile/index.ts';
+import { purgeTeams } from '../team/index.ts';
 import { levelHandlers, sweepHandlers } from '../treasury/index.ts';
 import type { Base } from './base.ts';
 import type { RailParts } from './rails.ts';
@@ -81,7 +82,10 @@ function handlersOf(
       rails,
       chains,
       purge: async (now) =>
-        await Promise.all([purgeRequestLog(db, now), sweepFiles(db, blobs, now), purgeSessions(db, now)]),
+        await Promise.all([
+          ...[purgeRequestLog(db, now), sweepFiles(db, blobs, now)],
+          ...[purgeSessions(db, now), purgeTeams(db, now)],
+        ]),
     }),
     ...parts.sanctions?.handlers,
     ...alertHandlers({ db, clock, log, channels, publicUrl: config.publicUrl }),

@@ -45,7 +45,7 @@ function hashOfSources(): string {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted();
-  const fixed = ['index.html', 'vite.config.ts', 'package.json', '../package-lock.json'];
+  const fixed = ['index.html', 'partner.html', 'vite.config.ts', 'package.json', '../package-lock.json'];
   for (const path of [...fixed.map((name) => join(CONSOLE, name)), ...sources]) {
     const content = readFileSync(path);
     hash.update(`${path.slice(CONSOLE.length)}\0${content.length}\0`).update(content);

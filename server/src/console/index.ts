@@ -1,8 +1,9 @@
 /**
- * The operators' console at /console: the files that its build made (build.ts), read once at start. A request is looked up in
- * that map and never becomes a path of the file system. A path without a file is a route of the app and gets its page.
+ * The operators' console at /console and the partners' at /partner: the files that their build made (build.ts), read once at start.
+ * A request is looked up in that map and never becomes a path of the file system. A path without a file is a route of the app and
+ * gets its page. Both share scripts and styles, below /console/assets.
  *
- * Not here: what the console asks for, and who may (protocols/operator).
+ * Not here: what the consoles ask for, and who may (protocols/operator, protocols/team, protocols/v1).
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
@@ -11,6 +12,10 @@ import type { FastifyPluginAsync } from 'fastify';
 export { buildConsole, CONSOLE } from './build.ts';
 
 const ROOT = '/console';
+/** Each app with its page. */
+const APPS = { [ROOT]: 'index.html', '/partner': 'partner.html' } as const;
+/** An API of its own: a path that is not there is no page (protocols/team). */
+const NO_PAGE = /^\/partner\/v1(\/|\?|$)/;
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -36,7 +41,7 @@ interface Built {
   readonly bytes: Buffer;
 }
 
-/** @param dist the folder that the build made; without it, /console says that the console was not built */
+/** @param dist the folder that the build made; without it, each app says that the console was not built */
 export const consolePages =
   ({ dist, publicUrl }: { dist: string; publicUrl: () => string }): FastifyPluginAsync =>
   async (app) => {
@@ -59,16 +64,20 @@ export const consolePages =
         .type(file.type)
         .send(file.bytes);
     });
-    const page = files.get('index.html');
-    for (const url of [ROOT, `${ROOT}/*`])
-      app.get(url, async (_request, reply) => {
-        reply.headers({ ...headers(), 'cache-control': 'no-store' });
-        if (page !== undefined) return reply.type(page.type).send(page.bytes);
-        return reply
-          .code(503)
-          .type('text/plain; charset=utf-8')
-          .send('The console is not built. The log of the start of this server says why.\n');
-      });
+    for (const [root, name] of Object.entries(APPS)) {
+      const page = files.get(name);
+      for (const url of [root, `${root}/*`])
+        app.get(url, async (request, reply) => {
+          reply.headers({ ...headers(), 'cache-control': 'no-store' });
+          if (NO_PAGE.test(request.url))
+            return reply.code(404).send({ error: 'There is nothing at this path.', reason: 'unknown_path' });
+          if (page !== undefined) return reply.type(page.type).send(page.bytes);
+          return reply
+            .code(503)
+            .type('text/plain; charset=utf-8')
+            .send('The console is not built. The log of the start of this server says why.\n');
+        });
+    }
   };
 
 /** By path, with slashes. */

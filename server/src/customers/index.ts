@@ -106,6 +106,7 @@ export {
   informationOf,
   informationState,
   MAX_REQUESTS,
+  openInformation,
 } from './identity/requests.ts';
 export {
   addFiles,

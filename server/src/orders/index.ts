@@ -135,6 +135,7 @@ export { declareNeverPaid, requireUnpaid } from './payouts/never-paid.ts';
 export { type NotReady, notReady } from './payouts/ready.ts';
 export { endLettingPass, letPass, shortageNow } from './payouts/short.ts';
 export { checkOrders } from './read/check.ts';
+export { type DayRow, partnerDays } from './read/days.store.ts';
 export { exposure, type MarketExposure, shortfalls } from './read/exposure.ts';
 export { newestOrders, ordersBelow, suspenseAbout, whoseOrders } from './read/lists.store.ts';
 export {

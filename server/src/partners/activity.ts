@@ -36,16 +36,32 @@ export const ACTIVITIES = [
   'order.payer_reference_named',
   'order.cancelled',
   'refund_destination.named',
+  'key.made',
+  'key.changed',
+  'key.rotated',
+  'key.revoked',
+  'settings.changed',
+  'member.invited',
+  'member.role_changed',
+  'member.signed_out',
+  'member.removed',
+  'member.joined',
+  'member.recovered',
+  'member.passkey_enrolled',
+  'member.passkey_revoked',
+  'member.codes_made',
 ] as const;
 export type ActivityKind = (typeof ACTIVITIES)[number];
 
 /**
- * How a request came in: with a key that signed it, or through a link to a hosted page, with the key that created that link.
+ * How a request came in: with a key that signed it; by the session of a member of the partner's team; or through a link to a hosted
+ * page, with the key that created that link.
  */
 export interface Through {
   readonly partnerId: bigint;
   readonly apiKey: string | null;
   readonly link?: string | undefined;
+  readonly member?: bigint | undefined;
 }
 
 export interface Activity {
@@ -56,6 +72,8 @@ export interface Activity {
   /** Null for a link created before keys were recorded. */
   readonly apiKey: string | null;
   readonly link: string | null;
+  /** The member who did it, where no key did. */
+  readonly member: bigint | null;
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
@@ -68,7 +86,7 @@ export function recordActivity(
   through: Through,
   done: { action: ActivityKind; subject: string; facts?: Readonly<Record<string, unknown>>; now: Date },
 ): void {
-  const { partnerId, apiKey, link = null } = through;
+  const { partnerId, apiKey, link = null, member = null } = through;
   tx.defer(sql.insert, [
     partnerId,
     apiKey,
@@ -77,6 +95,7 @@ export function recordActivity(
     done.subject,
     JSON.stringify(done.facts ?? {}),
     done.now,
+    member,
   ]);
 }
 
@@ -115,6 +134,7 @@ export async function activityOf(
     subject: row.subject,
     apiKey: row.apiKey,
     link: row.link,
+    member: row.memberId,
     facts: row.facts,
   }));
 }

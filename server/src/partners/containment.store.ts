@@ -43,7 +43,7 @@ export const sql = {
   // The key that made it, from its activity row. Without one, or with a link from before keys were recorded, any key may have
   // made it.
   hold: `with makers as (
-      select action, subject, array_agg(distinct api_key) as keys, bool_or(api_key is null) as is_unknown
+      select action, subject, array_agg(distinct api_key) as keys, bool_or(api_key is null and member_id is null) as is_unknown
         from partner_activity where partner_id = $2 and at >= $3 group by action, subject)
     ${HOLD}
     select $1::bigint, $2::bigint, found.kind, found.subject, found.address, found.why, found.made_at,

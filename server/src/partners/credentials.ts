@@ -220,6 +220,15 @@ export async function rotateKey(
   return { apiSecret, bearerToken: bearerToken(k.key, apiSecret) };
 }
 
+/** What a key is called, what it may do, and from where. Servers that have just read it know within REMEMBER_MS. */
+export async function changeKey(
+  tx: Tx,
+  k: { key: string; label: string; scopes: readonly Scope[]; addresses: readonly string[] },
+): Promise<void> {
+  const changed = await tx.run(sql.changeKey, [k.key, k.label, k.scopes, k.addresses]);
+  assert(changed === 1, 'a key that is changed is there and not revoked');
+}
+
 /**
  * Returns a key's newest secret to the operator it waits for, once.
  *

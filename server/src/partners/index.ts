@@ -13,6 +13,7 @@ export {
   type Activity,
   type ActivityKind,
   activityOf,
+  closeActivity,
   cutOff,
   MAX_ACTIVITY,
   recordActivity,
@@ -58,6 +59,7 @@ export {
 export {
   bearerToken,
   type Credential,
+  changeKey,
   collectSecret,
   createKey,
   findKey,
@@ -68,6 +70,7 @@ export {
   rotateKey,
   SCOPES,
   type Scope,
+  type ShownKey,
   setUnsignedWrites,
   signingSecrets,
 } from './credentials.ts';
@@ -133,6 +136,7 @@ export {
   type Partner,
   partnerIds,
   resumePartner,
+  setOrigins,
   suspendedSince,
   suspendPartner,
 } from './partners.ts';

@@ -64,6 +64,11 @@ export const listPartners = async (tx: Tx, input: { after: bigint; limit: number
 export const partnerIds = async (tx: Tx): Promise<bigint[]> =>
   (await tx.rows<{ id: bigint }>(sql.partnerIds)).map(({ id }) => id);
 
+/** Origins whose pages may call with its keys; it counts within REMEMBER_MS. */
+export async function setOrigins(tx: Tx, id: bigint, origins: readonly string[]): Promise<void> {
+  await tx.run(sql.setOrigins, [id, origins]);
+}
+
 /**
  * Its requests are refused from now on; its customers' orders under way continue. Once `tx` has committed, no earlier request
  * is still running, and no server changes anything for it.

@@ -124,6 +124,7 @@ export const sql = {
   // The newest secret becomes the old one; an older one is no longer valid.
   rotateKey: `update api_keys set secret = coalesce(next_secret, secret), next_secret = $2, next_until = $3,
       secret_for = $4, secret_until = $5 where key = $1 and revoked_at is null`,
+  changeKey: 'update api_keys set label = $2, scopes = $3, addresses = $4 where key = $1 and revoked_at is null',
   // Of two concurrent requests only one gets it.
   collectSecret: `update api_keys set secret_for = null, secret_until = null
     where key = $1 and secret_for = $2 and secret_until > $3 and revoked_at is null returning secret, next_secret`,
@@ -140,6 +141,7 @@ export const sql = {
   partnerByName: `select ${PARTNER} from partners p where p.name = $1`,
   // Each suspension has a time of its own: a proposal to resume is about the one that people were shown.
   suspend: `update partners set suspended_at = greatest($2, suspended_at + interval '1 millisecond') where id = $1`,
+  setOrigins: 'update partners set cors_origins = $2 where id = $1',
   resume: 'update partners set suspended_at = null where id = $1',
   assets: 'select code, kind, coin, chain, contract, decimals, native from assets',
   // Decimals, chain and contract define what booked units mean, so this never changes them.

@@ -9,6 +9,9 @@ import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../base/errors.ts';
 import type { Site } from '../base/signin.ts';
 
+/** How long a login counts as fresh. */
+export const STEP_UP_MS = 10 * 60_000;
+
 export interface SiteDeps {
   publicUrl: () => string;
   /** Production where it is left out. */

@@ -12,14 +12,13 @@ export const aboutEndpoint = ({ id, url }: Endpoint) => ({ subject: `endpoint:${
  * Decides about an endpoint that a containment holds, and ends the containment where nothing else is held. A partner may not change
  * held items: `tx` is the system's, and the caller has found that the endpoint is the partner's.
  *
- * @param input.apiKey of the request, which is not held itself
+ * @param input.by the key or member of the request, which is not held itself
  */
 export async function decideAboutEndpoint(
   tx: Tx,
-  input: { partnerId: bigint; apiKey: string; endpoint: Endpoint; state: 'released' | 'rejected'; now: Date },
+  input: { partnerId: bigint; by: string; endpoint: Endpoint; state: 'released' | 'rejected'; now: Date },
 ): Promise<void> {
-  const { partnerId, apiKey, endpoint, state, now } = input;
-  const by = `key ${apiKey}`;
+  const { partnerId, by, endpoint, state, now } = input;
   await decideHeld(tx, { partnerId, items: { kind: 'endpoint', subject: endpoint.id }, state, by, now });
   if (await isContained(tx, partnerId)) return;
   const subject = `partner:${partnerId}`;

@@ -61,6 +61,7 @@ const CONTENTS: readonly { title: string; pages: readonly (readonly [path: strin
       ['calling', 'site/calling.md'],
       ['sdk', 'site/sdk.md'],
       ['signing', 'site/signing.md'],
+      ['console', 'site/console.md'],
     ],
   },
   {

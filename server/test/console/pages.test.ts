@@ -45,10 +45,30 @@ describe('the console', () => {
     }
   });
 
-  test('is less than 200 kB on its way to the browser', () => {
-    const assets = join(CONSOLE, 'dist/assets');
-    const bytes = readdirSync(assets).reduce((sum, name) => sum + gzipSync(readFileSync(join(assets, name))).length, 0);
-    assert.ok(bytes > 50_000 && bytes < 200_000, `${bytes} bytes compressed`);
+  for (const root of ['/console', '/partner'])
+    test(`${root} is less than 200 kB on its way to the browser`, async () => {
+      const named = (text: string): string[] =>
+        [...text.matchAll(/([\w-]+\.(?:js|css|svg))["'`]/g)].map(([, name = '']) => name);
+      const assets = new Set(readdirSync(join(CONSOLE, 'dist/assets')));
+      const needed = new Set<string>();
+      const waiting = named((await get(root)).body);
+      for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+        if (needed.has(name) || !assets.has(name)) continue;
+        needed.add(name);
+        if (name.endsWith('.js')) waiting.push(...named(readFileSync(join(CONSOLE, 'dist/assets', name), 'utf8')));
+      }
+      const bytes = [...needed].reduce(
+        (sum, name) => sum + gzipSync(readFileSync(join(CONSOLE, 'dist/assets', name))).length,
+        0,
+      );
+      assert.ok(bytes > 50_000 && bytes < 200_000, `${bytes} bytes compressed`);
+    });
+
+  test('partners have a page of their own, and a path of their API that is not there has none', async () => {
+    const page = await get('/partner');
+    assert.equal((await get('/partner/orders/17')).body, page.body);
+    assert.notEqual((await get('/console')).body, page.body);
+    assert.equal((await get('/partner/v1/none')).statusCode, 404);
   });
 
   test('has the headers of a page that loads nothing from elsewhere', async () => {

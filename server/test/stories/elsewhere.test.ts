@@ -182,7 +182,7 @@ async function staysHeld(order: Sale): Promise<void> {
 test('a destination that a partner names while an operator puts the order on hold is not paid', async () => {
   const { order, customer } = await refused();
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
-  const asks = { orderId: order.id, apiKey: 'a key', to: { fiatAccountId: BigInt(fiatAccountId) }, isConfirmed: true };
+  const asks = { orderId: order.id, by: 'key k', to: { fiatAccountId: BigInt(fiatAccountId) }, isConfirmed: true };
   await assert.rejects(payElsewhereFor(heldMeanwhile(order), { ...asks, now: world.clock.now() }), {
     code: 'under_review',
   });
@@ -213,7 +213,7 @@ test('a refund by policy while an operator puts the order on hold pays nothing',
 });
 
 const asksFor = (order: Sale, fiatAccountId: string) => ({
-  ...{ orderId: order.id, apiKey: 'a key', to: { fiatAccountId: BigInt(fiatAccountId) }, isConfirmed: true },
+  ...{ orderId: order.id, by: 'key k', to: { fiatAccountId: BigInt(fiatAccountId) }, isConfirmed: true },
   now: world.clock.now(),
 });
 
@@ -261,7 +261,7 @@ test('a hold stops a refund that was requested before it; the release lets it go
   const { order } = await refused();
   await does(`/orders/${order.id}/refund`, { failure: 'other' });
   await does(`/orders/${order.id}/hold`);
-  const asks = { orderId: order.id, apiKey: 'a key', to: { address: world.newAddress() }, now: world.clock.now() };
+  const asks = { orderId: order.id, by: 'key k', to: { address: world.newAddress() }, now: world.clock.now() };
   const names = () => world.server.db.asSystem((tx) => refundHeldFor(world.server.orders, tx, asks));
   await assert.rejects(names, { code: 'under_review' });
   await does(`/orders/${order.id}/destination`, asks.to);

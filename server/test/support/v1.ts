@@ -9,7 +9,7 @@ import { Compile, type Validator } from 'typebox/compile';
 import { bearerToken } from '../../src/partners/index.ts';
 import type { Declared } from '../../src/protocols/v1/declare.ts';
 import { ENDPOINTS } from '../../src/protocols/v1/declared/index.ts';
-import { type Reason, reasonsOf, statusOf } from '../../src/protocols/v1/reasons.ts';
+import { type Reason, reasonsOf, SESSION_REASONS, statusOf } from '../../src/protocols/v1/reasons.ts';
 import { Problem } from '../../src/protocols/v1/schemas/requests.ts';
 import { digestOf } from '../../src/protocols/v1/signature.ts';
 import type { Came, Keys } from './client.ts';
@@ -61,7 +61,7 @@ export function assertDeclaredV1({ method, path, status, body, headers }: Omit<A
     assert.ok(body.type.endsWith(`/docs/errors/${body.reason}`), body.type);
     const reasons: readonly string[] = found === undefined ? [] : reasonsOf(found);
     assert.ok(
-      reasons.includes(body.reason) || OF_NO_ENDPOINT.has(body.reason),
+      reasons.includes(body.reason) || OF_NO_ENDPOINT.has(body.reason) || SESSION_REASONS.has(body.reason),
       `${where} declines for ${body.reason}, which it does not declare`,
     );
     return;

@@ -48,6 +48,7 @@ const SQL = {
   open: `select count(*)::int as count from information_requests where customer_id = $1 and state = 'open'`,
   ofCustomer: `select ${COLUMNS} from information_requests where customer_id = $1 and ($2::bigint is null or id < $2)
     order by id desc limit $3`,
+  openOf: `select ${COLUMNS} from information_requests where partner_id = $1 and state = 'open' order by due_at, id limit $2`,
   byId: `select ${COLUMNS} from information_requests where id = $1`,
   lock: `select ${COLUMNS} from information_requests where id = $1 and customer_id = $2 for update`,
   end: `update information_requests set state = $2, answer = $3, ended_at = $4 where id = $1 returning ${COLUMNS}`,
@@ -123,6 +124,14 @@ export async function endInformation(
   assert(row !== undefined, 'a request that is locked is there');
   return opened(vault, row);
 }
+
+/** Open ones of a partner, the most urgent first. */
+export const openInformation = async (
+  tx: Tx,
+  vault: Vault,
+  input: { partnerId: bigint; limit: number },
+): Promise<InformationRequest[]> =>
+  (await tx.rows<Row>(SQL.openOf, [input.partnerId, input.limit])).map((row) => opened(vault, row));
 
 /** A customer's requests, the newest first. @param of.below only those older than this one */
 export const informationOf = async (

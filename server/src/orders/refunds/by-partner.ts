@@ -29,18 +29,17 @@ import { NAMEABLE, nameDestination, refundDeposit } from './actions.ts';
 import { inSuspense, isOpen } from './request.ts';
 import { type Refund, refundsOf } from './store.ts';
 
-/** Who asks: the key, for the customer of the order. */
+/** Who asks: a key or a member of the partner's team (`key …`, `member …`), for the customer of the order. */
 export interface PartnerAsks {
   orderId: bigint;
-  apiKey: string;
+  by: string;
   now: Date;
 }
 
-const by = ({ apiKey }: PartnerAsks): string => `key ${apiKey}`;
 /** A cooling-off time that has passed makes a destination usable, and is nobody's approval. */
 const people = (asks: PartnerAsks & { isConfirmed: boolean }, { customerId }: Order): string[] => [
   ...(asks.isConfirmed ? [`customer ${customerId}`] : []),
-  by(asks),
+  asks.by,
 ];
 
 /** Only an operator decides about money that is held for these. */
@@ -59,7 +58,7 @@ export async function cancelUnpaid(context: GateContext, tx: Tx, asks: PartnerAs
   if (isFinal(order.state)) throw new Refusal('order_over', { state: order.state });
   const came = (await depositStore.depositsOf(tx, order.id)).some(({ state }) => state !== 'reversed');
   if (order.state !== 'created' || came) throw new Refusal('money_arrived', {});
-  return await cancel(context, tx, { orderId: order.id, by: by(asks), why: 'its partner cancelled it', now: asks.now });
+  return await cancel(context, tx, { orderId: order.id, by: asks.by, why: 'its partner cancelled it', now: asks.now });
 }
 
 /**
@@ -89,7 +88,7 @@ export async function refundHeldFor(
     await requestOrderRefund(
       context,
       tx,
-      { orderId: order.id, by: by(asks), why: 'its partner asked for it', now: asks.now },
+      { orderId: order.id, by: asks.by, why: 'its partner asked for it', now: asks.now },
       { failure: failureOf(holdBeforePayout(order, false) ?? '') },
     );
   await nameDestination(context, tx, { orderId: order.id, to: asks.to, by: 'partner', now: asks.now });
@@ -125,7 +124,7 @@ export async function refundSuspenseFor(
   if (open.length === 0 && inSuspense(deposit) <= 0n) throw new Refusal('refund_exceeds', {});
   if (order.state === 'frozen' || isReviewed(deposit) || (await isHeldAtGate(tx, order, open))) throw underReview();
   await refundDeposit(context, tx, {
-    ...{ depositId: deposit.id, to: asks.to, by: by(asks), people: people(asks, order) },
+    ...{ depositId: deposit.id, to: asks.to, by: asks.by, people: people(asks, order) },
     ...{ why: 'its partner asked for it', now: asks.now },
   });
   return await lockOrder(tx, order.id);
@@ -158,7 +157,7 @@ export async function payElsewhereFor(
   const order = await context.db.asSystem((tx) => lockOrder(tx, asks.orderId));
   if (order.state !== 'payout_held') return;
   const action = {
-    ...{ orderId: order.id, by: by(asks), people: people(asks, order) },
+    ...{ orderId: order.id, by: asks.by, people: people(asks, order) },
     ...{ why: 'its partner named another destination', now: asks.now },
   };
   await retryTo(context, action, asks.to, requireNotReviewed);

@@ -18,6 +18,7 @@ export {
   flag,
   id,
   listOf,
+  listOrNone,
   network,
   object,
   oneOf,

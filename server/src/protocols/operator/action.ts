@@ -43,6 +43,7 @@ import {
   type Wanted,
 } from '../../operators/index.ts';
 import type { OrdersContext } from '../../orders/index.ts';
+import { STEP_UP_MS } from '../browser.ts';
 import { encryptFields, type Fields, readFields, type Values } from '../declaration/fields.ts';
 import type { BankDesk } from './bank.ts';
 import { type DeclaredAction, reason } from './declare.ts';
@@ -181,9 +182,6 @@ export interface Caller {
   /** Absent with a token. */
   session?: Session;
 }
-
-/** For so long a login is fresh. */
-export const STEP_UP_MS = 10 * 60_000;
 
 /** A stolen session alone moves no money. A token is no browser's. @throws Refusal 'step_up_required' */
 export function requireFresh({ session }: Pick<Caller, 'session'>, now: Date): void {

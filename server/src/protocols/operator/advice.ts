@@ -71,6 +71,12 @@ const OWN: Partial<Record<Reason, Advice>> = {
   information_request_over: advice('The question was answered before, or withdrawn.', 'Nothing, or ask anew.'),
   unknown_alert: advice('There is no such rule.', 'Read `alerts`.'),
   unknown_case: advice('There is no such case, or it is closed.', 'Read `cases`.'),
+  unknown_member: advice('The team has no such member, or no longer.', 'Read `team`.'),
+  member_exists: advice(
+    'The team has somebody of this name, or had: a name is not given twice.',
+    'Choose another name.',
+  ),
+  too_many_members: advice('A team has at most 100 members.', 'Remove somebody first.'),
   unknown_partner: advice('There is no such partner.', 'Read `partners`.'),
   unknown_market: advice('There is no such market.', 'Read `markets`.'),
   unknown_key: advice('There is no such key, or it is revoked, or another partner’s.', 'Read `partner`.'),

@@ -42,6 +42,9 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     status: 403,
     say: (facts) => `The role ${facts.role} may not do this: it needs the right ${facts.right}.`,
   },
+  unknown_member: missing('member of this team'),
+  member_exists: { status: 409, say: () => 'The team has somebody of this name, or had: choose another.' },
+  too_many_members: { status: 409, say: (facts) => `A team has at most ${facts.most} members.` },
   own_proposal: { status: 403, say: () => 'Another operator has to confirm this: it is your own proposal.' },
   destination_held: {
     status: 409,

@@ -54,6 +54,7 @@ import { REVIEW_ACTIONS } from './actions/reviews.ts';
 import { SANCTIONS_ACTIONS } from './actions/sanctions.ts';
 import { SCREENING_ACTIONS } from './actions/screening.ts';
 import { SHORTAGE_ACTIONS } from './actions/shortages.ts';
+import { TEAM_ACTIONS } from './actions/team.ts';
 import { TERM_ACTIONS } from './actions/terms.ts';
 import { ALERT_ACTIONS } from './alerts.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
@@ -89,6 +90,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...RESTORE_ACTIONS,
   ...CORRECTION_ACTIONS,
   ...PARTNER_ACTIONS,
+  ...TEAM_ACTIONS,
   ...TERM_ACTIONS,
   ...LIMIT_ACTIONS,
   ...MONITORING_ACTIONS,

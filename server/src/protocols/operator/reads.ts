@@ -61,6 +61,7 @@ import {
   recordedFrom,
 } from '../../partners/index.ts';
 import { liveExposure, priceLevels } from '../../quotes/index.ts';
+import { invitationsOf, membersOf } from '../../team/index.ts';
 import { closeExpired } from './action.ts';
 import { shownRule } from './actions/operators.ts';
 import { marketOf, shownMarket } from './actions/terms.ts';
@@ -74,6 +75,7 @@ import { MOVEMENTS } from './declared/payouts.ts';
 import { AUDITED, OPERATORS, PROPOSALS, RULES } from './declared/people.ts';
 import { SANCTIONS } from './declared/sanctions.ts';
 import { SWITCHES } from './declared/switches.ts';
+import { TEAM } from './declared/team.ts';
 import { TERMS_OF_TRADE } from './declared/terms.ts';
 import { HANDBOOK_READS } from './handbook.ts';
 import { LIMIT_READS } from './limits.ts';
@@ -267,6 +269,19 @@ export const READS: readonly Read[] = [
         }),
       );
       return { ...found, keys: await keysOf(tx, input.partner), endpoints: heard, caps };
+    },
+  }),
+  read({
+    ...TEAM.list,
+    async answer({ clock }, tx, { partner }) {
+      if ((await findPartner(tx, { id: partner })) === undefined) throw new Refusal('unknown_partner');
+      const [members, open] = await Promise.all([membersOf(tx, partner), invitationsOf(tx, partner, clock.now())]);
+      return {
+        team: members.map(({ id, name, role, invitedBy, createdAt, joinedAt, disabledAt }) => ({
+          ...{ id, name, role, invitedBy, createdAt, joinedAt, disabledAt },
+          invitedUntil: open.get(id) ?? null,
+        })),
+      };
     },
   }),
   read({

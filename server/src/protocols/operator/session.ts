@@ -27,10 +27,10 @@ import {
   type Session,
   sessionsOf,
 } from '../../operators/index.ts';
-import { cookieNamed, requireOwnSite, type SiteDeps, siteOf } from '../browser.ts';
+import { cookieNamed, requireOwnSite, type SiteDeps, STEP_UP_MS, siteOf } from '../browser.ts';
 import { type Fields, givenBy, readFields, type Values } from '../declaration/fields.ts';
 import { networkOf, openLimiter } from '../limit.ts';
-import { type Caller, type OperatorDeps, requireFresh, STEP_UP_MS, viaOf } from './action.ts';
+import { type Caller, type OperatorDeps, requireFresh, viaOf } from './action.ts';
 import type { Declared } from './declare.ts';
 import { SESSIONS } from './declared/session.ts';
 import { type Read, read } from './read.ts';

@@ -4,7 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/errors.ts';
-import { cutOff } from '../../partners/index.ts';
+import { type Credential, cutOff } from '../../partners/index.ts';
 import { authorize } from '../authorize.ts';
 import { readFields } from '../declaration/fields.ts';
 import { isInPath } from '../declaration/openapi.ts';
@@ -15,8 +15,10 @@ import type { Reply } from '../protocol.ts';
 import { authenticate } from './auth.ts';
 import { type Declared, isWrite } from './declare.ts';
 import type { Asked, Caller, Handled, V1Deps } from './handler.ts';
+import { authorizeMember, memberOfRequest } from './member.ts';
 import type { Failed } from './problems.ts';
 import { keepRefused, refusedBefore } from './refused.ts';
+import type { Line } from './request-log.store.ts';
 import { type openRequestLog, shownReply, shownRequest } from './request-log.ts';
 import { NEWEST, versionFor } from './version.ts';
 
@@ -54,6 +56,7 @@ export function answerer(
 ): (one: Handled, request: FastifyRequest) => Promise<Reply> {
   const { clock, partners, profile } = deps;
   const limiter = openLimiter();
+  const unproved = openLimiter();
   const strangers = openStrangers({ isLimited: profile === 'production' });
 
   return async (one, request) => {
@@ -62,12 +65,7 @@ export function answerer(
     const headers = request.headers as Headers;
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const message = { method: request.method, url: request.url, headers, body, isWrite: isWrite(declared) };
-    const caller = await authenticate(message, {
-      credential: (key) => partners.credential(key, () => strangers.mayLookUp(request.ip)),
-      profile,
-      nowMs: Date.now(),
-    });
-    await partners.noteUse(caller.credential.key);
+    const caller = (await memberOfRequest(deps, request)) ?? (await keyOf(one, request, message, beganMs));
     const underway: Underway = {
       ...{ one, request, headers, body, caller, now: clock.now() },
       ...{ about: {}, given: {}, replayed: false },
@@ -85,41 +83,104 @@ export function answerer(
     return reply;
   };
 
+  /** The caller of a request with a key. A key that is known and not proved has a line in the log, with what is wrong. */
+  async function keyOf(
+    one: Handled,
+    request: FastifyRequest,
+    message: Parameters<typeof authenticate>[0],
+    beganMs: number,
+  ): Promise<Caller> {
+    let claimed: Credential | undefined;
+    try {
+      const caller = await authenticate(message, {
+        credential: async (key) => (claimed = await partners.credential(key, () => strangers.mayLookUp(request.ip))),
+        profile,
+        nowMs: Date.now(),
+      });
+      await partners.noteUse(caller.credential.key);
+      return caller;
+    } catch (error) {
+      if (claimed !== undefined && unproved.take(claimed.key, UNPROVED_PER_MINUTE, UNPROVED_AT_ONCE).allowed)
+        note(unprovedLine(one, request, claimed, { error, now: clock.now(), tookMs: performance.now() - beganMs }));
+      throw error;
+    }
+  }
+
   async function answered(underway: Underway): Promise<Reply> {
     const { one, request, headers, body, caller, now, about } = underway;
     const { declared } = one;
     const { credential, partner } = caller;
     // In the sandbox the limit of production is shown, and does not stop anybody.
-    const allowance = limiter.take(credential.key, partner.requestsPerMinute);
+    // Two partners may have a member of one name.
+    const whose = caller.member === undefined ? credential.key : `member ${caller.member.member.id}`;
+    const allowance = limiter.take(whose, partner.requestsPerMinute);
     Object.assign(about, allowance.headers);
     const version = versionFor(headers['cloverleaf-version'], credential.apiVersion);
     about['cloverleaf-version'] = version;
-    if (credential.apiVersion === null) await partners.pinVersion(credential.key, version);
+    if (credential.apiVersion === null && caller.member === undefined)
+      await partners.pinVersion(credential.key, version);
     if (!allowance.allowed && profile === 'production')
       throw new Refusal('too_many_requests', { retryAfterMs: allowance.retryAfterMs });
-    authorize(credential, { address: request.ip, scope: declared.scope });
+    if (caller.member !== undefined) authorizeMember(caller.member, { declared, suspended: partner.suspended, now });
+    else {
+      authorize(credential, { address: request.ip, scope: declared.scope });
+      if (declared.person === true) throw new Refusal('session_required');
+    }
     const key = headers['idempotency-key'];
     if (isWrite(declared) && (key === undefined || !KEY.test(key))) throw new Refusal('idempotency_key_missing');
     underway.given = fieldsOf(request, body, declared);
     const asked: Asked = {
-      ...{ deps, caller, now, address: request.ip, values: readFields(declared.fields, underway.given) },
+      ...{
+        deps,
+        caller,
+        now,
+        address: request.ip,
+        idempotencyKey: ownKey(caller, key ?? ''),
+        values: readFields(declared.fields, underway.given),
+      },
       inTx: (work) => deps.db.asPartner(partner.id, work),
       readOnly: (work) => deps.db.readOnlyAsPartner(partner.id, work),
     };
     const refused = isWrite(declared) ? await refusedBefore(deps, caller, request.id) : undefined;
     underway.replayed = refused !== undefined;
-    const reply = refused ?? (await carriedOut(underway, asked, key ?? ''));
+    const reply = refused ?? (await carriedOut(underway, asked));
     if (underway.replayed) about['idempotency-replayed'] = 'true';
     return { ...reply, headers: { ...about, ...deprecation(declared), ...reply.headers } };
   }
 }
 
-async function carriedOut(underway: Underway, asked: Asked, key: string): Promise<Reply> {
+async function carriedOut(underway: Underway, asked: Asked): Promise<Reply> {
   const { one, given } = underway;
   if (one.kind === 'read') return { status: one.declared.status ?? 200, body: await one.answer(asked) };
-  const { reply, replayed } = await write(one, asked, { key, given });
+  const { reply, replayed } = await write(one, asked, given);
   underway.replayed = replayed;
   return reply;
+}
+
+/** Lines of one key that prove nothing: whoever knows a key could fill the log of its partner. */
+const UNPROVED_PER_MINUTE = 2;
+const UNPROVED_AT_ONCE = 30;
+
+/** A member's keys are its own: the answer to a colleague's request, or to a program's, is not given again to another. */
+const ownKey = ({ member }: Caller, key: string): string =>
+  member === undefined ? `header ${key}` : `member ${member.member.id} ${key}`;
+
+/** Of a request whose key is known, and which does not prove that it has the secret: nothing of what was sent is kept. */
+function unprovedLine(
+  { declared }: Handled,
+  request: FastifyRequest,
+  credential: Credential,
+  { error, now, tookMs }: { error: unknown; now: Date; tookMs: number },
+): Line {
+  const isRefused = error instanceof Refusal;
+  const { why } = isRefused ? error.facts : {};
+  return {
+    ...{ partnerId: credential.partner.id, requestId: request.id, clientRequestId: null, apiKey: credential.key },
+    ...{ operation: declared.name, method: declared.method, path: `${PREFIX}${declared.path}` },
+    ...{ status: isRefused ? 401 : 500, reason: isRefused ? error.code : 'internal', tookMs: Math.round(tookMs) },
+    ...{ replayed: false, version: credential.apiVersion ?? NEWEST, idempotencyKey: null, request: null, reply: null },
+    ...{ why: typeof why === 'string' ? why.slice(0, 300) : null, at: now },
+  };
 }
 
 /** The line of the request log. */
@@ -139,6 +200,7 @@ function lineOf({ one, request, headers, caller, now, about, given, replayed }: 
     },
     request: shownRequest(declared.fields, given),
     reply: declared.name.startsWith('requests.') ? null : shownReply(reply.body, declared.fields),
+    why: null,
     at: now,
   };
 }
@@ -147,14 +209,14 @@ function lineOf({ one, request, headers, caller, now, about, given, replayed }: 
 async function write(
   one: Handled & { kind: 'write' },
   asked: Asked,
-  { key, given }: { key: string; given: Readonly<Record<string, unknown>> },
+  given: Given,
 ): Promise<{ reply: Reply; replayed: boolean }> {
   const { declared, as, check, before, work, after } = one;
   const { deps, caller, now, inTx } = asked;
   const partnerId = caller.partner.id;
   if (check !== undefined) await inTx((tx) => check(tx, asked));
   const sorted = Object.entries(given).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const record = { partnerId, path: `v1 ${declared.name}`, key: hashOf(`header ${key}`) };
+  const record = { partnerId, path: `v1 ${declared.name}`, key: hashOf(asked.idempotencyKey) };
   if (before !== undefined) {
     const kept = await inTx((tx) => idempotencyRecords.find(tx, record));
     if (kept === undefined || now.getTime() - kept.keptAt.getTime() >= KEPT_FOR_MS) await before(asked);

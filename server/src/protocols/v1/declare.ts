@@ -6,6 +6,7 @@
  */
 import type { Static, TSchema } from 'typebox';
 import type { Scope } from '../../partners/index.ts';
+import type { MemberRight } from '../../team/index.ts';
 import { type Fields, optional, text, whole } from '../declaration/fields.ts';
 import type { Reason } from './reasons.ts';
 
@@ -19,6 +20,10 @@ export interface Declared<F extends Fields = Fields, G extends TSchema = TSchema
   readonly path: string;
   /** What a key needs. */
   readonly scope: Scope;
+  /** What a member of the team needs, by session; left out, it follows from the scope. `none`: only a key may. */
+  readonly member?: MemberRight | 'none';
+  /** Only a member may, signed in with a passkey; a key is declined. */
+  readonly person?: true;
   /** What it does, in one sentence of the present tense. */
   readonly says: string;
   /** What else has to be known. */

@@ -9,7 +9,9 @@ import type { Log } from '../../base/log.ts';
 import type { EgressPolicy } from '../../events/index.ts';
 import type { Orders, OrdersContext } from '../../orders/index.ts';
 import type { Credential, Partner, Partners, Through } from '../../partners/index.ts';
+import type { AtWork } from '../../team/index.ts';
 import type { Fields, Values } from '../declaration/fields.ts';
+import type { SandboxDriver } from '../sandbox.ts';
 import type { Declared, ReplyOf } from './declare.ts';
 
 export interface V1Deps {
@@ -32,6 +34,8 @@ export interface V1Deps {
   networkIds: ReadonlyMap<string, number>;
   /** Sends one-time codes to phones; absent where none can be sent. */
   codes?: { nextCode?: () => string; sendCode(phone: string, code: string): Promise<void> };
+  /** In the sandbox only. */
+  sandbox?: SandboxDriver;
   /** Endpoints beside the declared ones, for tests. */
   beside?: readonly Handled[];
 }
@@ -43,6 +47,8 @@ export interface Caller {
   readonly secret: string;
   /** Of a signed request: the same for the same request sent again. */
   readonly signature: Buffer | undefined;
+  /** Of a request by session; its credential has no scopes and no secrets. */
+  readonly member?: AtWork;
 }
 
 export interface Asked<F extends Fields = Fields> {
@@ -50,6 +56,8 @@ export interface Asked<F extends Fields = Fields> {
   readonly caller: Caller;
   readonly values: Values<F>;
   readonly now: Date;
+  /** Of a write: the same for the same request sent again, and no other caller's. */
+  readonly idempotencyKey: string;
   /** Network address of the caller. */
   readonly address: string;
   readonly inTx: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
@@ -102,8 +110,12 @@ export const writes = <D extends Declared>(
   after: more.after as Write['after'],
 });
 
-/** The key behind a request. */
-export const throughOf = ({ partner, credential }: Caller): Through => ({
-  partnerId: partner.id,
-  apiKey: credential.key,
-});
+/** The key or the member behind a request. */
+export const throughOf = ({ partner, credential, member }: Caller): Through =>
+  member === undefined
+    ? { partnerId: partner.id, apiKey: credential.key }
+    : { partnerId: partner.id, apiKey: null, member: member.member.id };
+
+/** The same, as it is written down beside what was done. */
+export const byOf = ({ credential, member }: Caller): string =>
+  member === undefined ? `key ${credential.key}` : `member ${member.member.name}`;

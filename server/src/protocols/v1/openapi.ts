@@ -168,7 +168,9 @@ export function openapi(version: string, groups: typeof GROUPS = GROUPS): Json {
         summary: declared.says,
         description: [
           ...(declared.more === undefined ? [] : [declared.more]),
-          `Needs the scope \`${declared.scope}\`.`,
+          declared.person === true
+            ? 'A member of your team does this, signed in to the console; a key is declined.'
+            : `Needs the scope \`${declared.scope}\`.`,
         ].join(' '),
         ...(declared.deprecated === undefined ? {} : { deprecated: true }),
         security: [{ bearer: [] }],

@@ -66,6 +66,36 @@ export const REASONS = {
     'Use an address that the operator has listed for the key.',
   ),
   scope_missing: told(403, 'Not allowed for this key', 'The key lacks the scope.', 'Use a key that has it.'),
+  session_required: told(
+    403,
+    'A person does this',
+    'Secrets, the team and settings are changed by a member of your team who is signed in to the console, and by no key.',
+    'Sign in to the console.',
+  ),
+  key_required: told(
+    403,
+    'A program does this',
+    'Quotes, orders and destinations are made with a key, for a customer of yours.',
+    'Use a key.',
+  ),
+  role_missing: told(
+    403,
+    'Your role does not allow this',
+    'The role of the member lacks the right.',
+    'Ask an owner of your team.',
+  ),
+  step_up_required: told(
+    401,
+    'A fresh login is needed',
+    'Money, secrets and the team take a login of the last ten minutes.',
+    'Sign in again with the passkey.',
+  ),
+  cross_site: told(
+    403,
+    'Not from a page of this server',
+    'A change by session needs the header `x-console: 1`, from a page of this server.',
+    'Use the console, or a key.',
+  ),
   too_many_requests: told(
     429,
     'Too many requests',
@@ -125,6 +155,23 @@ export const REASONS = {
     'No request of yours of the last 30 days has this id.',
     'Read `requests.list`.',
   ),
+  unknown_key: told(404, 'No such key', 'You have no valid key of this name, or none at all.', 'Read `keys.list`.'),
+  too_many_keys: told(409, 'Too many keys', 'A partner may have 100 keys that are not revoked.', 'Revoke one first.'),
+  unknown_member: told(404, 'No such member', 'Your team has no such member.', 'Read `team.list`.'),
+  member_exists: told(
+    409,
+    'The name is taken',
+    'Your team has somebody of this name, or had: a name is not given twice.',
+    'Choose another name.',
+  ),
+  last_owner: told(
+    409,
+    'The last owner',
+    'A team keeps an owner who has signed in.',
+    'Make somebody else an owner first.',
+  ),
+  too_many_members: told(409, 'Too many members', 'A team has at most 100 members.', 'Remove somebody first.'),
+  sandbox_only: told(404, 'In the sandbox only', 'This exists in the sandbox alone.', 'Use the sandbox.'),
   unknown_held_item: told(409, 'Not held', 'The endpoint is not held.', 'Nothing: it receives events.'),
   too_many_endpoints: told(
     409,
@@ -321,6 +368,11 @@ const WRITES = [
   'unsupported_media_type',
 ] as const satisfies readonly Reason[];
 
+/** Only to a request by session, of whichever endpoint: a program never meets them. */
+export const SESSION_REASONS: ReadonlySet<string> = new Set([
+  ...(['cross_site', 'key_required', 'role_missing', 'step_up_required'] as const satisfies readonly Reason[]),
+]);
+
 export const COMMON_REASONS: ReadonlySet<Reason> = new Set([...ALWAYS, ...FIELDS, ...NEEDED, ...WRITES]);
 
 /** Why an endpoint may decline, in the order of the HTTP status. */
@@ -328,14 +380,16 @@ export function reasonsOf(declared: {
   readonly method: string;
   readonly fields: Readonly<Record<string, { readonly optional?: true }>>;
   readonly refuses?: readonly Reason[];
+  readonly person?: true;
 }): Reason[] {
-  const { method, fields, refuses = [] } = declared;
+  const { method, fields, refuses = [], person } = declared;
   const isNeeding = Object.values(fields).some((field) => field.optional !== true);
   const all: Reason[] = [
     ...ALWAYS,
     ...FIELDS,
     ...(isNeeding ? NEEDED : []),
     ...(method === 'GET' ? [] : WRITES),
+    ...(person === true ? (['session_required'] as const) : []),
     ...refuses,
   ];
   return [...new Set(all)].toSorted((a, b) => statusOf(a) - statusOf(b));

@@ -17,6 +17,8 @@ export interface Line {
   idempotencyKey: string | null;
   request: unknown;
   reply: unknown;
+  /** What is wrong with the signature or token of a request that was not accepted. */
+  why: string | null;
   at: Date;
 }
 
@@ -26,7 +28,7 @@ export interface LineRow extends Line {
 
 const COLUMNS = `id, partner_id, request_id, client_request_id, api_key,
   operation, method, path, status, reason, took_ms, replayed, version, idempotency_key,
-  request, reply, at`;
+  request, reply, why, at`;
 
 export const requestLogSql = {
   // A page walks the partner's lines by id; what filters drop is bounded by the thirty days that are kept.
@@ -41,12 +43,13 @@ export const requestLog = {
   insert: (tx: Tx, line: Line) =>
     tx.defer(
       `insert into request_log (partner_id, request_id, client_request_id, api_key, operation, method, path, status, reason,
-         took_ms, replayed, version, idempotency_key, request, reply, at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+         took_ms, replayed, version, idempotency_key, request, reply, why, at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
       [
         ...[line.partnerId, line.requestId, line.clientRequestId, line.apiKey, line.operation, line.method, line.path],
         ...[line.status, line.reason, line.tookMs, line.replayed, line.version, line.idempotencyKey],
         ...[line.request, line.reply].map((value) => (value === null ? null : JSON.stringify(value))),
+        line.why,
         line.at,
       ],
     ),

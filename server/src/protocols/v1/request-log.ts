@@ -100,6 +100,7 @@ const HIDDEN_IN_REPLIES = new Set([
   'payerReference',
   'hint',
   'secret',
+  'bearerToken',
   'url',
   'signature',
   'detail',

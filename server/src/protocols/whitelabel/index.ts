@@ -31,16 +31,11 @@ import { ROUTES } from './table.ts';
 import { readUpload, signedTextsAgree, UPLOAD_LIMITS, type UploadedFile } from './uploads.ts';
 
 export { purgeIdempotencyRecords } from '../idempotency.ts';
+export type { BankFault, PayHow, SandboxControls, SandboxDriver } from '../sandbox.ts';
 export { CLOCK_WINDOW } from './auth.ts';
 export { diagnose, type Finding, type KnownKey } from './diagnose.ts';
 export { flatFormat } from './flat.ts';
-export {
-  type BankFault,
-  type PayHow,
-  type SandboxControls,
-  type SandboxDriver,
-  type WhitelabelDeps,
-} from './route.ts';
+export type { WhitelabelDeps } from './route.ts';
 export { createServer } from './server.ts';
 export { CONTROLS, type Control } from './table/controls.ts';
 export { ROUTES } from './table.ts';

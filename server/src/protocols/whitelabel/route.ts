@@ -11,92 +11,15 @@ import { defined } from '../../base/defined.ts';
 import { BugError, type RefusalCode } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import type { EgressPolicy, Sender } from '../../events/index.ts';
-import type { Order, Orders } from '../../orders/index.ts';
+import type { Orders } from '../../orders/index.ts';
 import type { Market, openPartners, Scope, Through } from '../../partners/index.ts';
 import type { Call, Reply } from '../protocol.ts';
+import type { SandboxDriver } from '../sandbox.ts';
 import type { Caller, ClockWindow } from './auth.ts';
 import type { Body } from './body.ts';
 import { type Fields, readFields, undeclared, type Values } from './fields.ts';
 import type { NetworkIds } from './reference.ts';
 import type { UploadedFile, UploadLimits } from './uploads.ts';
-
-/** How an order is paid: as asked, or in one of the ways that customers get wrong. */
-export const PAY_HOW = ['EXACT', 'UNDER', 'OVER', 'LATE', 'TWICE', 'ANOTHER_TOKEN', 'ANOTHER_CHAIN'] as const;
-export type PayHow = (typeof PAY_HOW)[number];
-export const BANK_FAULTS = [
-  'LOSE_REQUEST',
-  'LOSE_ANSWER',
-  'DELAY_ANSWER',
-  'REFUSE',
-  'RETURN',
-  'NO_STATUS',
-  'STATEMENT_TWICE',
-  'STATEMENT_REORDERED',
-] as const;
-export type BankFault = (typeof BANK_FAULTS)[number];
-
-/**
- * Further sandbox controls for partners. Money really moves, on the chain and at the bank; the state machine derives the
- * state. An impossible request throws 'malformed_field'.
- */
-export interface SandboxControls {
-  /** @param input.key idempotency key @returns the rail's reference of each payment */
-  pay(input: { order: Order; how: PayHow; units: bigint | undefined; key: string }): Promise<{ payments: string[] }>;
-  /** A credit at the bank. @returns the bank's id of its line */
-  credit(input: {
-    order: Order;
-    units: bigint | undefined;
-    reference: 'RIGHT' | 'NONE' | 'WRONG';
-    name: 'RIGHT' | 'WRONG' | 'NONE';
-    key: string;
-  }): Promise<{ line: string }>;
-  /** The payer's bank recalls a credit: the order's latest, or the given line. */
-  recall(input: { partnerId: bigint; order: Order } | { partnerId: bigint; line: string }): Promise<{ line: string }>;
-  /** Our payout to an account is returned. */
-  bounce(input: { order: Order }): Promise<{ payment: string }>;
-  /** Makes screening hold the order, or undoes that. */
-  screening(input: { order: Order; fails: boolean }): Promise<{ list: string }>;
-  /** Moves the due times of a partner's own rows. */
-  advanceClock(input: {
-    partnerId: bigint;
-    ms: number;
-  }): Promise<{ orders: number; quotes: number; deliveries: number }>;
-
-  // Affects all partners.
-  reorg(input: { chain: string; blocks: number }): Promise<{ chain: string; blocks: number }>;
-  bankFault(input: {
-    fault: BankFault | 'NONE';
-    times: number;
-    delayMs: number;
-  }): Promise<{ fault: string; times: number }>;
-  /** @param input.price fiat for one coin; if omitted, the table's price again */
-  movePrice(input: {
-    coin: string;
-    fiat: string;
-    price: string | undefined;
-  }): Promise<{ pair: string; price: string | null }>;
-  /** @param input.units how much is added, for `FILLED`; by default as much as at the beginning */
-  treasury(input: {
-    currency: string;
-    chain: string | undefined;
-    state: 'DRY' | 'FILLED';
-    amount: string | undefined;
-  }): Promise<{ asset: string; available: string }>;
-  dropWebhooks(input: { drop: boolean }): Promise<{ webhooks: 'dropped' | 'delivered' }>;
-}
-
-/** Causes, in the sandbox, the facts that bring an order to a status; real money movements on a simulated chain and bank. */
-export interface SandboxDriver {
-  readonly controls?: SandboxControls | undefined;
-  /** @throws Refusal 'order_over'. A status already passed is a success. */
-  driveOrder(input: { partnerId: bigint; orderId: bigint; status: number }): Promise<void>;
-  /** Makes the sandbox's verifier verify a customer to a level. */
-  verify(input: {
-    customerId: string;
-    kind: 'INDIVIDUAL' | 'BUSINESS';
-    level: number;
-  }): Promise<{ verifier: string; level: number }>;
-}
 
 export interface WhitelabelDeps {
   readonly db: Database;

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { outsideFor } from '../../../src/events/index.ts';
 import { openOrders } from '../../../src/orders/index.ts';
 import { openPartners } from '../../../src/partners/index.ts';
+import { team } from '../../../src/protocols/team/index.ts';
 import { type V1Deps, v1 } from '../../../src/protocols/v1/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { type Came, newPhone } from '../../support/client.ts';
@@ -16,7 +17,7 @@ export type V1World = Awaited<ReturnType<typeof v1World>>;
 /** Another server of the same installation, with settings of its own. */
 export async function besideStory(
   s: Story,
-  over: Partial<V1Deps> = {},
+  over: Partial<V1Deps> & { loginsPerMinute?: number } = {},
 ): Promise<{ baseUrl: string; close(): Promise<void> }> {
   const { db, vault, orders: context } = s.server;
   const { clock, log } = context;
@@ -31,6 +32,8 @@ export async function besideStory(
       ...over,
     }),
   );
+  const { profile = 'production', loginsPerMinute = 30 } = over;
+  await app.register(team({ db, clock, log, publicUrl: () => baseUrl, profile, loginsPerMinute }));
   await app.listen({ port: 0, host: '127.0.0.1' });
   baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   return { baseUrl, close: () => app.close() };

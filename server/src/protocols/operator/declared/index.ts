@@ -19,6 +19,7 @@ import { REPORTS_OF } from './reports.ts';
 import { SANCTIONS } from './sanctions.ts';
 import { SESSIONS } from './session.ts';
 import { SWITCHES } from './switches.ts';
+import { TEAM } from './team.ts';
 import { TERMS_OF_TRADE } from './terms.ts';
 import { TREASURY } from './treasury.ts';
 
@@ -49,7 +50,7 @@ export const GROUPS: readonly Group[] = [
   group('Transaction monitoring', 'Rules over the orders of customers, and what they found.', MONITORING),
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
   group('Bank', 'The desk of a bank without an API. Served only where there is such a bank.', BANK),
-  group('Partners', 'Partners, their keys and what is held since a leak.', PARTNERS),
+  group('Partners', 'Partners, their keys and what is held since a leak.', PARTNERS, TEAM),
   group('Terms', 'Markets, prices, fees, limits, policies.', TERMS_OF_TRADE, CUSTOMER_LIMITS),
   group(
     'Proposals',

@@ -222,7 +222,7 @@ export const PARTNERS = {
   }),
   activity: look({
     path: '/partners/:partner/activity',
-    says: 'Lists what the keys of a partner did, the newest first.',
+    says: 'Lists what the keys and the team of a partner did, the newest first.',
     fields: {
       partner: id,
       key: optional(about(keyName, 'Only what this key did')),
@@ -230,10 +230,23 @@ export const PARTNERS = {
       ...{ since: optional(time), until: optional(time) },
       ...{ below: optional(id), limit: limit(MAX_ACTIVITY) },
     },
-    table: { list: 'activity', columns: ['id', 'at', 'action', 'subject', 'apiKey', 'link', 'facts'] },
+    table: { list: 'activity', columns: ['id', 'at', 'action', 'subject', 'apiKey', 'member', 'link', 'facts'] },
     refuses: ['unknown_partner', 'unknown_key'],
-    gives: pages('activity', ['id', 'at', 'action', 'subject', 'apiKey', 'link', 'facts'], ['recordedFrom']),
-    command: { words: 'activity', columns: ['id', 'at', 'action', 'subject', 'apiKey', 'link', 'facts'] },
+    gives: pages(
+      'activity',
+      [
+        'id',
+        'at',
+        'action',
+        'subject',
+        'apiKey',
+        { member: maybe(Type.String({ description: 'Number of the member who did it, where no key did' })) },
+        'link',
+        'facts',
+      ],
+      ['recordedFrom'],
+    ),
+    command: { words: 'activity', columns: ['id', 'at', 'action', 'subject', 'apiKey', 'member', 'link', 'facts'] },
   }),
   held: look({
     path: '/partners/:partner/held',

@@ -1,11 +1,11 @@
 /** What there is to trade, your limits, your key and your requests. */
-import { about, optional, text, time, whole } from '../../declaration/fields.ts';
+import { about, object, oneOf, optional, personal, text, time, whole } from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
 import { isReason } from '../reasons.ts';
 import { Asset, Chain, Market, PaymentMethod } from '../schemas/catalogue.ts';
 import { Limits } from '../schemas/customers.ts';
 import { listOf, pageOf } from '../schemas/parts.ts';
-import { Key, RequestDetail, RequestLine } from '../schemas/requests.ts';
+import { Diagnosis, Key, RequestDetail, RequestLine } from '../schemas/requests.ts';
 
 export const CATALOGUE = {
   markets: declare({
@@ -52,6 +52,7 @@ export const ACCOUNT = {
     method: 'GET',
     path: '/key',
     scope: 'read',
+    member: 'none',
     says: 'Answers what the key that asks may do, and which version answers it.',
     fields: {},
     gives: Key,
@@ -101,5 +102,32 @@ export const REQUESTS = {
     },
     gives: RequestDetail,
     refuses: ['unknown_request'],
+  }),
+  diagnose: declare({
+    name: 'requests.diagnose',
+    method: 'POST',
+    path: '/request-log/diagnosis',
+    scope: 'admin',
+    says: 'Says why a request of your program is accepted or not: key, token, covered parts, digest, time and signature.',
+    more: 'It is checked as if it came now, against your valid keys. Nothing is carried out, and nothing of it is kept. Of a signature that does not match, the mistakes that are known to be made are tried.',
+    fields: {
+      method: about(oneOf(['GET', 'POST', 'PATCH', 'DELETE']), 'Method of the request', 'POST'),
+      path: about(
+        text(2_000, /^\/[^\s#]*$/, 'a path with its query, such as /v1/orders?limit=5'),
+        'Path and query',
+        '/v1/orders',
+      ),
+      headers: optional(personal(about(object, 'Headers by name', { authorization: 'Bearer clv_4pQ9aX.5f2…' }))),
+      body: optional(
+        personal(
+          about(
+            { ...text(60_000), read: (given) => (typeof given === 'string' ? given : undefined) },
+            'Body as it was sent',
+            '{"quoteId":"7"}',
+          ),
+        ),
+      ),
+    },
+    gives: Diagnosis,
   }),
 } as const;

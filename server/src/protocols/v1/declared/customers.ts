@@ -12,7 +12,7 @@ import {
   Requirements,
   VERIFICATION,
 } from '../schemas/customers.ts';
-import { pageOf } from '../schemas/parts.ts';
+import { listOf, pageOf } from '../schemas/parts.ts';
 import { customerId } from './orders.ts';
 import { assetCode } from './quotes.ts';
 
@@ -143,6 +143,15 @@ export const CUSTOMERS = {
 } as const;
 
 export const INFORMATION = {
+  open: declare({
+    name: 'informationRequests.open',
+    method: 'GET',
+    path: '/information-requests',
+    scope: 'customers',
+    says: 'Lists what the operator waits for you to answer about any customer, the most urgent first: at most 100.',
+    fields: {},
+    gives: listOf(InformationRequest),
+  }),
   list: declare({
     name: 'informationRequests.list',
     method: 'GET',
@@ -179,6 +188,7 @@ export const DESTINATIONS = {
     method: 'POST',
     path: '/customers/:customer/destinations',
     scope: 'customers',
+    member: 'none',
     says: 'Adds a bank account or an address to which a customer is paid.',
     more: 'Money leaves to it once the customer has confirmed it with a code, or its cooling-off time has passed. The same details again are the same destination. An account takes `asset` and the fields that `requirements.get` lists for it; an address takes `chain` and `address`.',
     fields: {
@@ -245,6 +255,7 @@ export const DESTINATIONS = {
     method: 'POST',
     path: '/customers/:customer/destinations/:destination/code',
     scope: 'customers',
+    member: 'none',
     says: 'Sends the customer a code to the phone, with which the destination is confirmed.',
     more: 'A phone that you have changed counts once the cooling-off time has passed.',
     fields: destination,
@@ -256,6 +267,7 @@ export const DESTINATIONS = {
     method: 'POST',
     path: '/customers/:customer/destinations/:destination/confirm',
     scope: 'customers',
+    member: 'none',
     says: 'Confirms a destination with the code that was sent to the customer.',
     fields: { ...destination, code: personal(text(6, /^[0-9]{6}$/, 'six digits')) },
     gives: Destination,

@@ -7,6 +7,9 @@ import { ACCOUNT, CATALOGUE, REQUESTS } from './catalogue.ts';
 import { CUSTOMERS, DESTINATIONS, INFORMATION } from './customers.ts';
 import { ORDERS } from './orders.ts';
 import { QUOTES } from './quotes.ts';
+import { SANDBOX } from './sandbox.ts';
+import { STATEMENT } from './statement.ts';
+import { KEYS, SETTINGS, TEAM } from './team.ts';
 import { EVENTS, WEBHOOKS } from './webhooks.ts';
 
 interface Group {
@@ -32,6 +35,11 @@ export const GROUPS: readonly Group[] = [
   group('Webhooks', 'Where events are posted to.', WEBHOOKS),
   group('Key and limits', 'What your key may do, and how much.', ACCOUNT),
   group('Request log', 'What you asked, what was answered, and why.', REQUESTS),
+  group('Keys', 'Keys of your programs.', KEYS),
+  group('Team', 'People who sign in to the console, and what was changed.', TEAM),
+  group('Settings', 'How you appear, and which pages may call.', SETTINGS),
+  group('Statement', 'What was traded and earned, by day.', STATEMENT),
+  group('Sandbox', 'What can be made to happen, in the sandbox only.', SANDBOX),
 ];
 
 export const ENDPOINTS: readonly Declared[] = GROUPS.flatMap(({ endpoints }) => endpoints);

@@ -15,6 +15,7 @@ export const ORDERS = {
     method: 'POST',
     path: '/orders',
     scope: 'trade',
+    member: 'none',
     says: 'Creates an order from an open quote, and answers how the customer pays.',
     more: 'The customer must have logged in and be verified far enough. A destination that the customer has not confirmed yet may be named: the payout then waits until it is confirmed, or its cooling-off time has passed.',
     fields: {

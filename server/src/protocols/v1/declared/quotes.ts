@@ -23,6 +23,7 @@ export const QUOTES = {
     method: 'POST',
     path: '/quotes',
     scope: 'trade',
+    member: 'none',
     says: 'Quotes a sale or a purchase at a price that holds until the quote expires, for an amount paid or an amount received.',
     more: 'With `receiveAmount`, the answer names an amount to pay for which at least that much is received, and less for one unit less. Amounts are rounded to the places of their asset, so `receive` may be a little more than was asked for.',
     fields: {
@@ -41,6 +42,7 @@ export const QUOTES = {
     method: 'GET',
     path: '/quotes/:quote',
     scope: 'read',
+    member: 'none',
     says: 'Answers a quote as it was made, and whether an order may still take it.',
     more: 'A quote that no order took is deleted some time after it has expired.',
     fields: { quote: about(id, 'Id of the quote') },

@@ -3,9 +3,10 @@ import { STATES } from '../../../orders/index.ts';
 import {
   about,
   type Field,
-  listOf as fieldList,
   flag,
   id,
+  listOrNone,
+  oneOf,
   optional,
   personal,
   text,
@@ -16,6 +17,7 @@ import { declare, PAGED } from '../declare.ts';
 import { listOf, pageOf } from '../schemas/parts.ts';
 import {
   Attempt,
+  DELIVERY_STATES,
   Delivery,
   Event,
   Removed,
@@ -44,7 +46,7 @@ const eventType: Field<string> = {
     return read !== undefined && SUBSCRIBED.has(read) ? read : undefined;
   },
 };
-const events = fieldList(eventType, 32);
+const events = listOrNone(eventType, 32);
 const MAX_OVERLAP_S = 7 * 24 * 3_600;
 
 export const EVENTS = {
@@ -80,7 +82,7 @@ export const WEBHOOKS = {
     fields: { url, events: optional(events) },
     gives: WebhookEndpointWithSecret,
     status: 201,
-    refuses: ['too_many_endpoints'],
+    refuses: ['too_many_endpoints', 'unknown_key'],
   }),
   get: declare({
     name: 'webhooks.get',
@@ -166,7 +168,12 @@ export const WEBHOOKS = {
     path: '/webhook-endpoints/:endpoint/deliveries',
     scope: 'read',
     says: 'Lists what was and is to be delivered to an endpoint, the newest first.',
-    fields: { ...endpoint, ...PAGED },
+    more: 'With `state`, a page may be short before the list ends: read on until `nextCursor` is null.',
+    fields: {
+      ...endpoint,
+      state: optional(about(oneOf(DELIVERY_STATES), 'Only those in this state', 'dead')),
+      ...PAGED,
+    },
     gives: pageOf(Delivery),
     refuses: ['unknown_endpoint'],
   }),

@@ -6,6 +6,9 @@ import { INFORMATION_HANDLERS } from './information.ts';
 import { ORDER_HANDLERS } from './orders.ts';
 import { QUOTE_HANDLERS } from './quotes.ts';
 import { REQUEST_HANDLERS } from './requests.ts';
+import { SANDBOX_HANDLERS } from './sandbox.ts';
+import { STATEMENT_HANDLERS } from './statement.ts';
+import { TEAM_HANDLERS } from './team.ts';
 import { WEBHOOK_HANDLERS } from './webhooks.ts';
 
 export const HANDLERS: readonly Handled[] = [
@@ -17,4 +20,7 @@ export const HANDLERS: readonly Handled[] = [
   ...WEBHOOK_HANDLERS,
   ...ACCOUNT_HANDLERS,
   ...REQUEST_HANDLERS,
+  ...TEAM_HANDLERS,
+  ...STATEMENT_HANDLERS,
+  ...SANDBOX_HANDLERS,
 ];

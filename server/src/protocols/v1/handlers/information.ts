@@ -7,6 +7,7 @@ import {
   type InformationRequest,
   informationOf,
   MAX_REQUESTS,
+  openInformation,
 } from '../../../customers/index.ts';
 import { recordActivity } from '../../../partners/index.ts';
 import { INFORMATION } from '../declared/customers.ts';
@@ -26,6 +27,12 @@ const shape = (one: InformationRequest): Is<'InformationRequest'> => ({
 type Answer = Asked<(typeof INFORMATION.answer)['fields']>;
 
 export const INFORMATION_HANDLERS: readonly Handled[] = [
+  reads(INFORMATION.open, ({ caller, deps, readOnly }) =>
+    readOnly(async (tx) => {
+      const open = await openInformation(tx, deps.vault, { partnerId: caller.partner.id, limit: MAX_REQUESTS });
+      return { data: open.map(shape) };
+    }),
+  ),
   reads(INFORMATION.list, ({ values, deps, readOnly }) => {
     const { customer, cursor, limit: asked = PAGE } = values;
     const limit = Math.min(asked, MAX_REQUESTS);

@@ -21,7 +21,7 @@ import {
 import { assets, markets, recordActivity, requireNotHeld } from '../../../partners/index.ts';
 import { findQuote } from '../../../quotes/index.ts';
 import { ORDERS } from '../declared/orders.ts';
-import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
+import { type Asked, byOf, type Handled, reads, throughOf, writes } from '../handler.ts';
 import { cursorOf, pageFrom, readCursor, unknownCursor } from '../pages.ts';
 import { depositShape, orderShape, payoutShape, refsOf, refundShape, refundTarget, targetsOf } from '../shapes.ts';
 import { traceShape } from '../trace.ts';
@@ -77,7 +77,7 @@ async function requireShown(tx: Tx, { orders }: Asked['deps'], id: bigint): Prom
   }
 }
 
-const asks = ({ caller, now }: Asked, orderId: bigint) => ({ orderId, apiKey: caller.credential.key, now });
+const asks = ({ caller, now }: Asked, orderId: bigint) => ({ orderId, by: byOf(caller), now });
 
 /** As a containment looks for it after a leak. */
 function recordNamed(tx: Tx, { caller, now }: Asked, { id }: Order, to: ReturnType<typeof destinationOf>): void {

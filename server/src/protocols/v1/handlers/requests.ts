@@ -1,6 +1,7 @@
 /** The request log. */
 import { REQUESTS } from '../declared/catalogue.ts';
-import { type Handled, reads } from '../handler.ts';
+import { diagnose } from '../doctor.ts';
+import { type Handled, reads, writes } from '../handler.ts';
 import { cursorOf, readCursor } from '../pages.ts';
 import { requestNamed, requestsOf, type Shown } from '../request-log.ts';
 import { iso } from '../shapes.ts';
@@ -13,6 +14,7 @@ const lineOf = (line: Shown) => ({
   at: iso(line.at),
   key: line.apiKey,
   ...{ operation: line.operation, method: line.method, path: line.path, status: line.status, reason: line.reason },
+  why: line.why,
   ...{ tookMs: line.tookMs, replayed: line.replayed, version: line.version },
 });
 
@@ -31,6 +33,25 @@ export const REQUEST_HANDLERS: readonly Handled[] = [
         nextCursor: lines.length > limit ? cursorOf(shown.at(-1)?.id ?? null) : null,
       };
     });
+  }),
+  writes(REQUESTS.diagnose, async (_tx, { values, caller, deps }) => {
+    const { method, path, headers = {}, body = '' } = values;
+    const lower = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]),
+    );
+    const isWrite = method !== 'GET';
+    const message = { method, url: path, headers: lower, body: Buffer.from(body), isWrite };
+    const findings = await diagnose(
+      { ...message, mustSign: deps.profile === 'production' },
+      {
+        async mine(key) {
+          const found = await deps.partners.credential(key);
+          return found?.partner.id === caller.partner.id ? found : undefined;
+        },
+        nowMs: Date.now(),
+      },
+    );
+    return { accepted: findings.every(({ ok }) => ok), findings };
   }),
   reads(REQUESTS.get, ({ values, caller, deps, readOnly }) =>
     readOnly(async (tx) => {

@@ -1,10 +1,12 @@
 /** Events, and the endpoints they are posted to. */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
+import { scan } from '../../../base/scan.ts';
 import {
   addEndpoint,
   attemptsOf,
   changeEndpoint,
+  type Delivery,
   deliveries,
   type Endpoint,
   endpointById,
@@ -17,10 +19,10 @@ import {
   rotateSecret,
   testEndpoint,
 } from '../../../events/index.ts';
-import { freeOf, recordActivity } from '../../../partners/index.ts';
+import { freeOf, keysOf, recordActivity, type ShownKey } from '../../../partners/index.ts';
 import { aboutEndpoint, decideAboutEndpoint, positionOf } from '../../endpoints.ts';
 import { EVENTS, WEBHOOKS } from '../declared/webhooks.ts';
-import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
+import { type Asked, byOf, type Handled, reads, throughOf, writes } from '../handler.ts';
 import { cursorOf, readCursor } from '../pages.ts';
 import { iso, isoOrNull } from '../shapes.ts';
 
@@ -45,7 +47,17 @@ const own = (tx: Tx, { values }: Pick<About, 'values'>) => endpointById(tx, valu
 
 /** At the system's role. */
 const decide = (tx: Tx, { caller, now }: Asked, endpoint: Endpoint, state: 'released' | 'rejected') =>
-  decideAboutEndpoint(tx, { partnerId: caller.partner.id, apiKey: caller.credential.key, endpoint, state, now });
+  decideAboutEndpoint(tx, { partnerId: caller.partner.id, by: byOf(caller), endpoint, state, now });
+
+/** The key that an endpoint belongs to. A member has none: it is the partner's newest. @throws Refusal 'unknown_key' without any */
+async function signingKey(tx: Tx, { caller: { member, credential, partner }, now }: Asked): Promise<string> {
+  if (member === undefined) return credential.key;
+  const isLive = ({ revokedAt, heldAt, expiresAt }: ShownKey): boolean =>
+    revokedAt === null && heldAt === null && (expiresAt === null || expiresAt > now);
+  const newest = (await keysOf(tx, partner.id)).filter(isLive).at(-1);
+  if (newest === undefined) throw new Refusal('unknown_key');
+  return newest.key;
+}
 
 const mine = {
   as: 'system',
@@ -65,13 +77,14 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
   reads(WEBHOOKS.list, ({ caller, readOnly }) =>
     readOnly(async (tx) => ({ data: (await endpoints(tx, caller.partner.id)).map(shape) })),
   ),
-  writes(WEBHOOKS.create, async (tx, { values, caller, deps, now }) => {
+  writes(WEBHOOKS.create, async (tx, asked) => {
+    const { values, caller, deps, now } = asked;
     const { endpoint, secret } = await addEndpoint(tx, deps.vault, {
       partnerId: caller.partner.id,
       url: readUrl(deps.egress, 'url', values.url),
       format: 'standard',
       filter: values.events ?? [],
-      apiKey: caller.credential.key,
+      apiKey: await signingKey(tx, asked),
       now,
     });
     recordActivity(tx, throughOf(caller), { action: 'endpoint.made', ...aboutEndpoint(endpoint), now });
@@ -148,17 +161,22 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
   }),
   reads(WEBHOOKS.deliveries, (asked) => {
     const { caller, values, readOnly } = asked;
-    const { cursor, limit = PAGE } = values;
+    const { cursor, limit = PAGE, state: wanted } = values;
     return readOnly(async (tx) => {
       const { id: endpointId } = await own(tx, asked);
-      const input = { endpointId, partnerId: caller.partner.id, before: readCursor(cursor), limit: limit + 1 };
-      const rows = await deliveries(tx, input);
-      const shown = rows.slice(0, limit);
+      const page = await scan<Delivery & { id: bigint }, bigint>(
+        { after: readCursor(cursor), limit, isFiltered: wanted !== undefined },
+        async (before, count) =>
+          (await deliveries(tx, { endpointId, partnerId: caller.partner.id, before, limit: count })).map((one) => ({
+            row: { ...one, id: one.position },
+            fits: wanted === undefined || one.state === wanted,
+          })),
+      );
       return {
-        data: shown.map(({ eventId, type, subject, sequence, state, attempts, lastError, endedAt }) => ({
+        data: page.rows.map(({ eventId, type, subject, sequence, state, attempts, lastError, endedAt }) => ({
           ...{ eventId, type, subject, sequence, state, attempts, lastError, endedAt: isoOrNull(endedAt) },
         })),
-        nextCursor: rows.length > limit ? cursorOf(shown.at(-1)?.position ?? null) : null,
+        nextCursor: cursorOf(page.next),
       };
     });
   }),

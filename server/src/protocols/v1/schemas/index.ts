@@ -18,7 +18,10 @@ import {
 import { Deposit, DestinationRef, Order, Payment, Payout, Refund, Trace } from './orders.ts';
 import { Money } from './parts.ts';
 import { Fee, PriceUsed, Quote } from './quotes.ts';
-import { Key, Problem, RequestDetail, RequestLine } from './requests.ts';
+import { Diagnosis, Key, Problem, RequestDetail, RequestLine } from './requests.ts';
+import { Happened } from './sandbox.ts';
+import { StatementDay } from './statement.ts';
+import { ActivityLine, ApiKey, ApiKeyWithSecret, Invitation, Member, Settings } from './team.ts';
 import {
   Attempt,
   Delivery,
@@ -32,6 +35,9 @@ import {
 
 /** Schemas with a name of their own among the components of OpenAPI. */
 export const COMPONENTS = {
+  ActivityLine,
+  ApiKey,
+  ApiKeyWithSecret,
   Asset,
   Attempt,
   Chain,
@@ -42,14 +48,18 @@ export const COMPONENTS = {
   Deposit,
   Destination,
   DestinationRef,
+  Diagnosis,
   Event,
   Exposure,
   Fee,
+  Happened,
   InformationRequest,
+  Invitation,
   Key,
   Limits,
   Link,
   Market,
+  Member,
   Money,
   Order,
   Payment,
@@ -64,6 +74,8 @@ export const COMPONENTS = {
   RequestDetail,
   RequestLine,
   Requirements,
+  Settings,
+  StatementDay,
   TestSent,
   Trace,
   WebhookEndpoint,

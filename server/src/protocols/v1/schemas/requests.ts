@@ -1,7 +1,21 @@
 /** The key, the request log, and problems. */
 import { Type } from 'typebox';
 import { SCOPES } from '../../../partners/index.ts';
-import { closed, decimal, id, LIMIT_AMOUNTS, LIMIT_SCOPE, list, maybe, text, time, whole, word, yes } from './parts.ts';
+import {
+  closed,
+  decimal,
+  id,
+  LIMIT_AMOUNTS,
+  LIMIT_SCOPE,
+  list,
+  maybe,
+  rarely,
+  text,
+  time,
+  whole,
+  word,
+  yes,
+} from './parts.ts';
 
 export const Key = Type.Object(
   {
@@ -32,6 +46,7 @@ export const RequestLine = Type.Object(
     path: text('Path as asked, without its query', '/v1/orders'),
     status: whole('HTTP status that was answered', 201),
     reason: maybe(text('Why it was declined', 'quote_over')),
+    why: rarely(text('What was wrong with a signature or token that was not accepted', 'the signature is too old')),
     tookMs: whole('How long it took, in milliseconds', 12),
     replayed: yes('Whether an earlier answer was given again', false),
     version: text('Version that answered', '2026-11-23'),
@@ -48,6 +63,24 @@ export const RequestDetail = Type.Object(
     reply: logged('What was answered, without what is personal', { id: '747983292881815', state: 'created' }),
   },
   { ...closed, description: 'A request of yours with what was sent and answered' },
+);
+
+export const Diagnosis = Type.Object(
+  {
+    accepted: yes('Whether the server would take it as authentic', false),
+    findings: list(
+      Type.Object(
+        {
+          part: word(['headers', 'key', 'token', 'signature', 'digest', 'idempotency'] as const, 'What was looked at'),
+          ok: yes('Whether it is right', false),
+          says: text('What was found', 'the signature is too old'),
+        },
+        closed,
+      ),
+      'Each part that was looked at',
+    ),
+  },
+  { ...closed, description: 'Why a request is accepted or not' },
 );
 
 export const Problem = Type.Object(

@@ -56,13 +56,14 @@ export const Replayed = Type.Object(
   },
   { ...closed, description: 'What is sent again' },
 );
+export const DELIVERY_STATES = ['waiting', 'delivered', 'dead', 'dropped'] as const;
 export const Delivery = Type.Object(
   {
     eventId: text('Id of the event', 'evt_1_17'),
     type: text('What happened', 'order.settled'),
     subject: text('What it is about', 'order:747983292881815'),
     sequence: whole('Position among the events of its subject', 3),
-    state: word(['waiting', 'delivered', 'dead', 'dropped'] as const, 'How far the delivery is'),
+    state: word(DELIVERY_STATES, 'How far the delivery is'),
     attempts: whole('How many attempts were made', 1),
     lastError: maybe(text('Why the last attempt failed', 'answered 500')),
     endedAt: maybe(time('When it ended')),

@@ -7,6 +7,7 @@
 import { Refusal } from '../../../base/errors.ts';
 import type { Order } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
+import { BANK_FAULTS, PAY_HOW, type SandboxControls } from '../../sandbox.ts';
 import {
   amount,
   code,
@@ -22,7 +23,7 @@ import {
   wholeNumber,
 } from '../fields.ts';
 import { idempotencyKey } from '../idempotency.ts';
-import { BANK_FAULTS, PAY_HOW, type SandboxControls, type SignedRequest } from '../route.ts';
+import type { SignedRequest } from '../route.ts';
 import { drivenStatus } from '../status.ts';
 import { orderNumberOf } from './orders.ts';
 import { statusNumber } from './sandbox.ts';

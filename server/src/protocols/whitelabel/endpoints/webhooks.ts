@@ -211,7 +211,7 @@ const decideAbout = (
 ): Promise<void> => {
   const { partner, credential } = caller;
   return decideAboutEndpoint(tx, {
-    ...{ partnerId: partner.id, apiKey: credential.key, endpoint, state, now: deps.clock.now() },
+    ...{ partnerId: partner.id, by: `key ${credential.key}`, endpoint, state, now: deps.clock.now() },
   });
 };
 

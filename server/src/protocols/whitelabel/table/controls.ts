@@ -4,10 +4,11 @@
  */
 import type { TSchema } from 'typebox';
 import type { RefusalCode } from '../../../base/errors.ts';
+import type { SandboxControls } from '../../sandbox.ts';
 import * as does from '../endpoints/controls.ts';
 import type { Field, Fields } from '../fields.ts';
 import * as replies from '../replies/controls.ts';
-import { ok, type Route, type SandboxControls, type SignedRequest, signed } from '../route.ts';
+import { ok, type Route, type SignedRequest, signed } from '../route.ts';
 import { DRIVEN } from './parts.ts';
 
 export interface Control {

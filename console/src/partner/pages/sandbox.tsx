@@ -1,0 +1,201 @@
+/** The sandbox's controls as buttons: what happens to one order, the test clock, and what concerns all partners of this sandbox. */
+import { useFilters } from '../../filters.tsx';
+import { Facts } from '../../ui.tsx';
+import { Act, type Input } from '../act.tsx';
+import { send } from '../api.ts';
+import { useSession } from '../shell.tsx';
+
+interface Happened {
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+interface Control {
+  readonly name: string;
+  readonly says: string;
+  readonly path: (order: string) => string;
+  readonly inputs?: readonly Input[];
+}
+
+const ofOrder = (word: string) => (order: string) => `/sandbox/orders/${order}/${word}`;
+const AMOUNT: Input = { name: 'amount', label: 'Instead of the amount asked for', isOptional: true };
+
+const ORDER: readonly Control[] = [
+  {
+    name: 'Pay',
+    says: 'The customer pays the order, on its chain or by bank.',
+    path: ofOrder('pay'),
+    inputs: [
+      {
+        ...{ name: 'how', label: 'How' },
+        choices: ['exact', 'under', 'over', 'late', 'twice', 'another_token', 'another_chain'],
+      },
+      AMOUNT,
+    ],
+  },
+  {
+    name: 'Bank credit',
+    says: 'Money comes to our bank for a purchase, as its payer wrote it.',
+    path: ofOrder('credit'),
+    inputs: [
+      { name: 'payerReference', label: 'Reference', choices: ['right', 'none', 'wrong'] },
+      { name: 'payerName', label: 'Name of the payer', choices: ['right', 'wrong', 'none'] },
+      AMOUNT,
+    ],
+  },
+  { name: 'Recall', says: 'The bank of the payer takes the last credit back.', path: ofOrder('recall') },
+  { name: 'Bounce', says: 'What was paid to an account comes back.', path: ofOrder('bounce') },
+  {
+    name: 'Screening',
+    says: 'Screening holds the order, or does so no longer.',
+    path: ofOrder('screening'),
+    inputs: [
+      { name: 'outcome', label: 'What it finds', choices: ['fail', 'pass'], names: { fail: 'a hit', pass: 'nothing' } },
+    ],
+  },
+];
+
+const SHARED: readonly Control[] = [
+  {
+    name: 'Webhooks',
+    says: 'Webhooks are dropped on their way, or delivered again.',
+    path: () => '/sandbox/webhooks',
+    inputs: [{ name: 'deliveries', label: 'What becomes of them', choices: ['drop', 'deliver'] }],
+  },
+  {
+    name: 'Price',
+    says: 'Moves a price. Without one it is the table’s again.',
+    path: () => '/sandbox/prices',
+    inputs: [
+      { name: 'coin', label: 'Coin', value: 'usdc' },
+      { name: 'fiat', label: 'Fiat', value: 'inr' },
+      { name: 'price', label: 'Fiat for one coin', hint: '91.5', isOptional: true },
+    ],
+  },
+  {
+    name: 'Treasury',
+    says: 'Empties what payouts are made from, or fills it.',
+    path: () => '/sandbox/treasury',
+    inputs: [
+      { name: 'currency', label: 'Fiat or coin', value: 'inr' },
+      { name: 'chain', label: 'Chain of a coin', hint: 'matic20', isOptional: true },
+      { name: 'level', label: 'What it is then', choices: ['dry', 'filled'] },
+    ],
+  },
+  {
+    name: 'Bank fault',
+    says: 'The bank gets the next payments wrong.',
+    path: () => '/sandbox/bank',
+    inputs: [
+      {
+        ...{ name: 'fault', label: 'What goes wrong' },
+        choices: [
+          ...['lose_answer', 'lose_request', 'delay_answer', 'refuse', 'return', 'no_status'],
+          ...['statement_twice', 'statement_reordered', 'none'],
+        ],
+      },
+      { name: 'times', label: 'How often', value: '1', isNumber: true },
+    ],
+  },
+  {
+    name: 'Reorg',
+    says: 'A chain forgets its last blocks.',
+    path: () => '/sandbox/reorg',
+    inputs: [
+      { name: 'chain', label: 'Chain', value: 'matic20' },
+      { name: 'blocks', label: 'How many', value: '2', isNumber: true },
+    ],
+  },
+];
+
+const STEPS = [
+  ['15 minutes', 900],
+  ['an hour', 3_600],
+  ['a day', 86_400],
+  ['7 days', 604_800],
+] as const;
+
+const Control = ({ of, order = '' }: { of: Control; order?: string }) => (
+  <Act
+    name={of.name}
+    right="develop"
+    says={of.says}
+    inputs={of.inputs ?? []}
+    run={(body) => send<Happened>('POST', of.path(order), body)}
+    shows={({ facts }) => (
+      <>
+        <p className="note is-ok" role="status">
+          It happened. What follows from it takes its time.
+        </p>
+        <Facts of={facts} />
+      </>
+    )}
+  />
+);
+
+export function Sandbox() {
+  const { data: session } = useSession();
+  const { values, set } = useFilters();
+  const order = values.order ?? '';
+  if (session?.profile !== 'sandbox')
+    return (
+      <>
+        <h1>Sandbox</h1>
+        <p className="note">This server is no sandbox: nothing can be made to happen here.</p>
+      </>
+    );
+  return (
+    <>
+      <h1>Sandbox</h1>
+      <p className="muted">
+        Money moves on a simulated chain and at a simulated bank. A control answers when the cause is there; what
+        follows takes its usual way.
+      </p>
+      <section className="panel" aria-labelledby="of-order">
+        <h2 id="of-order">One order</h2>
+        <div className="field">
+          <label htmlFor="order">Id of the order</label>
+          <input
+            id="order"
+            value={order}
+            inputMode="numeric"
+            autoComplete="off"
+            onChange={({ currentTarget }) =>
+              set({ ...values, order: currentTarget.value.replaceAll(/\D/g, '') }, 'stays')
+            }
+          />
+        </div>
+        <div className="row">
+          {order === '' ? (
+            <span className="muted">Name an order, or come here from its page.</span>
+          ) : (
+            ORDER.map((one) => <Control key={one.name} of={one} order={order} />)
+          )}
+        </div>
+      </section>
+      <section className="panel" aria-labelledby="clock">
+        <h2 id="clock">Test clock</h2>
+        <p>Everything of yours that is due within this time is due now: deadlines, prices, deliveries.</p>
+        <div className="row">
+          {STEPS.map(([name, seconds]) => (
+            <Act
+              key={name}
+              name={`Forward ${name}`}
+              right="develop"
+              says={`Moves the due times of your orders, quotes and deliveries ${name} forward. It cannot be undone.`}
+              run={() => send<Happened>('POST', '/sandbox/clock', { seconds })}
+              shows={({ facts }) => <Facts of={facts} />}
+            />
+          ))}
+        </div>
+      </section>
+      <section className="panel" aria-labelledby="shared">
+        <h2 id="shared">For all partners of this sandbox</h2>
+        <div className="row">
+          {SHARED.map((one) => (
+            <Control key={one.name} of={one} />
+          ))}
+        </div>
+      </section>
+    </>
+  );
+}

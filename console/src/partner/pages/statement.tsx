@@ -1,0 +1,102 @@
+/** What orders came to and what was earned, by day and market, with sums. No amount becomes a number of JavaScript. */
+import { useQuery } from '@tanstack/react-query';
+import { Filters, useFilters, within } from '../../filters.tsx';
+import { sum } from '../../format.ts';
+import { type Column, Failure, Table } from '../../ui.tsx';
+import { type Money, type Page, read } from '../api.ts';
+import { MoneyOf } from '../parts.tsx';
+import { useMay } from '../shell.tsx';
+
+interface Day {
+  readonly day: string;
+  readonly market: string;
+  readonly direction: string;
+  readonly created: number;
+  readonly settled: number;
+  readonly refunded: number;
+  readonly paid: Money;
+  readonly received: Money;
+  readonly earned: Money;
+  readonly fees: Money;
+}
+
+const COLUMNS: readonly Column<Day>[] = [
+  { head: 'Day (UTC)', cell: ({ day }) => <span className="nowrap">{day}</span> },
+  { head: 'Market', cell: ({ market }) => market, className: 'number' },
+  { head: 'Way', cell: ({ direction }) => direction },
+  { head: 'Orders', cell: ({ created }) => created, className: 'number' },
+  { head: 'Settled', cell: ({ settled }) => settled, className: 'number' },
+  { head: 'Refunded', cell: ({ refunded }) => refunded, className: 'number' },
+  { head: 'Customers paid', cell: ({ paid }) => <MoneyOf of={paid} />, className: 'number' },
+  { head: 'Customers received', cell: ({ received }) => <MoneyOf of={received} />, className: 'number' },
+  { head: 'All fees', cell: ({ fees }) => <MoneyOf of={fees} />, className: 'number' },
+  { head: 'You earned', cell: ({ earned }) => <MoneyOf of={earned} />, className: 'number' },
+];
+
+const MONTH_MS = 30 * 86_400_000;
+/** A span of whole days, so that the page asks the same while it is open. */
+const today = (): number => Math.floor(Date.now() / 86_400_000) * 86_400_000;
+
+export function Statement() {
+  const may = useMay();
+  const { values } = useFilters();
+  const from = values.from ?? new Date(today() - MONTH_MS).toISOString();
+  const until = values.until ?? new Date(today() + 86_400_000).toISOString();
+  const found = useQuery({
+    queryKey: ['statement', from, until],
+    queryFn: () => read<Page<Day>>('/statement', { from, until }),
+    enabled: may('finance'),
+  });
+  const rows = found.error === null ? found.data?.data : [];
+  const assets = [...new Set((rows ?? []).map(({ earned }) => earned.asset))];
+  if (!may('finance'))
+    return (
+      <>
+        <h1>Statement</h1>
+        <p className="note">Your role does not show the statement: it takes finance or owner.</p>
+      </>
+    );
+  return (
+    <>
+      <div className="title">
+        <h1>Statement</h1>
+        <div className="row">
+          <button type="button" onClick={() => window.print()}>
+            Print
+          </button>
+        </div>
+      </div>
+      <p className="muted">
+        An order counts on the UTC day on which it was created, with the state it has now: the last 30 days, or a span
+        of at most 31. A fee that was paid back after settlement is not taken off.
+      </p>
+      <Filters filters={within('Created')} />
+      {found.error !== null && <Failure error={found.error} />}
+      {assets.length > 0 && (
+        <section className="panel" aria-label="Sums">
+          <dl className="facts">
+            {assets.map((asset) => {
+              const of = (rows ?? []).filter(({ earned }) => earned.asset === asset);
+              return (
+                <div className="fact" key={asset}>
+                  <dt>You earned</dt>
+                  <dd>
+                    <MoneyOf of={{ amount: sum(of.map(({ earned }) => earned.amount)), asset }} /> in{' '}
+                    {of.reduce((all, { settled }) => all + settled, 0)} settled orders
+                  </dd>
+                </div>
+              );
+            })}
+          </dl>
+        </section>
+      )}
+      <Table
+        label="Statement"
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ day, market }) => `${day} ${market}`}
+        empty="No order was created in this span."
+      />
+    </>
+  );
+}

@@ -1,0 +1,65 @@
+/** Parts of the partners' pages: amounts as this API has them, and links. */
+import { Amount, Id, State, type Tone } from '../ui.tsx';
+import type { Money } from './api.ts';
+import { To } from './shell.tsx';
+
+export const MoneyOf = ({ of }: { of: Money | null | undefined }) => (
+  <Amount units={of?.amount} asset={of?.asset ?? ''} />
+);
+
+export const RequestLink = ({ id }: { id: string }) => (
+  <To to={`/requests/${encodeURIComponent(id)}`} className="mono nowrap" data-row>
+    {id}
+  </To>
+);
+
+/** Only what is over and well is green. */
+const TONES: Readonly<Record<string, Tone>> = { delivered: 'ok', waiting: 'info', dead: 'bad', dropped: 'plain' };
+export const DeliveryState = ({ state }: { state: string }) => <State state={state} tone={TONES[state] ?? 'plain'} />;
+
+const KEY_TONES: Readonly<Record<string, Tone>> = { active: 'ok', invited: 'info', held: 'bad', expired: 'warn' };
+export const LifeState = ({ state }: { state: string }) => <State state={state} tone={KEY_TONES[state] ?? 'plain'} />;
+
+/** An HTTP status, by its class. */
+export const Status = ({ of }: { of: number }) => (
+  <State state={String(of)} tone={of < 300 ? 'plain' : of < 500 ? 'warn' : 'bad'} />
+);
+
+/** A subject such as `order:17`, as a link where there is a page of it. */
+export function About({ text }: { text: string }) {
+  const [, kind = '', id = ''] = /^(order|customer|endpoint):(.+)$/.exec(text) ?? [];
+  const to = { order: `/orders/${id}`, customer: `/customers/${id}`, endpoint: `/webhooks/${id}` }[kind];
+  if (to === undefined) return <span className="mono">{text}</span>;
+  return (
+    <span className="nowrap">
+      {kind}{' '}
+      <To to={to} className="mono">
+        {id}
+      </To>
+    </span>
+  );
+}
+
+/** Where money went on a chain, or the bank's reference. */
+export const Evidence = ({ hash, bankReference }: { hash: string | null; bankReference: string | null }) =>
+  hash === null && bankReference === null ? (
+    <span className="muted">none yet</span>
+  ) : (
+    <Id text={hash ?? bankReference ?? ''} />
+  );
+
+/** Why a delivery failed: the server's word, as a sentence. */
+const FAILURES: Readonly<Record<string, string>> = {
+  status: 'not answered with 2xx',
+  redirect: 'answered with a redirect, which is not followed',
+  timeout: 'no answer in time',
+  not_https: 'the address is not https',
+  address_forbidden: 'the address leads to a network that is not called',
+  unreachable: 'no way to the server',
+  connection_closed: 'the connection was closed',
+  answer_too_large: 'the answer was too large',
+  not_http: 'what answered is not HTTP',
+  certificate: 'the certificate is not valid for this host',
+  tls: 'no TLS connection came about',
+};
+export const failureSays = (word: string): string => FAILURES[word] ?? word.replaceAll('_', ' ');

@@ -1,0 +1,83 @@
+/** The team of a partner: whom the operator lets in to its console. Members let each other in, too. */
+import { Type } from 'typebox';
+import { MEMBER_ROLES } from '../../../team/index.ts';
+import { about, id, oneOf, text } from '../../declaration/fields.ts';
+import { act, look } from '../declare.ts';
+import { done, maybe, rows } from '../replies.ts';
+
+const when = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
+const MEMBER = [
+  'id',
+  'name',
+  'role',
+  {
+    invitedBy: Type.String({ description: 'Who let the member in' }),
+    invitedUntil: when('Until when a link to enrol a passkey is open'),
+    joinedAt: when('When the first passkey was enrolled'),
+    disabledAt: when('When the member was removed'),
+  },
+  'createdAt',
+];
+const SEEN = ['name', 'role', { disabledAt: when('When the member was removed') }];
+const LINK = {
+  url: Type.String({
+    description: 'Link that enrols a passkey, once, within three days: shown once. Give it to the member alone',
+  }),
+};
+const role = about(oneOf(MEMBER_ROLES), 'What the member may do', 'owner');
+const member = about(id, 'Number of the member', '7');
+
+export const TEAM = {
+  list: look({
+    path: '/partners/:partner/team',
+    says: 'Lists the people of a partner who sign in to its console, those removed last.',
+    fields: { partner: id },
+    gives: rows('team', MEMBER),
+    refuses: ['unknown_partner'],
+    command: { words: 'team', list: 'team', columns: ['id', 'name', 'role', 'joinedAt', 'invitedUntil', 'disabledAt'] },
+  }),
+  invite: act({
+    name: 'team.invite',
+    path: '/partners/:partner/team',
+    says: 'Invites somebody to the team of a partner: the answer has a link that enrols one passkey.',
+    right: 'partners',
+    people: 'one',
+    fields: {
+      partner: id,
+      name: about(
+        text(40, /^[a-z][a-z0-9._-]{1,39}$/, 'a short name: 2 to 40 small letters, digits, ., _ and -'),
+        'Short name',
+        'ada',
+      ),
+      role,
+    },
+    refuses: ['unknown_partner', 'member_exists', 'too_many_members'],
+    gives: done(
+      ['name', 'suspended'],
+      [LINK, 'expiresAt', { member: Type.String({ description: 'Number of the member' }) }],
+    ),
+    command: { words: 'team invite', args: ['partner', 'name', 'role'] },
+  }),
+  inviteAgain: act({
+    name: 'team.invite_again',
+    path: '/partners/:partner/team/:member/invitation',
+    says: 'Makes a new link for a member who lost every passkey; when it is used, earlier passkeys end.',
+    right: 'partners',
+    people: 'one',
+    fields: { partner: id, member },
+    refuses: ['unknown_partner', 'unknown_member'],
+    gives: done(SEEN, [LINK, 'expiresAt']),
+    command: { words: 'team invite-again', args: ['partner', 'member'] },
+  }),
+  remove: act({
+    name: 'team.remove',
+    path: '/partners/:partner/team/:member/remove',
+    says: 'Removes a member of a team for good, the last owner, too: passkeys, sessions and invitations end.',
+    right: 'block',
+    people: 'one',
+    fields: { partner: id, member },
+    refuses: ['unknown_partner', 'unknown_member'],
+    gives: done(SEEN),
+    command: { words: 'team remove', args: ['partner', 'member'] },
+  }),
+};

@@ -1,0 +1,205 @@
+/** The team, its keys, what was done, and settings of the partner. Secrets are made by people only, signed in with a passkey. */
+
+import { SCOPES } from '../../../partners/index.ts';
+import { MEMBER_ROLES } from '../../../team/index.ts';
+import {
+  about,
+  listOf as fieldList,
+  id,
+  listOrNone,
+  network,
+  oneOf,
+  optional,
+  text,
+  time,
+  whole,
+} from '../../declaration/fields.ts';
+import { declare, PAGED } from '../declare.ts';
+import { listOf, pageOf } from '../schemas/parts.ts';
+import { ActivityLine, ApiKey, ApiKeyWithSecret, Invitation, Member, Settings } from '../schemas/team.ts';
+
+const member = { member: about(id, 'Number of the member', '7') };
+const role = about(oneOf(MEMBER_ROLES), 'What the member may do', 'developer');
+const key = { key: about(text(128, /^[\x21-\x7e]+$/, 'a key'), 'The key', 'clv_4pQ9aX') };
+const label = about(text(60), 'What the key is for', 'checkout server');
+const scopes = about(fieldList(oneOf(SCOPES), SCOPES.length), 'What the key may do', ['read', 'trade']);
+const networks = about(listOrNone(network, 20), 'Networks it may be used from; none: any', ['203.0.113.0/24']);
+const origin = text(200, /^https?:\/\/[^/\s*]+$/, 'an origin such as https://shop.example');
+const MAX_OVERLAP_S = 7 * 24 * 3_600;
+
+export const TEAM = {
+  list: declare({
+    name: 'team.list',
+    method: 'GET',
+    path: '/team',
+    scope: 'admin',
+    member: 'read',
+    says: 'Lists the people of your team, those removed last.',
+    fields: {},
+    gives: listOf(Member),
+  }),
+  invite: declare({
+    name: 'team.invite',
+    method: 'POST',
+    path: '/team',
+    scope: 'admin',
+    member: 'team',
+    person: true,
+    says: 'Invites somebody to your team: the answer has a link that enrols one passkey within three days.',
+    fields: {
+      name: about(
+        text(40, /^[a-z][a-z0-9._-]{1,39}$/, 'a short name: 2 to 40 small letters, digits, ., _ and -'),
+        'Short name',
+        'ada',
+      ),
+      role,
+    },
+    gives: Invitation,
+    status: 201,
+    refuses: ['member_exists', 'too_many_members'],
+  }),
+  inviteAgain: declare({
+    name: 'team.inviteAgain',
+    method: 'POST',
+    path: '/team/:member/invitation',
+    scope: 'admin',
+    member: 'team',
+    person: true,
+    says: 'Makes a new link for a member who lost the first one, or every passkey. When it is used, earlier passkeys end.',
+    fields: member,
+    gives: Invitation,
+    status: 201,
+    refuses: ['unknown_member'],
+  }),
+  changeRole: declare({
+    name: 'team.changeRole',
+    method: 'PATCH',
+    path: '/team/:member',
+    scope: 'admin',
+    member: 'team',
+    person: true,
+    says: 'Gives a member another role.',
+    fields: { ...member, role },
+    gives: Member,
+    refuses: ['unknown_member', 'last_owner'],
+  }),
+  signOut: declare({
+    name: 'team.signOut',
+    method: 'POST',
+    path: '/team/:member/sign-out',
+    scope: 'admin',
+    member: 'team',
+    person: true,
+    says: 'Ends the sessions of a member; its passkeys stay.',
+    fields: member,
+    gives: Member,
+    refuses: ['unknown_member'],
+  }),
+  remove: declare({
+    name: 'team.remove',
+    method: 'DELETE',
+    path: '/team/:member',
+    scope: 'admin',
+    member: 'team',
+    person: true,
+    says: 'Removes a member for good: passkeys, sessions and invitations end.',
+    fields: member,
+    gives: Member,
+    refuses: ['unknown_member', 'last_owner'],
+  }),
+  activity: declare({
+    name: 'team.activity',
+    method: 'GET',
+    path: '/activity',
+    scope: 'admin',
+    member: 'read',
+    says: 'Lists what your keys and your team have changed, the newest first.',
+    fields: { from: optional(time), until: optional(time), ...PAGED },
+    gives: pageOf(ActivityLine),
+  }),
+} as const;
+
+export const KEYS = {
+  list: declare({
+    name: 'keys.list',
+    method: 'GET',
+    path: '/keys',
+    scope: 'admin',
+    member: 'read',
+    says: 'Lists your API keys, the oldest first, without their secrets.',
+    fields: {},
+    gives: listOf(ApiKey),
+  }),
+  create: declare({
+    name: 'keys.create',
+    method: 'POST',
+    path: '/keys',
+    scope: 'admin',
+    member: 'keys',
+    person: true,
+    says: 'Creates an API key, and answers its secret.',
+    fields: { label, scopes, networks: optional(networks), expiresAt: optional(about(time, 'When it ends by itself')) },
+    gives: ApiKeyWithSecret,
+    status: 201,
+    refuses: ['too_many_keys'],
+  }),
+  update: declare({
+    name: 'keys.update',
+    method: 'PATCH',
+    path: '/keys/:key',
+    scope: 'admin',
+    member: 'keys',
+    person: true,
+    says: 'Changes label, scopes or networks of an API key. It counts within three seconds.',
+    fields: { ...key, label: optional(label), scopes: optional(scopes), networks: optional(networks) },
+    gives: ApiKey,
+    refuses: ['unknown_key'],
+    example: { key: 'clv_4pQ9aX', scopes: ['read'] },
+  }),
+  rotate: declare({
+    name: 'keys.rotate',
+    method: 'POST',
+    path: '/keys/:key/rotate',
+    scope: 'admin',
+    member: 'keys',
+    person: true,
+    says: 'Gives an API key a new secret; the previous one is valid for a while: a day, or as long as you say.',
+    fields: { ...key, overlapSeconds: optional(whole(0, MAX_OVERLAP_S)) },
+    gives: ApiKeyWithSecret,
+    refuses: ['unknown_key'],
+  }),
+  revoke: declare({
+    name: 'keys.revoke',
+    method: 'POST',
+    path: '/keys/:key/revoke',
+    scope: 'admin',
+    member: 'keys',
+    says: 'Revokes an API key for good. Once this is answered, nothing is changed with it any more.',
+    fields: key,
+    gives: ApiKey,
+    refuses: ['unknown_key'],
+  }),
+} as const;
+
+export const SETTINGS = {
+  get: declare({
+    name: 'settings.get',
+    method: 'GET',
+    path: '/settings',
+    scope: 'read',
+    says: 'Answers how you appear to customers, and which pages may call with your keys.',
+    fields: {},
+    gives: Settings,
+  }),
+  update: declare({
+    name: 'settings.update',
+    method: 'PATCH',
+    path: '/settings',
+    scope: 'admin',
+    member: 'settings',
+    person: true,
+    says: 'Sets the origins whose pages may call with your keys, all of them at once.',
+    fields: { origins: about(listOrNone(origin, 20), 'Origins; none: no page', ['https://shop.example']) },
+    gives: Settings,
+  }),
+} as const;

@@ -1,0 +1,15 @@
+/** What a control of the sandbox answers. */
+import { Type } from 'typebox';
+import { closed, text } from './parts.ts';
+
+export const Happened = Type.Object(
+  {
+    control: text('Name of the control', 'controls.pay'),
+    facts: Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      description: 'What it caused: hashes of payments, the line of the bank, what was moved',
+      examples: [{ payments: ['0x9f2e…'] }],
+    }),
+  },
+  { ...closed, description: 'The cause is there; what follows from it takes its time' },
+);

@@ -1,0 +1,209 @@
+/**
+ * The team of a partner: the people who sign in to the partners' console.
+ *
+ * A member belongs to one partner and has one role (roles.ts). Whoever is invited gets a link with a code that lets them enrol a
+ * passkey, once, within three days; a session begins with a passkey and with nothing else (base/signin.ts). Ten recovery codes are
+ * shown when the first passkey is enrolled: one of them lets the member enrol another passkey, and revokes those there were.
+ *
+ * A team always keeps an owner who has joined. All writes are at the system's role: the caller has found that the team is the
+ * partner's own.
+ *
+ * Not here: cookies and requests (protocols/team), which endpoint takes which right (protocols/v1/declared).
+ */
+import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { later } from '../base/clock.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { openSignIn, type Session } from '../base/signin.ts';
+import { closeActivity } from '../partners/index.ts';
+import type { MemberRight, MemberRole } from './roles.ts';
+import { RIGHTS_OF } from './roles.ts';
+import { type CodeKind, MEMBER, type MemberRow, teamStore as store } from './store.ts';
+
+export {
+  MEMBER_ROLES,
+  type MemberRight,
+  type MemberRole,
+  mayMember,
+  RIGHTS_OF,
+  takesFreshLogin,
+} from './roles.ts';
+
+const INVITED_FOR_MS = 3 * 24 * 3_600_000;
+export const RECOVERY_CODES = 10;
+const MOST_MEMBERS = 100n;
+/** Without letters that look like digits. Twenty of them are 100 bits. */
+const RECOVERY_ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+
+export interface Member {
+  readonly id: bigint;
+  readonly partnerId: bigint;
+  readonly name: string;
+  readonly role: MemberRole;
+  readonly invitedBy: string;
+  readonly createdAt: Date;
+  /** When the first passkey was enrolled; null: invited, and not come yet. */
+  readonly joinedAt: Date | null;
+  readonly disabledAt: Date | null;
+}
+
+const signIn = openSignIn<MemberRow>({ prefix: 'member', people: 'partner_members', columns: MEMBER });
+export const teamSignIn = {
+  ...{ loginOptions: signIn.loginOptions, enrolOptions: signIn.enrolOptions, checkEnrolment: signIn.checkEnrolment },
+  ...{ checkLogin: signIn.checkLogin, begin: signIn.begin, personOfSession: signIn.personOfSession },
+  ...{ sessionsOf: signIn.sessionsOf, passkeysOf: signIn.passkeysOf, endSession: signIn.endSession },
+  revokePasskey: signIn.revokePasskey,
+};
+
+/** A member at work, by its session. */
+export interface AtWork {
+  readonly member: Member;
+  readonly session: Session;
+}
+
+export const rightsOf = ({ role }: Pick<Member, 'role'>): readonly MemberRight[] => RIGHTS_OF[role];
+
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Members of a team, those removed last. */
+export const membersOf = (tx: Tx, partnerId: bigint): Promise<Member[]> => store.list(tx, partnerId);
+
+/** @throws Refusal 'unknown_member', also for a member of another partner */
+export async function memberOf(tx: Tx, partnerId: bigint, id: bigint): Promise<Member> {
+  const found = await store.byId(tx, partnerId, id);
+  if (found === undefined) throw new Refusal('unknown_member');
+  return found;
+}
+
+/** Until when invitations are open, by member. */
+export const invitationsOf = async (tx: Tx, partnerId: bigint, now: Date): Promise<ReadonlyMap<bigint, Date>> =>
+  new Map((await store.invited(tx, partnerId, now)).map(({ memberId, until }) => [memberId, until]));
+
+async function newInvitation(tx: Tx, memberId: bigint, now: Date): Promise<{ code: string; expiresAt: Date }> {
+  const code = randomBytes(32).toString('base64url');
+  const expiresAt = later(now, INVITED_FOR_MS);
+  await store.dropCodes(tx, memberId, 'invitation');
+  await store.insertCode(tx, { hash: hashOf(code), memberId, kind: 'invitation', now, expiresAt });
+  return { code, expiresAt };
+}
+
+/**
+ * Adds a member, and the code of its invitation: shown here and never again.
+ *
+ * @param m.by `operator ada` or `member bob`
+ * @throws Refusal 'member_exists' | 'too_many_members'
+ */
+export async function inviteMember(
+  tx: Tx,
+  m: { partnerId: bigint; name: string; role: MemberRole; by: string; now: Date },
+): Promise<{ member: Member; code: string; expiresAt: Date }> {
+  if ((await store.count(tx, m.partnerId)) >= MOST_MEMBERS)
+    throw new Refusal('too_many_members', { most: Number(MOST_MEMBERS) });
+  const member = await store.insert(tx, m);
+  if (member === undefined) throw new Refusal('member_exists');
+  return { member, ...(await newInvitation(tx, member.id, m.now)) };
+}
+
+/** A new code for a member who lost the link, or every passkey and recovery code. Earlier invitations end. */
+export async function inviteAgain(
+  tx: Tx,
+  m: { partnerId: bigint; id: bigint; now: Date },
+): Promise<{ member: Member; code: string; expiresAt: Date }> {
+  const member = await active(tx, m);
+  return { member, ...(await newInvitation(tx, member.id, m.now)) };
+}
+
+async function active(tx: Tx, { partnerId, id }: { partnerId: bigint; id: bigint }): Promise<Member> {
+  await store.lockTeam(tx, partnerId);
+  const member = await memberOf(tx, partnerId, id);
+  if (member.disabledAt !== null) throw new Refusal('unknown_member');
+  return member;
+}
+
+async function requireAnotherOwner(tx: Tx, member: Member): Promise<void> {
+  if (member.role !== 'owner') return;
+  if ((await store.otherOwners(tx, member.partnerId, member.id)) === 0n) throw new Refusal('last_owner');
+}
+
+/** @throws Refusal 'unknown_member' | 'last_owner' */
+export async function changeMemberRole(
+  tx: Tx,
+  m: { partnerId: bigint; id: bigint; role: MemberRole },
+): Promise<Member> {
+  const member = await active(tx, m);
+  if (m.role !== 'owner') await requireAnotherOwner(tx, member);
+  await store.setRole(tx, m.id, m.role);
+  return { ...member, role: m.role };
+}
+
+/**
+ * For good: passkeys, sessions and codes end. Once `tx` has committed, no request of the member is still running.
+ *
+ * @param m.evenLast an operator may remove the last owner, and invite another
+ * @throws Refusal 'unknown_member' | 'last_owner'
+ */
+export async function removeMember(
+  tx: Tx,
+  m: { partnerId: bigint; id: bigint; now: Date; evenLast?: boolean },
+): Promise<Member> {
+  await closeActivity(tx, m.partnerId);
+  const member = await active(tx, m);
+  if (m.evenLast !== true) await requireAnotherOwner(tx, member);
+  await store.disable(tx, m.id, m.now);
+  await store.dropCodes(tx, m.id, null);
+  await signIn.revokeAccess(tx, m.id, m.now);
+  return { ...member, disabledAt: m.now };
+}
+
+/** Ends its sessions; its passkeys stay. */
+export async function signOutMember(tx: Tx, m: { partnerId: bigint; id: bigint; now: Date }): Promise<Member> {
+  const member = await active(tx, m);
+  for (const { id } of await signIn.sessionsOf(tx, m.id, m.now))
+    await signIn.endSession(tx, { personId: m.id, session: id, now: m.now });
+  return member;
+}
+
+const plainCode = (typed: string): string =>
+  /^[\w-]{43}$/.test(typed)
+    ? typed
+    : typed.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1');
+
+/** Whose code this is, as a person may have typed it. Nothing is used up. @throws Refusal 'unauthenticated' */
+export async function memberOfCode(tx: Tx, typed: string, now: Date): Promise<{ member: Member; kind: CodeKind }> {
+  const found = await store.code(tx, hashOf(plainCode(typed)), now);
+  if (found === undefined) throw new Refusal('unauthenticated');
+  const { kind, ...member } = found;
+  return { member, kind };
+}
+
+/**
+ * Uses a code up, for a member who has enrolled a passkey with it. Whatever passkeys and sessions there were end: a code is for
+ * somebody who has none, or has lost them.
+ *
+ * @throws Refusal 'unauthenticated' when another used it first
+ */
+export async function spendCode(tx: Tx, c: { typed: string; member: Member; now: Date }): Promise<void> {
+  const taken = await store.takeCode(tx, hashOf(plainCode(c.typed)), c.member.id, c.now);
+  if (taken === undefined) throw new Refusal('unauthenticated');
+  await signIn.revokeAccess(tx, c.member.id, c.now);
+  await store.join(tx, c.member.id, c.now);
+}
+
+/** New recovery codes; earlier ones end. Shown here and never again. */
+export async function newRecoveryCodes(tx: Tx, memberId: bigint, now: Date): Promise<string[]> {
+  await store.dropCodes(tx, memberId, 'recovery');
+  const codes = Array.from({ length: RECOVERY_CODES }, () =>
+    Array.from({ length: 20 }, () => RECOVERY_ALPHABET[randomInt(RECOVERY_ALPHABET.length)]).join(''),
+  );
+  for (const code of codes)
+    await store.insertCode(tx, { hash: hashOf(code), memberId, kind: 'recovery', now, expiresAt: null });
+  return codes.map((code) => (code.match(/.{5}/g) ?? []).join('-'));
+}
+
+export const recoveryCodesLeft = (tx: Tx, memberId: bigint): Promise<number> => store.countRecovery(tx, memberId);
+
+/** Deletes what has expired. */
+export async function purgeTeams(db: Database, now: Date): Promise<void> {
+  await signIn.purge(db, now);
+  await db.asSystem((tx) => store.purgeCodes(tx, now));
+}

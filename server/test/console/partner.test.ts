@@ -1,0 +1,250 @@
+/**
+ * The partners' console in a real browser, on a real server with money that moves: joining by a link, a passkey, a failed webhook
+ * found and sent again, and every page on a desk and on a phone, light and dark, with nothing that axe finds, nothing that the
+ * content security policy stops, and nothing asked of any other origin.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { buildConsole } from '../../src/console/index.ts';
+import { inviteMember, type MemberRole } from '../../src/team/index.ts';
+import { type V1World, v1World } from '../protocols/v1/world.ts';
+import { noChromium, startChromium } from '../support/chromium.ts';
+import type { Came } from '../support/client.ts';
+import { openReceiver, type Receiver } from '../support/receiver.ts';
+import { type Desk, isGood, openDesk } from './window.ts';
+
+const SCRIPT = '<img src=x onerror="document.title=1">';
+
+describe('the console of partners in a browser', { skip: noChromium }, () => {
+  let world: V1World;
+  let browser: Browser;
+  let origin: string;
+  let receiver: Receiver;
+  let order: Came;
+  let held: Came;
+  let olga: Desk;
+  let vera: Desk;
+  let partnerId = 0n;
+
+  before(async () => {
+    assert.equal(await buildConsole(() => {}), undefined);
+    world = await v1World();
+    origin = world.s.server.baseUrl.replace('127.0.0.1', 'localhost');
+    receiver = await openReceiver();
+    const row = await world.s.read((tx) =>
+      tx.row<{ partnerId: bigint }>('select partner_id from api_keys where key = $1', [world.keys.apiKey]),
+    );
+    partnerId = row?.partnerId ?? 0n;
+    order = await world.sells('250.5', { reference: SCRIPT });
+    held = await world.sells('30', { reference: 'screen:hold' });
+    await world.s.pays(world.sale(order), '250.5');
+    await world.s.pays(world.sale(held), '30');
+    await world.becomes(order, 'settled');
+    await world.becomes(held, 'on_hold');
+    browser = await startChromium();
+    olga = await openDesk(browser, origin);
+    vera = await openDesk(browser, origin);
+  });
+  after(async () => {
+    await browser?.close();
+    await receiver?.down();
+    await world?.s.close();
+  });
+
+  const goes = (page: Page, path: string) => page.goto(`${origin}/partner${path}`);
+  const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+  const opens = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).first().click();
+  const inDialog = (page: Page, name: string) =>
+    page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
+
+  /** By the link that somebody is sent. */
+  async function joins({ page }: Desk, name: string, role: MemberRole): Promise<void> {
+    const now = world.s.clock.now();
+    const { code } = await world.s.read((tx) => inviteMember(tx, { partnerId, name, role, by: 'operator op', now }));
+    await goes(page, `/join#${code}`);
+    await heading(page, 'Join your team');
+    assert.equal(new URL(page.url()).hash, '', 'the code stays in the address');
+    if (role === 'owner') await isGood(page, 'Join your team', 'partner join');
+    await page.getByRole('button', { name: 'Make a passkey' }).click();
+    await heading(page, `You are in, ${name}`);
+    assert.equal(await page.locator('.codes li').count(), 10);
+    if (role === 'owner') await isGood(page, `You are in, ${name}`, 'partner welcome');
+    await page.getByRole('link', { name: 'Open the console' }).click();
+    await heading(page, 'Home');
+  }
+
+  test('a link makes a passkey and shows recovery codes; the passkey signs in to the page that was asked for', async () => {
+    await joins(olga, 'olga', 'owner');
+    const { page } = olga;
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await heading(page, 'Cloverleaf for partners');
+    await isGood(page, 'Cloverleaf for partners', 'partner sign in');
+    await goes(page, `/orders/${order.id}`);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await heading(page, `Order ${order.id}`);
+  });
+
+  test('home names the order that waits, and an order shows who has the money and on what evidence', async () => {
+    const { page } = olga;
+    await goes(page, '/');
+    await page.getByRole('heading', { name: 'Orders that wait' }).waitFor();
+    await isGood(page, 'Home', 'partner home');
+    await page.getByLabel('Orders that wait').getByRole('link', { name: held.id, exact: true }).click();
+    await heading(page, `Order ${held.id}`);
+    await page.getByText('The operator', { exact: true }).waitFor();
+    await isGood(page, `Order ${held.id}`, 'partner order held');
+    await goes(page, `/orders/${order.id}`);
+    await page.getByText('The recipient', { exact: true }).waitFor();
+    await page.getByText(SCRIPT).first().waitFor();
+    await isGood(page, `Order ${order.id}`, 'partner order');
+  });
+
+  test('a failed webhook is found, its attempts are read, and it is sent again', async () => {
+    const { page } = olga;
+    receiver.behaves((_received, response) => response.writeHead(500).end('out of paper'));
+    await goes(page, '/webhooks');
+    await opens(page, 'Add an endpoint');
+    await page.getByLabel('Address').fill(receiver.url);
+    await inDialog(page, 'Add an endpoint');
+    await page.getByText(/^whsec_/).waitFor();
+    await isGood(page, 'Webhook endpoints', 'partner secret');
+    await inDialog(page, 'Close');
+    await page.getByRole('link', { name: receiver.url }).click();
+    await heading(page, 'Webhook endpoint');
+    await opens(page, 'Send a test event');
+    await inDialog(page, 'Send a test event');
+    await page.getByText('not answered with 2xx').first().waitFor();
+    await goes(page, '/');
+    await page.getByRole('heading', { name: 'Webhooks that fail' }).waitFor();
+    await page.getByLabel('Webhooks that fail').getByRole('link', { name: receiver.url }).click();
+    await isGood(page, 'Webhook endpoint', 'partner webhook');
+    await page.getByLabel('Deliveries').getByRole('link').first().click();
+    await page.getByText('out of paper').first().waitFor();
+    await isGood(page, 'Webhook endpoint', 'partner attempts');
+    receiver.behaves(receiver.takes);
+    await opens(page, 'Send again');
+    await page.getByRole('dialog', { name: 'Send again' }).getByRole('button', { name: 'Send again' }).click();
+    await world.s.until('the event arrives', async () => receiver.taken.length > 0);
+    await page.getByRole('dialog').getByText('delivered').first().waitFor();
+  });
+
+  test('a key is made after the passkey was shown again, and its secret is shown once', async () => {
+    const { page } = olga;
+    world.s.clock.advance(11 * 60_000);
+    await goes(page, '/keys');
+    await opens(page, 'Make a key');
+    await page.getByLabel('What it is for').fill(SCRIPT);
+    await inDialog(page, 'Make a key');
+    await page
+      .getByRole('dialog', { name: 'Show your passkey again' })
+      .getByRole('button', { name: 'Use passkey' })
+      .click();
+    await page.getByText('Both are shown now and never again.').waitFor();
+    await isGood(page, 'API keys', 'partner key secret');
+    await inDialog(page, 'Close');
+    await page.getByText(SCRIPT).first().waitFor();
+    await isGood(page, 'API keys', 'partner keys');
+    await opens(page, `Revoke key ${SCRIPT}`);
+    await inDialog(page, 'Revoke');
+    await page.locator('.badge', { hasText: 'revoked' }).first().waitFor();
+  });
+
+  test('the request log names why a signature was not accepted, and the doctor says what to change', async () => {
+    const { page } = olga;
+    const reply = await fetch(`${world.s.server.baseUrl}/v1/orders`, {
+      headers: { authorization: `Bearer ${world.keys.apiKey}.${'0'.repeat(64)}` },
+    });
+    const id = reply.headers.get('x-request-id') ?? '';
+    await world.s.until(
+      'the line is written',
+      async () => (await world.api.send('GET', `/request-log/${id}`, undefined)).status === 200,
+    );
+    await goes(page, '/requests?reason=unauthenticated');
+    await page.getByRole('link', { name: id }).waitFor();
+    await isGood(page, 'Request log', 'partner requests');
+    await page.getByRole('link', { name: id }).click();
+    await page.getByText('the token is not that of the key').waitFor();
+    await isGood(page, `Request ${id}`, 'partner request');
+    await page.getByRole('link', { name: 'Have the doctor look at a request' }).click();
+    await page
+      .getByLabel('Headers, a line each')
+      .fill(`authorization: Bearer ${world.keys.apiKey}.${'0'.repeat(64)}\nidempotency-key: a`);
+    await page.getByRole('button', { name: 'Look at it' }).click();
+    await page.getByText('it ends when the secret is rotated').waitFor();
+    await isGood(page, 'Signature doctor', 'partner doctor');
+  });
+
+  test('the other pages are good on a desk and on a phone, by keys as well', async () => {
+    const { page } = olga;
+    for (const [path, title] of [
+      ['/orders', 'Orders'],
+      ['/customers', 'Customers'],
+      [`/customers/${order.customerId}`, `Customer ${order.customerId}`],
+      ['/statement', 'Statement'],
+      ['/branding', 'Name and origins'],
+      ['/team', 'Team'],
+      ['/activity', 'Activity'],
+      ['/account', 'You'],
+      [`/sandbox?order=${held.id}`, 'Sandbox'],
+    ] as const) {
+      await goes(page, path);
+      await heading(page, title);
+      await world.s.until(
+        'it has loaded',
+        async () => (await page.getByText('Loading', { exact: true }).count()) === 0,
+      );
+      await isGood(
+        page,
+        title,
+        `partner ${path.split('/')[1]?.split('?')[0]}${path.includes(order.customerId) ? ' one' : ''}`,
+      );
+    }
+    const keys = page.keyboard;
+    await keys.press('g');
+    await keys.press('o');
+    await heading(page, 'Orders');
+    await page.getByRole('link', { name: order.id, exact: true }).waitFor();
+    await keys.press('j');
+    await keys.press('Enter');
+    await page.getByText('Where the money is').or(page.getByLabel('Where the money is')).first().waitFor();
+    await keys.press('Control+k');
+    await keys.type('team');
+    await keys.press('Enter');
+    await heading(page, 'Team');
+  });
+
+  test('a viewer has no buttons that act, and is shown no statement', async () => {
+    const { page } = vera;
+    await joins(vera, 'vera', 'viewer');
+    for (const [path, title, button] of [
+      ['/keys', 'API keys', 'Make a key'],
+      ['/team', 'Team', 'Invite'],
+      ['/webhooks', 'Webhook endpoints', 'Add an endpoint'],
+      [`/orders/${held.id}`, `Order ${held.id}`, 'Refund'],
+    ] as const) {
+      await goes(page, path);
+      await heading(page, title);
+      await world.s.until(
+        'it has loaded',
+        async () => (await page.getByText('Loading', { exact: true }).count()) === 0,
+      );
+      assert.equal(await page.getByRole('button', { name: button, exact: true }).count(), 0, `${button} on ${path}`);
+    }
+    await goes(page, '/statement');
+    await page.getByText('Your role does not show the statement').waitFor();
+  });
+
+  test('an owner ends the session of another, whose browser has to sign in again', async () => {
+    const { page } = olga;
+    await goes(page, '/team');
+    await opens(page, 'Sign out vera');
+    await inDialog(page, 'Sign out');
+    await vera.page.reload();
+    await heading(vera.page, 'Cloverleaf for partners');
+  });
+
+  test('nothing was asked of another origin, and the policy stopped nothing', () => {
+    for (const { amiss } of [olga, vera]) assert.deepEqual(amiss, []);
+  });
+});
