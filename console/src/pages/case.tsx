@@ -1,4 +1,8 @@
-/** One case: what it means, what to do, who looks after it, and what was done. */
+/**
+ * One case: what it means, what to do, who looks after it, and what was done.
+ *
+ * Long because it is one page with one state: its parts read the same answers.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -1,4 +1,8 @@
-/** One payout or refund: its way from being written to its end, what keeps it, and the evidence. */
+/**
+ * One payout or refund: its way from being written to its end, what keeps it, and the evidence.
+ *
+ * Long because it is one table of facts.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -28,7 +28,14 @@ export const POLLS: readonly string[] = [
 export async function enqueueRecurring(
   db: Database,
   clock: Clock,
-  subjects: { rails: string[]; sources: string[]; chains: string[]; lists?: readonly string[]; tells?: boolean },
+  subjects: {
+    rails: string[];
+    sources: string[];
+    chains: string[];
+    lists?: readonly string[];
+    tells?: boolean;
+    monitors?: boolean;
+  },
 ): Promise<void> {
   const dueAt = clock.now();
   await db.asSystem(async (tx) => {
@@ -44,7 +51,7 @@ export async function enqueueRecurring(
     enqueue(tx, { kind: OVERDUE, subject: 'all', dueAt });
     enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt });
     if (subjects.tells === true) enqueue(tx, { kind: TELL, subject: 'all', dueAt });
-    enqueue(tx, { kind: MONITOR, subject: 'all', dueAt });
+    if (subjects.monitors === true) enqueue(tx, { kind: MONITOR, subject: 'all', dueAt });
     enqueue(tx, { kind: 'seal', subject: 'journal', dueAt });
     enqueue(tx, { kind: 'seal', subject: 'audit', dueAt });
   });

@@ -47,6 +47,7 @@ export async function startWork(
     chains: [...parts.chains.keys()],
     lists: parts.sanctions?.lists ?? [],
     tells: more.channels.size > 0,
+    monitors: true,
   });
 }
 

@@ -112,7 +112,7 @@ export async function underWay(look: World['backends']['look']): Promise<string[
      select concat('work ', kind, ' ', subject, ' is due ', due_at, ' ', ordering_key, ' ', leased_until, ' ', attempts, ' ', last_error) from jobs where dead_at is null
         and kind not in ('observe_rail', 'watch_levels', 'reconcile_rail', 'sweep', 'overdue_orders', 'seal', 'refresh_gas',
                          'refresh_prices', 'purge_quotes', 'purge_idempotency_records', 'note_dormant',
-                         'refresh_sanctions', 'screen_names')
+                         'refresh_sanctions', 'screen_names', 'monitor_orders')
         and kind not like 'watch%' and kind not like 'sweep%'`,
   );
   return rows.map(({ what }) => what);

@@ -1,4 +1,8 @@
-/** Customers, and one of them: verification, limits, destinations, what the operator asks, and links to hosted pages. */
+/**
+ * Customers, and one of them: verification, limits, destinations, what the operator asks, and links to hosted pages.
+ *
+ * Long because it is one page with one state: its parts read the same answers.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { within } from '../../filters.tsx';

@@ -395,6 +395,7 @@ describe('the night desk', () => {
       'partner.suspend',
       'self.revoke-token',
       'self.token',
+      'team.remove',
     ]);
   });
 

@@ -701,9 +701,10 @@ describe('another partner', () => {
     const order = await w.sells('34');
     const { id: endpoint } = await api.does('POST', '/webhook-endpoints', { url: 'http://127.0.0.1:1998/' });
     const { data } = await api.does('GET', '/event-feed?limit=1');
+    const [key] = (await api.does('GET', '/keys')).data;
     const theirs: Record<string, string> = {
       ...{ quote: order.quoteId, order: order.id, customer: order.customerId, destination: order.destination.id },
-      ...{ endpoint, event: data[0].id, request: 'none' },
+      ...{ endpoint, event: data[0].id, request: 'none', key: key.key },
     };
     const nobodys: Record<string, string> = {
       ...{ quote: '1', order: '1', customer: 'aaaaaaaaaa_9', destination: '1' },
@@ -714,7 +715,7 @@ describe('another partner', () => {
         Object.entries(exampleRequest(declared)).filter(([name]) => !declared.path.includes(`:${name}`)),
       );
       const ask = async (ids: Record<string, string>) => {
-        const path = declared.path.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? '');
+        const path = declared.path.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? 'none');
         const { status, body: said } = await other.send(
           declared.method,
           path,
