@@ -27,7 +27,7 @@ test('a port that is taken is refused by the name of its setting', async () => {
   await new Promise<void>((ready) => other.listen(0, '127.0.0.1', ready));
   const { port } = other.address() as { port: number };
   const said = await refused({ PORT: String(port) });
-  assert.match(said, new RegExp(`^PORT ${port} of 127.0.0.1 is taken.*$`));
+  assert.match(said, new RegExp(`^PORT ${port} of 127.0.0.1 is taken.*$`, 'm'));
   other.close();
 });
 
