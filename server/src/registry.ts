@@ -12,10 +12,9 @@ import { pagerdutyChannel } from './alerts/channels/pagerduty.ts';
 import { slackChannel } from './alerts/channels/slack.ts';
 import { webhookChannel } from './alerts/channels/webhook.ts';
 import type { Channel } from './alerts/index.ts';
-import type { Adapter } from './base/adapter.ts';
+import type { Adapter, Values } from './base/adapter.ts';
 import { SettingError } from './base/env.ts';
 import { assert } from './base/errors.ts';
-import type { Config } from './config.ts';
 import { type CodeSender, knownCodes, webhookCodes } from './protocols/checkout/index.ts';
 import type { PriceSource } from './quotes/index.ts';
 import { binanceSource } from './quotes/sources/binance.ts';
@@ -92,6 +91,18 @@ export const LISTS: Lists = {
   ],
 };
 
+/** What settings say of the lists; `Config` is one. */
+interface Choice {
+  readonly profile: 'sandbox' | 'production';
+  readonly lists: Lists;
+  readonly priceSources: readonly string[] | undefined;
+  readonly verifier: string | undefined;
+  readonly codeSender: string | undefined;
+  readonly banks: readonly string[] | undefined;
+  readonly alertChannels: readonly string[] | undefined;
+  valuesOf(adapter: Adapter<unknown, never>): Values;
+}
+
 /** The outside systems that this installation is connected to. */
 export interface Connections {
   chains: readonly ConnectedChain[];
@@ -119,21 +130,21 @@ export function rails(
 }
 
 /** @throws SettingError when production would use a sandbox-only adapter */
-export const priceSources = (config: Config): ReadonlyMap<string, PriceSource> =>
+export const priceSources = (config: Choice): ReadonlyMap<string, PriceSource> =>
   byCode(chosen(config, 'priceSources').map((one) => create(config, one, undefined)));
 
 /** @throws SettingError as `priceSources` */
-export const verifier = (config: Config, context: VerifierContext): Verifier =>
+export const verifier = (config: Choice, context: VerifierContext): Verifier =>
   theOne(config, chosen(config, 'verifiers'), context);
 
 /** @throws SettingError as `priceSources` */
-export const alertChannels = (config: Config): ReadonlyMap<string, Channel> =>
+export const alertChannels = (config: Choice): ReadonlyMap<string, Channel> =>
   byCode(chosen(config, 'alertChannels').map((one) => create(config, one, undefined)));
 
 /** @throws SettingError as `priceSources` */
-export const codeSender = (config: Config): CodeSender => theOne(config, chosen(config, 'codeSenders'), undefined);
+export const codeSender = (config: Choice): CodeSender => theOne(config, chosen(config, 'codeSenders'), undefined);
 
-function theOne<T, C>(config: Config, [first]: readonly Adapter<T, C>[], context: C): T {
+function theOne<T, C>(config: Choice, [first]: readonly Adapter<T, C>[], context: C): T {
   assert(first !== undefined, 'a list has nothing for this profile');
   return create(config, first, context);
 }
@@ -142,7 +153,7 @@ function theOne<T, C>(config: Config, [first]: readonly Adapter<T, C>[], context
  * Production has checked all required settings before, together with everything else that is missing; a sandbox with the same
  * adapter fails here.
  */
-function create<T, C>(config: Config, one: Adapter<T, C>, context: C): T {
+function create<T, C>(config: Choice, one: Adapter<T, C>, context: C): T {
   const values = config.valuesOf(one);
   for (const [key, { name, demand }] of Object.entries(one.settings)) {
     if (demand !== undefined && (values[key] ?? '') === '')
@@ -152,7 +163,7 @@ function create<T, C>(config: Config, one: Adapter<T, C>, context: C): T {
 }
 
 /** The setting that chooses from each list, and its value. */
-const CHOICES: Readonly<Record<keyof Lists, readonly [string, (config: Config) => readonly string[] | undefined]>> = {
+const CHOICES: Readonly<Record<keyof Lists, readonly [string, (config: Choice) => readonly string[] | undefined]>> = {
   priceSources: ['PRICE_SOURCES', (config) => config.priceSources],
   verifiers: ['VERIFIER', ({ verifier: code }) => (code === undefined ? undefined : [code])],
   codeSenders: ['CODE_SENDER', ({ codeSender: code }) => (code === undefined ? undefined : [code])],
@@ -165,7 +176,7 @@ const CHOICES: Readonly<Record<keyof Lists, readonly [string, (config: Config) =
  *
  * @throws SettingError naming the setting, when one is sandbox-only and this is production
  */
-export function chosen<K extends keyof Lists>(config: Config, kind: K): Lists[K][number][] {
+export function chosen<K extends keyof Lists>(config: Choice, kind: K): Lists[K][number][] {
   const list: readonly Lists[K][number][] = config.lists[kind];
   const [setting, said] = CHOICES[kind];
   const isProduction = config.profile === 'production';

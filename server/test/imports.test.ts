@@ -154,6 +154,42 @@ test("from outside, only a module's front is imported", () => {
   );
 });
 
+test('no file imports itself through others, not even for types', () => {
+  const graph = new Map<string, string[]>();
+  for (const { file, target } of imports) graph.set(file, [...(graph.get(file) ?? []), target]);
+  assert.deepEqual(circlesOf(graph), []);
+  const planted = new Map([
+    ['a', ['b']],
+    ['b', ['c', 'd']],
+    ['c', ['a']],
+  ]);
+  assert.deepEqual(circlesOf(planted), ['a, b, c']);
+});
+
+/** Groups of files that reach each other (Tarjan's strongly connected components). */
+function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const index = new Map<string, number>();
+  const path: string[] = [];
+  const circles: string[] = [];
+  const visit = (file: string): number => {
+    const at = index.size;
+    index.set(file, at);
+    let lowest = at;
+    path.push(file);
+    for (const next of graph.get(file) ?? []) {
+      if (!index.has(next)) lowest = Math.min(lowest, visit(next));
+      else if (path.includes(next)) lowest = Math.min(lowest, index.get(next) ?? at);
+    }
+    if (lowest === at) {
+      const group = path.splice(path.indexOf(file));
+      if (group.length > 1) circles.push(group.toSorted().join(', '));
+    }
+    return lowest;
+  };
+  for (const file of graph.keys()) if (!index.has(file)) visit(file);
+  return circles;
+}
+
 /** Folders inside a module that are no protocol of their own. */
 const SHARED = new Set(['declaration']);
 

@@ -53,18 +53,8 @@ export type SignIn<P extends Person> = ReturnType<typeof openSignIn<P>>;
 
 export function openSignIn<P extends Person>(tables: PeopleTables) {
   const store = signInStore<P>(tables);
+  const { storeChallenge, takeChallenge } = openChallenges(store);
   const handleOf = (id: bigint): Buffer => Buffer.from(`${tables.prefix}:${id}`);
-
-  const storeChallenge = (tx: Tx, challenge: string, personId: bigint | null, now: Date) =>
-    store.insertChallenge(tx, { hash: hashOf(challenge), personId, expiresAt: later(now, CHALLENGE_FOR_MS) });
-
-  /** Undefined where it is unknown, used, expired, or another person's. Committed alone: a declined answer uses it up, too. */
-  async function takeChallenge(db: Database, credential: unknown, personId: bigint | null, now: Date) {
-    const challenge = challengeIn(credential);
-    if (challenge === undefined) return undefined;
-    const kept = await db.asSystem((tx) => store.takeChallenge(tx, hashOf(challenge)));
-    return kept !== undefined && kept.personId === personId && kept.expiresAt > now ? challenge : undefined;
-  }
 
   async function begin(tx: Tx, s: LoginAt & { personId: bigint; passkeyId: bigint; now: Date }) {
     const { personId, passkeyId, address, replaces, now } = s;
@@ -171,5 +161,21 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
 
     /** Deletes what has expired. */
     purge: (db: Database, now: Date): Promise<void> => db.asSystem((tx) => store.purge(tx, now)),
+  };
+}
+
+/** Challenges: each is for one answer. */
+function openChallenges(store: Pick<ReturnType<typeof signInStore>, 'insertChallenge' | 'takeChallenge'>) {
+  return {
+    storeChallenge: (tx: Tx, challenge: string, personId: bigint | null, now: Date) =>
+      store.insertChallenge(tx, { hash: hashOf(challenge), personId, expiresAt: later(now, CHALLENGE_FOR_MS) }),
+
+    /** Undefined where it is unknown, used, expired, or another person's. Committed alone: a declined answer uses it up, too. */
+    async takeChallenge(db: Database, credential: unknown, personId: bigint | null, now: Date) {
+      const challenge = challengeIn(credential);
+      if (challenge === undefined) return undefined;
+      const kept = await db.asSystem((tx) => store.takeChallenge(tx, hashOf(challenge)));
+      return kept !== undefined && kept.personId === personId && kept.expiresAt > now ? challenge : undefined;
+    },
   };
 }

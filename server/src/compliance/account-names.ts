@@ -11,7 +11,7 @@
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { compareAccount } from '../customers/index.ts';
-import type { Hit, Screening } from './screening.ts';
+import type { Hit, Screening } from './screener.ts';
 
 export async function accountNameHits(tx: Tx, vault: Vault, input: Screening): Promise<Hit[]> {
   const { customerId, fiatAccountId, purpose = 'payout' } = input;

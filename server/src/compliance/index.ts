@@ -49,17 +49,8 @@ export { type ListState, listStates, reloadAddresses } from './sanctions/lists.t
 export { RULES_VERSION, USUAL_THRESHOLD } from './sanctions/match.ts';
 export { renewedHit, renewedResult } from './sanctions/results.ts';
 export { agedWhy, openSanctions, REFRESH_LIST, type Sanctions, SCREEN_NAMES } from './sanctions/service.ts';
-export {
-  deniedBefore,
-  MAGIC_HOLDS,
-  magicScreener,
-  openScreener,
-  replaceDenyList,
-  type Screener,
-  type Screening,
-  screenOwn,
-  type Verdict,
-} from './screening.ts';
+export type { Screener, Screening, Verdict } from './screener.ts';
+export { deniedBefore, MAGIC_HOLDS, magicScreener, openScreener, replaceDenyList, screenOwn } from './screening.ts';
 export {
   type Approval,
   approvalsFor,

@@ -5,8 +5,8 @@
  * reproduced years later. `held` is never final: a person releases or refunds. A screener that cannot answer throws
  * `Unavailable`; a missing answer never counts as `cleared`.
  *
- * Here: the built-in one, which holds money for a denied destination or of a blocked customer. A bought one implements
- * `Screener` too.
+ * Here: the built-in one, which holds money for a denied destination or of a blocked customer. What a screener is:
+ * screener.ts.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -14,76 +14,8 @@ import { assert } from '../base/errors.ts';
 import { openTextOrNull } from '../base/texts.ts';
 import { blockOf, openFiatAccount } from '../customers/index.ts';
 import { accountNameHits } from './account-names.ts';
+import type { Hit, NameScreening, Screener, Screening, Verdict } from './screener.ts';
 import { type DestinationKind, look, sql } from './store.ts';
-
-export interface Screener {
-  /** May call outside, so it takes no `tx`. @throws Unavailable */
-  screen(input: Screening): Promise<Verdict>;
-}
-
-/** Ids only: a screener decrypts what it needs. An order has this shape. */
-export interface Screening {
-  /** The order's id; the refund's when there is no order. */
-  id: bigint;
-  /** Null for money without a known order: only the destination is checked. */
-  partnerId: bigint | null;
-  customerId: string | null;
-  /** As stored (base/texts.ts). */
-  merchantReference: string | null;
-  /** Destination: an account of the customer's, or an address. */
-  fiatAccountId: bigint | null;
-  payoutAddress: string | null;
-  /** The asset the order was to be paid in. */
-  depositAsset?: string;
-  depositUnits?: bigint;
-  /** The deposits that fund it: who paid them is compared with sanctions lists. */
-  depositIds?: readonly bigint[];
-  /** A payout by default; a refund has its own destination. */
-  purpose?: 'payout' | 'refund' | undefined;
-}
-
-/** One finding of screening. */
-export interface Hit {
-  rule: HeldReason;
-  /** The exact hit: the list's entry, the time of the block. An approval names it, so that only new hits need another one. */
-  entry: string;
-  /** Found by our own blocks and lists, which the gate reads again each time. */
-  own: boolean;
-}
-
-export interface NameScreening {
-  /** Compares what has no result of now. May take seconds, so it takes no `tx`. @throws Unavailable without any list */
-  ensure(input: Screening): Promise<void>;
-  /** Hits that stand, as the gate and the screener take them. Rows only. */
-  read(tx: Tx, input: Screening): Promise<{ hits: Hit[]; rules: string }>;
-  /** Why money has to wait; undefined when everything is of now. Rows only. */
-  wait(tx: Tx, input: Screening): Promise<{ cause: 'lists' | 'screening'; why: string } | undefined>;
-}
-
-export interface Verdict {
-  outcome: 'cleared' | 'held';
-  /** Why it is held: the rule of the first hit. */
-  reason?: HeldReason;
-  /** Everything found; empty when cleared. */
-  hits: readonly Hit[];
-  /** Rules and list versions, such as `built-in 1, sanctions@2026-01-05`. */
-  rules: string;
-  /** Ids and words only: stored unencrypted. */
-  inputs: Readonly<Record<string, string | boolean | readonly string[]>>;
-}
-
-export type HeldReason =
-  | 'destination_denied'
-  | 'customer_blocked'
-  | 'held_by_magic_value'
-  /** A name is like one on a sanctions list, and nobody has decided. */
-  | 'sanctions_undecided'
-  /** People decided that it is the one on the list. */
-  | 'sanctions_hit'
-  /** Lists are configured, and no name of the customer is known to compare. */
-  | 'sanctions_nameless'
-  /** The holder of the account is not the customer, as far as names say (account-names.ts). */
-  | 'account_name_differs';
 
 /** What an operator asks of payouts besides; nothing by default. */
 export interface OwnRules {

@@ -12,7 +12,7 @@
  */
 import type { Tx } from '../base/db.ts';
 import { cutTyped } from '../base/typed.ts';
-import type { Hit, Verdict } from './screening.ts';
+import type { Hit, Verdict } from './screener.ts';
 import { sql } from './store.ts';
 
 /** How long a stored result is valid, in milliseconds; after that the screener is called again before money leaves. */

@@ -6,8 +6,7 @@
  * and nothing personal of a customer; the reason is stored as the operator API encrypted it (base/typed.ts).
  */
 import type { Tx } from '../base/db.ts';
-import type { Operator } from './people.ts';
-import { type AuditRow, type Outcome, store } from './store.ts';
+import { type AuditRow, type Operator, type Outcome, store } from './store.ts';
 
 /** Who acts, from where, and why. */
 export interface Doing {

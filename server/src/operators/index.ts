@@ -16,7 +16,6 @@ export {
   issueToken,
   lockOperator,
   may,
-  type Operator,
   operatorOf,
   operators,
   RIGHTS,
@@ -87,4 +86,5 @@ export {
   type Site,
   sessionsOf,
 } from './sessions.ts';
+export type { Operator } from './store.ts';
 export { PROPOSAL_STATES, type ProposalRow, type ProposalState, type Role, type Rule } from './store.ts';

@@ -10,7 +10,7 @@ import { Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { recordByMachine } from './audit.ts';
 import { revokeAccess } from './sessions.ts';
-import { type OperatorRow, type Role, store, type TokenRow } from './store.ts';
+import { type Operator, type OperatorRow, type Role, store, type TokenRow } from './store.ts';
 
 export const ROLES: readonly Role[] = ['viewer', 'night', 'support', 'finance', 'admin'];
 
@@ -41,14 +41,6 @@ export const RIGHTS = {
 } as const satisfies Record<string, readonly Role[]>;
 
 export type Right = keyof typeof RIGHTS;
-
-export interface Operator {
-  readonly id: bigint;
-  readonly name: string;
-  readonly role: Role;
-  readonly createdAt: Date;
-  readonly disabledAt: Date | null;
-}
 
 export const may = (operator: { role: Role }, right: Right): boolean =>
   (RIGHTS[right] as readonly Role[]).includes(operator.role);

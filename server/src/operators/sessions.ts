@@ -6,8 +6,7 @@
  */
 import type { Database, Tx } from '../base/db.ts';
 import { type LoginAt, openSignIn, type Session, type Site } from '../base/signin.ts';
-import type { Operator } from './people.ts';
-import type { OperatorRow } from './store.ts';
+import type { Operator, OperatorRow } from './store.ts';
 
 export type { Session, Site } from '../base/signin.ts';
 

@@ -17,6 +17,14 @@ export type Outcome =
 export const PROPOSAL_STATES = ['open', 'confirmed', 'declined', 'overtaken', 'expired', 'failed'] as const;
 export type ProposalState = (typeof PROPOSAL_STATES)[number];
 
+export interface Operator {
+  readonly id: bigint;
+  readonly name: string;
+  readonly role: Role;
+  readonly createdAt: Date;
+  readonly disabledAt: Date | null;
+}
+
 export interface OperatorRow {
   id: bigint;
   name: string;

@@ -6,7 +6,7 @@ import type { Log } from '../base/log.ts';
 import type { Screener } from '../compliance/index.ts';
 import type { PayerMatch } from '../customers/index.ts';
 import type { Rail, RailFact } from '../rails/rail.ts';
-import type { GateRules, SeenFinding } from './payouts/gate.ts';
+import type { GateRules, SeenFinding } from './payouts/rules.ts';
 
 export interface OrdersContext {
   db: Database;

@@ -121,18 +121,11 @@ export { lockOrder, lockOrdersOf } from './lock.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
 export { paidBefore, settleBy } from './payouts/actions.ts';
 export { readPayTo, requireNotHeldByOperator, retryTo } from './payouts/elsewhere.ts';
-export {
-  askBeforeSigning,
-  askGate,
-  type Finding,
-  type GateRules,
-  type SeenFinding,
-  seenFindings,
-  uncoveredFindings,
-} from './payouts/gate.ts';
+export { askBeforeSigning, askGate, seenFindings, uncoveredFindings } from './payouts/gate.ts';
 export { isNewDestination, type Leaving, payoutOf, refundOf, suspenseRefundOf, weightOf } from './payouts/leaving.ts';
 export { declareNeverPaid, requireUnpaid } from './payouts/never-paid.ts';
 export { type NotReady, notReady } from './payouts/ready.ts';
+export type { Finding, GateRules, SeenFinding } from './payouts/rules.ts';
 export { endLettingPass, letPass, shortageNow } from './payouts/short.ts';
 export { checkOrders } from './read/check.ts';
 export { type DayRow, partnerDays } from './read/days.store.ts';

@@ -11,14 +11,9 @@ import { approve, screenOwn, type Verdict } from '../../src/compliance/index.ts'
 import { addFiatAccount, findCustomer } from '../../src/customers/index.ts';
 import { type GateContext } from '../../src/orders/context.ts';
 import { lockOrder } from '../../src/orders/index.ts';
-import {
-  type ApprovedAction,
-  approveStanding,
-  askGate,
-  keepVerdict,
-  uncoveredFindings,
-} from '../../src/orders/payouts/gate.ts';
+import { approveStanding, askGate, keepVerdict, uncoveredFindings } from '../../src/orders/payouts/gate.ts';
 import { leavingOf, payoutOf, refundOf, screeningOf, screeningSubject } from '../../src/orders/payouts/leaving.ts';
+import type { ApprovedAction } from '../../src/orders/payouts/rules.ts';
 import { setCustomerLimit, setLimit } from '../../src/partners/index.ts';
 import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';

@@ -4,8 +4,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Finding, isCovered } from '../../src/orders/payouts/gate.ts';
+import { isCovered } from '../../src/orders/payouts/gate.ts';
 import { type GateFacts, judge } from '../../src/orders/payouts/judge.ts';
+import type { Finding } from '../../src/orders/payouts/rules.ts';
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 const NOW = new Date('2026-11-01T12:00:00Z');

@@ -40,7 +40,7 @@ const NOT_OF_ORDERS = ['no_address', 'token_contract', 'unusable'];
 /** Unions and tables whose members are reasons. */
 const TABLES: readonly (readonly [file: string, from: string, to: string, word: RegExp])[] = [
   ['orders/decide.ts', 'export type DepositTrouble', ';', /'([a-z_]+)'/g],
-  ['compliance/screening.ts', 'export type HeldReason', ';', /'([a-z_]+)'/g],
+  ['compliance/screener.ts', 'export type HeldReason', ';', /'([a-z_]+)'/g],
   ['orders/decide.ts', 'export function holdBeforePayout', '{', /'([a-z_]+)'/g],
   ['rails/manual/reasons.ts', 'const REASONS', '};', /: '([a-z_]+)'/g],
   ['rails/manual/reasons.ts', 'export const returnReason', ';\n', /'([a-z]+_[a-z_]+)'/g],
@@ -96,7 +96,7 @@ test('every reason in the code has a public word', () => {
 });
 
 test('what screening, limits, containment, suspicion and law say is told as what anybody looks into', () => {
-  const text = readFileSync(new URL('compliance/screening.ts', SRC), 'utf8');
+  const text = readFileSync(new URL('compliance/screener.ts', SRC), 'utf8');
   const union = /export type HeldReason =\s([^;]+);/.exec(text)?.[1] ?? '';
   const hits = [...union.matchAll(/'([a-z_]+)'/g)].map(([, word = '']) => word);
   assert.equal(hits.length, 7);

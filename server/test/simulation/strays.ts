@@ -24,8 +24,8 @@ import {
   wakeByHand,
   writeOffDust,
 } from '../../src/orders/index.ts';
-import type { OperatorDeps } from '../../src/protocols/operator/action.ts';
 import { PAYER_ACTIONS } from '../../src/protocols/operator/actions/payers.ts';
+import type { OperatorDeps } from '../../src/protocols/operator/deps.ts';
 import type { Hands, Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
 import type { Free, Held } from './ends.ts';

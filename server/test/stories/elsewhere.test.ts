@@ -1,7 +1,8 @@
 /** A rejected payout goes to another destination of the same customer once two people confirm it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { MAGIC_HOLDS, type Screening } from '../../src/compliance/screening.ts';
+import type { Screening } from '../../src/compliance/screener.ts';
+import { MAGIC_HOLDS } from '../../src/compliance/screening.ts';
 import { changePayoutFor, payElsewhereFor, refundHeldFor, retryTo } from '../../src/orders/index.ts';
 import { refundHandlers } from '../../src/orders/refunds/refunds.ts';
 import type { Person } from '../protocols/operator/people.ts';

@@ -1,7 +1,7 @@
 /**
  * The judgement of the gate: from facts about a payout to pay, wait or hold. Pure.
  */
-import type { Finding } from './gate.ts';
+import type { Finding } from './rules.ts';
 
 export interface GateFacts {
   /** Findings without an approval. */

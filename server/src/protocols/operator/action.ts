@@ -10,14 +10,10 @@
  * proposal is superseded and nothing is done. If the action throws a Refusal, the proposal ends with that reason.
  */
 
-import type { Blobs } from '../../base/blobs.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { Vault } from '../../base/crypto.ts';
-import type { Database, Tx } from '../../base/db.ts';
+import type { Tx } from '../../base/db.ts';
 import { assert, BugError, Refusal } from '../../base/errors.ts';
 import { encryptTyped, openTyped, openTypedIn } from '../../base/typed.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
-import type { Erasing } from '../../erasure/index.ts';
 import {
   agree,
   type Doing,
@@ -42,94 +38,12 @@ import {
   validAgreers,
   type Wanted,
 } from '../../operators/index.ts';
-import type { OrdersContext } from '../../orders/index.ts';
 import { STEP_UP_MS } from '../browser.ts';
 import { encryptFields, type Fields, readFields, type Values } from '../declaration/fields.ts';
-import type { BankDesk } from './bank.ts';
 import { type DeclaredAction, reason } from './declare.ts';
+import type { OperatorDeps } from './deps.ts';
 import { needsFresh } from './fresh.ts';
-import type { ChainHalts } from './halts.ts';
-import type { TreasuryDesk } from './treasury.ts';
 
-export interface OperatorDeps {
-  db: Database;
-  vault: Vault;
-  clock: Clock;
-  orders: OrdersContext;
-  /** Production where it is left out. */
-  profile?: 'sandbox' | 'production';
-  /** Requests for logins that a network may send; 30 where it is left out. */
-  loginsPerMinute?: number;
-  /** Enqueues what waited while submission was switched off. */
-  submitAgain: (tx: Tx, now: Date) => Promise<void>;
-  /** The public base URL for customers' browsers, without a trailing slash. */
-  publicUrl: () => string;
-  chainHalts: ChainHalts;
-  movements: MovementDesk;
-  corrections: CorrectionDesk;
-  treasury: TreasuryDesk;
-  /** Networks that operators may come from; none is any. */
-  networks?: readonly string[];
-  /** A page of the handbook, as Markdown. */
-  handbook?: (page: string) => Promise<string | undefined>;
-  /** Codes of the channels by which people can be told. */
-  alertChannels?: readonly string[];
-  /** The desk of a bank without an API, if there is one. */
-  bank?: BankDesk;
-  /** Files of customers. */
-  blobs?: Blobs;
-  /** What an erasure needs, and how many days after the last order it may be. */
-  erasing?: Erasing;
-  eraseAfterDays?: number;
-}
-
-/** Differences between books and outside, and the entries that correct them. */
-export interface CorrectionDesk {
-  /** Open ones, in transit or not, at most 200. */
-  list(tx: Tx, rail: string | undefined): Promise<readonly object[]>;
-  /** Its current state, locked. @throws Refusal 'unknown_break' */
-  look(tx: Tx, id: bigint): Promise<{ asset: string }>;
-  /** @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
-  require(tx: Tx, input: CorrectionInput): Promise<void>;
-  /** @throws Refusal as `require` */
-  correct(tx: Tx, input: CorrectionInput & { by: string }): Promise<void>;
-}
-
-export const CORRECTIONS = ['fee', 'gone', 'found', 'dust', 'sweep_undone'] as const;
-
-export interface CorrectionInput {
-  item: bigint;
-  as: (typeof CORRECTIONS)[number];
-  evidence: string;
-  units: bigint;
-}
-
-/** Transactions of our wallets that are not in the books, after a restore from an older backup. */
-export interface MovementDesk {
-  /** Waiting ones first, then the newest, at most 200. */
-  list(tx: Tx): Promise<readonly object[]>;
-  /** Its current state, locked. @throws Refusal 'unknown_movement' */
-  look(tx: Tx, id: bigint): Promise<{ asset: string | null; units: bigint | null }>;
-  /** @throws Refusal 'unknown_payout' */
-  lookPayout(tx: Tx, key: string): Promise<{ rail: string }>;
-  /** What the books order under a key, on the movement's rail; undefined when there is nothing. */
-  ordered(tx: Tx, movement: bigint, key: string): Promise<object | undefined>;
-  match(tx: Tx, input: { movement: bigint; key: string; otherAmount?: boolean | undefined }): Promise<void>;
-  foreign(tx: Tx, id: bigint): Promise<void>;
-  /** Uses up its nonce with an empty transfer. @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' */
-  cancel(tx: Tx, id: bigint): Promise<void>;
-  /** A debit on a bank statement, locked. @throws Refusal 'does_not_fit' */
-  lookDebit(tx: Tx, debit: { rail: string; line: string }): Promise<object>;
-  /** Declares that it paid no payout of ours. @throws Refusal 'does_not_fit' */
-  debitForeign(tx: Tx, debit: { rail: string; line: string }): Promise<void>;
-  /** Reads the chain when the evidence is a hash. */
-  settleBy(input: {
-    payout: string;
-    rail: string;
-    by: { hash: string } | { line: string };
-    otherAmount?: boolean | undefined;
-  }): Promise<void>;
-}
 /** What an action needs approval for; of several needs, the one that takes most people decides. */
 export type Needs = Need | readonly Need[];
 

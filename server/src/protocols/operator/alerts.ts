@@ -13,8 +13,9 @@ import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits, parseUnits } from '../../base/money.ts';
 import { assets } from '../../partners/index.ts';
-import { type Action, action, type OperatorDeps } from './action.ts';
+import { type Action, action } from './action.ts';
 import { ALERTS } from './declared/alerts.ts';
+import type { OperatorDeps } from './deps.ts';
 import { type Read, read } from './read.ts';
 
 const subject = ({ name }: { name: string }): string => `alert:${name}`;

@@ -22,66 +22,11 @@ import { openProposal } from '../../operators/index.ts';
 import { lookUp } from '../../orders/index.ts';
 import { assets } from '../../partners/index.ts';
 import { type Fields, givenBy, optional, readFields, type Values } from '../declaration/fields.ts';
-import { type Caller, closeExpired, confirm, type OperatorDeps, perform } from './action.ts';
+import { type Caller, closeExpired, confirm, perform } from './action.ts';
 import { takeStatement, unlessStopped } from './actions/bank.ts';
 import { type Declared, reason } from './declare.ts';
 import { BANK } from './declared/bank.ts';
-
-/** The part of rails/manual that is used here: protocols import no rail. */
-export interface BankDesk<File extends StatementFile = StatementFile> {
-  readonly code: string;
-  accounts(): unknown[];
-  waiting(tx: Tx, asset?: string): Promise<object[]>;
-  takeOff(tx: Tx, key: string): Promise<void>;
-  next(tx: Tx, given: { asset: string; until: Date }): Promise<{ keys: string[]; units: bigint }>;
-  stillWaiting(tx: Tx, given: { asset: string; keys: readonly string[] }): Promise<{ keys: string[]; units: bigint }>;
-  closeBatch(tx: Tx, given: { asset: string; by: string; keys?: readonly string[] }): Promise<BankFile>;
-  batches(tx: Tx): Promise<BankFile[]>;
-  batch(tx: Tx, id: bigint): Promise<BankFile>;
-  file(tx: Tx, id: bigint): Promise<Downloaded>;
-  requireMayLeave(tx: Tx, id: bigint): Promise<void>;
-  lookAgain(tx: Tx, of: { file: bigint } | { asset: string }): Promise<void>;
-  withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<object>;
-  unconfirmed(tx: Tx): Promise<{ restoredAt: Date; doubtful: { line: string; payout: string }[] } | undefined>;
-  confirmRestore(tx: Tx, given: { by: string; why: string }): Promise<void>;
-  readStatement(given: { asset: string; bytes: AsyncIterable<Uint8Array> }): Promise<File>;
-  /** @throws Refusal 'file_refused' for future days without a stated reason */
-  requireDated(file: File, reason: string | undefined): void;
-  preview(file: File): Promise<{ lines: readonly { target?: string }[] }>;
-  previewFile(given: { asset: string }): Promise<object>;
-  newOf(
-    tx: Tx,
-    file: File,
-  ): Promise<{ creditUnits: bigint; debitUnits: bigint; lines: number; importId: bigint | null }>;
-  takeStatement(
-    tx: Tx,
-    given: { file: File; by: string },
-  ): Promise<{ outcome: string; import: { id: bigint }; gaps: string[] }>;
-  imports(tx: Tx): Promise<object[]>;
-  statements(tx: Tx, asset: string, span: { from: string; to: string }): Promise<object[]>;
-}
-
-/** The part of a payout file that is used here. */
-interface BankFile {
-  id: bigint;
-  asset: string;
-  payouts: number;
-  units: bigint;
-  sha256: string;
-  withdrawnAt: Date | null;
-}
-
-export interface StatementFile {
-  sha256: Buffer;
-}
-
-/** A payout file, as uploaded to the bank. */
-interface Downloaded {
-  name: string;
-  type: string;
-  bytes: Buffer;
-  sha256: string;
-}
+import type { BankDesk, Downloaded, OperatorDeps, StatementFile } from './deps.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 

@@ -26,7 +26,6 @@ import {
   type Caller,
   confirm,
   decline,
-  type OperatorDeps,
   perform,
   requireFresh,
   requireRight,
@@ -61,6 +60,7 @@ import { bankRoutes, fileIn, handOut } from './bank.ts';
 import { csvOf } from './csv.ts';
 import { ENDPOINTS } from './declared/index.ts';
 import { PROPOSALS } from './declared/people.ts';
+import type { OperatorDeps } from './deps.ts';
 import { failureOf } from './errors.ts';
 import { needsFresh } from './fresh.ts';
 import { LIMIT_ACTIONS } from './limits.ts';
@@ -68,7 +68,7 @@ import { MONITORING_ACTIONS } from './monitoring.ts';
 import { READS } from './reads.ts';
 import { identify, sessionRoutes } from './session.ts';
 
-export type { OperatorDeps } from './action.ts';
+export type { OperatorDeps } from './deps.ts';
 export { readHandbook } from './handbook.ts';
 
 /** All operator actions; with a bank without an API also those of actions/bank.ts. */

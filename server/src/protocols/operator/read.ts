@@ -7,9 +7,10 @@ import { formatUnits } from '../../base/money.ts';
 import { findCustomer } from '../../customers/index.ts';
 import { assets, findPartner } from '../../partners/index.ts';
 import type { Fields, Values } from '../declaration/fields.ts';
-import type { Caller, OperatorDeps } from './action.ts';
+import type { Caller } from './action.ts';
 import { marketOf } from './actions/terms.ts';
 import type { DeclaredRead } from './declare.ts';
+import type { OperatorDeps } from './deps.ts';
 
 export interface Read<F extends Fields = Fields> extends DeclaredRead<F> {
   answer(deps: OperatorDeps, tx: Tx, input: Values<F>, caller: Caller): Promise<unknown>;

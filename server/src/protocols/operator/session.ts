@@ -30,9 +30,10 @@ import {
 import { cookieNamed, requireOwnSite, type SiteDeps, STEP_UP_MS, siteOf } from '../browser.ts';
 import { type Fields, givenBy, readFields, type Values } from '../declaration/fields.ts';
 import { networkOf, openLimiter } from '../limit.ts';
-import { type Caller, type OperatorDeps, requireFresh, viaOf } from './action.ts';
+import { type Caller, requireFresh, viaOf } from './action.ts';
 import type { Declared } from './declare.ts';
 import { SESSIONS } from './declared/session.ts';
+import type { OperatorDeps } from './deps.ts';
 import { type Read, read } from './read.ts';
 
 const LOGINS_PER_MINUTE = 30;

@@ -1,62 +1,9 @@
 /** Reads of our own money. What wallets hold comes from the desk that the composition opens; what orders owe, from their rows. */
 
-import type { Tx } from '../../base/db.ts';
 import { exposure, shortfalls } from '../../orders/index.ts';
 import { allMarkets } from '../../partners/index.ts';
 import { TREASURY } from './declared/treasury.ts';
 import { amountsIn, type Read, read } from './read.ts';
-
-/** Our own wallets. */
-export interface TreasuryDesk {
-  /** Every wallet and asset that has a threshold. */
-  levels(tx: Tx): Promise<readonly WalletLevel[]>;
-  /** Each wallet as books and outside were compared last. */
-  balances(tx: Tx): Promise<readonly ComparedWallet[]>;
-  /** Sweeps, and gas for them, the newest first. */
-  sweeps(
-    tx: Tx,
-    input: { rail?: string | undefined; below?: string | undefined; limit: number },
-  ): Promise<readonly WaitingTransfer[]>;
-  /** Sweeps, and gas for them, that are not in the books yet; the oldest first. */
-  transfers(tx: Tx, input: { after?: string | undefined; limit: number }): Promise<readonly WaitingTransfer[]>;
-}
-
-interface ComparedWallet {
-  rail: string;
-  wallet: string;
-  asset: string;
-  ledgerUnits: bigint;
-  outsideUnits: bigint | null;
-  transitUnits: bigint;
-  breaks: bigint;
-  comparedAt: Date;
-}
-
-interface WaitingTransfer {
-  key: string;
-  kind: string;
-  rail: string;
-  asset: string;
-  units: bigint;
-  state: string;
-  why: string | null;
-  reference: string | null;
-  createdAt: Date;
-  endedAt: Date | null;
-}
-
-interface WalletLevel {
-  rail: string;
-  wallet: string;
-  asset: string;
-  account: string;
-  state: string;
-  freeUnits: bigint;
-  lowUnits: bigint;
-  alarmUnits: bigint;
-  outsideUnits: bigint | null;
-  readAt: Date | null;
-}
 
 /** What is missing most stands first. */
 const gravity = (state: string): number => ['alarm', 'low'].indexOf(state) + (state === 'ok' ? 3 : 0);

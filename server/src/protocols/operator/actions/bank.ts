@@ -14,9 +14,9 @@ import { Refusal } from '../../../base/errors.ts';
 import type { Need } from '../../../operators/index.ts';
 import { isSubmittingOff } from '../../../partners/index.ts';
 import { text } from '../../declaration/fields.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
-import type { BankDesk, StatementFile } from '../bank.ts';
+import { type Action, action } from '../action.ts';
 import { BANK } from '../declared/bank.ts';
+import type { BankDesk, OperatorDeps, StatementFile } from '../deps.ts';
 
 export function bankActions(desk: BankDesk): readonly Action[] {
   const subjectOfFile = (input: { id: bigint }): string => `${desk.code}:${input.id}`;

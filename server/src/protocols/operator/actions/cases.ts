@@ -6,8 +6,9 @@ import { Refusal } from '../../../base/errors.ts';
 import { assignCase, closeCase, findCase, noteCase, requireUnclaimed } from '../../../compliance/index.ts';
 import { findOperator } from '../../../operators/index.ts';
 import { suspenseAbout } from '../../../orders/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { CASES } from '../declared/cases.ts';
+import type { OperatorDeps } from '../deps.ts';
 import { amountsIn } from '../read.ts';
 
 const subject = (input: { case: bigint }): string => `case:${input.case}`;

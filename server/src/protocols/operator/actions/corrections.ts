@@ -7,9 +7,10 @@ import { parseUnits } from '../../../base/money.ts';
 import { requireUnclaimed } from '../../../compliance/index.ts';
 import { type CaseCorrectionInput, correctCase, lookCorrectable, requireCorrectable } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
-import { type Action, action, type CorrectionInput, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { CASES } from '../declared/cases.ts';
 import { MOVEMENTS } from '../declared/payouts.ts';
+import type { CorrectionInput, OperatorDeps } from '../deps.ts';
 
 interface Said extends Omit<CorrectionInput, 'units'> {
   amount: string;

@@ -14,8 +14,9 @@ import {
 import { balance, chart } from '../../../ledger/index.ts';
 import { blockedNow } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { CUSTOMERS } from '../declared/cases.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 /** With what it owes: a debt does not keep a customer blocked, but those who unblock it see it. */
 async function customerLook(_deps: OperatorDeps, tx: Tx, input: { customer: string }) {

@@ -16,8 +16,9 @@ import {
   standsForLoss,
   suspenseRefundOf,
 } from '../../../orders/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { DEPOSITS } from '../declared/deposits.ts';
+import type { OperatorDeps } from '../deps.ts';
 import { type Back, destinationOf, requireFit, requireNamed, type To, unitsOf } from './destinations.ts';
 import { approves, needsOf } from './findings.ts';
 

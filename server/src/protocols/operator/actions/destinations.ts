@@ -9,7 +9,7 @@ import { parseUnits } from '../../../base/money.ts';
 import { fiatAccounts, fiatOfAccount } from '../../../customers/index.ts';
 import { lockOrder, type RefundTo, refundAddressOn } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
-import type { OperatorDeps } from '../action.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 /** What an operator has named: one of them, or neither. */
 export interface To {

@@ -12,8 +12,9 @@ import {
   placeHold,
   requireErasable,
 } from '../../../erasure/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { ERASURES } from '../declared/erasure.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 const subject = (input: { customer: string }): string => `customer:${input.customer}`;
 

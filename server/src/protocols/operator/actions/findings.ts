@@ -9,7 +9,7 @@ import {
   uncoveredFindings,
   weightOf,
 } from '../../../orders/index.ts';
-import type { OperatorDeps } from '../action.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 /** What stands against money that would leave: the hit, the list's entry, destination and amount. */
 export async function approves(

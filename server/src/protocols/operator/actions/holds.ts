@@ -1,8 +1,9 @@
 /** Actions that hold what lies in suspense of a deposit, and release it. */
 import type { Tx } from '../../../base/db.ts';
 import { findDeposit, heldDeposit, holdDeposit, refundsOfDeposit, releaseDeposit } from '../../../orders/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { DEPOSITS } from '../declared/deposits.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 /** A deposit with its refunds, and who holds it. */
 async function lookHeld(_deps: OperatorDeps, tx: Tx, input: { deposit: bigint }) {

@@ -4,8 +4,9 @@ import type { Tx } from '../../../base/db.ts';
 import { openTyped } from '../../../base/typed.ts';
 import { informationEnded, informationRead } from '../../../compliance/index.ts';
 import { askInformation, endInformation, findCustomer, informationOf, MAX_REQUESTS } from '../../../customers/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { INFORMATION } from '../declared/information.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 const DAY_MS = 86_400_000;
 const subject = (input: { customer: string }): string => `customer:${input.customer}`;

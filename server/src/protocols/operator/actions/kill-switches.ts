@@ -19,8 +19,9 @@ import {
   MACHINE,
   setKillSwitch,
 } from '../../../partners/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { SWITCHES } from '../declared/switches.ts';
+import type { OperatorDeps } from '../deps.ts';
 import { marketOf } from './terms.ts';
 
 interface Input {

@@ -36,8 +36,9 @@ import {
   tokensOf,
 } from '../../../operators/index.ts';
 import { assets } from '../../../partners/index.ts';
-import { ACTIONS, type Action, action, type OperatorDeps } from '../action.ts';
+import { ACTIONS, type Action, action } from '../action.ts';
 import { DAYS_FOR_OTHERS, OPERATORS, RULES } from '../declared/people.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 const DAY_MS = 24 * 3_600_000;
 

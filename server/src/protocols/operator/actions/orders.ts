@@ -38,8 +38,9 @@ import {
   trace,
   weightOf,
 } from '../../../orders/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { ORDERS } from '../declared/orders.ts';
+import type { OperatorDeps } from '../deps.ts';
 import {
   destinationOf,
   isNamed,

@@ -26,9 +26,10 @@ import {
   suspendedSince,
   suspendPartner,
 } from '../../../partners/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { contain, decide, stillHeld } from '../containment.ts';
 import { PARTNERS } from '../declared/partners.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 const HOUR_MS = 3_600_000;
 const DEFAULT_OVERLAP_H = 24;

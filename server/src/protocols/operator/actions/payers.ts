@@ -26,9 +26,10 @@ import {
   suspenseRefundOf,
   uncoveredFindings,
 } from '../../../orders/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { CASES } from '../declared/cases.ts';
 import { DEPOSITS } from '../declared/deposits.ts';
+import type { OperatorDeps } from '../deps.ts';
 import { approves } from './findings.ts';
 
 interface Input {

@@ -4,10 +4,10 @@
  */
 import { Refusal } from '../../../base/errors.ts';
 import { declareNeverPaid, requireUnpaid } from '../../../orders/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
-import type { BankDesk } from '../bank.ts';
+import { type Action, action } from '../action.ts';
 import { BANK } from '../declared/bank.ts';
 import { MOVEMENTS, PAYOUTS } from '../declared/payouts.ts';
+import type { BankDesk, OperatorDeps } from '../deps.ts';
 
 const always = async () => 'always' as const;
 

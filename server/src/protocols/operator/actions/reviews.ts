@@ -20,8 +20,9 @@ import {
   sameDocument,
   saveForm,
 } from '../../../customers/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { CUSTOMERS } from '../declared/cases.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 const subject = (input: { customer: string }): string => `customer:${input.customer}`;
 

@@ -4,8 +4,9 @@
  */
 import type { Tx } from '../../../base/db.ts';
 import { decideHit, findHit, findScreening, openHit, replayScreening } from '../../../compliance/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { SANCTIONS } from '../declared/sanctions.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 const subject = (input: { hit: bigint }): string => `sanctions_hit:${input.hit}`;
 const look = (_deps: OperatorDeps, tx: Tx, input: { hit: bigint }) => findHit(tx, input.hit);

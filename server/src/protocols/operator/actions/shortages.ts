@@ -4,8 +4,9 @@ import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { endLettingPass, letPass, shortageNow } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { SWITCHES } from '../declared/switches.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 interface Input {
   rail: string;

@@ -3,8 +3,9 @@ import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { findPartner } from '../../../partners/index.ts';
 import { inviteAgain, inviteMember, memberOf, removeMember } from '../../../team/index.ts';
-import { type Action, action, type OperatorDeps } from '../action.ts';
+import { type Action, action } from '../action.ts';
 import { TEAM } from '../declared/team.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 async function lookAtPartner(_deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<unknown> {
   const found = await findPartner(tx, { id: input.partner });

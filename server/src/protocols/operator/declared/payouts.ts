@@ -2,8 +2,8 @@
 import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, typed } from '../../declaration/fields.ts';
-import { CORRECTIONS } from '../action.ts';
 import { act, FILTERS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
+import { CORRECTIONS } from '../deps.ts';
 import { done, maybe, rows, thing } from '../replies.ts';
 
 const PAYOUT_STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;

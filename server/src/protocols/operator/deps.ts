@@ -1,0 +1,208 @@
+/**
+ * What reads and actions of operators are given to run with: connections of this process, and desks, which the composition
+ * opens. A desk is the part of another module that operators use and that protocols may not import.
+ */
+import type { Blobs } from '../../base/blobs.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Vault } from '../../base/crypto.ts';
+import type { Database, Tx } from '../../base/db.ts';
+import type { Erasing } from '../../erasure/index.ts';
+import type { OrdersContext } from '../../orders/index.ts';
+
+export interface OperatorDeps {
+  db: Database;
+  vault: Vault;
+  clock: Clock;
+  orders: OrdersContext;
+  /** Production where it is left out. */
+  profile?: 'sandbox' | 'production';
+  /** Requests for logins that a network may send; 30 where it is left out. */
+  loginsPerMinute?: number;
+  /** Enqueues what waited while submission was switched off. */
+  submitAgain: (tx: Tx, now: Date) => Promise<void>;
+  /** The public base URL for customers' browsers, without a trailing slash. */
+  publicUrl: () => string;
+  chainHalts: ChainHalts;
+  movements: MovementDesk;
+  corrections: CorrectionDesk;
+  treasury: TreasuryDesk;
+  /** Networks that operators may come from; none is any. */
+  networks?: readonly string[];
+  /** A page of the handbook, as Markdown. */
+  handbook?: (page: string) => Promise<string | undefined>;
+  /** Codes of the channels by which people can be told. */
+  alertChannels?: readonly string[];
+  /** The desk of a bank without an API, if there is one. */
+  bank?: BankDesk;
+  /** Files of customers. */
+  blobs?: Blobs;
+  /** What an erasure needs, and how many days after the last order it may be. */
+  erasing?: Erasing;
+  eraseAfterDays?: number;
+}
+
+/** Differences between books and outside, and the entries that correct them. */
+export interface CorrectionDesk {
+  /** Open ones, in transit or not, at most 200. */
+  list(tx: Tx, rail: string | undefined): Promise<readonly object[]>;
+  /** Its current state, locked. @throws Refusal 'unknown_break' */
+  look(tx: Tx, id: bigint): Promise<{ asset: string }>;
+  /** @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
+  require(tx: Tx, input: CorrectionInput): Promise<void>;
+  /** @throws Refusal as `require` */
+  correct(tx: Tx, input: CorrectionInput & { by: string }): Promise<void>;
+}
+
+export const CORRECTIONS = ['fee', 'gone', 'found', 'dust', 'sweep_undone'] as const;
+
+export interface CorrectionInput {
+  item: bigint;
+  as: (typeof CORRECTIONS)[number];
+  evidence: string;
+  units: bigint;
+}
+
+/** Transactions of our wallets that are not in the books, after a restore from an older backup. */
+export interface MovementDesk {
+  /** Waiting ones first, then the newest, at most 200. */
+  list(tx: Tx): Promise<readonly object[]>;
+  /** Its current state, locked. @throws Refusal 'unknown_movement' */
+  look(tx: Tx, id: bigint): Promise<{ asset: string | null; units: bigint | null }>;
+  /** @throws Refusal 'unknown_payout' */
+  lookPayout(tx: Tx, key: string): Promise<{ rail: string }>;
+  /** What the books order under a key, on the movement's rail; undefined when there is nothing. */
+  ordered(tx: Tx, movement: bigint, key: string): Promise<object | undefined>;
+  match(tx: Tx, input: { movement: bigint; key: string; otherAmount?: boolean | undefined }): Promise<void>;
+  foreign(tx: Tx, id: bigint): Promise<void>;
+  /** Uses up its nonce with an empty transfer. @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' */
+  cancel(tx: Tx, id: bigint): Promise<void>;
+  /** A debit on a bank statement, locked. @throws Refusal 'does_not_fit' */
+  lookDebit(tx: Tx, debit: { rail: string; line: string }): Promise<object>;
+  /** Declares that it paid no payout of ours. @throws Refusal 'does_not_fit' */
+  debitForeign(tx: Tx, debit: { rail: string; line: string }): Promise<void>;
+  /** Reads the chain when the evidence is a hash. */
+  settleBy(input: {
+    payout: string;
+    rail: string;
+    by: { hash: string } | { line: string };
+    otherAmount?: boolean | undefined;
+  }): Promise<void>;
+}
+
+/** Chains that halt by themselves, and continue once a person has checked. */
+export interface ChainHalts {
+  /** Codes of the rails that are chains. */
+  codes: readonly string[];
+  /** Null when it is not halted; locked, so that the answer stays valid. */
+  why(tx: Tx, rail: string): Promise<string | null>;
+  /** `restart` begins again below the block that was final when it halted. */
+  clear(tx: Tx, rail: string, options: { restart: boolean }): Promise<void>;
+}
+
+/** Our own wallets. */
+export interface TreasuryDesk {
+  /** Every wallet and asset that has a threshold. */
+  levels(tx: Tx): Promise<readonly WalletLevel[]>;
+  /** Each wallet as books and outside were compared last. */
+  balances(tx: Tx): Promise<readonly ComparedWallet[]>;
+  /** Sweeps, and gas for them, the newest first. */
+  sweeps(
+    tx: Tx,
+    input: { rail?: string | undefined; below?: string | undefined; limit: number },
+  ): Promise<readonly WaitingTransfer[]>;
+  /** Sweeps, and gas for them, that are not in the books yet; the oldest first. */
+  transfers(tx: Tx, input: { after?: string | undefined; limit: number }): Promise<readonly WaitingTransfer[]>;
+}
+
+interface ComparedWallet {
+  rail: string;
+  wallet: string;
+  asset: string;
+  ledgerUnits: bigint;
+  outsideUnits: bigint | null;
+  transitUnits: bigint;
+  breaks: bigint;
+  comparedAt: Date;
+}
+
+interface WaitingTransfer {
+  key: string;
+  kind: string;
+  rail: string;
+  asset: string;
+  units: bigint;
+  state: string;
+  why: string | null;
+  reference: string | null;
+  createdAt: Date;
+  endedAt: Date | null;
+}
+
+interface WalletLevel {
+  rail: string;
+  wallet: string;
+  asset: string;
+  account: string;
+  state: string;
+  freeUnits: bigint;
+  lowUnits: bigint;
+  alarmUnits: bigint;
+  outsideUnits: bigint | null;
+  readAt: Date | null;
+}
+
+/** The part of rails/manual that is used here: protocols import no rail. */
+export interface BankDesk<File extends StatementFile = StatementFile> {
+  readonly code: string;
+  accounts(): unknown[];
+  waiting(tx: Tx, asset?: string): Promise<object[]>;
+  takeOff(tx: Tx, key: string): Promise<void>;
+  next(tx: Tx, given: { asset: string; until: Date }): Promise<{ keys: string[]; units: bigint }>;
+  stillWaiting(tx: Tx, given: { asset: string; keys: readonly string[] }): Promise<{ keys: string[]; units: bigint }>;
+  closeBatch(tx: Tx, given: { asset: string; by: string; keys?: readonly string[] }): Promise<BankFile>;
+  batches(tx: Tx): Promise<BankFile[]>;
+  batch(tx: Tx, id: bigint): Promise<BankFile>;
+  file(tx: Tx, id: bigint): Promise<Downloaded>;
+  requireMayLeave(tx: Tx, id: bigint): Promise<void>;
+  lookAgain(tx: Tx, of: { file: bigint } | { asset: string }): Promise<void>;
+  withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<object>;
+  unconfirmed(tx: Tx): Promise<{ restoredAt: Date; doubtful: { line: string; payout: string }[] } | undefined>;
+  confirmRestore(tx: Tx, given: { by: string; why: string }): Promise<void>;
+  readStatement(given: { asset: string; bytes: AsyncIterable<Uint8Array> }): Promise<File>;
+  /** @throws Refusal 'file_refused' for future days without a stated reason */
+  requireDated(file: File, reason: string | undefined): void;
+  preview(file: File): Promise<{ lines: readonly { target?: string }[] }>;
+  previewFile(given: { asset: string }): Promise<object>;
+  newOf(
+    tx: Tx,
+    file: File,
+  ): Promise<{ creditUnits: bigint; debitUnits: bigint; lines: number; importId: bigint | null }>;
+  takeStatement(
+    tx: Tx,
+    given: { file: File; by: string },
+  ): Promise<{ outcome: string; import: { id: bigint }; gaps: string[] }>;
+  imports(tx: Tx): Promise<object[]>;
+  statements(tx: Tx, asset: string, span: { from: string; to: string }): Promise<object[]>;
+}
+
+/** The part of a payout file that is used here. */
+interface BankFile {
+  id: bigint;
+  asset: string;
+  payouts: number;
+  units: bigint;
+  sha256: string;
+  withdrawnAt: Date | null;
+}
+
+export interface StatementFile {
+  sha256: Buffer;
+}
+
+/** A payout file, as uploaded to the bank. */
+export interface Downloaded {
+  name: string;
+  type: string;
+  bytes: Buffer;
+  sha256: string;
+}
