@@ -33,14 +33,14 @@ import { onlyDeposit, senderOfOrder } from './refunds/to-sender.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
-/** The people whose approval an action carries, for hits it lets pass. */
+/** The operators who approve the action, including the screening hits that it lets pass. */
 const approval = ({ by, people, why, now, pastHits, seen }: Action) => ({
   ...{ people: people ?? [by], reason: why, pastHits, seen, now },
 });
 
 /**
- * Cancels an order before any money was seen. A part that people gave to it keeps it open until its deadline, which decides about parts:
- * a cancelled order asks for nothing, so the part would lie there for good.
+ * Cancels an order before any money was seen. If operators assigned a partial deposit to the order, it stays open until its
+ * deadline, which handles partial deposits: a cancelled order never would, and the deposit would stay in it.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
@@ -52,9 +52,10 @@ export async function cancel(context: Rails, tx: Tx, action: Action): Promise<Or
 }
 
 /**
- * Releases a held order. These people approve everything that screening and limits have found by now. An order that was
- * underpaid, or whose deposit was reversed, cannot be released: it would pay out money that is not there. Of a rejected payout it ends an
- * operator's hold and approves nothing: the order waits as it did before the hold.
+ * Releases a held order. These operators approve everything that screening and limits have found by now. An order that was
+ * underpaid, or whose deposit was reversed, cannot be released: its payout would exceed what we received. For an order whose
+ * payout
+ * was rejected, a release ends the operator's hold and approves nothing: the order waits as it did before the hold.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
@@ -76,7 +77,7 @@ async function releaseRejected(context: Rails, tx: Tx, order: Order, { by, why, 
   await closeCases(tx, { kind: 'payout_held', subject: `order:${order.id}`, outcome: `released by ${by}`, now });
   const reason = 'released: its payout is to be retried, or refunded';
   const { order: released } = await advance(context, tx, order, 'released', { now, reason, facts: { by, why } });
-  // A refund that was requested before the hold goes on, if its destination is named.
+  // A refund that was requested before the hold continues if its destination is named.
   if (order.refundRequest !== null) enqueue(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
   return released;
 }
@@ -107,7 +108,7 @@ export async function refundOrder(
     return { to: named, ...(sender === undefined ? {} : { senderOf: sender.senderOf }) };
   });
   const before = async (tx: Tx, order: Order) => {
-    // Nothing else came for the order while its destination was screened.
+    // No other deposit arrived for the order while the destination was screened.
     if (senderOf !== undefined) await onlyDeposit(tx, order);
     return order.state === 'refunding' ? order : await heldBack(context, tx, order, action);
   };
@@ -123,7 +124,7 @@ export async function refundOrder(
  * the partner are asked for the destination, and once it is named, by them or an operator, it is screened and the refund
  * leaves.
  *
- * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted' | 'refund_under_way' when it has been paid after all
+ * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted' | 'refund_under_way' when the order turns out to be paid
  */
 export async function requestOrderRefund(
   context: Rails,
@@ -138,7 +139,7 @@ export async function requestOrderRefund(
   if (await isPaidOut(tx, order.id))
     throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
   const decidedHold = lastHold(await history(tx, order.id))?.version;
-  // Closed first: the case that opens says what the order waits for now.
+  // The old case is closed first: the new one says what the order waits for now.
   await closeCases(tx, { subject: `order:${order.id}`, outcome: `refund requested by ${by}`, now });
   const wanted = { by, why, failure, ...(decidedHold === undefined ? {} : { decidedHold }) };
   await awaitDestination(tx, order, wanted, now);
@@ -152,8 +153,8 @@ export function requireRefundable({ state }: Order): void {
 }
 
 /**
- * Sends a payout that the rail rejected again, under a new payout id, to where the last attempt went. Not when its deposit has been
- * reversed since: that order can only be refunded.
+ * Sends a payout that the rail rejected again, under a new payout id, to the destination of the last attempt. If the deposit has
+ * been reversed since, this is refused: the order can only be refunded.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
@@ -164,15 +165,14 @@ export async function retry(context: GateContext, tx: Tx, action: Action): Promi
 }
 
 /**
- * Takes an order that goes on by itself and gives it to a person. Nothing more is submitted: the order waits on hold, or with
- * its payout or refund held. One whose payout was rejected is taken from its partner and its policy, too; no one sends it on
- * before it is released. Of several refunds the unsubmitted ones are stopped, and the order is held once the others have
- * ended.
+ * Puts an order that continues automatically under an operator's control. Nothing more is submitted: the order is held, or its
+ * payout or refund is. If its payout was rejected, neither partner nor policy may retry it before an operator releases the order.
+ * Of
+ * several refunds the unsubmitted ones are cancelled, and the order is held once the others have ended.
  *
  * @returns the order, and the refund payouts that were already submitted
- * @throws Refusal 'unknown_order' | 'order_over' when nothing of it goes on by itself | 'payout_submitted' when everything
- *   was
- *         already submitted
+ * @throws Refusal 'unknown_order' | 'order_over' when no part of it continues automatically | 'payout_submitted' when everything
+ *   was submitted already
  */
 export async function holdBack(
   context: Rails,
@@ -214,7 +214,7 @@ async function unsubmit(context: Rails, tx: Tx, order: Order, why: string, now: 
   if (await cancelUnlessSubmitted(tx, key, why, now)) return;
   const payout = await payoutByKey(tx, order.payoutRail, key);
   const rail = context.rails.get(order.payoutRail);
-  // A payout that the rail only lists for its next file has not left either.
+  // A payout that the rail has only listed for its next file can still be cancelled.
   if (payout?.state === 'submitted' && (await rail?.unlist?.(tx, key, why)) === true) {
     await recordRejected(tx, { rail: order.payoutRail, key, why, now });
     return;
@@ -224,7 +224,7 @@ async function unsubmit(context: Rails, tx: Tx, order: Order, why: string, now: 
 
 const GOES_ON: readonly Order['state'][] = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'refunding'];
 
-/** Stops everything of the order that goes on by itself. @throws Refusal 'payout_submitted' when part of it was submitted */
+/** Cancels every automatic step of the order. @throws Refusal 'payout_submitted' when part of it was submitted */
 async function heldBack(context: Rails, tx: Tx, order: Order, action: Action): Promise<Order> {
   if (!GOES_ON.includes(order.state)) return order;
   const { order: held, notCancelled } = await holdBack(context, tx, action);
@@ -233,8 +233,8 @@ async function heldBack(context: Rails, tx: Tx, order: Order, action: Action): P
 }
 
 /**
- * Reprices an order that a person holds, that waits for funds, or whose payout is not submitted yet: at the current price,
- * for the amount received. It is screened again and then goes on by itself.
+ * Reprices an order that is held, that waits for funds, or whose payout is not submitted yet: at the current price, for the
+ * amount received. The order is screened again and then continues automatically.
  *
  * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted' | 'amount_outside_limits' | 'amount_below_fees';
  *   Unavailable without a price
@@ -271,7 +271,7 @@ export async function reprice(context: Rails, tx: Tx, action: Action): Promise<O
 }
 
 /**
- * Blocks an order by law, permanently: the money we hold of it moves to the blocked account. Nothing more is submitted.
+ * Blocks an order by law, permanently: what we hold of it moves to the blocked account. Nothing more is submitted.
  *
  * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted'
  */

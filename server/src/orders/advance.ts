@@ -5,8 +5,9 @@
  * transition is legal), the history row, the event for the partner, and the jobs that fall due. Nothing outside is called.
  *
  * An event without a transition in the machine changes nothing: `ignored`, and the caller decides whether it was a duplicate
- * or needs a case. A conversion becomes the event `short` when the treasury lacks the funds or other orders have waited
- * longer for them. An entry that is already posted is not posted again.
+ * or needs a case. A conversion becomes the event `short` when the treasury lacks the funds or other orders have waited longer
+ * for
+ * them. An entry that is already posted is not posted again.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -109,8 +110,7 @@ export async function advance(
   if (transition.post !== undefined) {
     const posted = await postEntry(context, tx, order, transition.post, booked, given);
     if (posted === 'short') {
-      // Only a payout waits for funds. If a refund waited with it, an order that is to be refunded would be paid out when
-      // funds arrive.
+      // Only payouts wait for funds. If refunds waited too, an order due for a refund would be paid out when funds arrive.
       if (transition.then !== 'send_payout') return { outcome: 'ignored', order };
       // The table says what `short` does in this state; where it has no row (already waiting), nothing changes.
       return await advance(context, tx, order, 'short', { now: given.now, facts: given.facts ?? {} });
@@ -291,7 +291,7 @@ export async function change(tx: Tx, order: Order, { now, ...what }: Noted & { n
   return changed;
 }
 
-/** Announces that a rail accepted the payout. Not a state of ours, but news for the partner. */
+/** Announces that a rail accepted the payout. The order's state does not change, but the partner is told. */
 export const emitSubmitted = (tx: Tx, order: Order, at: Date): Promise<void> =>
   announce(tx, order, 'payout_submitted', at);
 
@@ -308,7 +308,7 @@ async function announce(
   what: OrderState | 'changed' | 'payout_submitted',
   at: Date,
 ): Promise<void> {
-  // An order blocked by law is not announced to anybody: the last announced state stands.
+  // An order blocked by law is no longer announced: its last announced state remains.
   if (what === 'frozen') return;
   const known = await assets(tx);
   const amount = (units: bigint, asset: string) => formatUnits(units, known.get(asset)?.decimals ?? 0);

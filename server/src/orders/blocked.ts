@@ -1,6 +1,7 @@
 /**
- * Effect of a customer's block on money under way: every payout and refund that is not submitted asks the gate at once, which
- * holds it. What is submitted already can no longer be stopped, and a case says so.
+ * Effect of a customer's block on money under way: every payout and refund that is not submitted is checked by the gate now,
+ * which
+ * holds it. A submitted one can no longer be cancelled; a case reports it.
  */
 import type { Tx } from '../base/db.ts';
 import { enqueue } from '../base/jobs.ts';
@@ -16,10 +17,10 @@ export interface UnderWay {
   orders: bigint[];
 }
 
-/** More than any customer has under way and a person could review. */
+/** More than any customer has under way, and still few enough for an operator to review. */
 const MOST = 1_000;
 
-/** Makes everything of a customer's that is under way check again now, after a block in the same transaction. */
+/** After a block in the same transaction: enqueues a new check of everything of the customer's that is under way. */
 export async function blockedNow(tx: Tx, customerId: string, now: Date): Promise<UnderWay> {
   const { payouts, orders } = await store.underWay(tx, customerId, MOST);
   for (const { id } of payouts) enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });

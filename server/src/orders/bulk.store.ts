@@ -1,6 +1,4 @@
-/**
- * SQL of bulk operations on many orders, and of which orders they cover.
- */
+/** SQL of bulk operations on many orders, and of the orders they cover. */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import type { Rate } from '../base/money.ts';
@@ -11,7 +9,7 @@ export type BulkKind = 'cancel' | 'requote' | 'compensate';
 
 /** The basis of a compensation: the fee as it should have been. */
 export interface BulkTerms {
-  /** The fiat, and the most that all orders together are paid, in its units. */
+  /** The fiat, and the maximum paid for all orders together, in its units. */
   asset: string;
   mostUnits: bigint;
   fee: PricedFee;
@@ -73,8 +71,9 @@ const UNPAID = `from orders o where market_id = $1 and state = 'created' and ($2
   and not exists (select from deposits d where d.order_id = o.id and d.state <> 'reversed')`;
 
 /**
- * The same for settled ones, in creation order: by the index that lists walk, so that the next order is found behind the
- * last. $6 are partners to leave out.
+ * The same for settled orders, in creation order: by the index that lists use, so that each next order is found directly after
+ * the
+ * last. $6: partners to exclude.
  */
 const SETTLED = `from orders o where market_id = $1 and state = 'settled' and ($2::bigint is null or partner_id = $2)
   and not partner_id = any($6::bigint[]) and created_at >= $3 and created_at < $4 and id > 0

@@ -4,12 +4,15 @@
  *
  * The operation is a row, with who and why. A worker goes through the orders by id, with one transaction and one lock each,
  * and records its position in the same transaction. So each order is processed exactly once, however often the worker is
- * interrupted, and no order waits for another. An order that has been paid, even in part, by the time its turn comes is left
- * alone: it is filled at the promised price, or a person handles it.
+ * interrupted, and no order waits for another. An order that has been paid, even in part, when its turn comes is not changed: it
+ * is
+ * filled at the promised price, or an operator handles it.
  *
- * A compensated order is paid what the journal says it was charged beyond the correct fee (compensate.ts), computed under its
- * lock: one that was compensated meanwhile is left alone. All together are paid no more than the approved total; an order
- * that would exceed it, or has no known account, is counted as refused and left to a person.
+ * A compensated order is paid the difference between the fee in the journal and the correct fee (compensate.ts), computed under
+ * its
+ * lock; an order that was compensated meanwhile is skipped. The sum never exceeds the approved total. An order that would exceed
+ * it,
+ * or whose account is unknown, is counted as refused and left to an operator.
  *
  * A requoted order keeps what the customer pays, where to and until when, so that payment instructions stay valid; what the
  * customer receives is repriced and announced as `order.changed`. Requoting waits while there is no price.
@@ -59,7 +62,7 @@ export async function beginBulk(
 export const bulkOf = (tx: Tx, id: bigint): Promise<Bulk | undefined> => bulkStore.get(tx, id);
 export const lastBulk = (tx: Tx, marketId: bigint): Promise<bigint | undefined> => bulkStore.last(tx, marketId);
 
-/** Orders that a bulk operation of this span would touch now, by id; at most `MAX_UNPAID` per call, after an id. */
+/** The orders that a bulk operation of this span would change now, by id; at most `MAX_UNPAID` per call, after an id. */
 export async function unpaidOrders(
   tx: Tx,
   input: Span & { after: bigint; limit: number },
@@ -95,7 +98,7 @@ async function nextOf(context: OrdersContext, tx: Tx, id: bigint): Promise<boole
     await bulkStore.note(tx, id, { cursor: orderId, ...(await payBack(context, tx, bulk, order)) });
     return false;
   }
-  // Checked again under its lock: code that saw money arrive held this lock before us.
+  // Checked again under the order's lock: a deposit that arrived meanwhile was booked under the same lock.
   const isUnpaid = order.state === 'created' && !(await bulkStore.isPaid(tx, orderId));
   const outcome = isUnpaid ? await perform(context, tx, bulk, order) : 'leftAlone';
   await bulkStore.note(tx, id, { cursor: orderId, outcome });
@@ -125,7 +128,7 @@ async function perform(
       orderId: order.id,
       now,
     };
-    // The fees may have been wrong even where the rate was not.
+    // The fees may be wrong even if the rate is right.
     const made = await requoteUnless(tx, input, (quote) => isSameRate && quote.payoutUnits === order.payoutUnits);
     if (made === undefined) return 'leftAlone';
     const { id: quoteId, ...quote } = made;

@@ -1,4 +1,4 @@
-/** Contexts: what the parts of orders are given to run with, and types that several of them name. */
+/** Contexts: the dependencies passed to the parts of orders, and types that several parts share. */
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -14,13 +14,13 @@ export interface OrdersContext {
   log: Log;
   rails: ReadonlyMap<string, Rail>;
   screener: Screener;
-  /** Encrypts the accounts that money goes to. */
+  /** Encrypts payout accounts. */
   vault: Vault;
-  /** What the gate reads from other modules before money leaves. */
+  /** The gate's inputs from other modules. */
   gate: GateRules;
 }
 
-/** What the gate reads. */
+/** The gate's dependencies. */
 export interface GateContext {
   clock: Clock;
   rails: ReadonlyMap<string, Rail>;
@@ -35,7 +35,7 @@ export interface RefundTo {
   fiatAccountId?: bigint | undefined;
 }
 
-/** What facts are taken with. */
+/** The dependencies of applying facts. */
 export interface Context {
   rails: ReadonlyMap<string, Rail>;
   clock: Clock;
@@ -45,15 +45,15 @@ export interface Context {
 
 /** A fact of one type. */
 export type Of<T extends RailFact['type']> = Extract<RailFact, { type: T }>;
-/** What an operator decided about an order. */
+/** An operator's decision about an order. */
 export interface Action {
   orderId: bigint;
   by: string;
   /** Names of everyone who approved it. */
   people?: readonly string[];
-  /** For refunds: go ahead despite the screening hits and blocks that stand against the destination now. */
+  /** For refunds: proceed despite the screening hits and blocks that apply to the destination now. */
   pastHits?: boolean | undefined;
-  /** What these people were shown, when they confirmed in an earlier transaction. */
+  /** The findings that these operators were shown, if they confirmed in an earlier transaction. */
   seen?: readonly SeenFinding[] | undefined;
   why: string;
   now: Date;

@@ -48,7 +48,7 @@ export interface CreateInput {
   /** The rate the partner was quoted; with neither quote nor rate the fresh price is used. */
   rate?: Rate;
   payoutUnits?: bigint;
-  /** The very quote that is taken; then its amounts and rate count. */
+  /** The quote that is accepted; its amounts and rate then apply. */
   quoteId?: bigint;
   /**
    * Payout destination: an account of the customer's, or an address. With an address, the account is where the deposit would
@@ -70,8 +70,8 @@ export interface CreateInput {
 
 /**
  * @throws Refusal 'unknown_account' | 'destination_held' | 'verification_required' | 'amount_outside_limits' |
- *   'customer_limit_exceeded' | 'exposure_exceeded' | 'amount_below_fees' | 'price_moved' | 'quote_over'; Unavailable without a price, when quoting is halted, or when the node of its chain
- *   has not been started yet
+ *   'customer_limit_exceeded' | 'exposure_exceeded' | 'amount_below_fees' | 'price_moved' | 'quote_over'
+ * @throws Unavailable without a price, when quoting is halted, or when the node of its chain is not started yet
  */
 export async function create(
   context: { rails: ReadonlyMap<string, Rail>; clock: Clock },
@@ -84,11 +84,11 @@ export async function create(
     input.fiatAccountId !== undefined || input.payoutAddress !== undefined,
     'an order pays to an account or an address',
   );
-  // Orders of one customer queue for their sequence number, so the time is read after it: a list by number is also in order
-  // of time and id.
+  // Concurrent orders of one customer wait here for their sequence number. The time is read after that, so that a list sorted by
+  // number is also sorted by id and time.
   const [customerSeq] = await awaitAll(
     store.nextSeq(tx, { partnerId: partner.id, customerId: customer.id, direction: market.direction }),
-    // A follow-on order is money under way, so it continues despite a kill switch.
+    // A follow-on order is made from money already received, so it continues despite a kill switch.
     input.follows === undefined && requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: true }),
     input.fiatAccountId !== undefined && requireOwn(tx, customer, { id: input.fiatAccountId, fiat: market.fiat.code }),
     input.follows === undefined && requireFree(tx, input),
@@ -166,7 +166,7 @@ export async function create(
   return order;
 }
 
-/** Checks that an order's money can be seen and sent from the start. @throws Unavailable that names the chain */
+/** Checks that the rails of an order can be read and paid from now on. @throws Unavailable that names the chain */
 function requireAwake(rails: ReadonlyMap<string, Rail>, { depositRail, payoutRail }: Market): void {
   for (const code of [depositRail, payoutRail]) {
     const rail = rails.get(code);
@@ -175,7 +175,7 @@ function requireAwake(rails: ReadonlyMap<string, Rail>, { depositRail, payoutRai
   }
 }
 
-/** A destination held since a leak cannot be an order's destination. @throws Refusal 'destination_held' */
+/** A destination held since a key leaked cannot be an order's destination. @throws Refusal 'destination_held' */
 async function requireFree(tx: Tx, { partner, fiatAccountId, payoutAddress, refundAddress, now }: CreateInput) {
   const of = { partnerId: partner.id, orderId: null, now };
   await awaitAll(
@@ -191,9 +191,9 @@ async function requireOwn(tx: Tx, customer: Customer, named: { id: bigint; fiat:
 }
 
 /**
- * What a partner's live quotes and unpaid orders in a fiat are worth together, in its units: what counts against its cap.
+ * Sum of a partner's live quotes and unpaid orders in a fiat, in its units: the amount that counts against its exposure cap.
  *
- * @returns `until`: when the last of them expires; null where there is none
+ * @returns `until`: when the last of them expires; null if there are none
  */
 export async function exposureOf(
   tx: Tx,
@@ -205,9 +205,10 @@ export async function exposureOf(
 }
 
 /**
- * An unpaid order at a locked rate is a commitment like a live quote: if the partner has a cap, both together plus this order
- * must not exceed it. Counted under the same lock that quotes take. Checked here and not when quoting, so that a quote reads
- * no order. A follow-on order is exempt: its money has arrived.
+ * An unpaid order at a locked rate is a commitment like a live quote: if the partner has a cap, the sum of both including this
+ * order must not exceed it. Counted under the same lock that quotes take. Checked here and not when quoting, so that a quote
+ * reads no
+ * order. A follow-on order is exempt: its money has arrived.
  */
 async function requireRoom(tx: Tx, input: CreateInput, quote: Quote, now: Date): Promise<void> {
   const { fiat } = input.market;
@@ -249,7 +250,7 @@ async function priceFor(tx: Tx, input: CreateInput, orderId: bigint): Promise<Qu
     orderId,
     now,
   });
-  // The quote was made in this transaction, so only a halt of its prices can have come between.
+  // The quote was made in this transaction, so the only possible cause is that its prices were halted meanwhile.
   if (taken === undefined) throw priceHalted(market);
   return taken;
 }

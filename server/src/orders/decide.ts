@@ -1,7 +1,8 @@
 /**
  * Decisions about orders, pure: facts in, a decision out. No clock, no database, no rail.
  *
- * When money arrives differently than asked, the order's own policy decides; its terms are in partners/policies.ts.
+ * If the amount, time or asset differs from what was requested, the order's own policy decides; its terms are in
+ * partners/policies.ts.
  */
 import { quoteToBase, type Rate, ratesWithin } from '../base/money.ts';
 import type { Deadline, Policy } from '../partners/index.ts';
@@ -37,10 +38,10 @@ export type DepositDecision =
 /**
  * Where a confirmed deposit belongs.
  *
- * A deposit is late if it came after the deadline by the outside's own time, or to an order that has ended. An order does not
- * end until the rail has been read up to its deadline, so a deposit that we see late because we were down is not late.
+ * A deposit is late if it came after the deadline by the rail's clock, or to an order that has ended. An order does not end until
+ * its rail has been read up to the deadline, so a deposit that we read late because the server was down is not late.
  *
- * @param order         whose target was paid; undefined when no order has the target
+ * @param order         the order whose target was paid; undefined when no order has the target
  * @param earlierUnits  sum of the order's parts confirmed before
  */
 export function placeDeposit(
@@ -64,11 +65,11 @@ export type DeadlineDecision = 'wait' | 'expire' | 'take_what_came' | 'nothing';
 /**
  * What a passed deadline means.
  *
- * A deposit that was seen but is not confirmed yet came in time, so the order waits for it; it also waits for the rail until
- * that has been read up to the deadline. Parts that do not add up are taken as an underpaid deposit, so that the order can
- * decide about them (and refund them) instead of expiring without them.
+ * A deposit that was seen but is not confirmed yet came in time, so the order waits for it; it also waits until its rail has been
+ * read up to the deadline. Partial deposits below the amount are applied as an underpaid deposit, so that the order decides about
+ * them (and can refund them) instead of expiring without them.
  *
- * @param deposits those that came in time, and whether the rail may have more that we have not read
+ * @param deposits those that came in time, and whether the rail may have more that are not read yet
  */
 export function atDeadline(
   state: OrderState,
@@ -80,7 +81,7 @@ export function atDeadline(
   return state === 'created' ? 'expire' : 'wait';
 }
 
-/** What happens to money that no order takes. A policy applies only to money that came for an order. */
+/** What happens to money that no order accepts. A policy applies only to money that came for an order. */
 export function onExtra(why: DepositTrouble, policy: Policy | undefined): 'hold' | 'refund' | 'new_order' {
   const question = QUESTION[why];
   return policy === undefined || question === undefined ? 'hold' : policy[question].then;
@@ -100,7 +101,7 @@ const within = (a: bigint, b: bigint, bps: number): boolean => (a > b ? a - b : 
  * How much of an overpaid deposit an order takes: everything if it continues with everything or refunds everything; otherwise
  * the amount it asked for, and the excess stays in suspense.
  *
- * @param most the most the customer may pay at once on this market
+ * @param most the maximum the customer may pay at once on this market
  */
 export function takeOfTooMuch(
   { depositUnits }: { depositUnits: bigint },
@@ -120,13 +121,13 @@ export function onAmount(
   if (receivedUnits === null || receivedUnits === depositUnits) return 'as_asked';
   const { acceptBps, beyond } = receivedUnits < depositUnits ? policy.underpaid : policy.overpaid;
   if (within(receivedUnits, depositUnits, acceptBps)) return 'accept';
-  // Everything overpaid is taken only in order to be refunded.
+  // An overpaid amount is accepted whole only in order to be refunded.
   return beyond === 'hold' ? 'hold' : 'refund';
 }
 
 /**
- * Whether the booked rate must be checked against the current price: the deposit came after the rate lock ended, and the
- * policy requires it.
+ * Whether the booked rate must be compared with the current price: the deposit came after the rate lock ended, and the policy
+ * requires it.
  *
  * @param cameAt when the deposit that completed the amount was first seen
  */
@@ -148,29 +149,29 @@ export const failureOf = (reason: string): 'amount' | 'name' | 'other' =>
   reason === 'underpaid' || reason === 'overpaid' ? 'amount' : reason === 'payer_name' ? 'name' : 'other';
 
 /**
- * Whether an order is held or refunded before its payout. It is refunded automatically only if every finding says so: if one
- * finding needs a person, another cannot send the money away.
+ * Whether an order is held or refunded before its payout. It is refunded automatically only if all findings allow that: a finding
+ * that needs an operator prevents the refund that another one asks for.
  */
 export function beforePayout(found: readonly Finding[]): { reason: string; refund: boolean } | undefined {
   const [first] = found;
   return first && { reason: first.reason, refund: found.every(({ then }) => then === 'refund') };
 }
 
-/** Reasons why an order cannot be converted as it stands, by anybody. */
+/** Reasons for which an order cannot be converted as it is; no approval changes that. */
 export function holdBeforePayout(
   order: { depositUnits: bigint; receivedUnits: bigint | null },
   depositLost: boolean,
 ): 'deposit_lost' | 'underpaid' | 'overpaid' | undefined {
   if (depositLost) return 'deposit_lost';
-  // Not by the order's exception: a later deposit may have overwritten it.
+  // Not read from the order's exception: a later deposit may have overwritten it.
   if (order.receivedUnits === null || order.receivedUnits === order.depositUnits) return undefined;
   return order.receivedUnits < order.depositUnits ? 'underpaid' : 'overpaid';
 }
 
 /**
- * What we keep of a refunded deposit, in its smallest units: the fees that the order's policy names, as booked. Never the
- * tax: it is withheld on a trade, and there was none. Fees are in the fiat; from crypto they are taken at the booked rate,
- * rounded down, because we pay. If they would consume the whole deposit nothing is kept: a refund of nothing is none.
+ * What we keep of a refunded deposit, in its smallest units: the fees that the order's policy names, as booked. Never the tax: it
+ * is withheld on a trade, and none took place. Fees are in the fiat; from crypto they are taken at the booked rate, rounded down,
+ * because we pay. If they would consume the whole deposit nothing is kept, because a refund of zero cannot be sent.
  *
  * @param decimals of the market's crypto (base) and fiat (quote)
  */
@@ -190,7 +191,7 @@ export function keptOnRefund(
 export const HELD_AT_GATE = 'held: ';
 
 /**
- * Whether only a person may decide about the order's money: screening, the gate or an operator has held it, so no deadline
+ * Whether only an operator may decide about the order's money: screening, the gate or an operator has held it, so no deadline
  * refunds it automatically.
  */
 export function isForAPerson(history: readonly HoldStep[]): boolean {
@@ -200,7 +201,7 @@ export function isForAPerson(history: readonly HoldStep[]): boolean {
   return by === 'screening' || heldBy === 'operator' || (typeof why === 'string' && why.startsWith(HELD_AT_GATE));
 }
 
-/** The same, unless a person has decided about that hold already: by a refund that waits for its destination. */
+/** The same, except when an operator has already decided about that hold, by a refund that waits for its destination. */
 export const awaitsPerson = (
   { refundRequest }: { refundRequest: { decidedHold?: number } | null },
   history: readonly (HoldStep & { version: number })[],
@@ -208,7 +209,7 @@ export const awaitsPerson = (
 
 const HOLDING = ['held', 'payout_rejected', 'refund_rejected'];
 
-/** A step of an order's history, as far as holds go. */
+/** The part of an order's history step that describes holds. */
 interface HoldStep {
   event: string;
   facts?: Record<string, unknown>;
@@ -216,8 +217,9 @@ interface HoldStep {
 }
 
 /**
- * The latest history step that put an order on hold, for a person or for its policy. An operator may hold a rejected payout besides;
- * when that hold is released, the one before it stands again, if it had one.
+ * The latest history step that put an order on hold, by an operator or by its policy. An operator may also hold an order whose
+ * payout
+ * was rejected; when that hold is released, the hold before it applies again, if there was one.
  */
 export function lastHold<H extends HoldStep>(history: readonly H[]): H | undefined {
   let standing: readonly H[] = [];
@@ -231,23 +233,23 @@ export function lastHold<H extends HoldStep>(history: readonly H[]): H | undefin
 
 const isByOperator = (step: HoldStep | undefined): boolean => step?.facts?.heldBy === 'operator';
 
-/** Whether an operator holds it until an operator releases it: no other decision sends it on meanwhile. */
+/** Whether an operator's hold is on: only a release ends it, and no other decision continues the order meanwhile. */
 export const isHeldByOperator = (history: readonly HoldStep[]): boolean => isByOperator(lastHold(history));
 
 /**
- * How long a state may last and what happens then; undefined when nothing is awaited or the unpaid order's own deadline
+ * How long a state may last and what happens then; undefined when the order waits for nothing or the unpaid order's own deadline
  * applies.
  */
 export const deadlineOf = (state: OrderState, policy: Policy): Deadline | undefined =>
   isWaiting(state) ? policy.waiting[state] : undefined;
 
-/** Why an attempt is cancelled: an earlier attempt, which its rail had rejected, has arrived. */
+/** Reason for cancelling an attempt: an earlier attempt, which its rail had rejected, has arrived. */
 export const PAID_BEFORE = 'an attempt before it was paid after all';
 
-/** An order's exception when it was paid another amount than it says, by people's decision, with the difference booked. */
+/** An order's exception when operators decided that a payment of another amount settles it, with the difference booked. */
 export const PAID_OTHER_AMOUNT = 'paid_other_amount';
 
-/** The history's facts about that; nothing when the order was paid its own amount. */
+/** What the history says about that; empty when the order was paid its own amount. */
 export function paidOtherwise(
   paid: { paidUnits: bigint | null; units: bigint },
   order: { payoutUnits: bigint },
@@ -256,7 +258,7 @@ export function paidOtherwise(
   return units === order.payoutUnits ? {} : { paidUnits: String(units), orderedUnits: String(order.payoutUnits) };
 }
 
-/** How often a payout that provably never arrived is sent again automatically; after that a person decides. */
+/** How often a payout that provably never arrived is sent again automatically; after that an operator decides. */
 export const MAX_OWN_RETRIES = 3;
 
 export const mayRetryByItself = (why: string, attempt: number): boolean =>

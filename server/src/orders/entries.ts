@@ -10,7 +10,7 @@ import { type Account, chart, hold, type Line, move, release, settle } from '../
 import { FEE_KINDS, type FeeKind, type Fees, total } from '../quotes/index.ts';
 import type { EntryName } from './machine.ts';
 
-/** What entries need to know of an order. */
+/** The fields of an order that entries use. */
 export interface BookedOrder {
   id: bigint;
   partnerId: bigint;
@@ -67,7 +67,7 @@ export interface EntryGiven {
   paid?: PaidBefore | undefined;
 }
 
-/** What left for an order by an attempt that its rail had rejected; it was booked as a loss then. */
+/** The amount that left by an attempt that its rail had rejected; it was booked as a loss then. */
 export interface PaidBefore {
   units: bigint;
   /** Account for the order's balance beyond that, in the payout asset; by default it is booked as a difference. */
@@ -144,10 +144,7 @@ export const voidRefund = ({ key, costUnits }: BookedRefund): Line[] => [
   ...release(key),
   ...(costUnits === 0n ? [] : release(kept(key))),
 ];
-/**
- * A refund that its rail rejected and paid all the same, which was booked as a loss then: the money held for it covers that
- * loss.
- */
+/** A refund that its rail rejected and later paid, which was booked as a loss then: the money held for it covers that loss. */
 export const foundRefund = ({ netUnits, costUnits }: BookedRefund, from: Account): Line[] => [
   ...move(from, chart.loss(from.asset), netUnits),
   ...move(from, chart.feeOperator(from.asset), costUnits),

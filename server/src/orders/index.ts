@@ -1,5 +1,5 @@
 /**
- * Orders: a quote with a leg in and a leg out, and both legs are rails.
+ * Orders: a quote executed by a leg in and a leg out, each on a rail.
  *
  * `create` writes an order, `facts` applies what rails report, `handlers` runs the jobs that fall due; all three end in
  * `advance` (advance.ts), the only place where an order changes its state. Direction is a term of the partner API: the code
@@ -195,7 +195,8 @@ export { type Direction, eraseOrderTexts, type ListedOrder, type Order } from '.
 
 /**
  * Moves every due time of a partner's orders earlier: deadlines, locked rates, waits, clearing times. It decides nothing; the
- * usual jobs find what is due then.
+ * usual
+ * jobs find the rows that are due then.
  *
  * @returns how many orders were moved
  */
@@ -242,8 +243,9 @@ export interface Orders {
   /** Payee and reference for the customer of a bank deposit. @throws Refusal 'order_over', past the deadline too */
   payInstructions(order: Order): { payee: Payee; reference: string };
   /**
-   * Parses an address that this market may pay out to, or says why it may not: it is none, it is a token's contract, or it is
-   * one of ours, for any partner. `tx` must see all of our addresses.
+   * Parses an address that this market may pay out to, or says why it is refused: it is no address, a token's contract, or one of
+   * our
+   * own, of any partner. `tx` must see all of our addresses.
    */
   readPayoutAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
   /** The same for an address that a deposit on this market would be refunded to. */
@@ -256,11 +258,11 @@ export interface Orders {
   enterReturnAddress(tx: Tx, asked: LinkAsked & { text: string }): ReturnType<typeof enterReturnAddress>;
   forgetReturnAddress(tx: Tx, asked: LinkAsked): Promise<void>;
   confirmReturnAddress(tx: Tx, asked: LinkAsked & { address: string; loggedInAt: Date; now: Date }): Promise<void>;
-  /** What the partner is told of its order's money. @see told.ts */
+  /** What the partner sees of its order's money. @see told.ts */
   told(tx: Tx, order: Order, page?: ToldPage): Promise<Told>;
-  /** What has come in, what left, what goes back: the rows behind `told`. */
+  /** Money received, paid out and refunded: the rows behind `told`. */
   parts(tx: Tx, order: Order): Promise<OrderParts>;
-  /** Orders of the role's partner that filters accept, newest first. @param input.below the `next` of the page before */
+  /** Orders of the role's partner that match the filters, newest first. @param input.below the `next` of the previous page */
   page(tx: Tx, input: OrderPage): Promise<{ orders: Order[]; next: bigint | null }>;
   /** The same with what the customer's page shows in addition. */
   money(tx: Tx, order: Order): Promise<OrderMoney>;
@@ -283,17 +285,17 @@ export interface Orders {
 
 export interface OrderMoney {
   told: Told;
-  /** What has come in, and its state (`deposits`). */
+  /** Money received, and its state (`deposits`). */
   deposits: readonly { asset: string; units: bigint; state: string }[];
-  /** What an unpaid order still waits for, minus what is under way; in the deposit's units. */
+  /** The amount an unpaid order still waits for, minus the amount under way; in the deposit's units. */
   missingUnits: bigint;
-  /** Nothing more happens, and we hold nothing of it. */
+  /** The order has ended, and we hold none of its money. */
   isOver: boolean;
   /** The payout was returned and we hold it. */
   cameBack: boolean;
-  /** All of it is to go back and nobody has said where to, or the law had stopped it and has let it go. */
+  /** All of it is to be refunded and no destination is named, or it was blocked by law and has been released. */
   goesBack: boolean;
-  /** Money that needs a destination: how much of what, and whether it goes to an account or an address. */
+  /** Money that needs a destination: amount and asset, and whether it goes to an account or an address. */
   destinations: readonly { purpose: 'refund' | 'payout'; asset: string; units: bigint; kind: 'bank' | 'chain' }[];
 }
 
@@ -409,7 +411,7 @@ async function money({ rails }: Pick<OrdersContext, 'rails'>, tx: Tx, order: Ord
       .filter(({ origin }) => isNewMoney(origin))
       .map(({ id, asset, units, state }) => ({
         ...{ asset, units },
-        // Money in suspense is under review, unless it is already to be refunded.
+        // Money in suspense is under review, unless a refund of it is requested already.
         state: state === 'suspense' && known.refunds.some((one) => one.depositId === id) ? 'applied' : state,
       })),
     missingUnits: missingUnits(order, known.deposits),
@@ -443,20 +445,19 @@ async function money({ rails }: Pick<OrdersContext, 'rails'>, tx: Tx, order: Ord
   };
 }
 
-/** Deposits not confirmed yet count, too: they are under way. */
+/** Includes deposits that are not confirmed yet: they are under way. */
 function missingUnits(order: Order, deposits: readonly DepositRow[]): bigint {
   const { units, underWay } = partsOf({ order, deposits });
   return greatest(order.depositUnits - units - underWay, 0n);
 }
 
-/** Whether a customer may name the destination: not of what the gate or screening holds, which a person reviews. */
+/** Whether a customer may name the destination. Not when the gate or screening holds the money: an operator reviews that. */
 const isAskable = (state: RefundState, why: string | null): boolean =>
   state === 'needs_destination' ||
   ((state === 'rejected' || state === 'returned') && why?.startsWith(HELD_AT_GATE) !== true);
 
 /**
- * Whether a customer may be told to pay: before the deadline, although the order ends only once its rail has been read up to
- * it.
+ * Whether a customer may be asked to pay: before the deadline, although the order ends only once its rail has been read up to it.
  */
 export const isPayable = ({ state, expiresAt }: ListedOrder, now: Date): boolean =>
   !isFinal(toldState(state)) && now < expiresAt;
@@ -468,7 +469,7 @@ function requireNotOver({ state }: Order): void {
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const greatest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-/** Those of these orders whose customer may still pay: sweeps leave their addresses alone. */
+/** Those of these orders whose customer may still pay: sweeps skip their addresses. */
 export const stillWaiting = (tx: Tx, ids: readonly bigint[]) => store.stillWaiting(tx, ids);
 
 /** Open orders by state, with the oldest of each, for metrics. */

@@ -44,7 +44,7 @@ import * as store from './store.ts';
 const FUNDS_EVERY_MS = 5_000;
 const CONFIRMATION_EVERY_MS = 10_000;
 const SOON_MS = 500;
-/** How long after its deadline an order waits at most for its rail to be read up to it, unless the rail says otherwise. */
+/** The longest time after its deadline that an order waits for its rail to be read up to it, unless the rail says otherwise. */
 const UNREAD_AT_MOST_MS = 86_400_000;
 /** How often overdue orders are looked for, and how many are processed at a time. */
 const OVERDUE_EVERY_MS = 5_000;
@@ -88,7 +88,7 @@ export function orderHandlers(context: OrdersContext): Handlers {
       });
     },
 
-    /** Recurring job: one query for all orders, so that an order on time costs no job of its own. */
+    /** Recurring job: one query for all orders, so that an order within its deadlines needs no job of its own. */
     async [OVERDUE]() {
       const now = context.clock.now();
       const found = await context.db.asSystem((tx) => store.overdue(tx, { now, limit: OVERDUE_AT_ONCE }));
@@ -157,13 +157,14 @@ async function expire(context: OrdersContext, tx: Tx, order: Order): Promise<Han
 
 /** States in which nothing continues by itself. */
 const STANDS_STILL: readonly Order['state'][] = ['on_hold', 'payout_held', 'refund_held'];
-/** Soon after the deadline, because the next block or statement mostly settles it; then less often. */
+/** Soon after the deadline, because the next block or statement usually decides; later less often. */
 const lookAgainMs = (now: Date, { expiresAt }: Order): number =>
   Math.min(Math.max((now.getTime() - expiresAt.getTime()) / 2, SOON_MS), CONFIRMATION_EVERY_MS);
 
 /**
- * Whether everything that came up to an order's deadline is known: the rail has been read up to it, by the outside's time.
- * After an outage that takes as long as catching up; a very long outage does not keep orders open for ever.
+ * Whether everything that arrived before an order's deadline is known: the rail has been read up to it, by the rail's clock.
+ * After
+ * an outage this takes as long as catching up; a very long outage does not keep orders open without end.
  */
 async function readUpTo(
   { rails }: OrdersContext,
@@ -192,7 +193,7 @@ async function decideScreened(context: OrdersContext, tx: Tx, before: Order, scr
     order = terms.order;
     if (terms.wrong !== undefined) found.push(terms.wrong);
   }
-  // A person may release it: names can differ for good reasons.
+  // An operator may release it: names can differ for good reasons.
   if (await store.paidByAnother(tx, order.id)) found.push({ reason: 'payer_name', ...order.policy.payerName });
   if (screened.outcome === 'held') found.push({ reason: screened.reason ?? 'screening', then: 'hold' });
   const held = beforePayout(found);
@@ -210,7 +211,7 @@ async function decideScreened(context: OrdersContext, tx: Tx, before: Order, scr
   return undefined;
 }
 
-/** Holds the order for a person, or refunds it to the payer when its policy says so. */
+/** Holds the order for an operator, or refunds it to the payer when its policy says so. */
 async function hold(
   context: OrdersContext,
   tx: Tx,
@@ -224,8 +225,9 @@ async function hold(
 }
 
 /**
- * Adjusts an order's amount and rate to the amount and time of its deposit, or says why that is impossible. Each change is a step of its own
- * in the order's history.
+ * Adjusts an order's amount and rate to the amount and time of its deposit, or says why that is impossible. Each change is a
+ * separate
+ * step of the order's history.
  *
  * @returns 'wait' when another rate is due and it is not known yet whether the order was paid in the time that a restore lost
  * @throws Unavailable when the current price is needed and none is fresh: the order waits for one, up to its deadline
@@ -245,7 +247,7 @@ async function settleTerms(
   const open = rateIsOpen(order, await historyStore.completedAt(tx, order.id), order.policy);
   const lost = open ? await mayHavePaid(context, tx, order) : undefined;
   if (lost === 'unread') return { outcome: 'wait' };
-  // People match the debit that seems to have paid it with its payout, which waits for that; they do not change its rate.
+  // Operators match the debit that seems to have paid it with its payout, which waits for that; the rate stays.
   const price =
     open && lost === undefined ? onPrice(order.rate, await rateNow(tx, market), order.policy.priceMoved) : 'honour';
   if (price === 'refund') return { outcome, order, wrong: { reason: 'price_moved', then: 'refund' } };
@@ -271,13 +273,13 @@ async function settleTerms(
     assert(advanced.outcome === 'advanced', `order ${order.id} is requoted before it is cleared`);
     return { outcome, order: advanced.order };
   } catch (error) {
-    // Below the limits or the fees: the order cannot continue at the new amount, and nobody can approve it.
+    // Below the limits or the fees: the order cannot continue at the new amount, and no approval changes that.
     if (!(error instanceof Refusal)) throw error;
     return { outcome, order, wrong: { reason, then: 'refund' } };
   }
 }
 
-/** An order that takes more than was agreed must fit the limits of its customer again. @throws Refusal 'customer_limit_exceeded' */
+/** An order that accepts more than agreed must fit its customer's limits again. @throws Refusal 'customer_limit_exceeded' */
 async function requireRoomFor(
   tx: Tx,
   order: Order,
@@ -292,14 +294,15 @@ async function requireRoomFor(
 }
 
 /**
- * A state has lasted too long: a case is opened, and the money is refunded if the policy says so. The order is checked again
- * when it has lasted that long once more, so that a case closed without moving the order reopens.
+ * A state has lasted too long: opens a case, and refunds the money if the policy says so. The order is checked again after the
+ * same
+ * time, so that a case closed without moving the order reopens.
  */
 async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Promise<void> {
   const now = context.clock.now();
   if (order.waitsUntil === null || order.waitsUntil > now) return;
   const deadline = deadlineOf(order.state, order.policy);
-  // A server that knew no deadlines moved it to this state.
+  // A server version without deadlines moved it to this state.
   if (deadline === undefined) return await store.waitOn(tx, order.id, null);
   const { afterS } = deadline;
   const mayGoBack =

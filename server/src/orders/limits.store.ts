@@ -1,9 +1,9 @@
-/** What orders of one customer are worth, counted for limits. */
+/** The value of one customer's orders, summed for limits. */
 import type { Tx } from '../base/db.ts';
 import type { OrderState } from './machine.ts';
 import type { Direction } from './row.ts';
 
-/** Orders that ended without a trade: their money never came, went back, or waits in suspense for one or the other. */
+/** Orders that ended without a trade: their money never came, was refunded, or waits in suspense for a refund or a new order. */
 const NOT_COUNTED: readonly OrderState[] = ['expired', 'cancelled', 'refunded'];
 
 const WORTH = 'case when deposit_asset = fiat_asset then deposit_units else gross_units end';
@@ -23,14 +23,14 @@ const SQL = {
     where freed >= $8 order by created_at, id limit 1`,
 } as const;
 
-/** What is counted of a customer's orders on one market. */
+/** The counted sums of a customer's orders on one market. */
 export interface MarketWorth {
   marketId: bigint;
   direction: Direction;
   fiatAsset: string;
   dayUnits: bigint;
   monthUnits: bigint;
-  /** The oldest that counts; null where none does. */
+  /** The oldest order counted; null if there is none. */
   dayFirst: Date | null;
   monthFirst: Date;
   newest: Date;
@@ -39,7 +39,7 @@ export interface MarketWorth {
 const FAR = new Date('9999-01-01T00:00:00Z');
 
 /**
- * @param of.orderId not counted: the order that is asked about
+ * @param of.orderId the order being checked, which is excluded
  * @param of.upTo    only orders created no later than this one
  */
 export const worthOfOrders = (
@@ -57,7 +57,7 @@ export const worthOfOrders = (
     ...[of.upTo?.createdAt ?? FAR, of.upTo?.id ?? 0n],
   ]);
 
-/** When the order was created with which the oldest ones are worth at least so much together. */
+/** Creation time of the order up to which the oldest orders together are worth at least this amount. */
 export const createdWithWorth = async (
   tx: Tx,
   of: {

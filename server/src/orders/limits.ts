@@ -1,12 +1,16 @@
 /**
- * Limits of a customer, counted across all of its orders: what counts, what is left, and whether another order fits.
+ * Limits of a customer across all of its orders: how much is used, how much is left, and whether another order fits.
  *
- * An order counts with what it is worth in its fiat, from its creation, in any 24 hours and any 30 days behind the order that
- * is asked about. Orders that expired, were cancelled or were refunded do not count: their money did not trade. Whatever else an
- * order goes through, it is one row and counts once; an order that follows another counts for its own money.
+ * An order counts with its value in its fiat, from its creation, in any 24 hours and any 30 days before the order being checked.
+ * Orders that expired, were cancelled or were refunded do not count: their money did not trade. An order is one row and counts
+ * once,
+ * whatever its history; a follow-on order counts for its own money.
  *
- * Who counts in order to create or enlarge an order holds the customer's lock until the commit. It is taken after an order's row
- * and the customer's number, and before a quote's row and the partner's exposure: of two at once the second counts the first.
+ * Code that counts in order to create or enlarge an order holds the customer's lock until the commit. The lock is taken after an
+ * order's
+ * row and the customer's number, and before a quote's row and the partner's exposure: of two concurrent orders the second counts
+ * the
+ * first.
  *
  * Not here: which limits there are (partners/customer-limits.ts).
  */
@@ -31,18 +35,18 @@ import type { Order } from './store.ts';
 const DAY_MS = 86_400_000;
 export const PERIOD_MS = { order: 0, day: DAY_MS, month: 30 * DAY_MS } as const;
 
-/** How far a limit is used. */
+/** Usage of a limit. */
 export interface LimitUse {
   readonly limit: CustomerLimit;
   readonly usedUnits: bigint;
   readonly leftUnits: bigint;
-  /** When the oldest order that counts no longer does; null where none counts. */
+  /** When the oldest counted order no longer counts; null if no order counts. */
   readonly freesAt: Date | null;
-  /** The same of the newest: from then on all of it is left. */
+  /** The same for the newest: from then on the whole limit is available. */
   readonly resetsAt: Date | null;
 }
 
-/** Pure: what counts against a limit. */
+/** Pure: the amount that counts against a limit. */
 export function useOf(limit: CustomerLimit, worth: readonly MarketWorth[]): LimitUse {
   const { period, maxUnits } = limit;
   if (period === 'order') return { limit, usedUnits: 0n, leftUnits: maxUnits, freesAt: null, resetsAt: null };
@@ -72,7 +76,7 @@ const leastLeft = (uses: readonly LimitUse[]): LimitUse | undefined =>
 interface Counting {
   customerId: string;
   now: Date;
-  /** Counted apart: the order that is asked about. */
+  /** The order being checked, counted separately. */
   orderId?: bigint | undefined;
   upTo?: { createdAt: Date; id: bigint } | undefined;
 }
@@ -89,15 +93,16 @@ async function usesOf(tx: Tx, limits: readonly CustomerLimit[], of: Counting): P
   return limits.map((limit) => useOf(limit, worth));
 }
 
-/** All limits of a customer, with what is used and left. */
+/** All limits of a customer, with the amounts used and left. */
 export const limitsOfCustomer = async (
   tx: Tx,
   { customer, now }: { customer: { id: string; level: number }; now: Date },
 ): Promise<LimitUse[]> => usesOf(tx, await customerLimits(tx, customer.level), { customerId: customer.id, now });
 
 /**
- * The limits that cover an order of this customer on this market. Where there are any, the customer's lock is taken until `tx`
- * ends, so that what is counted next is complete.
+ * The limits that cover an order of this customer on this market. If there are any, the customer's lock is taken until `tx` ends,
+ * so
+ * that the sums read next stay correct.
  */
 export async function lockLimitsOf(
   tx: Tx,
@@ -109,10 +114,10 @@ export async function lockLimitsOf(
 }
 
 /**
- * Checks that an order fits every limit. To be sure, the caller holds the lock (`lockLimitsOf`).
+ * Checks that an order fits every limit. For a binding answer the caller holds the lock (`lockLimitsOf`).
  *
- * @param input.units what the order is worth, in the units of the market's fiat
- * @throws Refusal 'customer_limit_exceeded' with the limit of which the least is left, and what helps
+ * @param input.units value of the order, in the units of the market's fiat
+ * @throws Refusal 'customer_limit_exceeded' with the limit that has the least left, and what would help
  */
 export async function requireWithinLimits(
   tx: Tx,
@@ -159,11 +164,11 @@ export async function requireLeft(
   await requireWithinLimits(tx, { limits, customer, market, units: worthOnMarket(market, quote), now });
 }
 
-/** What terms on a market are worth in its fiat. */
+/** Value of terms on a market, in its fiat. */
 export const worthOnMarket = (market: Market, quote: { depositUnits: bigint; grossUnits: bigint }): bigint =>
   worthOf({ ...quote, depositAsset: depositAsset(market).code, fiatAsset: market.fiat.code });
 
-/** When so much is left of the limit, if nothing more is ordered; null when it never is. */
+/** When this amount of the limit is available again, if no further order is made; null if never. */
 async function fitsAt(
   tx: Tx,
   { limit, leftUnits }: LimitUse,
@@ -177,7 +182,7 @@ async function fitsAt(
   return createdAt === undefined ? null : later(createdAt, PERIOD_MS[period]);
 }
 
-/** What an order, or its terms, is worth in its fiat. */
+/** Value of an order, or of its terms, in its fiat. */
 export const worthOf = (terms: {
   depositAsset: string;
   fiatAsset: string;
@@ -186,8 +191,9 @@ export const worthOf = (terms: {
 }): bigint => (terms.depositAsset === terms.fiatAsset ? terms.depositUnits : terms.grossUnits);
 
 /**
- * The most that an order may take in without passing a limit, in the units of its deposit, at its own rate. Undefined where no
- * limit covers it. Locks the customer's orders: the order may take so much until `tx` ends.
+ * The maximum that an order may accept without exceeding a limit, in the units of its deposit, at its own rate. Undefined if no
+ * limit
+ * covers it. Locks the customer's orders: the maximum holds until `tx` ends.
  */
 export async function mostWithinLimits(tx: Tx, order: Order, now: Date): Promise<bigint | undefined> {
   const { id: customerId, level } = await findCustomer(tx, order.customerId);
@@ -200,8 +206,8 @@ export async function mostWithinLimits(tx: Tx, order: Order, now: Date): Promise
 }
 
 /**
- * Limits in force now that the order passed when it was created, counting it and the orders before it as they are now. For the
- * gate: a limit that was lowered since, or an order that was enlarged.
+ * Limits that the order passed at creation and now exceeds, counting it and the earlier orders at their present values. For the
+ * gate: a limit was lowered since, or an order was enlarged.
  */
 export async function limitsPassedBy(tx: Tx, order: Order): Promise<CustomerLimit[]> {
   const { id: customerId, level } = await findCustomer(tx, order.customerId);
@@ -211,6 +217,6 @@ export async function limitsPassedBy(tx: Tx, order: Order): Promise<CustomerLimi
   return uses.filter(({ leftUnits }) => leftUnits < worthOf(order)).map(({ limit }) => limit);
 }
 
-/** A limit as an approval names it: another one, or another maximum, is another hit. */
+/** A limit as an approval names it: another limit, or another maximum, is another hit. */
 export const limitNamed = ({ period, fiatAsset, direction, marketId, maxUnits }: CustomerLimit): string =>
   [period, fiatAsset, direction ?? 'both', marketId ?? 'all', maxUnits].join(' ');

@@ -1,4 +1,4 @@
-/** Locks of orders. They are taken before locks of deposits, and those before locks of accounts. */
+/** Locks of orders. Lock order: orders, then deposits, then accounts. */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { lockCustomer } from '../customers/index.ts';
@@ -15,8 +15,9 @@ export async function lockOrder(tx: Tx, id: bigint): Promise<Order> {
 }
 
 /**
- * Locks a payout's order before the payout, the lock order everywhere; of a refund's payout also its deposit and the refund, since
- * one out of suspense may have no order.
+ * Locks a payout's order before the payout, the lock order everywhere; for a refund's payout also its deposit and the refund,
+ * since a
+ * refund from suspense may have no order.
  */
 export async function lockOrderOf(tx: Tx, { rail, key }: { rail: string; key: string }): Promise<Order | undefined> {
   const payout = await payoutByKey(tx, rail, key);

@@ -4,6 +4,7 @@
  * Each state declares what the order's own ledger account holds while it lasts, so that books and states check each other
  * after any history (`holds`, checked by tests and by reconciliation). Each transition declares the ledger entry it posts and
  * the job that falls due. Nothing happens to an order that is not a row here.
+ * the job that falls due. An order changes only by a transition in this table.
  *
  * Not here: how an entry is built (entries.ts), what is decided from facts (decide.ts), the write itself (advance.ts).
  */
@@ -114,11 +115,11 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ['paying_out'], on: 'payout_settled', to: 'settled', post: 'settle_payout' },
   { from: ['paying_out'], on: 'payout_rejected', to: 'payout_held', post: 'void_payout', then: 'open_case' },
 
-  // The rail paid an attempt it had rejected: the order's balance covers the loss booked then.
+  // The rail paid an attempt it had rejected: the order's balance covers the loss that was booked.
   { from: ['payout_held'], on: 'payout_found', to: 'settled', post: 'payout_found' },
-  // The same after its conversion was undone: two people confirm that the attempt paid it.
+  // The same after its conversion was undone: two operators confirm that the attempt paid it.
   { from: ['on_hold', 'refund_held'], on: 'payout_found', to: 'settled', post: 'convert_and_payout_found' },
-  // An operator holds it, so that nothing retries it or sends it elsewhere, and releases it: neither moves money.
+  // An operator holds it, so that it is neither retried nor sent elsewhere, and releases it: neither step moves money.
   { from: ['payout_held'], on: 'held', to: 'payout_held', then: 'open_case' },
   { from: ['payout_held'], on: 'released', to: 'payout_held', then: 'open_case' },
   { from: ['payout_held'], on: 'retried', to: 'paying_out', post: 'hold_payout', then: 'send_payout' },
@@ -135,7 +136,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ['refund_held'], on: 'refund_found', to: 'refunded', post: 'refund_found' },
   { from: ['refund_held'], on: 'retried', to: 'refunding', post: 'hold_refund', then: 'send_refund' },
 
-  // The whole deposit was reversed before anything was paid for it: there is nothing to refund.
+  // The whole deposit was reversed before anything was paid out: there is nothing to refund.
   { from: ['on_hold', 'refund_held'], on: 'deposit_gone', to: 'cancelled', post: 'give_up_deposit' },
   { from: ['payout_held'], on: 'deposit_gone', to: 'cancelled', post: 'reverse_conversion_and_give_up' },
 
@@ -163,8 +164,8 @@ export function legalFrom(event: OrderEvent, to: OrderState): OrderState[] {
 }
 
 /**
- * States that end by an outside event or a person's action; each has a deadline in the order's policy. An unpaid order has
- * its own.
+ * States that end by a rail's event or an operator's action; each has a deadline in the order's policy. An unpaid order has its
+ * own.
  */
 export type WaitingState = Exclude<OrderState, 'created' | 'settled' | 'refunded' | 'expired' | 'cancelled' | 'frozen'>;
 

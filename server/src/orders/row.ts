@@ -1,5 +1,5 @@
 /**
- * An order as its row has it: the types, the columns, and how one becomes the other.
+ * An order's row: the types, the columns, and the mapping between them.
  *
  * Units are smallest units of their asset. Not here: statements (store.ts, read/pages.store.ts).
  */
@@ -33,12 +33,12 @@ export interface ListedOrder {
   payoutAddress: string | null;
   /** This and the next as stored (encrypted): `openOrders` decrypts them (index.ts). */
   merchantReference: string | null;
-  /** The payer's own bank reference, as the customer claims; evidence for a person, never used for matching. */
+  /** The payer's own bank reference, as stated by the customer; evidence for an operator, never used for matching. */
   payerReference: string | null;
   exception: string | null;
   failure: string | null;
   payoutAttempt: number;
-  /** A person has reviewed it once; what is shown of that stays shown. */
+  /** An operator has reviewed it once; the review stays visible in what is shown. */
   wasHeld: boolean;
   /** Its money is unclaimed, and is on the dormant account. */
   dormant: boolean;
@@ -67,12 +67,12 @@ export interface Order extends ListedOrder {
   refundAccountId: bigint | null;
   /** Who changed it after the order was created; null when the partner named it at creation. */
   refundToBy: 'partner' | 'operator' | null;
-  /** Why all of it is to be refunded, until it is. */
+  /** Why its whole amount is to be refunded, until it is. */
   refundRequest: RefundRequest | null;
   refundAttempt: number;
   /** The order whose late or second deposit this one was made from. */
   follows: bigint | null;
-  /** When its state becomes overdue; null when nothing is awaited. */
+  /** When its state becomes overdue; null when the order waits for nothing. */
   waitsUntil: Date | null;
   overdue: boolean;
   /** When its money becomes dormant, once that was announced. */
@@ -89,11 +89,11 @@ export interface RefundRequest {
   by: string;
   why: string;
   failure: 'amount' | 'name' | 'other';
-  /** Version of the hold that a person decided about by this request: a later hold needs another decision. */
+  /** Version of the hold that an operator decided about by this request: a later hold needs another decision. */
   decidedHold?: number;
 }
 
-/** What a row says in other words than an order. */
+/** Columns whose names or types differ from the order's fields. */
 type Translated = 'fees' | 'rate' | 'submittedPayout';
 
 export type ListedRow = Omit<ListedOrder, Translated> & PricedRow & { payoutSubmittedAt: Date | null };
@@ -156,7 +156,7 @@ export const toOrder = (row: OneRow): Order => ({
   policy: readPolicy(row.policy),
 });
 
-/** A page has fifty rows and more: columns that no list shows are not read. */
+/** A page has fifty rows and more: columns that no list shows are not selected. */
 export const COLUMNS = `id, partner_id, customer_id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, received_units,
   refunded_units, fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den, deposit_target, payment_method,
   fiat_account_id, payout_address, merchant_reference, payer_reference, exception, failure, payout_attempt, was_held, dormant,

@@ -11,7 +11,7 @@ import { ALL, type Direction, type OneRow, type Order, type OrderTerms, type Ref
 
 export type { Direction, ListedOrder, Order, OrderTerms, RefundRequest } from './row.ts';
 
-/** What can be noted on an order without changing its state; omitted fields stay. */
+/** The fields that can change without a change of state; omitted fields stay. */
 export interface Noted {
   exception?: string;
   failure?: string;
@@ -30,13 +30,13 @@ const SQL = {
   byTarget: `select ${ALL} from orders where deposit_rail = $1 and deposit_target = $2 for update`,
 };
 
-/** These orders, in no order. */
+/** These orders, unsorted. */
 export const named = async (tx: Tx, ids: readonly bigint[]): Promise<Order[]> =>
   ids.length === 0
     ? []
     : (await tx.rows<OneRow>(`select ${ALL} from orders where id = any($1::bigint[])`, [ids])).map(toOrder);
 
-/** Most orders that are shown of one reference: it should name one. */
+/** Maximum number of orders shown for one reference: normally it names one. */
 const MOST_OF_REFERENCE = 1_000;
 
 /** Orders with this reference of the partner's (as stored), newest first. */
@@ -263,7 +263,7 @@ export async function waitOn(tx: Tx, orderId: bigint, until: Date | null): Promi
   ]);
 }
 
-/** Postpones when it becomes overdue; nothing is reported before. */
+/** Postpones the time when it becomes overdue; no report before that. */
 export async function waitLonger(tx: Tx, orderId: bigint, until: Date): Promise<void> {
   await tx.run('update orders set waits_until = $2 where id = $1', [orderId, until]);
 }
@@ -281,7 +281,7 @@ export async function followersOf(tx: Tx, id: bigint): Promise<bigint[]> {
   );
 }
 
-/** What a partner's unpaid orders in a fiat are worth, in its units: promised at a locked rate, the last of them until `until`. */
+/** Value of a partner's unpaid orders in a fiat, in its units: promised at a locked rate, the last of them until `until`. */
 export async function unpaidExposure(
   tx: Tx,
   input: { partnerId: bigint; fiat: string; now: Date },
@@ -349,7 +349,7 @@ export async function underWay(tx: Tx, customerId: string, limit: number) {
       where o.customer_id = $1 and p.ended_at is null order by p.created_at, p.id limit $2`,
     [customerId, limit],
   );
-  // Money of no order that goes to one of the customer's accounts.
+  // Money without an order that goes to one of the customer's accounts.
   const others = await tx.rows<{ id: string; submitted: boolean }>(
     `select p.id, p.state <> 'created' as submitted from payouts p join fiat_accounts f on f.id = p.fiat_account_id
       where f.customer_id = $1 and p.order_id is null and p.ended_at is null order by p.created_at, p.id limit $2`,
@@ -372,7 +372,8 @@ export async function paidByAnother(tx: Tx, orderId: bigint): Promise<boolean> {
 }
 
 /**
- * Orders that wait for funds of this asset to leave by this rail: how many, and in its units what they give and pay out.
+ * Orders that wait for funds of this asset to leave by this rail: how many, and the sums of their deposits and payouts in its
+ * units.
  */
 export async function short(tx: Tx, { rail, asset }: { rail: string; asset: string }) {
   const row = await tx.row<{ orders: bigint; given: bigint; payout: bigint }>(
@@ -400,7 +401,7 @@ export const open = (tx: Tx) =>
       where state not in ('settled', 'refunded', 'expired', 'cancelled', 'frozen') group by state`,
   );
 
-/** What the customer typed as its reference at its bank, of all its orders, and what operators typed about them. */
+/** Erases the bank references that the customer stated for its orders, and operators' texts in their history. */
 export async function eraseOrderTexts(tx: Tx, customerId: string): Promise<void> {
   await tx.run('update orders set payer_reference = null where customer_id = $1 and payer_reference is not null', [
     customerId,

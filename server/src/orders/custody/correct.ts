@@ -1,6 +1,4 @@
-/**
- * Correcting entries, as far as they touch deposits, debts and unexplained debits.
- */
+/** Correcting entries that concern deposits, debts and unexplained debits. */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases, findCase, openCase } from '../../compliance/index.ts';
@@ -17,9 +15,7 @@ import { inSuspense } from '../refunds/request.ts';
 import * as store from '../store.ts';
 import { bookRecalled, requireRecalled } from './recall.ts';
 
-/**
- * Books money that is in a wallet but not in the books: to suspense, until a person refunds it or assigns it to its order.
- */
+/** Books money that is in a wallet but not in the books: to suspense, until an operator refunds it or assigns it to its order. */
 export async function bookFound(
   tx: Tx,
   found: {
@@ -59,20 +55,22 @@ export async function bookFound(
 export const CASE_CORRECTIONS = ['fee', 'recall', 'debt', 'dust', 'lost_order', 'undone'] as const;
 /**
  * - `fee`: an unexplained debit was a bank charge: a cost of its rail, not a loss;
- * - `recall`: an unexplained debit is a bank's recall of a part of a credit: that part is its customer's debt, not a loss;
+ * - `recall`: an unexplained debit is a bank's recall of a part of a credit: the customer owes that part, so it is no loss;
  * - `debt`: a customer's debt is written off: a loss;
  * - `dust`: a deposit in suspense that is too small to handle: rounding;
- * - `lost_order`: an unexplained debit paid an order that a restore has lost, and a deposit in suspense was that order's
- *   payment. The deposit becomes the operator's, and the debit is no loss: the entry books the exchange that the order was,
- *   without its fees. The part of the deposit already refunded is not taken. If an order had several debits (a payout, and a
- *   refund of the excess), each further debit names the same deposit; if it was paid in parts, each further deposit names,
- *   through its own case, the first deposit.
- * - `undone`: an order's payout was returned and its deposit was reversed: the exchange is undone, and nobody owes anything
- *   for it.
+ * - `lost_order`: an unexplained debit was the payout of an order that a restore has lost, and a deposit in suspense was that
+ *   order's
+ *   payment. The deposit becomes the operator's, and the debit is no loss: the entry books the order's exchange without its fees.
+ * The
+ *   part of the deposit already refunded is excluded. If an order had several debits (a payout, and a refund of the excess), each
+ *   further debit names the same deposit; if it was paid in parts, each further deposit names the first one, through its own
+ * case.
+ * - `undone`: an order's payout was returned and its deposit was reversed: the exchange is undone, and neither side owes
+ *   anything.
  */
 export type CaseCorrection = (typeof CASE_CORRECTIONS)[number];
 
-/** What a case that an entry can close is about: current asset and amount, and the outside's reference. */
+/** The subject of a case that an entry can close: current asset and amount, and the rail's reference. */
 export interface Correctable {
   kind: string;
   subject: string;
@@ -85,7 +83,8 @@ export interface Correctable {
 const unfit = (why: string) => new Refusal('does_not_fit', { why });
 
 /**
- * Locked when it is about a deposit. @throws Refusal 'unknown_case' | 'does_not_fit' when no entry closes a case of its kind
+ * Locks the deposit if the case is about one. @throws Refusal 'unknown_case' | 'does_not_fit' when no entry closes this kind of
+ * case
  */
 export async function lookCorrectable(tx: Tx, id: bigint): Promise<Correctable> {
   const found = (await findCase(tx, id))?.found;
@@ -125,8 +124,9 @@ export interface CaseCorrectionInput {
   evidence: string;
   units: bigint;
   /**
-   * For `undone`: the returned payout's deposit. For `recall`: the credit of which a part was recalled. For `lost_order`: the deposit that paid the order; for the case of a further
-   * deposit, the first one.
+   * For `undone`: the returned payout's deposit. For `recall`: the credit of which a part was recalled. For `lost_order`: the
+   * deposit
+   * that paid the order; in the case of a further deposit, the first one.
    */
   deposit?: bigint | undefined;
 }
@@ -175,7 +175,7 @@ async function requireUnexplained(tx: Tx, debit: string): Promise<void> {
 
 const EXPLAINS_DEBIT = ['fee', 'recall', 'lost_order'] as const satisfies readonly CaseCorrection[];
 
-/** Id of the entry that says what an unexplained debit was. */
+/** Id of the entry that explains an unexplained debit. */
 export const explainedEntry = (debit: string, as: CaseCorrection): string =>
   `${debit}:${as === 'lost_order' ? 'order' : as}`;
 
@@ -208,19 +208,19 @@ async function lockGiven(tx: Tx, id: bigint): Promise<DepositRow> {
   return row;
 }
 
-/** An earlier entry took it as the payment of a lost order. */
+/** An earlier entry used it as the payment of a lost order. */
 const isGiven = ({ state, bookedTo }: DepositRow): boolean => state === 'applied' && IS_LOST_ORDER.test(bookedTo ?? '');
 const IS_LOST_ORDER = /^out_.+:order$/;
 
-/** @throws Refusal 'does_not_fit' when nothing of it is free in suspense */
+/** @throws Refusal 'does_not_fit' when no part of it is free in suspense */
 function requireFree(row: DepositRow): void {
   if (row.state !== 'suspense' || row.takenUnits > 0n || inSuspense(row) === 0n)
     throw unfit('the deposit does not lie in suspense');
 }
 
 /**
- * Books the exchange that the lost order was. If the treasury lacks the amount, its position account covers it, because the
- * money has left.
+ * Books the exchange of the lost order. If the treasury lacks the amount, its position account covers it, because the money has
+ * already left.
  */
 async function bookLostOrder(
   tx: Tx,
@@ -256,7 +256,7 @@ async function bookLostPart(
 const wakeGiven = (tx: Tx, row: DepositRow, { by, at }: { by: string; at: Date }): Promise<void> =>
   wakeDeposit(tx, row, { by, why: 'it was given for an order that is lost', now: at });
 
-/** Records the entry's id, so that the deposit is found if the debit turns out to have paid something else (facts.ts). */
+/** Records the entry's id, so that the deposit is found if the debit is later matched with something else (facts.ts). */
 async function markGiven(tx: Tx, row: DepositRow, { id, by, at }: { id: string; by: string; at: Date }): Promise<void> {
   await depositStore.changeDeposit(tx, row.id, { state: 'applied', bookedTo: id, takenUnits: inSuspense(row) });
   await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given for a lost order, says ${by}`, now: at });
@@ -301,7 +301,7 @@ export async function correctCase(
     return await bookLostPart(tx, { row, first, entry: { kind: 'correction', at: now, facts, by } });
   }
   const facts = { correction: input.as, case: String(input.case), evidence: input.evidence, by };
-  // If the debit turns out to belong to a payout, it is reversed together with this entry (facts.ts).
+  // If the debit is later matched with a payout, it is reversed together with this entry (facts.ts).
   const id = kind === 'unexplained_debit' ? explainedEntry(debitEntry(about), input.as) : `correct_case_${input.case}`;
   const entry = { id, kind: 'correction', at: now, facts };
   const loss = chart.loss(asset);

@@ -1,7 +1,7 @@
 /**
- * Facts about our own wallets and accounts: costs, funding, and money that no order explains.
+ * Facts about our own wallets and accounts: costs, funding, and money without an order.
  *
- * Money is never rejected: what cannot be placed is booked to suspense and becomes a case.
+ * Money is never rejected: an amount without an owner is booked to suspense and becomes a case.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
@@ -64,16 +64,16 @@ export async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_co
   await fundsArrived(tx, context.clock.now());
 }
 
-/** New funds have arrived: the orders whose turn it is check again. What one of them leaves is for the next. */
+/**
+ * New funds have arrived: the orders next in the queue check again. If one of them leaves a remainder, the next order may use it.
+ */
 export async function fundsArrived(tx: Tx, now: Date): Promise<void> {
   for (const { id } of await allFirst(tx)) {
     enqueue(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
   }
 }
 
-/**
- * Unidentified money at the paying wallet: booked to suspense like any other; a person refunds it or assigns it to its order.
- */
+/** Unidentified money at the paying wallet: booked to suspense; an operator refunds it or assigns it to its order. */
 export async function unexpectedCredit(context: Context, tx: Tx, fact: Of<'credit_unexpected'>): Promise<void> {
   const now = context.clock.now();
   const rail = context.rails.get(fact.rail);
@@ -132,7 +132,7 @@ export async function unexplainedDebit(context: Context, tx: Tx, fact: Of<'unexp
   });
 }
 
-/** It was booked as unexplained before it was known to belong to a payout: reversed line by line, under the payout's key. */
+/** It was booked as unexplained before its payout was known: reversed line by line, under the payout's key. */
 export async function undoDebit(
   context: Context,
   tx: Tx,
@@ -142,10 +142,10 @@ export async function undoDebit(
 ): Promise<void> {
   const id = `out_${rail}_${externalId}`;
   const now = context.clock.now();
-  // Only people settle by such a debit: it carries no key of ours. What its customer owes for it would have to be undone first.
+  // Only operators settle with such a debit: it has no key of ours. The customer's debt for it would have to be undone first.
   if (await isPosted(tx, explainedEntry(id, 'recall')))
     throw new Refusal('does_not_fit', { why: 'two people declared that the debit recalled a part of a credit' });
-  // Two people may have declared it a charge since.
+  // Two operators may have declared it a charge since.
   const charge = explainedEntry(id, 'fee');
   const fee = { id: `${charge}:undone`, kind: 'debit_explained', at: now, facts: { payout: key } };
   assert((await undo(tx, charge, fee)).outcome !== 'short', `entry ${charge} can be undone`);
@@ -155,11 +155,11 @@ export async function undoDebit(
   await closeCases(tx, { kind: 'unexplained_debit', subject: `${rail}:${externalId}`, outcome: `it was ${key}`, now });
 }
 
-/** Two people had declared that it paid a lost order: the deposits taken for it return to suspense, each with a case. */
+/** Two operators had declared that it paid a lost order: the deposits used for it return to suspense, each with a case. */
 async function undoLostOrder(tx: Tx, debit: string, key: string, now: Date): Promise<void> {
   const lost = explainedEntry(debit, 'lost_order');
   if (!(await isPosted(tx, lost))) return;
-  // If the deposit was taken for another debit before, this entry took nothing of it.
+  // If the deposit was used for another debit before, this entry used none of it.
   await undoEntry(tx, lost, key, now);
   for (const given of await depositStore.depositsBookedBy(tx, lost, LOST_PART)) await undoGiven(tx, given, key, now);
 }
@@ -169,7 +169,7 @@ async function undoGiven(tx: Tx, given: DepositRow, key: string, now: Date): Pro
   if (given.bookedTo.includes(LOST_PART)) await undoEntry(tx, given.bookedTo, key, now);
   const suspense = chart.suspense(given.rail, given.asset);
   if (given.state === 'lost') {
-    // Its rail reversed it since, which was booked as our loss. It is in suspense again, so there is no loss.
+    // Its rail reversed it since, which was booked as our loss. It is in suspense again, so the loss is undone.
     const lines = move(suspense, chart.loss(given.asset), given.takenUnits);
     const entry = { id: `dep_${given.id}:lost_again`, kind: 'debit_explained', at: now, facts: { payout: key }, lines };
     assert((await post(tx, entry)).outcome === 'posted', `the loss of deposit ${given.id} cannot be undone`);
@@ -210,9 +210,10 @@ export async function bookOutOfNowhere(
 }
 
 /**
- * Money that left a wallet is booked out, whatever the books say was free there. The free part may be less, because the rest
- * is held for payouts or came in unseen. The part beyond it is booked as `uncovered`, with a case, until a person knows its
- * source.
+ * Books money that left a wallet, whatever balance the books show as free. The free balance may be smaller, because the rest is
+ * held for payouts or an incoming amount was missed. The part beyond it is booked as `uncovered`, with a case, until an operator
+ * knows
+ * its source.
  */
 export async function bookGone(
   context: Context,
@@ -234,7 +235,7 @@ export async function bookGone(
   const now = context.clock.now();
   const custody = chart.custody(rail.code, gone.wallet ?? rail.wallets.payouts, asset);
   const entry = { id, kind, at: now, facts, ...(orderId === undefined ? {} : { orderId }) };
-  // The uncovered part depends on the balance of the day, so posting again would be a different entry under the same name.
+  // The uncovered part depends on today's balance, so posting again would be a different entry under the same id.
   if (await isPosted(tx, id)) return;
   const posted = await post(tx, { ...entry, lines: move(to, custody, units) });
   if (posted.outcome !== 'short') return;

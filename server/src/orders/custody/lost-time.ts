@@ -1,12 +1,15 @@
 /**
- * Lost time: what chains and banks did after the backup from which this database was restored.
+ * Lost time: the time between the backup and the restore of this database. Chains and banks may have paid orders in it.
  *
- * Until that is read and decided, an order may already have been paid. Automatic steps that depend on it wait and then
- * continue by themselves: refunding a deposit, using the current price. Payouts wait at their rails (rails/chain.sends.ts)
- * and at the gate (gate.ts); people's decisions are not affected.
+ * Until those payments are read and decided, an order may already have been paid. Automatic steps that depend on this wait and
+ * then
+ * continue: refunding a deposit, using the current price. Payouts wait at their rails (rails/chain.sends.ts) and at the gate
+ * (gate.ts);
+ * operators' decisions are not affected.
  *
- * An order made from a late deposit after a restore may be the second one made of it: the first order, its key and its price
- * are lost. Its payout waits for whatever may have paid the first one.
+ * After a restore, an order made from a late deposit may be the second one made from it: the first order, its key and its price
+ * are
+ * lost. Its payout waits for the decision about any payment that may have paid the first one.
  */
 import type { Tx } from '../../base/db.ts';
 import type { FollowOn, Rail } from '../../rails/rail.ts';
@@ -16,7 +19,7 @@ import * as store from '../store.ts';
 /** How often to check again. */
 export const LOST_TIME_EVERY_MS = 5_000;
 
-/** What a rail is told about a follow-on order. */
+/** The information about a follow-on order that its rail needs. */
 export const followOnOf = (order: Order | undefined): FollowOn | undefined =>
   order?.follows == null ? undefined : { madeAt: order.createdAt };
 

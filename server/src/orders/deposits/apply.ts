@@ -1,14 +1,15 @@
 /**
- * Applying deposits: an order takes the money it waits for once all of it has arrived. Callers: a rail's fact
- * (facts.ts), the deadline that accepts less (jobs.ts), a person (refunds/actions.ts), the order made of late money
+ * Applying deposits: an order accepts the deposits it waits for once all of them have arrived. Callers: a rail's fact
+ * (facts.ts), the deadline that accepts less (jobs.ts), an operator (refunds/actions.ts), an order made from late money
  * (follow-on-order.ts).
  *
- * Five steps, in this order: each deposit is the order's, as far as the order takes it; the order advances; one entry moves the
- * money to its account; the order can always take it; what it does not take has a case.
+ * Five steps, in this order: each deposit is assigned to the order, up to the accepted amount; the order advances; one entry
+ * moves the
+ * money to its account; an assertion checks that the transition was legal; a case covers the part not accepted.
  *
- * Not here, because no transition belongs to it and the money goes elsewhere: replacing a reversed deposit (replace.ts books
- * against the loss), undoing an exchange (payouts/undone.ts books to the payout's asset), a deposit given for an order that
- * is lost (custody/correct.ts books to the treasury).
+ * Not here, because they are no transition and use other accounts: replacing a reversed deposit (replace.ts books
+ * against the loss), undoing an exchange (payouts/undone.ts books to the payout's asset), using a deposit for a lost order
+ * (custody/correct.ts books to the treasury).
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -21,11 +22,11 @@ import type { Order } from '../store.ts';
 import type { DepositRow } from './store.ts';
 import * as depositStore from './store.ts';
 
-/** One deposit, and how much of it the order takes. */
+/** One deposit, and how much of it the order accepts. */
 export interface Taken {
   row: DepositRow;
   units: bigint;
-  /** The account that its money is on, if it was not booked before; else it is in suspense. */
+  /** The account that holds its money if it was not booked before; otherwise it is in suspense. */
   from?: Account;
 }
 
@@ -34,7 +35,7 @@ export const wholly = (rows: readonly DepositRow[]): Taken[] => rows.map((row) =
 
 /**
  * @param given of the transition: facts, references, exception
- * @param confirmedAt when all of it was there; if absent, the deposits keep their own times
+ * @param confirmedAt when the last of them was confirmed; if absent, the deposits keep their own times
  * @returns the order after its transition
  */
 export async function applyDeposits(
@@ -62,7 +63,7 @@ export async function applyDeposits(
   return advanced.order;
 }
 
-/** What is in suspense already stays there beyond what the order takes. */
+/** The part of a deposit in suspense that the order does not accept stays there. */
 function partOf({ row, units: toOrderUnits, from }: Taken): ReceivedPart {
   const suspense = chart.suspense(row.rail, row.asset);
   if (from === undefined) return { from: suspense, toOrderUnits, excessUnits: 0n, suspense };

@@ -53,8 +53,8 @@ export const dormantStore = {
   },
 
   /**
-   * Deposits with money in suspense that nothing is done about, by id: how much, and since when. Excludes dust, what an
-   * operator holds, and what belongs to an order that is under way, blocked by law, or lacks a reversed deposit.
+   * Deposits with unclaimed money in suspense, by id: how much, and since when. Excludes dust, deposits held by an
+   * operator, and money of an order that is under way, blocked by law, or lacks a reversed deposit.
    */
   unclaimedDeposits: (tx: Tx, input: { after: bigint; limit: number; only?: bigint | undefined }) =>
     tx.rows<{ id: bigint; since: Date; units: bigint }>(

@@ -2,8 +2,9 @@
  * Waking: dormant money returns to its previous account when a person acts on it.
  *
  * Code that uses money in suspense or an order's account wakes it first, in its own transaction: a destination that the
- * customer names, a refund, a recall, a block. So no other code has to know that it was dormant. If code forgets to, triggers
- * reject its write (migrations/0006_orders.sql).
+ * customer names, a refund, a recall, a block. So no other code has to handle dormancy. If code forgets to, triggers reject its
+ * write
+ * (migrations/0006_orders.sql).
  *
  * Not here: what becomes dormant, and when (unclaimed.ts).
  */
@@ -29,7 +30,7 @@ export const homeOf = ({ depositId, orderId, partnerId, rail, asset }: Dormancy)
   return chart.order(orderId, partnerId, asset);
 };
 
-/** @param deposit locked, its order before it. Nothing happens when nothing of it is announced or dormant */
+/** @param deposit locked, its order before it. No effect if none of it is announced or dormant */
 export async function wakeDeposit(tx: Tx, deposit: DepositRow, waking: Waking): Promise<void> {
   if (deposit.dormantFrom !== null) await wake(tx, { depositId: deposit.id }, waking);
 }

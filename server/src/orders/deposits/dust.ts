@@ -1,9 +1,11 @@
 /**
- * Writing off dust: an unclaimed amount in suspense that is too small to handle is booked as rounding, which ends its
- * deposit. Two people approve it: for one deposit that has a case, or for many of an asset at once, oldest first.
+ * Writing off dust: an unclaimed amount in suspense that is too small to handle is booked as rounding, which ends its deposit.
+ * Two
+ * operators approve it: for one deposit that has a case, or for many of an asset at once, oldest first.
  *
- * A later claim is paid as goodwill, from the operator's own money. Never written off: what an operator holds, what belongs
- * to an order blocked by law or to a blocked customer, or what a refund names.
+ * A later claim is paid as goodwill, from the operator's own money. Never written off: a deposit that is held, is named by a
+ * refund, or
+ * belongs to an order blocked by law or to a blocked customer.
  *
  * Not here: what dust is (dust.store.ts), reconciliation breaks that are dust (reconcile/correct.ts).
  */
@@ -76,7 +78,7 @@ async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
   return (await findCustomer(tx, order.customerId)).blocked ? 'its customer is blocked' : undefined;
 }
 
-/** @throws Refusal 'does_not_fit' when there is none */
+/** @throws Refusal 'does_not_fit' when no deposit may be written off */
 export async function writeOffDust(tx: Tx, input: DustInput & { by: string; now: Date }): Promise<DustPile> {
   const pile = await lookDust(tx, input);
   if (pile.count === 0) throw unfit(`no dust of ${input.asset} that may be written off came before that`);

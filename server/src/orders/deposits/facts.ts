@@ -1,6 +1,7 @@
 /**
- * Facts about deposits: seen, confirmed, cleared. A confirmed deposit is booked to its order as far as the order takes it; the rest,
- * and what no order takes, goes to suspense.
+ * Facts about deposits: seen, confirmed, cleared. A confirmed deposit is booked to its order up to the amount that the order
+ * accepts; the
+ * rest goes to suspense.
  */
 import { later } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
@@ -31,7 +32,7 @@ export async function depositSeen(context: Context, tx: Tx, fact: DepositFact): 
   if (!isNew) await depositStore.changeDeposit(tx, row.id, { state: 'seen' });
   if (order === undefined || fact.asset !== order.depositAsset || row.late) return;
   await advance(context, tx, order, 'deposit_seen', {
-    // One timestamp per fact: a timeline shows the order's step and its deposit together.
+    // One timestamp per fact, so that a timeline shows the order's step and its deposit together.
     now: isNew ? row.seenAt : context.clock.now(),
     facts: { reference: fact.reference, ...fact.facts },
     depositReference: fact.reference,
@@ -63,7 +64,7 @@ export async function depositConfirmed(context: Context, tx: Tx, fact: DepositFa
       confirmedAt: now,
     });
     await change(tx, order, { exception: 'underpaid', depositReference: fact.reference, now });
-    // The deadline decides about parts; enqueued in case it passed while this part was being confirmed.
+    // The deadline decides about partial deposits; enqueued in case it passed while this part was being confirmed.
     enqueue(tx, { kind: 'expire_order', subject: String(order.id), dueAt: order.expiresAt });
     return;
   }
@@ -95,7 +96,7 @@ export async function depositConfirmed(context: Context, tx: Tx, fact: DepositFa
     });
 }
 
-/** The most that the order's customer may pay for it. */
+/** The maximum that the order's customer may pay for it. */
 async function mostFor(tx: Tx, order: Order, now: Date): Promise<bigint> {
   const { level } = await findCustomer(tx, order.customerId);
   const atOnce = await maxUnitsFor(tx, await marketById(tx, order.marketId), level);
@@ -104,9 +105,10 @@ async function mostFor(tx: Tx, order: Order, now: Date): Promise<bigint> {
 }
 
 /**
- * Whether an order must wait with its deposit because the deposit's rail can still reverse it. Until then the deposit is seen
- * and shown as such, and a reversal leaves no trace in the books. Money that no order waits for goes to suspense at once, and
- * nothing made of it leaves before that time either (ready.ts).
+ * Whether an order must wait with its deposit because the deposit's rail can still reverse it. Until then the deposit is shown as
+ * seen, and a reversal leaves no trace in the books. Money that no order waits for goes to suspense at once, and no payout or
+ * refund
+ * of it leaves before that time either (ready.ts).
  */
 async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRow): Promise<boolean> {
   const now = context.clock.now();
@@ -181,7 +183,7 @@ async function toSuspense(
     return;
   }
   const changed = order && (await change(tx, order, { exception: why, now }));
-  // A reversed deposit has to be replaced first: a person decides with what.
+  // A reversed deposit has to be replaced first: an operator decides which money replaces it.
   const then = lost === undefined ? onExtra(why, changed?.policy) : 'hold';
   // A follow-on order needs a price, and a rail's transaction must not wait for one. Until it is created, the case covers the
   // money.
@@ -236,9 +238,10 @@ async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 's
 }
 
 /**
- * When the deposit arrived by the outside's time, and whether that was after its order's deadline. If only a day is known,
- * the whole day of the deadline counts as in time, and the stored time is the latest possible one. A reorg that puts another
- * block in its place changes nothing: a deposit in time stays in time.
+ * When the deposit arrived by the rail's clock, and whether that was after its order's deadline. If only a day is known, the
+ * whole
+ * day of the deadline counts as in time, and the latest possible time is stored. A reorg that puts the deposit into another block
+ * changes nothing: a deposit in time stays in time.
  */
 function timesOf(order: Order | undefined, { at, withinMs = 0 }: DepositFact): Pick<DepositRow, 'cameAt' | 'late'> {
   if (at === undefined) return { cameAt: null, late: false };

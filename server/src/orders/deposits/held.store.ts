@@ -13,14 +13,14 @@ export interface HeldDeposit {
 export const heldDeposit = (tx: Tx, id: bigint): Promise<HeldDeposit | undefined> =>
   tx.row<HeldDeposit>('select by, why, at from held_deposits where deposit_id = $1', [id]);
 
-/** Whether one of these is held. */
+/** Whether any of these deposits is held. */
 export const areHeld = async (tx: Tx, deposits: readonly { id: bigint }[]): Promise<boolean> =>
   deposits.length > 0 &&
   (await tx.row('select from held_deposits where deposit_id = any($1::bigint[]) limit 1', [
     deposits.map(({ id }) => id),
   ])) !== undefined;
 
-/** A hold that is laid again is a new one, with its own time: an older proposal to release it is about the hold before. */
+/** A repeated hold is a new one, with its own time: an older proposal to release refers to the earlier hold. */
 export async function insertHeld(tx: Tx, id: bigint, { by, why, at }: HeldDeposit): Promise<void> {
   const before = await heldDeposit(tx, id);
   if (before !== undefined) await deleteHeld(tx, id);

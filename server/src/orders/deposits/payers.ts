@@ -1,12 +1,15 @@
 /**
- * Payers: who paid a deposit, as its rail reports it, and what the sender must provide before money is returned there.
+ * Payers: who paid a deposit, as its rail reports it, and what evidence a sender must give before money is returned to them.
  *
- * What a bank reports (name, account, text) is encrypted with its statement line; a chain shows an address, which is public.
- * It is decrypted for a person who requests it, and stored nowhere else.
+ * A bank's report (name, account, text) is encrypted with its statement line; a chain's is an address, which is public. It is
+ * decrypted
+ * for an operator who requests it, and stored nowhere else.
  *
- * A bank account belongs to its holder, so two people may return a credit to the account it came from. An address does not:
- * coins from an exchange come from an address of the exchange. So they go to an address named in a text signed with the key
- * of the sending address, or named by the customer; never automatically to the sending address.
+ * A bank account belongs to its holder, so two operators may return a credit to the account it came from. An address may not
+ * belong to
+ * the sender: coins from an exchange come from an address of the exchange. So coins are returned to an address named in a text
+ * signed
+ * with the key of the sending address, or named by the customer; never automatically to the sending address.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -31,7 +34,7 @@ export async function payerOf(context: Rails, tx: Tx, depositId: bigint): Promis
   return (await shownBy(context, tx, await paidDeposit(tx, depositId))) ?? {};
 }
 
-/** Ids of the deposits that a case is about: its own, its refund's, or those of its order. */
+/** Ids of the deposits that a case is about: the case's own, its refund's, or those of its order. */
 export async function depositsAbout(
   tx: Tx,
   about: { subject: string; facts: Readonly<Record<string, unknown>> },
@@ -46,9 +49,9 @@ export async function depositsAbout(
 const wrong = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
 
 /**
- * The account that a bank credit came from: what a payout needs, as far as the statement shows it.
+ * The account that a bank credit came from: the fields that a payout needs, as far as the statement shows them.
  *
- * @throws Refusal 'unknown_deposit' | 'does_not_fit' when no bank brought it, or its statement shows no account
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' when it did not come from a bank, or its statement shows no account
  */
 export async function senderAccount(context: Rails, tx: Tx, depositId: bigint): Promise<Record<string, string>> {
   const deposit = await paidDeposit(tx, depositId);
@@ -85,7 +88,7 @@ export async function requireSigned(
 }
 
 /**
- * Coins never go back to the sending address because an operator names it: it may belong to an exchange.
+ * Coins are not returned to the sending address only because an operator names it: it may belong to an exchange.
  *
  * @param named by the customer, through the partner
  * @throws Refusal 'malformed_field'

@@ -1,8 +1,9 @@
 /**
- * Replacing a reversed deposit: an order took a deposit, its rail reversed it, and the money is there again.
+ * Replacing a reversed deposit: an order accepted a deposit, its rail reversed it, and other or the same money has arrived since.
  *
- * Until it is replaced, other money of the same order is not refunded and makes no new order: the order may have been paid
- * out for money that we did not keep.
+ * Until it is replaced, other money of the same order is not refunded and makes no new order: the order may have been paid out
+ * against
+ * the reversed deposit.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
@@ -19,7 +20,7 @@ import * as depositStore from './store.ts';
 
 export const unfit = (reason: string) => new Refusal('deposit_unfit', { why: reason });
 
-/** The reversed deposit that nothing has replaced, as long as the order claims it. */
+/** The reversed deposit that is not replaced yet, as long as the order claims it. */
 export const standingLoss = (deposits: readonly DepositRow[]): DepositRow | undefined =>
   deposits.find(
     (one) => one.state === 'lost' && one.lostUnits > 0n && one.lostTo !== null && one.stateBeforeLoss !== 'reversed',
@@ -32,8 +33,8 @@ export function lossAccount(order: Pick<Order, 'customerId' | 'partnerId'>, lost
 }
 
 /**
- * Whether a deposit is the very money that was reversed: the same transaction, in a block again. That needs no decision, and
- * refunding it or paying for it as a second deposit would pay for one deposit twice.
+ * Whether a deposit is the reversed money itself: the same transaction, included again. That needs no decision. Refunding it, or
+ * paying it out as a second deposit, would pay for one deposit twice.
  */
 export const isSameMoney = (order: Order, row: DepositRow, lost: DepositRow): boolean =>
   (lost.refundUnits === 0n || isFinal(order.state)) &&
@@ -54,7 +55,7 @@ export async function replaceLost(
   { order, row, lost }: { order: Order; row: DepositRow; lost: DepositRow },
 ): Promise<Order> {
   if (row.asset !== lost.asset) throw unfit('it is of another asset than was reversed');
-  // For an order that continues, the refunded part is no longer the order's.
+  // For an order that continues, the refunded part no longer belongs to the order.
   if (lost.refundUnits > 0n && !isFinal(order.state)) throw unfit('some of what was reversed had been refunded before');
   const freeUnits = row.units - row.takenUnits - row.refundUnits;
   const kept = units ?? least(freeUnits, lost.lostUnits);
@@ -112,9 +113,7 @@ export async function replaceLost(
   return await change(tx, order, { exception: 'deposit_replaced', depositReference: row.reference, now });
 }
 
-/**
- * The very money that a customer owed is there again: lifts the block for that debt, unless the customer owes anything else.
- */
+/** The money that a customer owes has arrived again: lifts the block for that debt, unless the customer has another debt. */
 export async function endDebtBlock(tx: Tx, { customerId, partnerId }: Order, now: Date): Promise<void> {
   for (const asset of (await assets(tx)).keys())
     if ((await balance(tx, chart.receivable(customerId, partnerId, asset))).units > 0n) return;

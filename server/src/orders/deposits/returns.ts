@@ -1,16 +1,18 @@
 /**
  * Returns: on a page of ours, the customer confirms the address to which coins in suspense are refunded.
  *
- * An operator makes a link for one deposit of a known customer. The customer logs in by code, types an address, sees it in
- * full and confirms it. That is stored as evidence: which link, when, by which login. Nothing is sent by it: two operators
- * return the deposit as usual (`deposit return`), to the confirmed address instead of a signed one, and the gate checks it
- * like any other.
+ * An operator makes a link for one deposit of a known customer. The customer logs in by code, types an address, sees it in full
+ * and
+ * confirms it. The confirmation is stored as evidence: which link, when, by which login. It sends nothing: two operators return
+ * the
+ * deposit as usual (`deposit return`), to the confirmed address instead of a signed one, and the gate checks it like any other.
  *
- * The page knows whether money waits for an address, and nothing of blocks, deny lists, holds or screening: it accepts every
- * address that its rail can pay, and shows the same afterwards, whatever stands against it. That is shown to operators only.
+ * The page reads whether money waits for an address, and reads no blocks, deny lists, holds or screening results: it accepts
+ * every
+ * address that its rail can pay, and shows the same text afterwards whatever the findings are. Only operators see the findings.
  *
- * Not here: the page (protocols/checkout/return.ts), encrypting the link's token (customers/links.ts), what a signature
- * proves (payers.ts).
+ * Not here: the page (protocols/checkout/return.ts), encrypting the link's token (customers/links.ts), verifying a signed text
+ * (payers.ts).
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
@@ -43,12 +45,9 @@ export interface ReturnShown {
   cameAt: Date;
   /** Hash of the incoming chain transaction. */
   reference: string;
-  /**
-   * `waits`: confirmed, and not submitted. `over`: no address is asked for any more, and none was confirmed through this
-   * link.
-   */
+  /** `waits`: confirmed, and not submitted. `over`: no address is needed any more, and none was confirmed through this link. */
   stage: 'ask' | 'confirm' | 'waits' | 'submitted' | 'settled' | 'over';
-  /** Typed or confirmed; once submitted, the address it was sent to. */
+  /** Typed or confirmed; once submitted, the destination of the payout. */
   address: string | null;
   /** Hash of the refund's chain transaction. */
   paidBy: string | null;
@@ -61,11 +60,11 @@ export interface LinkAsked {
 }
 
 /**
- * Makes a link for a deposit. It invalidates an earlier link, and what was confirmed through that.
+ * Makes a link for a deposit. It invalidates an earlier link, and an address confirmed through it.
  *
- * @throws Refusal 'unknown_deposit' | 'does_not_fit' when a bank brought it or no customer is known | 'deposit_unfit' when
- *   nothing
- *         of it is in suspense | 'refund_under_way'
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' when it came from a bank or no customer is known | 'deposit_unfit' when none
+ *   of
+ *   it is in suspense | 'refund_under_way'
  */
 export async function makeReturnLink(
   context: Rails,
@@ -146,7 +145,7 @@ const goneBy = (refund: Refund | undefined, { confirmedAt }: ReturnLink): Refund
     : undefined;
 
 /**
- * Stores an address that the customer typed, to show it back. Changes nothing when no address is asked for any more.
+ * Stores an address that the customer typed, to show it for confirmation. No effect when no address is needed any more.
  *
  * @returns why it is not accepted
  */
@@ -165,15 +164,15 @@ export async function enterReturnAddress(
   return undefined;
 }
 
-/** Discards what was typed, so that the customer can type again. */
+/** Discards the typed address, so that the customer can type again. */
 export async function forgetReturnAddress(tx: Tx, asked: LinkAsked): Promise<void> {
   const link = await returnLinks.lock(tx, asked.id);
   if (isUsable(link, asked) && link.confirmedAt === null) await returnLinks.enter(tx, link.id, null);
 }
 
 /**
- * The customer confirms the address shown. Idempotent; changes nothing when another address was typed meanwhile, or when none
- * is asked for any more.
+ * The customer confirms the address shown. Idempotent; no effect when another address was typed meanwhile, or when none is needed
+ * any more.
  */
 export async function confirmReturnAddress(
   context: Rails,
@@ -210,7 +209,7 @@ export async function confirmReturnAddress(
   await change(tx, order, { now });
 }
 
-/** What two operators act on: the address that this deposit's customer has confirmed, with its evidence. */
+/** The input of the two operators: the address that this deposit's customer has confirmed, with its evidence. */
 export const confirmedReturn = (tx: Tx, depositId: bigint): Promise<ReturnLink | undefined> =>
   returnLinks.confirmedFor(tx, depositId);
 
@@ -220,7 +219,7 @@ export const returnLinksOf = (tx: Tx, depositId: bigint): Promise<ReturnLink[]> 
 export const closeConfirmed = (tx: Tx, depositId: bigint, { by, now }: { by: string; now: Date }): Promise<void> =>
   closeCases(tx, { kind: CASE, subject: `deposit:${depositId}`, outcome: `returned by ${by}`, now });
 
-/** @throws Refusal 'unknown_deposit' | 'deposit_unfit' where there is nothing to return: an order holds it, or it has gone */
+/** @throws Refusal 'unknown_deposit' | 'deposit_unfit' when there is nothing to return: an order holds it, or it has left */
 export async function requireInSuspense(tx: Tx, depositId: bigint): Promise<void> {
   const deposit = await lockWithOrder(tx, depositId);
   const open = openRefund(await refundsOfDeposit(tx, depositId));
@@ -236,7 +235,9 @@ const isUsable = (link: ReturnLink | undefined, { customerId }: LinkAsked): link
 const openRefund = (refunds: readonly Refund[]): Refund | undefined =>
   refunds.find((one) => one.source === 'suspense' && isOpen(one));
 
-/** The amount that waits for an address: of a refund without one or whose address may change, or what no refund names. */
+/**
+ * The amount that waits for an address: of a refund without one or whose address may change, or the amount that no refund names.
+ */
 function waitingUnits(deposit: DepositRow, open: Refund | undefined): bigint {
   if (open === undefined) return inSuspense(deposit);
   return NAMEABLE.includes(open.state) ? open.netUnits : 0n;

@@ -1,6 +1,7 @@
 /**
- * A deposit that its chain or bank reversed. Before it is booked it is forgotten; after, it is a loss or its customer's debt, and
- * what has not left yet stays.
+ * A deposit that its chain or bank reversed. Before it is booked, the deposit is dropped; after that, it is a loss or its
+ * customer's
+ * debt, and payouts that have not left are cancelled.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -52,10 +53,13 @@ export async function depositReversed(
 }
 
 /**
- * A booked deposit was reversed. The part in suspense belonged to nobody yet and is booked out the way it came in. The part
- * that an order took, or that was refunded, is a loss as long as nothing left for it (the order is stopped, and finally gives
- * up its claim). If a payout or refund of it was submitted, the customer owes it, whatever state the order is in, and creates
- * no new order until an operator allows it.
+ * A booked deposit was reversed. The part in suspense was not assigned yet and is booked out against the account it came in on.
+ * The
+ * part that an order accepted, or that was refunded, is a loss as long as no payout of it left (the order is stopped, and finally
+ * gives
+ * up its claim). If a payout or refund of it was submitted, the customer owes it, in any state of the order, and can create no
+ * new
+ * order until an operator allows it.
  */
 async function bookedDepositReversed(
   context: Context,
@@ -117,13 +121,14 @@ async function bookedDepositReversed(
     facts: { units: String(units), asset: row.asset, reference: row.reference },
     now,
   });
-  // Where law had let it go and it has not left, it is here, and makes that good at once.
+  // If the law released the order's money and it has not left, it covers this loss at once.
   if (order !== undefined && row.state === 'applied') await cancelReleased(context, tx, order, now);
 }
 
 /**
- * An order is paid after all, by a payout that its rail had refused, and a deposit of it was reversed meanwhile: that was booked as a
- * loss, because nothing seemed to have left for it. Its customer owes it, as if the payout had been known then.
+ * An order is paid after all, by a payout that its rail had rejected, and one of its deposits was reversed meanwhile. The
+ * reversal was
+ * booked as a loss, because no payout seemed to have left. The customer owes it, as if the payout had been known then.
  */
 export async function owesAfterAll(tx: Tx, order: Order, now: Date): Promise<void> {
   for (const row of await depositStore.depositsOf(tx, order.id)) {
@@ -137,11 +142,11 @@ export async function owesAfterAll(tx: Tx, order: Order, now: Date): Promise<voi
 }
 
 /**
- * The same after its order has given up the reversed deposit and was cancelled: what left was booked as a loss, and the exchange that
- * it was is booked in its place, against the customer's debt. An amount other than the order's is left to people, who have the
+ * The same after its order has given up the reversed deposit and was cancelled: the payout was booked as a loss, and the order's
+ * exchange is booked instead, against the customer's debt. If the amount differs from the order's, operators decide in the
  * contradiction's case: its customer is blocked.
  *
- * @param paidUnits what left, booked as a loss of the payout's asset
+ * @param paidUnits the amount that left, booked as a loss of the payout's asset
  */
 export async function owesAfterCancelling(
   context: Context,
@@ -181,7 +186,7 @@ async function owe(
     facts: { deposit: String(id), reference },
   };
   let posted = await post(tx, { ...entry, lines: [...lines] });
-  // It has left whatever the treasury has now: the position carries it.
+  // It has left whatever the treasury holds now: the position account covers it.
   if (posted.outcome === 'short')
     posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.payoutAsset)) });
   assert(posted.outcome === 'posted', `deposit ${id} is not booked as a loss`);
@@ -200,9 +205,11 @@ async function owe(
 }
 
 /**
- * The customer who was, or may have been, paid out of a deposit: by the payout of the order that took it, or by a refund of
- * it. Determined from payouts that were submitted and not rejected, because an order's state says nothing about money that it
- * did not take. Without an order it is the owner of the account that a refund went to.
+ * The customer who was, or may have been, paid out of a deposit: by the payout of the order that accepted it, or by a refund of
+ * it.
+ * Determined from payouts that were submitted and not rejected, because an order's state does not cover money that it did not
+ * accept.
+ * Without an order it is the owner of the account that a refund went to.
  */
 async function whoWasPaid(
   tx: Tx,
@@ -222,7 +229,7 @@ async function whoWasPaid(
   const accountId = refunds.find(mayHaveLeft)?.fiatAccountId ?? null;
   if (accountId === null) return undefined;
   const { customerId } = await findFiatAccount(tx, accountId);
-  // It went back to its source: to no customer of ours.
+  // It was returned to its source, not to a customer of ours.
   if (customerId === null) return undefined;
   return { customerId, partnerId: (await findCustomer(tx, customerId)).partnerId };
 }
@@ -234,7 +241,7 @@ const mayHaveLeft = ({ state }: Payout): boolean => state !== 'created' && state
 const isBack = ({ state, units }: Payout, cameBackUnits: bigint): boolean =>
   state === 'returned' && units <= cameBackUnits;
 
-/** Cancels a payout for what was reversed, unless its submission has begun. */
+/** Cancels a payout backed by the reversed money, unless its submission has begun. */
 export async function cancelPayout(
   context: Context,
   tx: Tx,
@@ -266,7 +273,7 @@ async function unlisted(
   return true;
 }
 
-/** Returns the order to its state before anything was seen, unless another seen deposit remains. */
+/** Returns the order to its state before any deposit was seen, unless another seen deposit remains. */
 async function forgetSeen(context: Context, tx: Tx, order: Order, why: string): Promise<void> {
   const others = (await depositStore.depositsOf(tx, order.id)).filter(
     (one) => one.asset === order.depositAsset && !one.late,

@@ -15,22 +15,22 @@ export interface DepositRow {
   partnerId: bigint | null;
   state: 'seen' | 'confirmed' | 'reversed' | 'applied' | 'suspense' | 'refunded' | 'lost' | 'written_off';
   reference: string;
-  /** Whether the payer is the customer, as far as the rail and we know names. */
+  /** Whether the payer is the customer, as far as names are known from the rail and from us. */
   payer: 'same' | 'other' | 'unknown';
   bookedTo: string | null;
   why: string | null;
   facts: Record<string, string | number>;
   seenAt: Date;
   confirmedAt: Date | null;
-  /** Until when a bank may reverse it; nothing made of it leaves before. Null when no bank brought it. */
+  /** Until when a bank may reverse it; no payout made of it leaves before. Null when it did not come from a bank. */
   clearsAt: Date | null;
-  /** When it arrived, by the outside's time: the chain's block, the bank's booking; the latest possible time. */
+  /** When it arrived, by the rail's clock: the chain's block, the bank's booking; the latest possible time. */
   cameAt: Date | null;
   /** It arrived after its order's deadline, by that time. */
   late: boolean;
-  /** Whether its rail brought it, or where else we have it from: a returned payout, money released by law, a refunded fee. */
+  /** Where it comes from: its rail, or a returned payout, money released by law, a refunded fee. */
   origin: 'rail' | 'returned' | 'released' | 'credit' | 'compensation';
-  /** What its order's account received of it, and what refunds name of it; the rest of what is booked is in suspense. */
+  /** The part on its order's account, and the part named by refunds; the rest of the booked amount is in suspense. */
   takenUnits: bigint;
   refundUnits: bigint;
   /** Reversed by its rail: the amount booked as a loss or a debt, and the account. */
@@ -92,7 +92,7 @@ export async function markLost(
   );
 }
 
-/** This much of a reversed deposit is here after all; if that is all of it, it counts as one that never came. */
+/** This much of a reversed deposit has arrived after all; if that is all of it, it counts as one that never came. */
 export async function makeGood(tx: Tx, id: bigint, units: bigint): Promise<void> {
   await tx.run(
     `update deposits set lost_units = lost_units - $2, state = case when lost_units = $2 then 'reversed' else state end,
@@ -198,7 +198,7 @@ export async function changeDeposit(
     why?: string;
     confirmedAt?: Date;
     reference?: string;
-    /** How much its order takes of it. A check requires it for 'applied'. */
+    /** How much of it the order accepts. A check constraint requires it for 'applied'. */
     takenUnits?: bigint;
     dust?: boolean;
   },
@@ -230,7 +230,7 @@ export async function waitWithDeposit(tx: Tx, id: bigint, clearsAt: Date): Promi
   await tx.run('update deposits set clears_at = $2 where id = $1', [id, clearsAt]);
 }
 
-/** Deposits that a correcting entry, or one for a further part, took for the operator. Locked. */
+/** Deposits that a correcting entry, or one for a further part, assigned to the operator. Locked. */
 export const depositsBookedBy = (tx: Tx, entry: string, part: string) =>
   tx.rows<DepositRow>(
     `select * from deposits where state in ('applied', 'lost') and (booked_to = $1 or starts_with(booked_to, $1 || $2))

@@ -1,15 +1,18 @@
 /**
- * Unclaimed money: money in suspense, or with an order that waits for its customer, that nothing has happened to for as long
- * as the operator's policy says. It is announced, and later becomes dormant: it moves to an account of its own until somebody
- * claims it or acts on it (dormant.ts). It stays the customer's.
+ * Unclaimed money: money in suspense, or with an order that waits for its customer, and untouched for as long as the operator's
+ * policy
+ * says. It is announced, and later becomes dormant: it moves to an account of its own until the customer claims it or an operator
+ * acts
+ * on it (dormant.ts). It stays the customer's.
  *
  *   unclaimed ──(after − notice)──▶ announced ──(notice)──▶ dormant ──(a claim, or an operator)──▶ where it was
  *
  * Promises:
  * - announced for the whole notice period before anything moves, however old it is when the policy is set;
- * - checked again under the locks before it moves: money that was touched meanwhile does not;
- * - never what the law, screening or an operator holds, what a blocked customer has, dust, or money that may replace a
- *   reversed deposit.
+ * - checked again under the locks before it moves: money that was touched meanwhile does not move;
+ * - excluded: money held by law, screening or an operator, money of a blocked customer, dust, and money that may replace a
+ *   reversed
+ *   deposit.
  *
  * Source: docs/decisions/0044-dormant-money.md
  */
@@ -91,7 +94,7 @@ async function allOpen(context: OrdersContext, body: (one: Dormancy) => Promise<
   }
 }
 
-/** Money that has lain long enough to be announced now. */
+/** Money that has been unclaimed long enough to be announced now. */
 async function allUnclaimed(
   context: OrdersContext,
   policy: DormancyPolicy,
@@ -126,7 +129,7 @@ async function lockFor(tx: Tx, whose: Whose): Promise<Order | undefined> {
 
 type Unclaimed = Pick<Dormancy, 'depositId' | 'orderId' | 'partnerId' | 'rail' | 'asset' | 'units' | 'since'>;
 
-/** The part that is unclaimed now, under its locks; undefined when a person acts on it, or it is excluded. */
+/** The part that is unclaimed now, under its locks; undefined when an operator handles it, or it is excluded. */
 async function unclaimed(tx: Tx, whose: Whose, order: Order | undefined): Promise<Unclaimed | undefined> {
   if (order !== undefined && (await findCustomer(tx, order.customerId)).blocked) return undefined;
   return 'depositId' in whose
@@ -181,7 +184,7 @@ async function announceOne(
   await tell(tx, order, now);
 }
 
-/** Processes announced money: dormant when its time has come, ended when a person has acted on it since. */
+/** Processes announced money: dormant when its time has come, ended when an operator has handled it since. */
 async function ripen(
   context: OrdersContext,
   tx: Tx,
@@ -236,9 +239,9 @@ const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> 
 };
 
 /**
- * An operator ends the dormancy: from now on the money is unclaimed as if it had come today.
+ * An operator ends the dormancy: from now on the money counts as unclaimed from today.
  *
- * @throws Refusal 'unknown_deposit' | 'unknown_order' | 'does_not_fit' when nothing of it is announced or dormant
+ * @throws Refusal 'unknown_deposit' | 'unknown_order' | 'does_not_fit' when none of it is announced or dormant
  */
 export async function wakeByHand(tx: Tx, whose: Whose, action: { by: string; why: string; now: Date }): Promise<void> {
   const order = await requireDormancy(tx, whose);
@@ -280,7 +283,7 @@ export interface DormantReport {
   next: bigint | null;
 }
 
-/** What is announced and what is dormant, with its age; by dormancy id. */
+/** Announced and dormant money, with its age; by dormancy id. */
 export async function dormantReport(
   tx: Tx,
   { after, limit, now }: { after: bigint; limit: number; now: Date },
@@ -300,7 +303,7 @@ export async function dormantReport(
   };
 }
 
-/** Checks that the dormant accounts hold what the rows say, and that the rows agree with each other. */
+/** Checks that the dormant accounts match the rows, and that the rows match each other. */
 export async function checkDormant(tx: Tx, tell: (subject: string, why: string) => void): Promise<void> {
   const want = new Map((await dormantStore.sums(tx)).map((row) => [chart.dormant(row.rail, row.asset).code, row]));
   for (const { code, units } of await balancesOf(tx, ['dormant']))

@@ -1,6 +1,4 @@
-/**
- * Payouts whose fate an operator states with evidence: by a chain transaction or a line of a statement.
- */
+/** Payouts whose outcome an operator states with evidence: a chain transaction or a line of a statement. */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
@@ -18,9 +16,10 @@ import { requestRefund } from '../refunds/request.ts';
 import type { Order } from '../store.ts';
 
 /**
- * Settles an order with an attempt that its rail had rejected and paid all the same, although the order's terms have changed
- * since. The order's balance covers the loss that was booked then. The rest stays with us as a difference, or is paid as
- * well, to the payout's destination; an amount paid beyond the balance is booked as a difference.
+ * Settles an order with an attempt that its rail had rejected and later paid, although the order's terms have changed since. The
+ * order's balance covers the loss that was booked. The remainder stays with us as a difference, or is paid to the payout's
+ * destination
+ * too; an amount paid beyond the balance is booked as a difference.
  *
  * @throws Refusal 'unknown_order' | 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields'
  */
@@ -84,11 +83,11 @@ export async function settleBy(
 }
 
 /**
- * The attempt that people say has paid an order, and what the order holds beyond it.
+ * The attempt that operators say has paid an order, and the order's balance beyond it.
  *
- * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields' when the caller does not say what
- *   happens
- *         to the rest
+ * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields' when the caller does not say what happens
+ *   to the
+ *   remainder
  */
 export async function paidBefore(
   tx: Tx,

@@ -8,16 +8,19 @@ export interface Destination {
   fiatAccountId: bigint | null;
 }
 
-/** The one that the order was created with. */
+/** The destination that the order was created with. */
 export const ownDestination = ({ payoutAddress, fiatAccountId }: Order): Destination => ({
   address: payoutAddress,
   fiatAccountId: payoutAddress === null ? fiatAccountId : null,
 });
 
-/** That of the last attempt: people may have named another than the order's own (elsewhere.ts). Before the first, its own. */
+/**
+ * The destination of the last attempt: an operator or the partner may have named another one (elsewhere.ts). Before the first
+ * attempt, the order's own.
+ */
 export async function destinationNow(tx: Tx, order: Order): Promise<Destination> {
   if (order.payoutAttempt === 0) return ownDestination(order);
-  // A payout that came back and is paid again is a refund's attempt: that names its own destination.
+  // A returned payout that is paid again is an attempt of a refund, which names its own destination.
   const attempts = (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null);
   const last = attempts.toSorted((a, b) => a.attempt - b.attempt).at(-1);
   return last === undefined ? ownDestination(order) : { address: last.address, fiatAccountId: last.fiatAccountId };

@@ -1,10 +1,13 @@
 /**
- * A payout that its rail rejected before anything left, paid to another destination of the same customer: the account is
- * closed, or the address takes no coins.
+ * Pays a payout that its rail rejected, before anything left, to another destination of the same customer: the account is closed,
+ * or
+ * the address takes no coins.
  *
- * The order keeps its terms, its own destination among them. Where its payout goes now is the destination of the last
- * attempt, so that whatever retries the order, a person or the server, sends it there. The new destination is screened
- * outside before an attempt is created, and the gate treats it as one that nobody named with the order (`destination.new`).
+ * The order keeps its terms, including its own destination. Its payout now goes to the destination of the last attempt, so that
+ * every
+ * retry, by an operator or the server, sends it there. The new destination is screened outside before an attempt is created, and
+ * the
+ * gate treats it as one that the order does not name (`destination.new`).
  *
  * Not here: a payout that left and came back (refunds/actions.ts, nameDestination).
  */
@@ -60,10 +63,11 @@ export async function readPayTo(context: Rails, tx: Tx, order: Order, named: Ref
 }
 
 /**
- * Sends a rejected payout to another destination. These people approve it as a new one; what screening or a list says
- * against it passes only with `pastHits`, and only what was known before this call.
+ * Sends a rejected payout to another destination. These operators approve it as a new one; a hit of screening or of a list passes
+ * only
+ * with `pastHits`, and only if it was known before this call.
  *
- * @param requireMay what the caller may not send past: asked again once the screener has answered
+ * @param requireMay the caller's own checks: repeated once the screener has answered
  * @throws Refusal 'unknown_order' | 'order_over' | 'unknown_account' | 'malformed_field' | 'destination_held' | 'funds_short' | of
  *   `requireMay`
  */
@@ -85,7 +89,7 @@ export async function retryTo(
   const retried = await context.db.asSystem(async (tx) => {
     await requireMay(tx, await lockOrder(tx, orderId));
     const order = await lockRetryable(tx, orderId);
-    // It was sent again meanwhile, and held or rejected once more: people decide about that.
+    // It was sent again meanwhile, and held or rejected once more: operators decide about that.
     if (order.version !== version) throw new Refusal('order_over', { state: order.state });
     const leaving = await payoutOf(tx, order, destinationColumns(to));
     await approveRefund(context, tx, leaving, { people, reason: why, pastHits, seen, now });
@@ -95,7 +99,7 @@ export async function retryTo(
     if (never !== undefined) throw new Refusal('order_over', { state: order.state, why: never.rule });
     const outcome = left.length > 0 ? 'held' : 'cleared';
     await record(tx, { orderId, partnerId: order.partnerId, about: 'payout', ...verdict, outcome, now });
-    // The answer of the screener is kept: who lets the money go past it has seen it.
+    // The screener's answer is stored: the operator who approves the hit has seen it.
     if (left.length > 0) return undefined;
     await closeCases(tx, { subject: `order:${orderId}`, outcome: `retried by ${by}`, now });
     const facts = { by, why, to: destinationKey(leaving) };

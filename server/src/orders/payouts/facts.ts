@@ -1,7 +1,7 @@
 /**
  * Facts about payouts: submitted, settled, rejected, returned, unknown, each of an order or of a refund.
  *
- * A fact that contradicts what was booked before changes no row of the past: it is booked as it is, and opens a case.
+ * A fact that contradicts an earlier booking changes no past row: it is booked as a new entry, and opens a case.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -48,7 +48,7 @@ export async function payoutSubmitted(context: Context, tx: Tx, fact: Of<'payout
 export async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'>): Promise<void> {
   const now = context.clock.now();
   const order = await lockOrderOf(tx, fact);
-  // It may turn out to be owed (deposits/reversed.ts): customers are locked before accounts.
+  // It may become a debt (deposits/reversed.ts): customers are locked before accounts.
   if (order !== undefined && order.state !== 'paying_out') await lockCustomer(tx, order.customerId);
   if (fact.undoes !== undefined) await undoDebit(context, tx, fact.rail, fact.undoes, fact.key);
   const observed = await settled(tx, { rail: fact.rail, key: fact.key, reference: fact.reference, now });
@@ -56,7 +56,7 @@ export async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_s
   const booked = !observed.contradiction && (await bookSettled(context, tx, order, observed.payout, fact.reference));
   if (!booked) {
     await contradiction(context, tx, observed, `settled when the order was ${order?.state ?? 'unknown'}`);
-    // The money has left, whatever we expected: custody must show it.
+    // The money has left, whatever the books expected: custody must show it.
     await bookOutOfNowhere(context, tx, {
       ...fact,
       externalId: fact.key,
@@ -106,7 +106,7 @@ async function settleOrder(
   return advanced.outcome === 'advanced';
 }
 
-/** If the amount that left differs from the books, the difference is booked separately, under the name of what left. */
+/** If the amount that left differs from the books, the difference is booked separately, under the id of the payment. */
 async function bookDifference(context: Context, tx: Tx, payout: Payout): Promise<void> {
   const { id, asset, units, orderId } = payout;
   const more = unitsPaid(payout) - units;
@@ -140,8 +140,8 @@ async function unsend(context: Context, tx: Tx, order: Order | undefined, paid: 
 }
 
 /**
- * Settles an order that holds its money because its payouts were rejected, one of which was paid after all: the order's
- * balance covers the loss booked then. If the order's terms have changed since that attempt, people decide (actions.ts,
+ * Settles an order that still holds its money because its payouts were rejected, if one of them was paid after all: the order's
+ * balance covers the loss that was booked. If the order's terms have changed since that attempt, operators decide (actions.ts,
  * settleBy).
  *
  * @returns whether it was settled
@@ -166,7 +166,7 @@ async function paidAfterAll(context: Context, tx: Tx, orderId: bigint, now: Date
   return true;
 }
 
-/** @param said by people who declare it, in place of the rail: kept in the order's history */
+/** @param said the operators who declare it, in place of the rail: stored in the order's history */
 export async function payoutRejected(
   context: Context,
   tx: Tx,
@@ -209,7 +209,7 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
   const { payout } = observed;
   await isKnownAgain(tx, payout.id, 'came back', now);
   const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
-  // It left and was returned before we saw it leave: book the payment first, so that the return has something to reverse.
+  // It left and was returned before we saw it leave: the payment is booked first, so that the return has an entry to reverse.
   if (observed.before !== 'settled') await bookSettled(context, tx, order, payout, reference);
   const rail = context.rails.get(code);
   assert(rail !== undefined, `rail ${code} is running`);
@@ -258,7 +258,7 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
   });
   if (after === undefined || payout.purpose !== 'payout') return;
   await change(tx, after, { exception: 'payout_returned', now });
-  // Only a completed payment that was returned is paid again: a person decides about anything else.
+  // Only a completed payment that was returned is paid again: an operator decides about any other.
   if (after.state !== 'settled' || observed.contradiction || (await isPaidByAnother(tx, payout, after))) return;
   const again = units < payout.units ? units : payout.units;
   await requestRefund(context, tx, { depositId: row.id, units: again, why: 'payout_returned', order: after, now });

@@ -1,19 +1,25 @@
 /**
- * The gate: decides whether money may leave. Every payout and refund passes it in the transaction that submits it, and a
- * payout that waits on a bank's list passes it again in the transaction that closes the list into a file. There is no second
- * way out.
+ * The gate: decides whether money may leave. Every payout and refund passes it in the transaction that submits it, and a payout
+ * that
+ * waits on a bank's list passes it again in the transaction that closes the list into a file. No money leaves without it.
  *
- * Its answers: `pay`; `wait`, when the cause ends by itself or by an operator's action and the payout then continues by
- * itself (a kill switch, clearing, confirmations, a screening result that is too old); or `hold`, when a person has to
- * decide: the payout is cancelled before it is submitted, and its order or refund gets a case.
+ * Its answers: `pay`; `wait`, when the cause ends by itself or by an operator's action and the payout then continues
+ * automatically (a
+ * kill switch, clearing, confirmations, a screening result that is too old); or `hold`, when an operator has to decide: the
+ * payout is
+ * cancelled before it is submitted, and its order or refund gets a case.
  *
- * It calls nothing outside and only reads rows: the provider's stored result (compliance/screenings.ts), and our own blocks
- * and deny lists as they are in this transaction. The order is locked first, and the customer's row is share-locked, so that
- * a block, a cancellation and a submission are serialized on one row.
+ * It calls nothing outside and only reads rows: the provider's stored result (compliance/screenings.ts), and our own blocks and
+ * deny
+ * lists in this transaction. The order is locked first, and the customer's row is share-locked, so that a block, a cancellation
+ * and a
+ * submission are serialized on one row.
  *
- * An approval lets one hit pass for one destination and amount, given by as many people as the rules require at this moment.
- * A submission uses it up: the same payout may be submitted again, and another attempt may follow a rejected one, but nothing
- * else. What cannot be approved (a reversed deposit, a destination that does not fit) is held regardless.
+ * An approval lets one hit pass for one destination and amount, if as many people gave it as the rules require now. A submission
+ * uses
+ * it up: the same payout may be submitted again, and another attempt may follow a rejected one, but no other payout. Findings
+ * that
+ * cannot be approved (a reversed deposit, a destination that does not fit) always hold.
  *
  * Not here: earlier checks for the customer's convenience (jobs.ts), the submission itself (rails/payouts.ts), how many
  * people an operator's action needs (operators).
@@ -109,7 +115,7 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
   }
 }
 
-/** Until when the destination waits for its customer's confirmation. What goes back to where it came from does not. */
+/** Until when the destination waits for its customer's confirmation. Money returned to its source does not wait. */
 async function unconfirmed(
   { gate }: GateContext,
   tx: Tx,
@@ -120,7 +126,7 @@ async function unconfirmed(
   return await gate.unconfirmedUntil?.(tx, { customerId: order.customerId, fiatAccountId, address, now });
 }
 
-/** One case per debit, however many payouts wait for it; reopened when a person closed it without a decision. */
+/** One case per debit, for all payouts that wait for it; reopened if an operator closed it without a decision. */
 const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, now: Date) =>
   openCase(tx, {
     kind: 'unexplained_debit',
@@ -131,8 +137,9 @@ const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, n
   });
 
 /**
- * The same for what was submitted and is about to be signed, possibly much later. For a transfer between our own wallets,
- * which has no payout, it only checks whether its rail is switched off.
+ * The same for a payout that was submitted and is about to be signed, possibly much later. For a transfer between our own
+ * wallets, which
+ * has no payout, it only checks whether its rail is switched off.
  */
 export async function askBeforeSigning(
   context: GateContext,
@@ -155,7 +162,7 @@ const PAUSE_MS = {
   unconfirmed: UNCONFIRMED_EVERY_MS,
 } as const;
 
-/** Stores a screener's result for the gate to read. */
+/** Stores a screener's result for the gate. */
 export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Date): void {
   keepScreening(tx, {
     subject: screeningSubject(leaving),
@@ -166,12 +173,13 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
   });
 }
 
-/** All reasons to keep it from leaving until a person has decided, approved or not. */
+/** All reasons to hold it until an operator has decided, approved or not. */
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
   const { order, customerId, purpose } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
   const [, lost, before, unfit, own, kept, limit, passed, distrusted, held, stopped] = await awaitAll(
-    // First, because it locks the customer: a level or a block that changes meanwhile has been seen, or waits until this has left.
+    // First, because it locks the customer: a concurrent change of level or block is either visible here, or waits until this has
+    // left.
     customerId !== null && blockOf(tx, customerId),
     isLost(tx, leaving),
     paid === undefined ? [] : payoutsOf(tx, paid.id),
@@ -194,7 +202,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
       before.some(({ refundId, state }) => refundId === null && state === 'settled') ? 'paid_before' : undefined,
     ),
     ...never(unfit ? 'destination_unfit' : undefined),
-    // To send it, a person releases the deposit first.
+    // To send it, an operator releases the deposit first.
     ...never(held ? 'deposit_held' : undefined),
     ...never(stopped ? 'order_frozen' : undefined),
     ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) => ({
@@ -212,8 +220,9 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
 }
 
 /**
- * What people approve to let money past a hit. Past a sanctions hit nobody lets it: one that is undecided is decided first, and
- * one that is true stays, except for money that the law has released.
+ * The approval that lets money pass a hit. A sanctions hit cannot be approved: an undecided one is decided first, and a true
+ * match
+ * stays, except for money that the law has released.
  */
 function approvalOf(rule: string, { deposits }: Leaving): ApprovedAction | null {
   if (rule === 'customer_blocked') return 'release.customer_blocked';
@@ -231,14 +240,14 @@ async function isDistrusted({ gate }: GateContext, tx: Tx, leaving: Leaving, now
   return await gate.heldDestination(tx, { partnerId, fiatAccountId, address, orderId: order?.id ?? null, now });
 }
 
-/** A destination added since a leak: people may let it pass while its review is pending, not after it was rejected. */
+/** A destination added since a leak: it can be approved while its review is pending, not after it was rejected. */
 const heldFinding = ({ since, isRejected }: { since: Date; isRejected: boolean }): Finding => ({
   rule: isRejected ? 'destination_rejected' : 'destination_held',
   entry: since.toISOString(),
   action: isRejected ? null : 'release.destination_held',
 });
 
-/** Of the findings: those without an approval for this destination and amount by as many people as are required now. */
+/** The findings without an approval for this destination and amount by as many people as are required now. */
 export const uncoveredFindings = async (
   context: GateContext,
   tx: Tx,
@@ -274,7 +283,7 @@ async function weigh(
   return { left, used };
 }
 
-/** Approvals minus those used by submissions. A payout that its rail rejected used none: nothing left by it. */
+/** Approvals minus those used by submissions. A payout that its rail rejected used none: it sent no money. */
 async function unused(tx: Tx, leaving: Leaving, payoutId: string | undefined): Promise<Approval[]> {
   const { approvals, uses } = await approvalsFor(tx, boundOf(leaving));
   const spent = new Map<bigint, bigint>();
@@ -311,7 +320,7 @@ const boundOf = (leaving: Leaving): Bound => ({
   units: leaving.units,
 });
 
-/** The findings against money that would leave, as people are shown them and then approve them. */
+/** The findings against money that would leave, as shown to the people who then approve them. */
 export async function seenFindings(
   context: GateContext,
   tx: Tx,
@@ -360,8 +369,9 @@ export async function approveStanding(
 }
 
 /**
- * The same for a refund, or a payout that goes elsewhere: the people who name a destination approve it as a new one. A screening hit, a block or any other
- * finding against it passes only if they say so explicitly; otherwise it stays, and the caller refuses.
+ * The same for a refund, or for a payout to another destination: naming the destination approves it as a new one. A screening
+ * hit, a block or any other finding against it passes only if the approvers explicitly say so; otherwise it stays, and the caller
+ * refuses.
  */
 export async function approveRefund(
   context: GateContext,
@@ -380,13 +390,17 @@ export interface ApprovedBy {
   /** Names of everyone who approved. */
   people: readonly string[];
   reason: string;
-  /** What they were shown, when they confirmed in an earlier transaction: nothing else is approved. Default: what stands now. */
+  /**
+   * The findings that they were shown, if they confirmed in an earlier transaction: only these are approved. Default: the present
+   * findings.
+   */
   seen?: readonly SeenFinding[] | undefined;
 }
 
 /**
- * Whether the money it is paid from was reversed. For a refund that is its own deposit. For a returned payout, money released
- * by law, or a compensated fee, it is any deposit of that order.
+ * Whether the money that funds it was reversed. For a refund that is its own deposit. For a returned payout, money released by
+ * law, or a
+ * compensated fee, it is any deposit of that order.
  */
 async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<boolean> {
   if (deposits.some(({ state }) => state === 'lost') && purpose === 'refund') return true;
@@ -405,7 +419,7 @@ async function isUnfit(context: GateContext, tx: Tx, leaving: Leaving): Promise<
   return !(await fitsRefund(context, tx, { rail, asset, customerId: order?.customerId, depositId }, to));
 }
 
-/** The most that the customer's level may pay at once now; undefined when the level has no limit. */
+/** The maximum that the customer's level may pay at once now; undefined when the level has no limit. */
 async function limitOf(tx: Tx, order: Order): Promise<bigint | undefined> {
   const { level } = await findCustomer(tx, order.customerId);
   return await levelMaxUnits(tx, await marketById(tx, order.marketId), level);

@@ -1,6 +1,4 @@
-/**
- * The judgement of the gate: from facts about a payout to pay, wait or hold. Pure.
- */
+/** The gate's decision: from facts about a payout to pay, wait or hold. Pure. */
 import type { Finding } from './rules.ts';
 
 export interface GateFacts {
@@ -10,14 +8,14 @@ export interface GateFacts {
   notReady: { cause: 'clearing' | 'confirmations'; until: Date | null; why: string } | undefined;
   /** After a restore: an unexplained debit that may have been this payout, undecided. */
   doubtful?: string | undefined;
-  /** After a restore: what its rail paid in the lost time is not read yet, and it may have paid this under another key. */
+  /** After a restore: its rail's payments in the lost time are not read yet, and one may have paid this under another key. */
   unread?: boolean;
   /** Until when the destination waits for its customer's confirmation. */
   unconfirmedUntil?: Date | undefined;
   /** Undefined when the destination was never screened. */
   screenedAt: Date | undefined;
   maxAgeMs: number;
-  /** Why names have no result of now against sanctions lists. */
+  /** Why there is no current comparison of names with sanctions lists. */
   names?: { cause: 'lists' | 'screening'; why: string } | undefined;
   now: Date;
 }

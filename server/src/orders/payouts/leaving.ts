@@ -1,6 +1,4 @@
-/**
- * What is about to leave: a payout or refund with the order, deposits and destination that the gate looks at.
- */
+/** Money that is about to leave: a payout or refund with the order, deposits and destination that the gate checks. */
 
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -19,7 +17,10 @@ export interface Leaving {
   /** 'refund' also for a returned payout that is paid again: the limits already counted the first one. */
   purpose: 'payout' | 'refund';
   order: Order | undefined;
-  /** Who gets it: the order's customer, or without an order the owner of the account; null for an address, or a sender's account. */
+  /**
+   * The recipient: the order's customer, or without an order the owner of the account; null for an address, or a sender's
+   * account.
+   */
   customerId: string | null;
   refundId: bigint | null;
   /** The deposit in suspense that it is paid from; null when it leaves an order's account. */
@@ -34,7 +35,7 @@ export interface Leaving {
   fiatAccountId: bigint | null;
 }
 
-/** The money that a payout row sends. Locks its order, before the payout as everywhere. */
+/** The money of a payout row. Locks its order before the payout, as everywhere. */
 export async function leavingOf(tx: Tx, payout: Payout): Promise<Leaving> {
   const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
   const refund = payout.refundId === null ? undefined : await findRefund(tx, payout.refundId);
@@ -95,7 +96,7 @@ export async function refundOf(
   };
 }
 
-/** The money that a refund out of suspense sends. */
+/** The money of a refund from suspense. */
 export async function suspenseRefundOf(
   tx: Tx,
   refund: Pick<Refund, 'id' | 'depositId' | 'rail' | 'asset' | 'netUnits' | 'address' | 'fiatAccountId'>,
@@ -108,13 +109,16 @@ export async function suspenseRefundOf(
   return { ...where, purpose: 'refund', deposits };
 }
 
-/** Money of no order that goes to a customer's account is that customer's: a block and a sanctions hit count for it, too. */
+/**
+ * Money without an order that goes to a customer's account is that customer's: the customer's block or sanctions hit applies to
+ * it too.
+ */
 const ownerOf = async (tx: Tx, order: Order | undefined, fiatAccountId: bigint | null): Promise<string | null> =>
   order?.customerId ?? (fiatAccountId === null ? null : (await findFiatAccount(tx, fiatAccountId)).customerId);
 
 const backing = async (tx: Tx, order: Order): Promise<DepositRow[]> =>
   (await depositStore.depositsOf(tx, order.id)).filter(
-    // One that was lost after its refund was paid is a debt: it backs nothing, and will never be deep enough.
+    // A deposit that was lost after its refund was paid is a debt: it backs no payout, and never gets the required confirmations.
     ({ takenUnits, refundUnits, state }) => takenUnits > 0n || (refundUnits > 0n && state !== 'lost'),
   );
 
@@ -124,8 +128,9 @@ async function depositOf(tx: Tx, { depositId }: Pick<Refund, 'depositId'>): Prom
 }
 
 /**
- * The deposits that must be past reversal before it leaves. What came back of an order's payout, what the law released of an order
- * and what is paid back of its fees is money of that order: it waits for the deposits behind the order, too.
+ * The deposits that must be past reversal before it leaves. A returned payout, money released by law and a compensated fee are
+ * money of
+ * their order, so they also wait for the order's deposits.
  */
 export async function backedBy(tx: Tx, { order, deposits }: Leaving): Promise<readonly DepositRow[]> {
   if (order === undefined || !deposits.some(({ origin }) => ORDERS_OWN.includes(origin))) return deposits;
@@ -158,8 +163,8 @@ export function screeningOf(leaving: Leaving): Screening {
 }
 
 /**
- * The amount by which rules say how many people are needed: for an order's payout the amount it received, as for every action
- * on an order; for a refund the refunded amount.
+ * The amount by which rules say how many people are needed: for an order's payout the amount that the order received, as for
+ * every action on an order; for a refund the refunded amount.
  */
 export function weightOf({ purpose, order, asset, units }: Leaving): { asset: string; units: bigint } {
   if (purpose === 'refund' || order === undefined) return { asset, units };
@@ -169,8 +174,9 @@ export function weightOf({ purpose, order, asset, units }: Leaving): { asset: st
 export const ORDERS_OWN: readonly DepositRow['origin'][] = ['returned', 'released', 'compensation'];
 
 /**
- * A refund to an address that only an operator has named: accounts always belong to a customer. A payout to any destination
- * but the order's own: its customer has confirmed that one.
+ * A refund to an address that only an operator has named: accounts always belong to a customer. Or a payout to any destination
+ * but the
+ * order's own, which its customer has confirmed.
  */
 export function isNewDestination({ purpose, order, address, fiatAccountId }: Leaving): boolean {
   if (order === undefined) return true;

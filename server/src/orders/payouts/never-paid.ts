@@ -1,10 +1,11 @@
 /**
- * Never paid: people end a payout whose outcome stays unknown, with evidence that its rail did not pay it.
+ * Never paid: operators end a payout whose outcome stays unknown, with evidence that its rail did not pay it.
  *
- * It ends as rejected, like one that its rail rejects: the order or refund holds its money and goes on as people decide, by
- * another attempt under a new key through the same gate, or by a refund. If the rail shows it as paid later, that is a
- * contradiction like any other: booked as a loss, with a case, and the next attempt is cancelled if it has not been submitted
- * (facts.ts).
+ * It ends as rejected, as if its rail had rejected it: the order or refund keeps its money, and operators decide on another
+ * attempt
+ * under a new key through the same gate, or on a refund. If the rail later shows it as paid, that is a contradiction like any
+ * other:
+ * booked as a loss, with a case, and the next attempt is cancelled if it has not been submitted (facts.ts).
  *
  * Not here: when it may be declared (rails/payouts.unpaid.ts).
  */
@@ -35,10 +36,10 @@ async function lockWithOrder(context: Pick<Context, 'rails'>, tx: Tx, key: strin
   const known = await readPayout(tx, key);
   const rail = known && context.rails.get(known.rail);
   if (known === undefined || rail === undefined) throw new Refusal('unknown_payout');
-  // The order is locked before its payout everywhere.
+  // Lock order: the order before its payout.
   const order = await lockOrderOf(tx, { rail: known.rail, key });
   const payout = (await lockPayout(tx, key)) ?? known;
-  // In the time that a restore has lost, the rail may have paid it by an attempt that these books do not have.
+  // In the time that a restore has lost, the rail may have paid it by an attempt that is missing from these books.
   const isOpen = payout.endedAt === null && order !== undefined;
   const lost = isOpen ? await mayHavePaid(context, tx, order) : undefined;
   if (lost !== undefined) throw wrong(`its rail may have paid it in the time that a restore has lost: that is ${lost}`);
@@ -46,9 +47,9 @@ async function lockWithOrder(context: Pick<Context, 'rails'>, tx: Tx, key: strin
 }
 
 /**
- * Checks that people may declare this payout never paid now. Locks its order and the payout.
+ * Checks that operators may declare this payout never paid now. Locks its order and the payout.
  *
- * @throws Refusal 'unknown_payout' | 'does_not_fit' with why not
+ * @throws Refusal 'unknown_payout' | 'does_not_fit' with the reason
  */
 export async function requireUnpaid(context: Pick<Context, 'rails' | 'clock'>, tx: Tx, key: string): Promise<Payout> {
   const [payout, rail] = await lockWithOrder(context, tx, key);
@@ -58,7 +59,7 @@ export async function requireUnpaid(context: Pick<Context, 'rails' | 'clock'>, t
 }
 
 /**
- * Ends the payout as never paid. Its rail is asked once more before: what it says of the key stands above what people say.
+ * Ends the payout as never paid. Its rail is asked once more first: its answer about the key overrides the operators' statement.
  *
  * @throws Refusal as `requireUnpaid`
  */

@@ -1,5 +1,5 @@
 /**
- * SQL of the queue for missing funds, per rail and asset: which orders wait since when, and whether smaller orders may pass.
+ * SQL of the queue for missing funds, per rail and asset: waiting orders with their times, and whether smaller orders may pass.
  */
 import type { Tx } from '../../base/db.ts';
 
@@ -10,7 +10,7 @@ export interface Pass {
   at: Date;
 }
 
-/** Servers of the previous version do not store since when an order waits. */
+/** Servers of the previous version do not store when an order began to wait. */
 const PLACE = 'coalesce(o.short_since, o.updated_at)';
 
 const sql = {
@@ -36,13 +36,11 @@ const sql = {
   endPass: 'delete from shortage_passes where rail = $1 and asset = $2',
 } as const;
 
-/**
- * Whether an order must let others go first: those that have waited longer, or any waiting order if it does not wait itself.
- */
+/** Whether an order must let others go first: orders that have waited longer, or any waiting order if it does not wait itself. */
 export const waitsBehind = async (tx: Tx, orderId: bigint, now: Date): Promise<boolean> =>
   (await tx.row(sql.before, [orderId, now])) !== undefined;
 
-/** The order whose turn it is, and how many units it takes from the treasury and pays out. */
+/** The order whose turn it is, and the units it takes from the treasury and pays out. */
 export const firstInTurn = (tx: Tx, { rail, asset }: { rail: string; asset: string }) =>
   tx.row<{ id: bigint; since: Date; payoutUnits: bigint; givenUnits: bigint }>(sql.first, [rail, asset]);
 

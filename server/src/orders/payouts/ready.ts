@@ -1,13 +1,15 @@
 /**
  * Ready: whether a deposit may be spent.
  *
- * A bank can recall credits; a chain can reorg blocks. So before anything made of a deposit leaves (a payout, a refund, a new
- * order), bank money waits for its clearing time, and chain money for the confirmations required for the sum it is part of.
- * That holds in every state of the order, and for money that no order took.
+ * A bank can recall credits; a chain can reorg blocks. So before a payout, refund or new order made from a deposit leaves, bank
+ * money
+ * waits for its clearing time, and chain money for the confirmations required for the sum it is part of. That applies in every
+ * state of
+ * the order, and to money that no order accepted.
  *
  * Reads stored rows only, so it may be called in the transaction that submits a payout.
  *
- * Not here: who calls it before a payout is submitted, and what confirms a deposit in the first place
+ * Not here: which code calls it before a payout is submitted, and what confirms a deposit in the first place
  * (rails/chain.follow.ts).
  */
 import { later } from '../../base/clock.ts';
@@ -26,7 +28,7 @@ type Rails = { rails: ReadonlyMap<string, Rail> };
  * Whether these deposits may be spent: each one cleared by its bank, or deep enough on its chain for the sum it is part of.
  * Reads stored rows only.
  *
- * @param deposits what backs the payout: the order's applied deposits, or the one deposit of a refund
+ * @param deposits the deposits that fund the payout: the order's applied deposits, or the one deposit of a refund
  * @returns undefined when all are ready
  */
 export async function notReady(
@@ -35,7 +37,7 @@ export async function notReady(
   deposits: readonly DepositRow[],
   now: Date,
 ): Promise<NotReady | undefined> {
-  // Deposits of another origin are money of their order, whose own deposits the caller names besides (leaving.ts).
+  // Deposits of another origin are money of their order, whose own deposits the caller adds (leaving.ts).
   const brought = deposits.filter(({ origin }) => origin === 'rail');
   let clearsAt: Date | undefined;
   for (const row of brought) {
@@ -59,7 +61,7 @@ export async function notReady(
 }
 
 /**
- * Until when a bank may reverse this credit, counted from when we first saw it; null when its rail is no bank.
+ * Until when a bank may reverse this credit, counted from when we first saw it; null when its rail is not a bank.
  *
  * @param order whose deposit it is; its market's clearing time applies when the market takes this rail and asset. For any
  *   other
@@ -77,7 +79,7 @@ export async function clearsAtOf(
     return later(seenAt, (await marketById(tx, order.marketId)).clearingMs);
   const takers = (await allMarkets(tx)).filter(({ depositRail }) => depositRail === rail);
   const same = takers.filter((market) => depositAsset(market).code === asset);
-  // No market takes this asset by this rail: the clearing time of the rail's slowest market applies.
+  // No market accepts this asset on this rail: the clearing time of the rail's slowest market applies.
   const counted = same.length > 0 ? same : takers;
   return later(seenAt, Math.max(0, ...counted.map(({ clearingMs }) => clearingMs)));
 }
@@ -89,7 +91,7 @@ export const lookAgain = ({ until }: NotReady, now: Date): { againInMs: number }
 const BLOCKS_EVERY_MS = 5_000;
 
 /**
- * As stored. Without a stored time it was booked to suspense by an older server, which stored a time only for an order's own
+ * As stored. A missing time means that an older server booked it to suspense, which stored a time only for an order's own
  * deposit.
  */
 async function clearingEnd(context: Rails, tx: Tx, row: DepositRow): Promise<Date | null> {

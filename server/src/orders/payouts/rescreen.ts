@@ -1,7 +1,7 @@
 /**
- * Calls the screener: outside of any transaction, before money leaves and again when the stored result is too old.
+ * Calls the screener: outside any transaction, before money leaves and again when the stored result is too old.
  *
- * While a screener does not answer, money waits. There is one case for that, not one per order; the next answer closes it.
+ * While a screener does not answer, money waits. One case covers the outage for all orders; the next answer closes it.
  */
 import { Unavailable } from '../../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../../base/jobs.ts';
@@ -13,7 +13,7 @@ import { leavingOf, screeningOf } from './leaving.ts';
 
 const SUBJECT = 'screening';
 
-/** Screeners that this process has not seen answer last time: their case may be open. */
+/** Screeners whose last call from this process did not succeed, or was not made yet: their case may be open. */
 const mayBeDown = new WeakMap<object, boolean>();
 
 /** @throws Unavailable when the screener does not answer; then a case is open */

@@ -1,8 +1,8 @@
-/** What the gate asks of other modules, and what it finds: the types that its callers name, too. */
+/** Types of the gate that its callers use too: its inputs from other modules, and its findings. */
 import type { Tx } from '../../base/db.ts';
 import type { Screening, Verdict } from '../../compliance/index.ts';
 
-/** What the gate reads from other modules, in its transaction. None of it calls outside. */
+/** The gate's inputs from other modules, read in its transaction. None of them calls outside. */
 export interface GateRules {
   /** Our own blocks and deny lists, read now. */
   screenOwn(tx: Tx, input: Screening): Promise<Verdict>;
@@ -22,29 +22,29 @@ export interface GateRules {
     tx: Tx,
     d: { customerId: string; fiatAccountId: bigint | null; address: string | null; now: Date },
   ): Promise<Date | undefined>;
-  /** Where sanctions lists are configured: why money waits for names to be compared, or for a list. */
+  /** Present if sanctions lists are configured: money then waits for names to be compared, or for a list. */
   namesWait?(tx: Tx, input: Screening): Promise<{ cause: 'lists' | 'screening'; why: string } | undefined>;
   /** Default maximum age of a stored screening result, in milliseconds. */
   screeningMaxAgeMs: number;
 }
 
-/** What people approve: each has its own rule for how many people it takes. */
+/** The findings that people approve: each has its own rule for the number of people. */
 export type ApprovedAction =
   | 'release.customer_blocked'
   | 'release.screening_hit'
   | 'release.destination_held'
   | 'destination.new';
 
-/** A reason to keep money from leaving until a person has decided. */
+/** A reason to hold money until an operator has decided. */
 export interface Finding {
   rule: string;
   /** The exact hit: an entry of a list, the time of a block, a limit. */
   entry: string;
-  /** The approval that lets it pass; null when nothing can. */
+  /** The approval that lets it pass; null when no approval can. */
   action: ApprovedAction | null;
 }
 
-/** What people were shown: a finding, with the destination and amount that it stood against. */
+/** What the approvers were shown: a finding, with its destination and amount. */
 export interface SeenFinding {
   rule: string;
   entry: string;

@@ -5,9 +5,10 @@
  * and closes when none waits any more. A separate job maintains it, in a transaction that locks no order. Orders only enqueue
  * that job when they begin and stop waiting, so they do not contend for the case.
  *
- * The order that has waited longest is paid first, and later orders queue behind it (advance.ts): otherwise small orders
- * would repeatedly take what a large one waits for. A held order is not in the queue, and has its old position when it comes
- * back. An operator may temporarily let those orders pass that the funds suffice for.
+ * The order that has waited longest is paid first, and later orders queue behind it (advance.ts): otherwise small orders would
+ * repeatedly take the funds that a large one waits for. A held order is not in the queue, and gets its old position back after
+ * the hold.
+ * An operator may temporarily let orders pass for which the funds suffice.
  *
  * Not here: retrying to pay them (jobs.ts), warning before anything waits (treasury/levels.ts).
  */
@@ -23,7 +24,7 @@ import * as store from '../store.ts';
 import { endPass, firstInTurn, inTurn, passNow, setPass } from './queue.store.ts';
 
 const CHECK = 'check_shortage';
-/** While orders wait: incoming funds, and what others take of them, change how much is missing. */
+/** While orders wait: incoming funds, and payouts of other orders, change the missing amount. */
 const EVERY_MS = 5_000;
 
 /** Enqueues an update of the case: an order begins or stops waiting for funds. */
@@ -38,7 +39,7 @@ export async function shortageNow(tx: Tx, what: What, now: Date) {
   return { first: first?.id ?? null, passUntil: pass?.until ?? null, passBy: pass?.by ?? null };
 }
 
-/** Until the given time, orders that the funds suffice for may pass older ones that they do not suffice for. */
+/** Until the given time, orders for which the funds suffice may pass older ones for which they do not. */
 export async function letPass(tx: Tx, what: What, pass: { until: Date; by: string; reason: string; now: Date }) {
   const { now, ...said } = pass;
   await setPass(tx, what, { ...said, at: now });

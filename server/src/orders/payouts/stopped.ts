@@ -1,4 +1,4 @@
-/** Orders that are blocked by law: nothing of them moves until a legal release is on record. */
+/** Orders that are blocked by law: none of their money moves until a legal release is on record. */
 import type { Tx } from '../../base/db.ts';
 import { isPosted } from '../../ledger/index.ts';
 import type { Order } from '../store.ts';
@@ -6,6 +6,6 @@ import type { Order } from '../store.ts';
 /** Id of the entry that a legal release posts. */
 export const releaseEntry = ({ id }: Pick<Order, 'id'>): string => `ord_${id}:released`;
 
-/** The same for what lies beside the order in suspense: a second deposit, an excess. */
+/** The same for money beside the order in suspense: a second deposit, an excess. */
 export const isStoppedByLaw = async (tx: Tx, order: Pick<Order, 'id' | 'state'>): Promise<boolean> =>
   order.state === 'frozen' && !(await isPosted(tx, releaseEntry(order)));

@@ -2,9 +2,10 @@
  * Undoing an exchange: its payout was returned and its deposit was reversed, so neither side has received anything.
  *
  * The customer no longer owns the returned money, and no longer owes the debt: two people undo the conversion, with its fees.
- * What banks kept of the returned money on the way is our loss. The order stays settled and says so; it is not paid again.
+ * The part of the returned money that banks kept on the way is our loss. The order stays settled, marked as undone; it is not
+ * paid again.
  *
- * The same of what law had let go of an order that was converted, where its fees were not there to undo it at once (refunds.ts).
+ * The same for released money of a converted order, if its fees were not available to undo it at once (refunds.ts).
  *
  * Not here: a reversed deposit that is there again (replace.ts), and a debt that will not be paid (correct.ts).
  */
@@ -49,7 +50,7 @@ export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): P
   const isReleased = order?.state === 'frozen' && back.origin === 'released' && back.asset === order.payoutAsset;
   if (order === undefined || back.orderId !== order.id || (back.origin !== 'returned' && !isReleased))
     throw unfit('the deposit that is named is not what came back of the payout of this order');
-  // Cancelled, and paid after all: the debt stands for the exchange.
+  // It was cancelled, and paid after all: the debt replaces the exchange.
   const isPaid = order.state === 'settled' || (order.state === 'cancelled' && lost.stateBeforeLoss === 'applied');
   if (lost.state !== 'lost' || (!isPaid && !isReleased)) throw unfit('the order does not stand as paid');
   if (lost.lostUnits !== (order.receivedUnits ?? order.depositUnits))
@@ -82,7 +83,7 @@ export async function undoExchange(
   const taken = units < order.payoutUnits ? units : order.payoutUnits;
   const lines: Line[] = [
     ...move(chart.suspense(back.rail, back.asset), payout, taken),
-    // Banks kept it on the way.
+    // Banks kept this part on the way.
     ...(taken === order.payoutUnits ? [] : move(chart.loss(back.asset), payout, order.payoutUnits - taken)),
     ...linesFor(
       'reverse_conversion_and_give_up',
@@ -93,7 +94,7 @@ export async function undoExchange(
   ];
   const booking = { ...posting, orderId: order.id };
   let posted = await post(tx, { ...booking, lines });
-  // The treasury may have spent since what it received in the conversion: the position account covers the rest.
+  // The treasury may have spent the conversion's proceeds since: the position account covers the rest.
   if (posted.outcome === 'short')
     posted = await post(tx, { ...booking, lines: lines.flatMap(fromPosition(order.depositAsset)) });
   if (posted.outcome !== 'posted') throw unfit('the books have not got what the exchange took: look at its fees');

@@ -1,5 +1,5 @@
 /**
- * Check: whether every order, its accounts and its history agree. One page at a time, over any number of orders.
+ * Check: whether every order, its accounts and its history agree. Reads one page at a time, for any number of orders.
  *
  * An order's accounts hold what its state says, and an ended order holds nothing of any asset; its history has no gap,
  * contains only transitions of the machine's table, and ends in the order's state.

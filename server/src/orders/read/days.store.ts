@@ -1,6 +1,6 @@
 /**
- * What a partner's orders came to, by the UTC day on which they were created and by market: how many, how many settled, what these
- * moved, and their fees. One statement that walks the partner's orders of a span; at its role, row-level security shows no others.
+ * A partner's orders by the UTC day on which they were created and by market: how many, how many settled, the settled amounts,
+ * and their fees. One statement that walks the partner's orders of a span; at its role, row-level security shows no others.
  */
 import type { Tx } from '../../base/db.ts';
 import type { Direction } from '../store.ts';

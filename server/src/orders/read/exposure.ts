@@ -1,26 +1,27 @@
 /**
- * Exposure: what is promised and owed by orders that are not over, by market, and what waits for funds by rail and asset. Both
- * read open orders only, by their indexes.
+ * Exposure: the amounts promised and owed by open orders, by market, and the amounts that wait for funds, by rail and asset. Both
+ * read
+ * open orders only, by their indexes.
  *
  * Not here: the cap of a partner's quotes (quotes/index.ts).
  */
 import type { Tx } from '../../base/db.ts';
 import type { OrderState } from '../machine.ts';
 
-/** Nothing has arrived for certain. */
+/** No deposit is confirmed. */
 const UNPAID: readonly OrderState[] = ['created', 'deposit_seen'];
-/** Its deposit is with us, and its payout is owed. */
+/** Its deposit is confirmed, and its payout is owed. */
 const OWED: readonly OrderState[] = ['deposit_confirmed', 'awaiting_liquidity', 'on_hold', 'paying_out', 'payout_held'];
 
 export interface MarketExposure {
   marketId: bigint;
   depositAsset: string;
   payoutAsset: string;
-  /** Orders that wait for their deposit, what is to be paid for them, and what they would pay out. */
+  /** Orders that wait for their deposit: the sum of their deposits, and of their payouts. */
   unpaid: bigint;
   unpaidDepositUnits: bigint;
   unpaidPayoutUnits: bigint;
-  /** Orders whose deposit is with us, how much of it, and what we owe for them. */
+  /** Orders with a confirmed deposit: how much of it we hold, and how much we owe for it. */
   owed: bigint;
   receivedUnits: bigint;
   owedPayoutUnits: bigint;
@@ -41,7 +42,7 @@ export const exposure = (tx: Tx): Promise<MarketExposure[]> =>
     [[...UNPAID, ...OWED], OWED],
   );
 
-/** Payouts that wait until there are funds, by where they would leave. */
+/** Payouts that wait for funds, by the rail and asset of the payout. */
 export const shortfalls = (tx: Tx) =>
   tx.rows<{ rail: string; asset: string; orders: bigint; units: bigint; since: Date }>(
     `select payout_rail as rail, payout_asset as asset, count(*) as orders, sum(payout_units) as units, min(short_since) as since

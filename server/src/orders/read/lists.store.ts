@@ -19,7 +19,7 @@ export interface ListFilter {
   until?: Date | undefined;
 }
 export type OrderFilter = ListFilter & { state?: OrderState | undefined; amount?: AmountFilter | undefined };
-/** What is to be paid in, or out, in this asset. */
+/** Orders with this asset as deposit or payout. */
 export interface AmountFilter {
   asset: string;
   minUnits?: bigint | undefined;
@@ -264,7 +264,7 @@ export async function suspenseAfter(
   return rows.map(({ fits: isIn, ...row }) => ({ row, fits: isIn }));
 }
 
-/** What lies in suspense of one deposit, or of all deposits of an order: free, or named by a refund that has not arrived. */
+/** The part of one deposit, or of all deposits of an order, in suspense: free, or named by a refund that has not arrived. */
 export const suspenseAbout = (tx: Tx, of: { depositId: bigint | undefined; orderId: bigint | null }) =>
   tx.rows<{ id: bigint; asset: string; units: bigint }>(
     `select d.id, d.asset, (l.free + coalesce(u.units, 0))::numeric(78,0) as units

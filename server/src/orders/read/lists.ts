@@ -60,7 +60,7 @@ export async function listOrders(
   );
 }
 
-/** All orders of a customer when they are few; undefined when no customer is given, or the customer has many. */
+/** All orders of a customer with few orders; undefined when no customer is given, or the customer has many. */
 async function fewOrders(tx: Tx, customerId: string | undefined): Promise<bigint[] | undefined> {
   if (customerId === undefined) return undefined;
   const ids = await newestOrders(tx, customerId, FEW_ORDERS + 1);
@@ -194,7 +194,8 @@ function shownPayout(payout: Payout): Omit<PayoutLine, 'customerId' | 'marketId'
 }
 
 /**
- * For the rest of the transaction, no index is read as a whole to be combined with another: with a time span the planner
- * considers that cheaper than a walk that ends with the page.
+ * For the rest of the transaction, the planner may not combine whole indexes: with a time span it estimates that as cheaper than
+ * a
+ * walk that ends with the page.
  */
 const walkOnly = (tx: Tx) => tx.row(`select set_config('enable_bitmapscan', 'off', true)`);

@@ -11,7 +11,7 @@ import { depositOfId, depositsLike, type FoundDeposit, type FoundOrder, ordersLi
 
 export type { FoundDeposit, FoundOrder } from './lookup.store.ts';
 
-/** Without the age by which only the payout engine decides. */
+/** Without the age, which only the payout engine uses. */
 type FoundPayout = Omit<Payout, 'firstSubmissionAgeMs'>;
 
 function shown(payout: Payout): FoundPayout {
@@ -19,7 +19,7 @@ function shown(payout: Payout): FoundPayout {
   return rest;
 }
 
-/** Everything with this text as its id, address, hash or reference; newest first, at most fifty of each. */
+/** All rows with this text as their id, address, hash or reference; newest first, at most fifty of each. */
 export async function lookUp(
   tx: Tx,
   input: { text: string; rails: readonly string[]; vault: Vault; partnerIds: readonly bigint[] },

@@ -1,15 +1,16 @@
 /**
- * What transaction monitoring reads of orders. An order counts once money came for it, whatever became of it since; what it is worth
- * is what its customer pays in the fiat, or the gross fiat that it sells for.
+ * The orders that transaction monitoring reads. An order counts once money came for it, whatever its later state; its value is
+ * the
+ * customer's payment in the fiat, or the gross fiat of a sale.
  *
- * Not here: what is found in it (src/monitoring).
+ * Not here: the rules that read it (src/monitoring).
  */
 import type { Tx } from '../../base/db.ts';
 import type { OrderState } from '../machine.ts';
 
-/** No money has come. */
+/** States without a deposit. */
 const UNPAID: readonly OrderState[] = ['created', 'deposit_seen', 'expired', 'cancelled'];
-/** More of one customer in 30 days are counted as so many: every rule has found something before. */
+/** Maximum number of orders counted per customer in 30 days: every rule has matched before that. */
 const MOST_BEFORE = 500;
 
 export interface MonitoredOrder {
@@ -48,7 +49,7 @@ export interface Cursor {
 export const depositedSince = (tx: Tx, after: Cursor, until: Date, limit: number) =>
   tx.rows<MonitoredOrder & Cursor>(SQL.deposited, [after.seenAt, after.depositId, until, limit]);
 
-/** Orders of a span whose money came, the oldest first. */
+/** Orders of a span that have received money, oldest first. */
 export const paidIn = (tx: Tx, of: { after: { createdAt: Date; orderId: bigint }; until: Date; limit: number }) =>
   tx.rows<MonitoredOrder>(SQL.span, [of.after.createdAt, of.after.orderId, of.until, UNPAID, of.limit]);
 

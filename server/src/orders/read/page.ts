@@ -17,7 +17,7 @@ export interface OrderPage {
   customerId?: string | undefined;
   marketId?: bigint | undefined;
   state?: OrderState | undefined;
-  /** The partner's own reference, as it was given. */
+  /** The partner's own reference, as the partner sent it. */
   reference?: string | undefined;
   from?: Date | undefined;
   until?: Date | undefined;
@@ -45,7 +45,7 @@ export async function page(
     const shown = fitting.slice(0, input.limit).map((order) => opened(vault, order));
     return { orders: shown, next: fitting.length > input.limit ? (shown.at(-1)?.id ?? null) : null };
   }
-  // What the law has stopped is shown as held, in lists as well.
+  // An order blocked by law is shown as held, in lists too.
   const { rows, next } =
     input.state === 'on_hold'
       ? await scan({ after: input.below, limit: input.limit, isFiltered: true }, async (below, count) =>

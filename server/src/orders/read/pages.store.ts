@@ -25,8 +25,9 @@ const SQL = {
                 where partner_id = $1 and direction = $2 and fiat_asset = $3 and fiat_seq > $4 and fiat_seq <= $5
                 order by fiat_seq desc limit $5::bigint - $4::bigint`,
   /**
-   * The position from which orders are at least as recent as requested. Orders created in the same moments may have committed
-   * first.
+   * The position from which orders are at least as recent as requested. Of orders created at nearly the same time, a later one
+   * may have
+   * committed first.
    */
   since: `select min(seq) as seq from (
             select partner_seq as seq from orders where partner_id = $1 and direction = $2 and created_at >= $3

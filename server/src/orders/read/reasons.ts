@@ -1,10 +1,13 @@
 /**
  * Reasons: why something about an order is unusual, in words that partners and customers may read.
  *
- * An internal reason says exactly what was found: which rule hit, what a bank answered. There are few public reasons, and the
- * table below maps every internal reason to one; a test searches the code for reasons without an entry. Findings of
- * screening, limits, monitoring, containment or the law map to `under_review`, like any other manual review, because the
- * customer must not be tipped off. A reason that is not in the table maps to `under_review` as well.
+ * An internal reason says exactly what was found: which rule matched, which answer a bank gave. There are few public reasons, and
+ * the
+ * table below maps every internal reason to one; a test searches the code for reasons without an entry. Findings of screening,
+ * limits,
+ * monitoring, containment or the law map to `under_review`, like any other manual review, because the customer must not be tipped
+ * off.
+ * A reason that is not in the table maps to `under_review` as well.
  */
 import { HELD_AT_GATE } from '../decide.ts';
 
@@ -153,9 +156,8 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
 export const hasPublicReason = (inner: string): boolean => Object.hasOwn(TABLE, inner);
 
 /**
- * @param inner a reason as stored: a word; a bank's with its code (`account_closed (AC04)`); the gate's, with its prefix; or
- *   a
- *              person's sentence, which is never shown outside
+ * @param inner a reason as stored: a word; a bank's with its code (`account_closed (AC04)`); the gate's, with its prefix; or an
+ *   operator's sentence, which is never shown outside
  * @param otherwise used when the reason is the rail's own text, in the chain's or bank's language
  */
 export function publicReason(inner: string, otherwise: PublicReason = 'under_review'): PublicReason {

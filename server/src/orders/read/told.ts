@@ -1,9 +1,11 @@
 /**
- * Told: what a partner and its customer see of an order's money, beside its amounts and its state: deposits, why
- * something is unusual, what is refunded or paid again, what was returned to us, and whether a destination must be named.
+ * Told: the account of an order's money for its partner and customer, beside its amounts and state: deposits, why something is
+ * unusual,
+ * refunds and repeated payouts, returned payouts, and whether a destination must be named.
  *
- * The transaction endpoints, every event and the customer's page use this one answer, so that they never disagree. Reasons
- * are public ones (reasons.ts). An order blocked by law is shown as under review.
+ * The transaction endpoints, every event and the customer's page use this one answer, so that they never disagree. Reasons are
+ * public
+ * ones (reasons.ts). An order blocked by law is shown as under review.
  */
 import type { Tx } from '../../base/db.ts';
 import { formatUnits } from '../../base/money.ts';
@@ -19,7 +21,7 @@ import { type Refund, refundsOf } from '../refunds/store.ts';
 import type { ListedOrder, Order } from '../store.ts';
 import { type PublicReason, publicReason } from './reasons.ts';
 
-/** Progress of a refund. `created`: decided on, and not submitted yet. */
+/** Progress of a refund. `created`: it is decided, and its payout is not submitted yet. */
 export type ToldStatus =
   | 'needs_destination'
   | 'created'
@@ -61,7 +63,7 @@ export interface ToldReturn extends ToldMoney {
 }
 
 export interface Told {
-  /** What has come in for the order and was not reversed, in the asset it asked for. */
+  /** Confirmed deposits of the order that were not reversed, in the asset it requested. */
   receivedAmount: string;
   receivedCurrency: string;
   reason: PublicReason | null;
@@ -181,7 +183,7 @@ const receivedUnits = ({ depositAsset }: Order, deposits: readonly DepositRow[])
     .filter(({ asset, state, origin }) => asset === depositAsset && CAME.includes(state) && isNewMoney(origin))
     .reduce((sum, { units }) => sum + units, 0n);
 
-/** Not a returned payout, nor money we had kept, nor a refunded fee. */
+/** Excludes a returned payout, money released by law, and a refunded fee. */
 export const isNewMoney = (origin: DepositRow['origin']): boolean => origin === 'rail' || origin === 'credit';
 
 /** The whole order is to be refunded, and no destination is named. */
@@ -235,7 +237,7 @@ function toldRefund(refund: Refund, known: Known, assetsKnown: ReadonlyMap<strin
     status:
       refund.state === 'needs_destination' && !isNameless(refund, known) ? 'under_review' : statusOf(refund, attempt),
     ...moneyOf(refund.netUnits, refund.asset, assetsKnown),
-    // A text that a person wrote is never shown outside: the deposit's own reason is shown instead.
+    // An operator's free text is never shown outside: the deposit's own reason is shown instead.
     reason: publicReason(refund.why, publicReason(deposit?.why ?? '')),
     address: refund.address ?? '',
     fiatAccountId: refund.fiatAccountId === null ? '' : String(refund.fiatAccountId),
@@ -245,7 +247,7 @@ function toldRefund(refund: Refund, known: Known, assetsKnown: ReadonlyMap<strin
   };
 }
 
-/** Its next attempt is not written yet: the one it knows is the one before. */
+/** Its next attempt has no row yet: the known one is the attempt before. */
 const BEFORE_ATTEMPT: ReadonlySet<Refund['state']> = new Set(['needs_destination', 'screening', 'held']);
 
 const STATUS: Readonly<Record<Exclude<Refund['state'], 'rejected' | 'cancelled'>, ToldStatus>> = {

@@ -1,6 +1,7 @@
 /**
- * Trace: where an order's money is. Who holds it, since when, on what evidence, and what happens next. The sentences for the
- * first and the last are in whereabouts.ts.
+ * Trace: where an order's money is. Who holds it, since when, on what evidence, and what happens next. The sentences about the
+ * holder
+ * and the next step are in whereabouts.ts.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -25,9 +26,9 @@ export interface MoneyTrace {
   /** Who has the customer's money now, in plain words for an on-call operator. */
   heldBy: string;
   since: Date;
-  /** What happens next automatically, or who has to act. */
+  /** The next automatic step, or who has to act. */
   next: string;
-  /** The deadline, and what happens when it passes; null when nothing is awaited. */
+  /** The deadline, and what happens when it passes; null when the order waits for nothing. */
   by: Date | null;
   otherwise: string | null;
   /** Orders made from deposits that came for this one too late or a second time. */
@@ -42,14 +43,14 @@ export interface MoneyTrace {
   entries: StatementLine[];
 }
 
-/** What can be done about an order that cannot be paid out as it stands. */
+/** The actions that an operator can take on an order that cannot be paid out as it is. */
 const CANNOT_GO_ON: Record<NonNullable<ReturnType<typeof holdBeforePayout>>, (not: string) => string> = {
   deposit_lost: (not) => `a person refuses it, or assigns a deposit in place of the one reversed: it cannot be ${not}`,
   underpaid: (not) => `a person refuses it: less came than it asks for, so it cannot be ${not}`,
   overpaid: (not) => `a person refuses it: more came than it asks for, so it cannot be ${not}`,
 };
 
-/** What keeps the order itself from continuing, if that is more than its state says. */
+/** Why the order cannot continue, if its state does not show it. */
 async function keptBy(tx: Tx, order: Order, deposits: readonly DepositRow[]): Promise<string | undefined> {
   const { state } = order;
   if (state !== 'on_hold' && state !== 'payout_held') return undefined;
@@ -58,7 +59,7 @@ async function keptBy(tx: Tx, order: Order, deposits: readonly DepositRow[]): Pr
   return why && CANNOT_GO_ON[why](state === 'on_hold' ? 'released' : 'paid');
 }
 
-/** Payouts that their rails have accepted and only list until a person submits them, with what that person has to do. */
+/** Payouts that their rails have accepted and only list until an operator submits them, with the operator's next step. */
 async function listed(tx: Tx, rails: TraceRails, payouts: readonly Payout[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const { id, rail, state, endedAt } of payouts) {

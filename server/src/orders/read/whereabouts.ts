@@ -1,9 +1,10 @@
 /**
  * Whereabouts: who holds an order's money and what happens next, in plain words for an on-call operator. Pure.
  *
- * The state describes what the order took or pays. The customer may have other money here: a part that came, money in
- * suspense, a returned payout, money released by law. As long as we hold any of it, or the customer owes any, nothing here
- * says that the order is over.
+ * The state describes the order's own deposit and payout. We may hold other money of the customer's: a partial deposit, money in
+ * suspense, a returned payout, money released by law. As long as we hold any, or the customer owes any, no sentence here says
+ * that the
+ * order is over.
  */
 import { formatUnits } from '../../base/money.ts';
 import type { Payout } from '../../rails/payouts.ts';
@@ -44,9 +45,9 @@ export interface Seen {
   deposits: readonly DepositRow[];
   refunds: readonly Refund[];
   payouts: readonly Payout[];
-  /** What keeps the order itself from continuing, if that is more than its state says. */
+  /** Why the order cannot continue, if its state does not show it. */
   ownNext: string | undefined;
-  /** Payout → what a person has to do before its rail submits it. */
+  /** Payout → what an operator has to do before its rail submits it. */
   waitsForPerson: ReadonlyMap<string, string>;
   /** Deposits whose customer has confirmed the refund address. */
   confirmed: ReadonlySet<bigint>;
@@ -72,7 +73,7 @@ export function whereabouts(seen: Seen): Whereabouts {
   };
 }
 
-/** Parts that came and wait for the rest; `underWay` is what has not been confirmed. */
+/** Partial deposits that wait for the rest; `underWay` is the amount not confirmed yet. */
 export function partsOf({ order, deposits }: Pick<Seen, 'order' | 'deposits'>): { units: bigint; underWay: bigint } {
   const sum = (state: DepositRow['state']) =>
     deposits
@@ -109,7 +110,7 @@ function ofOrder(seen: Seen): Whereabouts {
   return { heldBy: usual.heldBy, next: ownNext ?? waiting ?? usual.next };
 }
 
-/** What keeps an open attempt from continuing: a cause at the gate, or a person whom its rail waits for. */
+/** Why an open attempt does not continue: a cause at the gate, or an operator's step that its rail waits for. */
 function waitsFor({ payouts, waitsForPerson }: Seen, key: string | null | undefined): string | undefined {
   for (const { id, endedAt, waitsFor: cause } of payouts) {
     if (endedAt !== null || (key !== undefined && id !== key)) continue;
@@ -149,7 +150,7 @@ function inOurHands(seen: Seen): InOurHands[] {
     });
 }
 
-/** What the chain or bank reversed after it had been paid out, as far as the customer has not repaid it. */
+/** The amount that the chain or bank reversed after the payout, minus the customer's repayments. */
 const owed = ({ deposits, decimals }: Seen): string[] =>
   deposits
     .filter(({ state, lostTo, lostUnits }) => state === 'lost' && lostTo?.startsWith('receivable') && lostUnits > 0n)
@@ -188,13 +189,13 @@ const freeUnits = (row: DepositRow): bigint =>
     ? row.units - row.takenUnits - row.refundUnits
     : 0n;
 
-/** Nothing of it is in suspense, and no refund of it is under way. Dust does not count. */
+/** None of it is in suspense, and no refund of it is under way. Dust does not count. */
 const isOver = (row: DepositRow, refunds: readonly Refund[]): boolean =>
   row.dust ||
   (freeUnits(row) <= 0n &&
     !refunds.some((one) => one.depositId === row.id && one.source === 'suspense' && isOpen(one)));
 
-/** Whether we hold anything of an ended order. */
+/** Whether we hold any money of an ended order. */
 export const isAllOver = (
   { state }: { state: OrderState },
   { deposits, refunds }: { deposits: readonly DepositRow[]; refunds: readonly Refund[] },

@@ -1,6 +1,4 @@
-/**
- * What operators do with deposits and refunds: name a destination, refund a deposit, assign one to an order.
- */
+/** Operators' actions on deposits and refunds: name a destination, refund a deposit, assign one to an order. */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
@@ -25,13 +23,13 @@ import { sendRefundTo } from './retry.ts';
 import { type Refund, refundsOf, refundsOfDeposit } from './store.ts';
 
 /**
- * Sets the destination of this order's refund, or of a returned payout that is paid again. The partner (for the customer) or
- * an operator names it. Everything waiting for it goes on: a refund of the whole order, of money in suspense, a second
- * payout.
+ * Sets the destination of this order's refund, or of a returned payout that is paid again. The partner (for the customer) or an
+ * operator
+ * names it. Everything that waits for it continues: a refund of the whole order, of money in suspense, a second payout.
  *
  * @param input.to an address on the deposit's chain, or an account of the customer's in the right fiat
- * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'unknown_refund' where nothing goes there |
- *         'refund_under_way'
+ * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'unknown_refund' when no refund needs it |
+ *   'refund_under_way'
  */
 export async function nameDestination(
   context: GateContext,
@@ -40,7 +38,7 @@ export async function nameDestination(
     orderId: bigint;
     to: RefundTo;
     by: 'partner' | 'operator';
-    /** People who approve this destination despite what stands against it: operators only, never a partner. */
+    /** Operators who approve this destination despite findings against it; never a partner. */
     approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
     now: Date;
   },
@@ -58,7 +56,7 @@ export async function nameDestination(
   const isStopped = by === 'partner' && isUnreleased(order, await depositStore.depositsOf(tx, order.id));
   const under = ['refunding', 'refunded', 'frozen'].includes(order.state) && !isStopped;
   if (waiting.length === 0 && (!back || under)) {
-    // Said twice, for example because the first answer was lost: the destination is set already.
+    // A repeated call, for example because the first answer was lost: the destination is set already.
     if (refunds.some((one) => one.state !== 'cancelled' && goesTo(context, one, to))) return order;
     const isOnItsWay = back || refunds.some(({ rail }) => context.rails.get(rail)?.kind === kind);
     throw new Refusal(isOnItsWay ? 'refund_under_way' : 'unknown_refund', {
@@ -69,12 +67,12 @@ export async function nameDestination(
   const on = back ? order.depositRail : (waiting[0]?.rail ?? order.depositRail);
   const named = kind === 'chain' ? { address: await refundAddressOn(context, tx, on, address) } : to;
   const fits = (money: { rail: string; asset: string }) => fitsRefund(context, tx, outgoing(money, order), named);
-  // An account is in one currency: of money in two currencies, the part that does not fit keeps waiting for another account.
+  // An account has one currency: money in another currency keeps waiting for another account.
   const takesDeposit = back && (await fits({ rail: order.depositRail, asset: order.depositAsset }));
   const fitting: Refund[] = [];
   for (const refund of waiting) if (await fits(refund)) fitting.push(refund);
   if (!takesDeposit && fitting.length === 0) throw new Refusal('unknown_account', {});
-  // The customer's own address stays the customer's when an operator names it as well.
+  // The customer's own address counts as named by the customer even if an operator repeats it.
   const isNoted = by === 'operator' && named.address !== undefined && named.address === order.refundAddress;
   if (takesDeposit && !isNoted) await store.noteRefundTo(tx, order.id, { ...named, by }, now);
   for (const refund of fitting) {
@@ -102,7 +100,7 @@ export const NAMEABLE: readonly Refund['state'][] = ['needs_destination', 'held'
 /**
  * Parses an address on a chain into the spelling we store.
  *
- * @throws Refusal 'malformed_field' when it is no address there, a token's contract, or one of our own
+ * @throws Refusal 'malformed_field' when it is not an address of that chain, is a token's contract, or is one of our own
  */
 export async function refundAddressOn(context: Rails, tx: Tx, code: string, text: string | undefined): Promise<string> {
   const read = await readAddressOn(context, tx, code, text ?? '');
@@ -118,7 +116,7 @@ export async function refundAddressOn(context: Rails, tx: Tx, code: string, text
 /**
  * Refunds money in suspense: an excess, a late or second deposit, or another asset.
  *
- * @param input.units default: all of it that no refund names; while a refund of it is open, that refund's amount
+ * @param input.units default: the part that no refund names; while a refund of it is open, that refund's amount
  * @param input.to    default while a refund of it is under way: that refund's destination
  * @throws Refusal 'unknown_deposit' | 'refund_exceeds' | 'deposit_unfit' while its order still lacks a reversed deposit |
  *   'refund_under_way'
@@ -188,12 +186,13 @@ async function refundOfDeposit(
 }
 
 /**
- * Assigns money in suspense to the order it was meant for, once a person knows: it came without a reference, with a wrong
- * one, or to another wallet of ours. The order decides what it is used for:
- * - an order waiting for its deposit takes it as the deposit or a part of it, and is screened as usual;
- * - an order whose deposit the chain or bank reversed takes it as a replacement, or as payment of the customer's debt, in
- *   whole or in part. The excess stays in suspense, and so does everything beyond `units`, when only a part is used for a
- *   debt.
+ * Assigns money in suspense to the order it was meant for, once an operator knows which: it came without a reference, with a
+ * wrong
+ * one, or to another wallet of ours. The order decides how it is used:
+ * - an order waiting for its deposit accepts it as the deposit or a part of it, and is screened as usual;
+ * - an order whose deposit the chain or bank reversed accepts it as a replacement, or as payment of the customer's debt, in whole
+ *   or in
+ *   part. The excess stays in suspense, and so does the amount beyond `units`, when only a part is used for a debt.
  *
  * @throws Refusal 'unknown_order' | 'unknown_deposit' | 'order_over' | 'deposit_unfit' | 'refund_under_way'
  */
@@ -222,7 +221,7 @@ export async function assignDeposit(
     throw unfit('it is of another asset or rail than the order asks for');
   const earlier = deposits.filter(({ state }) => state === 'confirmed');
   const sum = earlier.reduce((units, one) => units + one.units, 0n);
-  // A person says that it belongs to the order, so its lateness is theirs to judge.
+  // An operator says that it belongs to the order, and so decides whether it is too late.
   const placed = placeDeposit(order, { ...row, late: false }, sum);
   const facts = { by, why, deposit: String(row.id), reference: row.reference };
   await wakeDeposit(tx, row, action);

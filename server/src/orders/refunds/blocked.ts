@@ -1,6 +1,4 @@
-/**
- * Money of an order that the law has frozen, released by a legal act.
- */
+/** Money of an order that was frozen by law, released by a legal act. */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
@@ -17,8 +15,10 @@ import { requestRefund } from './request.ts';
 
 /**
  * Releases money blocked by law, citing a legal act: it moves to suspense as the order's money, and is refunded or paid like
- * any other money there. The part that the order's rail has reversed meanwhile is not released: the blocked money covers that
- * loss first, and its conversion, if any, is undone.
+ * other
+ * money there. The part that the order's rail has reversed meanwhile is not released: the blocked money covers that loss first,
+ * and
+ * its conversion, if any, is undone.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
@@ -39,7 +39,7 @@ export async function releaseBlocked(context: Rails, tx: Tx, action: Action & { 
     facts: { by: action.by, why: action.why, legalAct: action.legalAct },
   };
   let posted = await post(tx, { ...entry, lines: released.lines });
-  // The treasury may have spent what it received in the conversion: the position account covers the rest.
+  // The treasury may have spent the conversion's proceeds: the position account covers the rest.
   if (posted.outcome === 'short')
     posted = await post(tx, { ...entry, lines: released.lines.flatMap(fromPosition(order.depositAsset)) });
   assert(posted.outcome === 'posted', `what was blocked of order ${order.id} cannot be let go`);
@@ -90,7 +90,7 @@ interface BlockedMoney {
   railOf(asset: string): string;
 }
 
-/** What a legal release posts, and how much of it is free in suspense afterwards. */
+/** The postings of a legal release, and the part that is free in suspense afterwards. */
 function releasedLines(
   context: Rails,
   order: Order,

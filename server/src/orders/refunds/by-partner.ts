@@ -1,13 +1,16 @@
 /**
- * What a partner may have done with the money of its own order, for its customer: cancel an order for which nothing has come, send
- * back what is held of it or lies in suspense, and pay it to another destination after its payout was rejected or came back.
+ * A partner's actions on the money of its own order, for its customer: cancel an order that has received nothing, refund the
+ * amount
+ * held or in suspense, and pay it to another destination after its payout was rejected or returned.
  *
- * Nothing here decides about money that is under review: what screening, a limit, a name, an operator or the law has stopped waits for
- * a person. Everything goes on through the same functions as an operator's decision, and leaves through the one gate. The caller has
- * checked that the order is the partner's, and that the destination is the customer's, and confirmed or old enough.
+ * None of these decides about money under review: a hold by screening, a limit, a name check, an operator or the law waits for an
+ * operator. Each action uses the same functions as an operator's decision, and leaves through the same gate. The caller has
+ * checked
+ * that the order is the partner's, and that the destination is the customer's, and confirmed or old enough.
  *
- * Where the gate asks how many people approve a destination that the order did not name, they are the customer, if it was confirmed
- * (`isConfirmed`), and the partner's key. Nothing else that stands against it passes with that.
+ * If the gate asks how many people approve a destination that the order did not name, they are the customer, if the customer
+ * confirmed
+ * it (`isConfirmed`), and the partner's key. No other finding passes with that.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -29,25 +32,25 @@ import { NAMEABLE, nameDestination, refundDeposit } from './actions.ts';
 import { inSuspense, isOpen } from './request.ts';
 import { type Refund, refundsOf } from './store.ts';
 
-/** Who asks: a key or a member of the partner's team (`key …`, `member …`), for the customer of the order. */
+/** The requester: a key or a member of the partner's team (`key …`, `member …`), for the customer of the order. */
 export interface PartnerAsks {
   orderId: bigint;
   by: string;
   now: Date;
 }
 
-/** A cooling-off time that has passed makes a destination usable, and is nobody's approval. */
+/** After its cooling-off time a destination may be used, but that is not an approval by a person. */
 const people = (asks: PartnerAsks & { isConfirmed: boolean }, { customerId }: Order): string[] => [
   ...(asks.isConfirmed ? [`customer ${customerId}`] : []),
   asks.by,
 ];
 
-/** Only an operator decides about money that is held for these. */
+/** Only an operator decides about money that is held for these reasons. */
 const REVIEWED: readonly PublicReason[] = ['under_review', 'payer_name'];
 const underReview = (): Refusal => new Refusal('under_review', {});
 
 /**
- * Cancels an order while nothing has come for it, not even in part. One that is cancelled already is answered as it is.
+ * Cancels an order that has received no money, not even in part. Repeating it for a cancelled order returns that order.
  *
  * @throws Refusal 'unknown_order' | 'order_over' | 'money_arrived'
  */
@@ -62,9 +65,9 @@ export async function cancelUnpaid(context: GateContext, tx: Tx, asks: PartnerAs
 }
 
 /**
- * Sends back what is held of an order. The order keeps the money until the destination is screened.
+ * Refunds the amount held of an order. The order keeps the money until the destination is screened.
  *
- * @throws Refusal 'under_review' | 'order_over' | 'refund_under_way' | 'payout_submitted' | what naming a destination throws
+ * @throws Refusal 'under_review' | 'order_over' | 'refund_under_way' | 'payout_submitted' | the refusals of naming a destination
  */
 export async function refundHeldFor(
   context: GateContext,
@@ -79,7 +82,7 @@ export async function refundHeldFor(
   if (state !== 'on_hold' && state !== 'payout_held' && state !== 'awaiting_liquidity')
     throw new Refusal('order_over', { state });
   await requireNotReviewed(tx, order);
-  // To name a destination for the order sends its money in suspense there, too.
+  // Naming a destination for the order also sends its money in suspense there.
   const open = (await refundsOf(tx, order.id)).filter((one) => one.source === 'suspense' && isOpen(one));
   const refunded = new Set(open.map(({ depositId }) => depositId));
   const deposits = (await depositStore.depositsOf(tx, order.id)).filter(({ id }) => refunded.has(id));
@@ -98,19 +101,20 @@ export async function refundHeldFor(
 /** @throws Refusal 'under_review' */
 async function requireNotReviewed(tx: Tx, order: Order): Promise<void> {
   const { reason } = await told(tx, order);
-  // A request that waits for its destination has decided about the hold before it.
+  // A request that waits for its destination has already decided about the earlier hold.
   const isWaiting = order.refundRequest !== null && order.refundAddress === null && order.refundAccountId === null;
   if (reason !== null && REVIEWED.includes(reason) && !isWaiting) throw underReview();
   const steps = await history(tx, order.id);
-  // It may have been held once more after the request.
+  // It may have been held again after the request.
   if (isWaiting ? awaitsPerson(order, steps) : isForAPerson(steps)) throw underReview();
 }
 
 /**
- * Sends back a deposit of the order that lies in suspense: too much, too late, a second one, another asset.
+ * Refunds a deposit of the order in suspense: an excess, a late or second one, another asset.
  *
- * @throws Refusal 'unknown_deposit' | 'under_review' | 'refund_exceeds' | 'refund_under_way' | 'deposit_unfit' | what the destination
- *   does not fit
+ * @throws Refusal 'unknown_deposit' | 'under_review' | 'refund_exceeds' | 'refund_under_way' | 'deposit_unfit' | the refusals of
+ *   an
+ *   unsuitable destination
  */
 export async function refundSuspenseFor(
   context: GateContext,
@@ -130,7 +134,7 @@ export async function refundSuspenseFor(
   return await lockOrder(tx, order.id);
 }
 
-/** Whether a person looks at this deposit. */
+/** Whether this deposit is under review. */
 const isReviewed = ({ origin, why }: DepositRow): boolean =>
   origin === 'released' || REVIEWED.includes(publicReason(why ?? ''));
 
@@ -145,10 +149,11 @@ async function isHeldAtGate(tx: Tx, order: Order, refunds: readonly Refund[]): P
 }
 
 /**
- * Pays an order whose payout its rail rejected to another destination, which is screened outside a transaction first. Does nothing for an
- * order in another state: `changePayoutFor` decides about that.
+ * Pays an order whose payout its rail rejected to another destination, which is screened outside a transaction first. No effect
+ * for
+ * an order in another state: `changePayoutFor` handles that.
  *
- * @throws Refusal 'under_review' | 'order_over' | 'destination_held' | what the destination does not fit
+ * @throws Refusal 'under_review' | 'order_over' | 'destination_held' | the refusals of an unsuitable destination
  */
 export async function payElsewhereFor(
   context: OrdersContext,
@@ -164,9 +169,10 @@ export async function payElsewhereFor(
 }
 
 /**
- * Pays an order whose payout came back to another destination. One that is being paid there already is answered as it is.
+ * Pays an order whose payout was returned to another destination. If it is being paid there already, the order is returned
+ * unchanged.
  *
- * @throws Refusal 'under_review' | 'order_over' | 'refund_under_way' | what naming a destination throws
+ * @throws Refusal 'under_review' | 'order_over' | 'refund_under_way' | the refusals of naming a destination
  */
 export async function changePayoutFor(
   context: OrdersContext,

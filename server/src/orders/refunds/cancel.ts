@@ -1,6 +1,4 @@
-/**
- * Cancelling refunds: as far as nothing has been submitted. What may have left already is waited for.
- */
+/** Cancelling refunds that are not submitted. For a submitted one the outcome is awaited. */
 import type { Tx } from '../../base/db.ts';
 import type { Rails } from '../context.ts';
 import { HELD_AT_GATE, PAID_BEFORE } from '../decide.ts';
@@ -10,7 +8,8 @@ import { changeRefund, lockRefund, type Refund, refundsOf } from './store.ts';
 
 /**
  * Cancels each part of an order's refund that is not submitted. A submitted part may arrive; the others are cancelled all the
- * same, and a case names the one that was not.
+ * same, and
+ * a case names the submitted one.
  *
  * @returns the number of cancelled parts, and the payouts that were already submitted
  */
@@ -30,13 +29,13 @@ export async function unsubmitRefunds(
   return { cancelled: parts.length - tooLate.length, notCancelled: tooLate.flatMap(({ key }) => key ?? []) };
 }
 
-/** The rail settled a payout it had rejected: cancels the order's refunds as far as they can be cancelled. */
+/** The rail settled a payout it had rejected: cancels the order's refunds that are not submitted. */
 export async function cancelRefunding(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id } of (await refundsOf(tx, orderId)).filter(({ source }) => source === 'order'))
     await cancelUnsubmitted(context, tx, id, PAID_BEFORE, now);
 }
 
-/** The deposit was reversed: cancels the second payout of a returned payout as far as it can be cancelled. */
+/** The deposit was reversed: cancels the second payout of a returned payout if it is not submitted. */
 export async function cancelPayingAgain(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id } of (await refundsOf(tx, orderId)).filter(({ purpose }) => purpose === 'payout'))
     await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);

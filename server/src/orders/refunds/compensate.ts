@@ -6,11 +6,13 @@
  * like every other refund. So there is one way out, and this file sends nothing. The order stays settled.
  *
  * Promises:
- * - never more of a fee than the journal says its order was charged and was not refunded: computed under the order's lock;
+ * - never more of a fee than the journal shows as charged to its order and not refunded: computed under the order's lock;
  * - once: the deposit's name contains the order, the fee and the ordinal of the compensation, and names are unique. Two
- *   concurrent calls, the same action sent again, and a crash anywhere leave one;
- * - not for an order whose deposit its rail reversed: refused before, and the part that has not left by then returns to the
- *   fee account (cancelCompensations in rejected.ts);
+ *   concurrent calls,
+ *   the same action sent again, and a crash anywhere leave one;
+ * - not for an order whose deposit its rail reversed: refused before, and a part that has not left by then returns to the fee
+ *   account
+ *   (cancelCompensations in rejected.ts);
  * - in the fiat of the fee. A sale is compensated to the account that its payout went to; a purchase to the account that its
  *   customer named for refunds, or else to the one that its deposit came from, if the bank reports it.
  *
@@ -59,14 +61,14 @@ export interface Compensation {
   fiatAccountId?: bigint | undefined;
 }
 
-/** What is known before anybody approves. */
+/** The facts known before the approval. */
 export interface Compensable {
   order: Order;
-  /** What the order was charged of this fee, less what was refunded of it. */
+  /** The amount of this fee that the order was charged, minus refunds of it. */
   chargedUnits: bigint;
-  /** Earlier compensations of this fee, the first one first. */
+  /** Earlier compensations of this fee, oldest first. */
   before: readonly DepositRow[];
-  /** What all compensations of the order came to, of whatever fee. */
+  /** Sum of all compensations of the order, of any fee. */
   compensatedUnits: bigint;
   /** Destination: an account, the deposit whose sender is paid, or none known. */
   goesTo: { fiatAccountId: bigint } | { senderOf: bigint } | undefined;
@@ -198,7 +200,7 @@ async function chargedKinds(tx: Tx, order: Order): Promise<string[]> {
  * Moves the amount out of the fee account and refunds it.
  *
  * @param input.why as typed by the operator: stored with the entry, never shown outside
- * @throws Refusal as `requireCompensable`: nothing was written
+ * @throws Refusal as `requireCompensable`, in which case nothing was written
  */
 export async function compensate(
   context: Context,
@@ -237,7 +239,7 @@ export async function compensate(
   return refund;
 }
 
-/** The sender's account is stored for the deposit that goes back to it, as when a credit is returned. */
+/** The sender's account is stored for the deposit that is returned to it, as when a credit is returned. */
 async function accountOf(
   context: Context,
   tx: Tx,

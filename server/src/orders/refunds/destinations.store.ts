@@ -1,6 +1,4 @@
-/**
- * Addresses named for orders since a time: what a containment holds of orders. Accounts belong to customers.
- */
+/** Addresses named for orders since a time, which a containment holds. Accounts belong to customers. */
 import type { Tx } from '../../base/db.ts';
 import { firstIdAt } from '../../base/ids.ts';
 

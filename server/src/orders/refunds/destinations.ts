@@ -1,10 +1,13 @@
 /**
  * Destinations: whether a refund can arrive at the named destination.
  *
- * One rule for every source of a destination: the order's own, the partner's, an operator's. A chain pays to an address in
- * the spelling that it stores; a bank to an account in the money's own currency, belonging to the order's customer if there
- * is an order; money in suspense also to the account that it came from. A destination that does not fit is refused when a
- * person or partner names it; when a policy would have sent money there, the destination stays open and a case is opened.
+ * One rule for every source of a destination: the order's own, the partner's, an operator's. A chain pays to an address in the
+ * spelling
+ * that it stores; a bank to an account in the money's own currency, which must belong to the order's customer if there is an
+ * order;
+ * money in suspense may also go to the account that it came from. An unsuitable destination is refused when an operator or
+ * partner names
+ * it; if a policy would have sent money there, the destination stays open and a case is opened.
  *
  * Not here: whether money may go there (compliance/screening.ts).
  */
@@ -28,11 +31,11 @@ export async function readAddressOn({ rails }: Rails, tx: Tx, code: string, text
   const known = [...(await assets(tx)).values()];
   if (known.some(({ chain, contract }) => chain === rail?.chain && contract === address))
     return { why: 'token_contract' };
-  // The coins would come back to us as unidentified money, or pay for another order.
+  // The coins would return to us as unidentified money, or pay for another order.
   return (await rail?.isOwnAddress?.(tx, address)) === true ? { why: 'ours' } : { address };
 }
 
-/** Money to be sent: asset, rail, and whose it is when an order says so. */
+/** Money to be sent: asset and rail, and its owner if it has an order. */
 export interface Outgoing {
   rail: string;
   asset: string;

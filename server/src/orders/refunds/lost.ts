@@ -1,6 +1,4 @@
-/**
- * Deposits of an order that were reversed: what is given up of them before the rest goes back.
- */
+/** Deposits of an order that were reversed: the claims to give up before the rest is refunded. */
 import type { Tx } from '../../base/db.ts';
 import { closeCases } from '../../compliance/index.ts';
 import { payoutsOf } from '../../rails/payouts.ts';

@@ -11,10 +11,10 @@
  *          │               held┴──────────────────────────────────────(another try)┘
  *
  * Promises:
- * - never more than came in: a check on the deposit's row rejects it, whatever is requested and however many requests run at
- *   once;
+ * - never more than was received: a check on the deposit's row rejects it, however many requests run at once;
+ * - the ledger hold is made in the transaction that creates the payout, so no other use of the money is possible meanwhile;
  * - the ledger hold is made in the transaction that creates the payout, so the money is not spent on anything else meanwhile;
- * - nothing goes to a destination that was not screened, and screening is called outside of any transaction;
+ * - no refund goes to a destination that was not screened, and screening is called outside any transaction;
  * - another attempt is made only after the rail has rejected or returned the last one.
  *
  * Not here: who decides on a refund (policies, actions.ts), reading where the money came from (rails).
@@ -53,7 +53,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   const order = await context.db.asSystem((tx) => store.get(tx, id));
   assert(order !== undefined, `order ${id} exists`);
   if (next(order.state, 'refund_requested') === undefined) return undefined;
-  // Since then a person, screening or the gate has held it: a person decides, whatever was requested before.
+  // An operator, screening or the gate has held it since: an operator decides, whatever was requested before.
   if (awaitsPerson(order, await context.db.asSystem((tx) => historyStore.history(tx, id)))) return undefined;
   // No refund while the order may have been paid in the time that a restore lost.
   if ((await context.db.asSystem((tx) => mayHavePaid(context, tx, order))) !== undefined)
@@ -89,7 +89,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   }
 }
 
-/** A person may have held it while its destination was screened. @throws Refusal 'order_over' */
+/** An operator may have held it while its destination was screened. @throws Refusal 'order_over' */
 async function requireNobodyDecides(tx: Tx, order: Order): Promise<Order> {
   if (awaitsPerson(order, await historyStore.history(tx, order.id)))
     throw new Refusal('order_over', { state: order.state });
@@ -108,7 +108,7 @@ export async function awaitDestination(tx: Tx, order: Order, wanted: RefundReque
 }
 
 /**
- * Refunds everything an order's account holds, each deposit by its own refund. The destination is screened first.
+ * Refunds the whole balance of an order's account, each deposit by its own refund. The destination is screened first.
  *
  * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' | 'funds_short'
  */
@@ -119,9 +119,9 @@ export async function startRefund(
     to: RefundTo;
     /** The deposit whose sender's account `to` is. */
     senderOf?: bigint | undefined;
-    /** People who approve a new destination, and explicitly its hits, in the transaction that refunds. */
+    /** Operators who approve a new destination, and explicitly its hits, in the transaction that refunds. */
     approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
-    /** Moves the locked order to a state from which it can be refunded, which a person may do; or refuses. */
+    /** Moves the locked order to a state from which an operator may refund it, or throws a Refusal. */
     before?: (tx: Tx, order: Order) => Promise<Order>;
     now: Date;
   },
@@ -135,14 +135,14 @@ export async function startRefund(
   });
   const verdict = await screenOrderRefund(context, orderId, to);
   const refunded = await context.db.asSystem(async (tx) => {
-    // Locked first, because a decision refers to its order: two callers that had each written theirs would deadlock here.
+    // Locked first, because a decision refers to its order: two callers that had each written their decision would deadlock here.
     const locked = await store.lock(tx, orderId);
     assert(locked !== undefined, `order ${orderId} is gone`);
     if (back.approvedBy !== undefined)
       await approveRefund(context, tx, await refundOf(tx, locked, to), { ...back.approvedBy, now });
     if (await isKept(context, tx, locked, { to, verdict, now })) return undefined;
     const order = back.before === undefined ? locked : await back.before(tx, locked);
-    // Closed first, because a transition may open a case of its own.
+    // The old case is closed first, because a transition may open a new one.
     await closeCases(tx, { subject: `order:${order.id}`, outcome: `rejected by ${back.by}`, now });
     return await rejectLocked(context, tx, order, back);
   });
@@ -160,7 +160,7 @@ export async function screenOrderRefund(context: OrdersContext, orderId: bigint,
   return await screenOutside(context, screeningOf(leaving));
 }
 
-/** Stores the screening result of an order's refund. @returns whether the refund may not go there now */
+/** Stores the screening result of an order's refund. @returns whether the refund is refused there now */
 export async function isKept(
   context: OrdersContext,
   tx: Tx,
@@ -192,7 +192,7 @@ async function rejectLocked(
   const facts = { by, why };
   const refunds: Refund[] = [];
   const applied = deposits.filter(({ state }) => state === 'applied');
-  // Fees belong to the order and are kept from the first deposits; each part refunds something.
+  // Fees belong to the order and are kept from the first deposits; each part refunds a positive amount.
   let keepUnits = await keptOf(
     tx,
     order,
@@ -226,7 +226,7 @@ async function rejectLocked(
   return advanced.order;
 }
 
-/** The fee that the order's policy keeps of its deposit. From money that no order took nothing is kept. */
+/** The fee that the order's policy keeps of its deposit. None is kept of money that no order accepted. */
 async function keptOf(tx: Tx, order: Order, grossUnits: bigint): Promise<bigint> {
   const known = await assets(tx);
   const crypto = order.depositAsset === order.fiatAsset ? order.payoutAsset : order.depositAsset;

@@ -1,6 +1,7 @@
 /**
- * Refunds that are rejected, cancelled, found or returned. A rejected refund of a compensation, or of money that the law released, cancels
- * the others of its order, and a cancelled one is rejected: so all of these stand in one file.
+ * Refunds that are rejected, cancelled, found or returned. These cases call each other (a rejected refund of a compensation, or
+ * of money
+ * that the law released, cancels the others of its order, and a cancelled one is rejected), so they share one file.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -56,8 +57,9 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
 }
 
 /**
- * The rail settled a refund attempt that it had rejected: cancels the next attempt if its submission has not begun, and
- * settles the refund. The caller has booked what left as a loss.
+ * The rail settled a refund attempt that it had rejected: cancels the next attempt if its submission has not begun, and settles
+ * the
+ * refund. The caller has booked the payment as a loss.
  */
 export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Date): Promise<void> {
   const locked = paid.refundId === null ? undefined : await lockRefund(tx, paid.refundId);
@@ -70,11 +72,13 @@ export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Dat
 }
 
 /**
- * A refund was returned: its money is in suspense (the caller has booked it there) and still owed; a person or the customer
- * names another destination. If an earlier attempt has arrived after all, nothing is owed, and the money in suspense covers
- * the loss booked then.
+ * A refund was returned: its money is in suspense (the caller has booked it there) and still owed; an operator or the customer
+ * names
+ * another destination. If an earlier attempt has arrived after all, it is not owed any more, and the money in suspense covers the
+ * loss
+ * that was booked.
  *
- * @param units what actually came back: a bank may have kept some of it on the way
+ * @param units the amount that was returned: a bank may have kept some of it on the way
  * @returns false when this attempt did not make the refund: the returned money is unassigned
  */
 export async function refundReturned(
@@ -106,12 +110,13 @@ export async function refundReturned(
 }
 
 /**
- * Cancels a reversed deposit's refunds as far as they have not left: waiting refunds are cancelled, and a created payout is
- * cancelled unless its submission has begun. A returned refund is cancelled too: its money is here.
+ * Cancels a reversed deposit's refunds that have not left: waiting refunds are cancelled, and a created payout is cancelled
+ * unless its
+ * submission has begun. A returned refund is cancelled too, because we hold its money.
  *
- * @returns units that cancelled refunds had named and that are no longer in suspense: fees kept of a returned one, and what
- *   its
- *          bank kept on the way
+ * @returns units that cancelled refunds had named and that are no longer in suspense: fees kept of a returned one, and the part
+ *   that
+ *   its bank kept on the way
  */
 export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, now: Date): Promise<bigint> {
   let goneUnits = 0n;
@@ -122,7 +127,8 @@ export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, n
       continue;
     await changeRefund(tx, locked.refund, { state: 'cancelled', now });
     await closeCases(tx, { subject: `refund:${id}`, outcome: 'cancelled', now });
-    // Money that never left paid no fee: only an order's refund keeps fees, and it is paid out of suspense only after it was
+    // A fee is charged only when money leaves: only an order's refund keeps fees, and it is paid out of suspense only after it
+    // was
     // returned.
     goneUnits += locked.refund.costUnits;
   }
@@ -130,7 +136,7 @@ export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, n
 }
 
 /**
- * The rail reversed a deposit that an order took: compensations that have not left return to the fee account. A submitted one
+ * The rail reversed a deposit that an order accepted: compensations that have not left return to the fee account. A submitted one
  * may still arrive; if it fails or is returned, it ends here as well.
  */
 export async function cancelCompensations(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
@@ -171,12 +177,12 @@ export async function endsCompensation(
   return true;
 }
 
-/** What law has let go of an order is stopped where nobody has begun to submit it: a deposit of the order was reversed. */
+/** A deposit of the order was reversed: cancels the refunds of its released money whose submission has not begun. */
 export async function stopReleased(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
   for (const { id } of await releasedRefunds(tx, order.id)) await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
 }
 
-/** A deposit of an order was reversed: what law has let go of that order and has not left goes to nobody. */
+/** A deposit of an order was reversed: the order's released money that has not left is not paid to anyone. */
 export async function cancelReleased(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
   for (const known of await depositStore.depositsOf(tx, order.id)) {
     if (known.origin !== 'released' || inSuspense(known) + known.refundUnits === 0n) continue;
@@ -188,7 +194,10 @@ export async function cancelReleased(context: Rails, tx: Tx, order: Order, now: 
   }
 }
 
-/** What law has let go has not left, or has come back, and a deposit of its order was reversed meanwhile. @returns whether it was so */
+/**
+ * Ends the refund of released money that has not left, or was returned, if a deposit of its order was reversed meanwhile.
+ * @returns whether that was the case
+ */
 export async function endsReleased(
   context: Rails,
   tx: Tx,

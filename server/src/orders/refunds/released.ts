@@ -1,6 +1,4 @@
-/**
- * Money that the law released, whose deposit is reversed afterwards: what is still here makes the debt or loss good.
- */
+/** Money released by law whose order's deposit is reversed afterwards: the part that we still hold covers the debt or loss. */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases, tellCase } from '../../compliance/index.ts';
@@ -16,18 +14,19 @@ import { giveUpLost, lostOf } from './lost.ts';
 import { inSuspense, requestRefund } from './request.ts';
 import { type Refund, refundsOf } from './store.ts';
 
-/** Refunds of what law has let go of an order, which was made of all that the order took. */
+/** Refunds of an order's released money, which is the whole amount that the order accepted. */
 export async function releasedRefunds(tx: Tx, orderId: bigint): Promise<Refund[]> {
   const released = (await depositStore.depositsOf(tx, orderId)).filter(({ origin }) => origin === 'released');
   return (await refundsOf(tx, orderId)).filter(({ depositId }) => released.some(({ id }) => id === depositId));
 }
 
 /**
- * Money that law has let go lies here, and a deposit of its order was reversed since: it makes that good before anything of it goes
- * to the customer, its conversion undone where there was one, as where the deposit had been reversed before (actions.ts). What is over
- * goes back. One that is on its way may arrive; should it fail or come back, it ends here as well.
+ * We hold released money, and a deposit of its order was reversed since: the money covers that loss before any of it is paid to
+ * the
+ * customer. Its conversion, if any, is undone, as when the deposit is reversed before the release (actions.ts). The remainder is
+ * refunded. A submitted refund may still arrive; if it fails or is returned, it ends here as well.
  *
- * @param has.goneUnits of the deposit and not in suspense any more: what banks kept on the way
+ * @param has.goneUnits the part of the deposit that is no longer in suspense, because banks kept it on the way
  */
 export async function makeGoodOfReleased(
   context: Rails,
@@ -38,7 +37,7 @@ export async function makeGoodOfReleased(
   const deposits = await depositStore.depositsOf(tx, order.id);
   const lost = deposits.filter((one) => one.state === 'lost' && one.stateBeforeLoss === 'applied');
   const freeUnits = inSuspense(row) - goneUnits;
-  // Not where one is on its way still, or has arrived.
+  // Not while one is still under way, or has arrived.
   if (lost.length === 0 || row.refundUnits > 0n || freeUnits <= 0n) return;
   const posting = {
     id: `dep_${row.id}:makes_good:${lost[0]?.id}`,
@@ -78,7 +77,7 @@ export async function makeGoodOfReleased(
   await requestRefund(context, tx, { depositId: row.id, units: leftUnits, why: 'released_by_law', order, now });
 }
 
-/** What is left of the deposit, once the loss is given up, goes back in its place. */
+/** The remainder of the deposit, once the loss is covered, is refunded instead. */
 async function exchangeBack(
   context: Rails,
   tx: Tx,
@@ -100,7 +99,7 @@ async function exchangeBack(
   const suspense = chart.suspense(order.depositRail, order.depositAsset);
   const lines = [
     ...move(chart.suspense(row.rail, row.asset), payout, freeUnits),
-    // Banks on the way kept it.
+    // Banks kept it on the way.
     ...(freeUnits === order.payoutUnits ? [] : move(chart.loss(row.asset), payout, order.payoutUnits - freeUnits)),
     ...linesFor('reverse_conversion_and_give_up', { ...order, receivedUnits }, custodyOf(context.rails, order), {
       lost,
@@ -108,10 +107,11 @@ async function exchangeBack(
     ...(leftUnits > 0n ? move(deposit, suspense, leftUnits) : []),
   ];
   let posted = await post(tx, { ...posting, lines });
-  // What it was filled with has left the treasury since: the position carries it, as where it was converted.
+  // The treasury has spent the conversion's proceeds since: the position account covers them, as at the conversion.
   if (posted.outcome === 'short')
     posted = await post(tx, { ...posting, lines: lines.flatMap(fromPosition(order.depositAsset)) });
-  // Its fees have been paid out: it stays here, and people undo it by the case of what was reversed, once they are there again.
+  // Its fees have been paid out: the money stays here, and operators undo the exchange through the reversed deposit's case once
+  // the fees are available again.
   if (posted.outcome !== 'posted') return;
   await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why: 'deposit_lost' });
   await giveUpLost(tx, order, deposits, now);

@@ -1,7 +1,7 @@
 /**
- * Requesting a refund: a row that names a deposit, what is kept of it, and where the rest goes as far as that is known.
+ * Requesting a refund: a row that names a deposit, the fee kept of it, and the destination of the rest if that is known.
  *
- * The row decides what comes next: a destination is named, it is screened, or a person looks at it.
+ * The row decides the next step: a destination is named, it is screened, or an operator reviews it.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -24,13 +24,14 @@ import { insertRefund, type Refund, refundsOfDeposit } from './store.ts';
 export const FUNDS_EVERY_MS = 5000;
 
 /**
- * Requests a refund of money that no order took: an excess, a late or second deposit, another asset; also when its order is
- * over or there is none. While a refund of it is open, a second request returns that one.
+ * Requests a refund of money that no order accepted: an excess, a late or second deposit, another asset; also when its order is
+ * over or
+ * there is none. While a refund of it is open, a second request returns that one.
  *
  * @param want.units in the deposit's smallest units, before the fee kept
  * @param want.order when the caller has locked the deposit's order already
- * @param want.by    who requested it: `policy`, or a person's name
- * @returns undefined when the deposit has less than that in suspense: nothing was written
+ * @param want.by    who requested it: `policy`, or an operator's name
+ * @returns undefined when the deposit has less than that in suspense; no row was written
  * @throws Refusal 'unknown_account' | 'malformed_field' when it cannot arrive at `want.to`
  */
 export async function requestRefund(
@@ -73,7 +74,7 @@ export async function requestRefund(
   return refund;
 }
 
-/** Announces a changed refund to the order's partner. Money without an order has no partner to tell. */
+/** Announces a changed refund to the order's partner. Money without an order has no partner to notify. */
 export const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> =>
   order === undefined ? undefined : void (await change(tx, order, { now }));
 
@@ -111,10 +112,12 @@ export const destinationColumns = (to: RefundTo | undefined) => ({
 });
 
 /**
- * The destination that this customer named for refunds of this order. Money that came on another chain is refunded there to
- * the same address, if that chain parses it to the same; money in another currency than the account's, or by another kind of
- * rail, has no destination yet. Nor has money that comes after only an operator has named an address: that was for what was there then,
- * and it is named again.
+ * The destination that this customer named for refunds of this order. Money that came on another chain is refunded there to the
+ * same
+ * address, if that chain parses it to the same spelling. It has no destination yet if its currency is not the account's, if it
+ * came on
+ * another kind of rail, or if only an operator has named an address: that applied to the money present then, and must be
+ * repeated.
  */
 async function knownDestination(
   context: Rails,

@@ -23,9 +23,9 @@ import { changeRefund, lockRefund, type Refund, refundsOf } from './store.ts';
 /**
  * Sets or changes a refund's destination, and sends it there after screening.
  *
- * @throws Refusal 'refund_under_way' when it was submitted or has settled; 'unknown_account' | 'malformed_field' when it
- *   cannot
- *         arrive there
+ * @throws Refusal 'refund_under_way' when it was submitted or has settled; 'unknown_account' | 'malformed_field' when it cannot
+ *   arrive
+ *   there
  */
 export async function sendRefundTo(
   context: Rails,
@@ -48,8 +48,9 @@ export async function sendRefundTo(
 }
 
 /**
- * Retries the refund of an order whose refund the rail rejected, all parts that failed; optionally to another destination.
- * The part that its rail has reversed meanwhile is given up, and if that is everything the order ends.
+ * Retries the refund of an order whose refund the rail rejected: all parts that failed, optionally to another destination. A part
+ * that
+ * its rail has reversed meanwhile is given up, and if that is the whole amount the order ends.
  *
  * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' |
  *   'funds_short', or 'refund_under_way' when
@@ -79,7 +80,7 @@ export async function retryRefund(
     throw new Refusal('order_over', { state: before.order.state });
   const { order: held } = before;
   const to = input.to ?? { address: last.address ?? undefined, fiatAccountId: last.fiatAccountId ?? undefined };
-  // It may go to the account of its sender, which callers let nobody name by its number.
+  // It may go to the account of its sender, which callers cannot name by its number.
   await context.db.asSystem((tx) => requireFits(context, tx, wholeOf(held, last.depositId), to));
   const verdict = await screenOrderRefund(context, orderId, to);
   const retried = await context.db.asSystem(async (tx) => {

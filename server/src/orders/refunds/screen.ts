@@ -1,6 +1,4 @@
-/**
- * Screening of refunds, and sending those that pass.
- */
+/** Screening of refunds, and creating the payouts of those that pass. */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import type { Handled } from '../../base/jobs.ts';
@@ -51,7 +49,7 @@ export async function screenRefund(context: OrdersContext, id: bigint): Promise<
       await comesNext(tx, open, context.clock.now());
       return undefined;
     }
-    // Another destination was named meanwhile: that one is screened next.
+    // Another destination was named meanwhile: it is screened next.
     if (!same) return { againInMs: 0 };
     const now = context.clock.now();
     const leaving = await suspenseRefundOf(tx, there, locked.order);
@@ -79,8 +77,9 @@ const CONTRACT_ELSEWHERE =
   'it is a contract on the chain of the order, and nothing on the chain that the money came on';
 
 /**
- * Money that came on another chain is refunded there. A key owns the same address on both chains, a contract does not: if the
- * customer's contract is not deployed there, nobody may own its address.
+ * Money that came on another chain is refunded on that chain. A key owns the same address on both chains, a contract does not: if
+ * the
+ * customer's contract is not deployed there, its address may have no owner.
  *
  * @throws Unavailable
  */

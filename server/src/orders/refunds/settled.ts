@@ -1,6 +1,4 @@
-/**
- * Refunds that are submitted and settled, and what that does to the deposit and its order.
- */
+/** Refunds that are submitted and settled, and the effect on the deposit and its order. */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
@@ -19,7 +17,7 @@ import * as store from '../store.ts';
 import { inSuspense, isOpen, tell } from './request.ts';
 import { changeRefund, type LockedRefund, lockRefund, type Refund, refundsOf, refundsOfDeposit } from './store.ts';
 
-// Handles what rails report of a refund's attempts. The caller has locked the order, if there is one.
+// Handles rails' reports about a refund's attempts. The caller has locked the order, if there is one.
 
 export async function refundSubmitted(tx: Tx, payout: Payout, now: Date): Promise<void> {
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
@@ -28,7 +26,7 @@ export async function refundSubmitted(tx: Tx, payout: Payout, now: Date): Promis
   await tell(tx, locked.order, now);
 }
 
-/** @returns false when the books cannot accept it as this refund's: it was not under way */
+/** @returns false when the books cannot accept it as this refund's, because the refund was not under way */
 export async function refundSettled(
   context: Rails,
   tx: Tx,
@@ -75,7 +73,7 @@ export async function refundSettled(
   return true;
 }
 
-/** The follow-up of a refund that has arrived, however it was booked. */
+/** The effects of a refund that has arrived, however it was booked. */
 export async function endRefund(
   tx: Tx,
   { refund, order, deposit }: LockedRefund,
@@ -87,7 +85,7 @@ export async function endRefund(
   if (!left && after !== undefined && after.takenUnits === 0n && inSuspense(after) === 0n) {
     if (after.state !== 'lost') await depositStore.changeDeposit(tx, deposit.id, { state: 'refunded' });
   }
-  // Its deposit was reversed since: that is a loss all the same, and a case says so.
+  // Its deposit was reversed since: the loss remains, and a case reports it.
   if (!left && after?.state !== 'lost')
     await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'refunded', now });
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'settled', now });
@@ -100,8 +98,9 @@ export const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout 
   (await payoutsOfRefund(tx, id)).find(({ state, units }) => state === 'settled' && units === netUnits);
 
 /**
- * Settles a failed refund of which an attempt arrived all the same: the money it would have sent covers the loss booked then.
- * For one of several refunds of an order this waits until none of them is under way, because only then is it no longer held.
+ * Settles a failed refund of which an attempt arrived after all: the money it would have sent covers the loss that was booked.
+ * For one of
+ * several refunds of an order this waits until none of them is under way, because only then is the money no longer held.
  */
 export async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date): Promise<void> {
   const locked = await lockRefund(tx, id);
@@ -140,7 +139,7 @@ export async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date)
   await endRefund(tx, { ...locked, refund: settled }, paid.reference, now);
 }
 
-/** The order stays in the middle of its refunds: one entry releases the old hold and makes the next. */
+/** The order stays in its refunds: one entry releases the old hold and makes the next. */
 export async function tryAgainHeld(context: Rails, tx: Tx, { refund, order }: LockedRefund, now: Date): Promise<void> {
   const rail = context.rails.get(refund.rail);
   assert(rail !== undefined && order !== undefined, `rail ${refund.rail} is running`);
@@ -173,7 +172,7 @@ export async function heldParts(tx: Tx, orderId: bigint): Promise<string | undef
   return whys.find(({ why }) => why?.startsWith(HELD_AT_GATE) === true)?.why ?? undefined;
 }
 
-/** When no refund of an order is under way any more and one has failed, a case is opened. */
+/** Opens a case when no refund of an order is under way any more and one has failed. */
 export async function endOrderRefund(
   context: Rails,
   tx: Tx,
@@ -187,7 +186,7 @@ export async function endOrderRefund(
   const failed = refunds.filter(({ state }) => state === 'rejected');
   const order = await store.lock(tx, orderId);
   assert(order !== undefined, `order ${orderId} stays where it is`);
-  // Independent of which part ended last: if a person held one, a person decides about all of them.
+  // Independent of which part ended last: if an operator held one, an operator decides about all of them.
   const why = (await heldParts(tx, orderId)) ?? rejectedWhy ?? 'another part of it failed';
   await advance(context, tx, order, 'refund_rejected', {
     now,
@@ -199,9 +198,11 @@ export async function endOrderRefund(
 }
 
 /**
- * The deposit of a refund in suspense was reversed while the refund was under way, and the refund failed or was returned:
- * nobody is owed it any more. Cancels the refund; its money covers the loss, or the customer's debt. A customer who was
- * blocked for that stays blocked until an operator decides otherwise.
+ * The deposit of a refund in suspense was reversed while the refund was under way, and the refund failed or was returned: it is
+ * no
+ * longer owed. Cancels the refund; its money covers the loss, or the customer's debt. A customer who was blocked for that stays
+ * blocked
+ * until an operator decides otherwise.
  *
  * @returns whether that was the case
  */

@@ -12,7 +12,7 @@ export type RefundState =
   /** No destination is named yet. */
   | 'needs_destination'
   | 'screening'
-  /** Screening found a hit on the destination: a person decides, or another destination is named. */
+  /** Screening found a hit on the destination: an operator decides, or another destination is named. */
   | 'held'
   /** A payout exists and the rail has not accepted it yet; then `submitted`. */
   | 'created'
@@ -159,7 +159,7 @@ export async function changeRefund(
   return row;
 }
 
-/** Refunds that wait for a person or for another try, by state; for metrics. Uses the partial index of these states. */
+/** Refunds that wait for an operator or for another attempt, by state; for metrics. Uses the partial index of these states. */
 export const waitingRefunds = (tx: Tx) =>
   tx.rows<{ state: Refund['state']; count: number; oldestAt: Date }>(
     `select state, count(*)::int as count, min(created_at) as oldest_at from refunds

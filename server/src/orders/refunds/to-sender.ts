@@ -1,9 +1,13 @@
 /**
  * To the sender: an order's refund to the bank account that its deposit came from.
  *
- * For a credit in another name than the customer's: the customer has no claim to it, and its payer may have no other account
- * with us. Only the bank says whose the account is, so two people agree to it whatever a rule says, and only where there is
- * one deposit, so that no part goes to the payer of another.
+ * For a credit in another name than the customer's: the customer has no claim to it, and its payer may have no other account with
+ * us.
+ * Only the bank says who owns the account, so two operators must approve it whatever a rule says, and only if there is one
+ * deposit, so
+ * that no part goes to the payer of another.
+ *
+ * Not here: the same for money in suspense (`deposit return`), and who has to approve (protocols/operator).
  *
  * Not here: the same for money in suspense (`deposit return`), and who has to agree (protocols/operator).
  */
@@ -26,9 +30,11 @@ export interface Sender {
 
 /**
  * The account that an order's only deposit came from. It is stored, so that it is screened and paid like any other; a second
- * request uses the same one.
+ * request
+ * uses the same one.
  *
- * @throws Refusal 'does_not_fit' when the order has several deposits or none, or a bank did not bring it or shows no account
+ * @throws Refusal 'does_not_fit' when the order has several deposits or none, or the deposit did not come from a bank or shows no
+ *   account
  */
 export async function senderOfOrder(
   context: Rails & { vault: Vault },
@@ -57,7 +63,7 @@ export async function onlyDeposit(tx: Tx, { id }: Pick<Order, 'id'>): Promise<bi
   return only.id;
 }
 
-/** Also once it is refunded: an action is read back after it is done. */
+/** Also after the refund: an action is read back once it is done. */
 const HELD: readonly depositStore.DepositRow['state'][] = ['applied', 'refunded'];
 
 /** Whether the rejected refund of an order, sent again, goes to the account of a sender. */
