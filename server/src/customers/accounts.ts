@@ -1,7 +1,7 @@
 /**
- * Account numbers: what a bank account's number, code or IBAN looks like, and its stored form.
+ * Account numbers: the format of a bank account's number, code or IBAN, and its stored form.
  *
- * In one place, so that an account typed into our page and the same one sent by a partner's program are one account.
+ * Kept in one place, so that an account typed into our page and the same one sent by a partner's program are one account.
  */
 
 /** The value as stored, or why it is invalid. */
@@ -58,7 +58,7 @@ const ibanOf =
     return { why: `must be an IBAN of ${length} characters that begins with ${country}` };
   };
 /**
- * Seventeen digits weighted 3, 7, 1, each product without its tens; the check digit completes the sum to a multiple of ten.
+ * Seventeen digits weighted 3, 7, 1; of each product only the last digit counts; the check digit makes the sum a multiple of ten.
  */
 const isClabe = (value: string): boolean => {
   const sum = [...value.slice(0, 17)].reduce(
@@ -68,7 +68,7 @@ const isClabe = (value: string): boolean => {
   return (10 - (sum % 10)) % 10 === Number(value[17]);
 };
 
-/** The fields of an account per currency: which are required, and their form. */
+/** The fields of an account per currency: which are required, and their format. */
 const SHAPES: Readonly<Record<string, Shape>> = {
   inr: { account: accountForms.account, ifsc: accountForms.ifsc },
   eur: { iban },
@@ -98,7 +98,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
 };
 const ELSEWHERE: Shape = { account: accountForms.account, bankCode: accountForms.routing };
 
-/** The fields of an account in this currency, each with its form. */
+/** The fields of an account in this currency, each with its format. */
 export const accountShapeOf = (fiat: string): [AccountField, AccountForm][] =>
   Object.entries(SHAPES[fiat] ?? ELSEWHERE) as [AccountField, AccountForm][];
 

@@ -1,9 +1,10 @@
 /**
  * Checks: the newest details of a customer, while their verifier has no result.
  *
- * A check is a row of customer_details without a result, and a job that was enqueued in the transaction that stored it. The
- * job (compliance/checks.ts) asks the verifier until there is one, so nothing depends on the customer's browser. Whatever
- * wakes it earlier, a provider's callback or a person's decision, changes only when it asks.
+ * A check is a row of customer_details without a result, and a job that was enqueued in the transaction that stored it. The job
+ * (compliance/checks.ts) asks the verifier until there is one, so no result depends on the customer's browser. A provider's
+ * callback or
+ * an operator's decision wakes the job earlier; it changes only the time of the next request.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -14,7 +15,7 @@ import { type CheckRow, customerById, sql } from './store.ts';
 /** The job; its subject is the customer. */
 export const CHECK_VERIFICATION = 'check_verification';
 
-/** The page that takes the details asks at once. The job is for what the page did not learn. */
+/** The page that takes the details asks at once. The job continues if the page got no result. */
 const FIRST_MS = 5_000;
 
 export interface Check {
@@ -28,22 +29,22 @@ export interface Check {
   readonly level: number;
   /** Code of the verifier at which it has begun; null before. */
   readonly begunWith: string | null;
-  /** How often the job has asked and learned of no result. */
+  /** How often the job has asked without getting a result. */
   readonly polls: number;
   readonly givenAt: Date;
 }
 
-/** Has the job look at a customer's details soon. */
+/** Lets the job check a customer's details soon. */
 export function followCheck(tx: Tx, customerId: string, now: Date): void {
   enqueueAt(tx, { kind: CHECK_VERIFICATION, subject: customerId, dueAt: later(now, FIRST_MS) });
 }
 
-/** Has the job look now: there may be a result, or there is one. */
+/** Lets the job check now: a result exists, or is expected. */
 export function lookNow(tx: Tx, customerId: string, now: Date): void {
   enqueue(tx, { kind: CHECK_VERIFICATION, subject: customerId, dueAt: now });
 }
 
-/** The check of a customer's newest details; undefined when there is a result, or nothing was given. */
+/** The check of a customer's newest details; undefined when there is a result, or no details were submitted. */
 export async function checkUnderWay(tx: Tx, customerId: string): Promise<Check | undefined> {
   const row = await tx.row<CheckRow>(sql.checkUnderWay, [customerId]);
   const customer = row && (await customerById(tx, customerId));
@@ -61,7 +62,7 @@ export async function checkUnderWay(tx: Tx, customerId: string): Promise<Check |
   };
 }
 
-/** Records that a verifier was asked. @param a.polls how many of its answers count for the pauses: 1 for the job's, else 0 */
+/** Records that a verifier was asked. @param a.polls how many requests count towards the back-off: 1 for the job's, else 0 */
 export async function recordAsked(
   tx: Tx,
   a: { check: Pick<Check, 'customerId' | 'version'>; verifier: string; polls: 0 | 1 },
@@ -70,8 +71,9 @@ export async function recordAsked(
 }
 
 /**
- * Wakes the job of the check with this key: there may be a result. It believes nothing else, so a key that is unknown, old or
- * repeated is harmless.
+ * Wakes the job of the check with this key: there may be a result. The caller's statement is trusted no further, so an unknown,
+ * old or
+ * repeated key is harmless.
  */
 export async function wakeCheck(tx: Tx, key: string, now: Date): Promise<void> {
   const [, customerId = '', version = ''] = /^details:([0-9A-Za-z]{10}_[0-9]{1,19}):([1-9][0-9]{0,8})$/.exec(key) ?? [];

@@ -1,14 +1,16 @@
 /**
- * The country of a customer: who has said it, and which one a form is chosen by.
+ * The country of a customer: its source, and which country selects a form.
  *
- * What the customer answered in a form, or the partner's program said, counts; the newest of both. Until then a request may name a
- * country, and before that the calling code of the phone speaks, where one country alone has it (ITU-T E.164; not +1, +7, +44 and
+ * The customer's answer in a form, or the partner's program, sets the country; the newest of both counts. Without either, a
+ * request may
+ * name a country; without that, the calling code of the phone decides if exactly one country has it (ITU-T E.164; not +1, +7, +44
+ * and
  * others that several share).
  */
 import type { Tx } from '../base/db.ts';
 import { sql } from './store.ts';
 
-/** Shown where nobody has said anything, because the wire has no word for that. */
+/** Shown when no source has set a country, because the wire has no value for that. */
 export const DEFAULT_COUNTRY = 'IN';
 
 /** Country and calling code. */
@@ -29,7 +31,7 @@ const COUNTRIES = new Map(
     .map((pair) => [pair.slice(2), pair.slice(0, 2)] as const),
 );
 
-/** The country that alone has the calling code of this phone, written with a plus sign. */
+/** The only country with the calling code of this phone, written with a plus sign; undefined if several share it. */
 export function countryOfPhone(phone: string): string | undefined {
   const digits = phone.trim().startsWith('+') ? phone.replace(/[^0-9]/g, '') : '';
   for (const length of [2, 3]) {
@@ -40,7 +42,7 @@ export function countryOfPhone(phone: string): string | undefined {
 }
 
 /**
- * The country that a form is chosen by.
+ * The country that selects a form.
  *
  * @param asked the country that a request names, two letters
  */
@@ -52,7 +54,7 @@ export function countryFor(
   return asked ?? (countryBy === 'phone' ? country : undefined);
 }
 
-/** Notes what partner or customer said. */
+/** Records the country that the partner or customer stated. */
 export async function setCountry(
   tx: Tx,
   c: { customerId: string; country: string; by: 'partner' | 'form'; now: Date },

@@ -1,8 +1,9 @@
 /**
  * Customers as rows: enrolled, found, their contact, and whether they are blocked.
  *
- * Phone and e-mail are encrypted before they reach a statement. A phone belongs to one of the customers that a partner has
- * named; a customer who came through a link that names nobody is identified by its phone alone.
+ * Phone and e-mail are encrypted before they reach a statement. Among the customers that a partner has named, a phone belongs to
+ * one; a
+ * customer who came through an anonymous link is identified by its phone alone.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -26,13 +27,13 @@ export interface Customer {
   readonly failedReason: string | null;
   /** ISO 3166-1, two letters. */
   readonly country: string;
-  /** Who has said so; null: nobody, and it is the default. */
+  /** Who set the country; null: it is the default. */
   readonly countryBy: 'phone' | 'partner' | 'form' | null;
   readonly loggedInAt: Date | null;
   /** Incremented when its logins become invalid: a new phone, or none. Older sessions are invalid. */
   readonly loginEpoch: number;
   readonly blocked: boolean;
-  /** Since when nothing personal of it is left. */
+  /** Since when its personal data is erased. */
   readonly erasedAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -84,15 +85,16 @@ export async function enroll(
   throw new Refusal('customer_exists', { customerId: other?.id });
 }
 
-/** Country, and by what it is known. */
+/** Country, and its source. */
 function countryBy(phone: string | undefined): readonly [string, 'phone' | null] {
   const found = phone === undefined ? undefined : countryOfPhone(phone);
   return found === undefined ? [DEFAULT_COUNTRY, null] : [found, 'phone'];
 }
 
 /**
- * A phone belongs to one customer of a partner, among those that the partner has named. The lock is held until `tx` ends, so
- * of two concurrent requests with one phone the second is refused.
+ * Among the customers that a partner has named, a phone belongs to one. The lock is held until `tx` ends, so of two concurrent
+ * requests
+ * with one phone the second is refused.
  *
  * @throws Refusal 'customer_exists' {customerId}
  */
@@ -125,9 +127,9 @@ export async function customerNamed(
 const FAR = new Date('9999-01-01T00:00:00Z');
 
 /**
- * A partner's customers, the newest first, also those who came through a link that named nobody.
+ * A partner's customers, newest first, including those who came through an anonymous link.
  *
- * @param c.after the last customer of the page before
+ * @param c.after the last customer of the previous page
  */
 export async function customersOf(
   tx: Tx,
@@ -141,7 +143,7 @@ export async function customersOf(
   },
 ): Promise<Customer[]> {
   const { partnerId, verification, from = new Date(0), until = FAR, after, limit } = c;
-  // An empty id comes before every other: what was created at `until` is not part of the list.
+  // An empty id sorts before every other: customers created at `until` are excluded.
   const end = after !== undefined && after.createdAt < until ? [after.createdAt, after.id] : [until, ''];
   const values = [partnerId, from, ...end, limit];
   const rows =
@@ -152,8 +154,9 @@ export async function customersOf(
 }
 
 /**
- * The customer who came through a link that named no customer and is identified by this phone, or a new one. The partner's
- * own customers with the same phone are separate: nothing says that they are the same person.
+ * The customer who came through an anonymous link and is identified by this phone, or a new one. The partner's own customers with
+ * the
+ * same phone are separate: a phone alone does not prove that they are the same person.
  */
 export async function customerByPhone(
   tx: Tx,
@@ -209,7 +212,7 @@ export async function updateContact(
   await tx.run(sql.forgetLoginCode, [id]);
 }
 
-/** Nothing personal is kept of it again. @throws Refusal 'customer_blocked' */
+/** An erased customer stores no personal data again. @throws Refusal 'customer_blocked' */
 export function requireNotErased({ erasedAt }: Pick<Customer, 'erasedAt'>): void {
   if (erasedAt !== null) throw new Refusal('customer_blocked');
 }
@@ -243,8 +246,9 @@ export async function openContact(tx: Tx, vault: Vault, id: string): Promise<{ p
 }
 
 /**
- * When a customer was blocked, the last time, or null. The row is share-locked until `tx` ends, so a block waits for transactions that
- * have read it, and later readers see the block.
+ * When a customer was last blocked, or null. The row is share-locked until `tx` ends, so a block waits for transactions that have
+ * read
+ * it, and later readers see the block.
  *
  * @throws Refusal 'unknown_customer'
  */
@@ -254,7 +258,7 @@ export async function blockOf(tx: Tx, customerId: string): Promise<Date | null> 
   return row.blockedAt;
 }
 
-/** The customer may not trade from now on; money not submitted yet is held before it leaves. */
+/** The customer may not trade from now on; money that is not submitted yet is held before it leaves. */
 export async function blockCustomer(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.block, [customerId, now, null]);
 }
@@ -264,12 +268,12 @@ export async function lockCustomer(tx: Tx, customerId: string): Promise<void> {
   await tx.run(sql.lock, [customerId]);
 }
 
-/** Waits for transactions that insert an order of it, because their foreign keys lock the row, too. */
+/** Waits for transactions that insert an order of this customer, because their foreign keys lock the row too. */
 export async function lockAgainstOrders(tx: Tx, customerId: string): Promise<void> {
   await tx.run(sql.lockAgainstOrders, [customerId]);
 }
 
-/** The same for a debt: it ends with the debt, unless a person blocks or has blocked the customer, too. */
+/** The same for a debt: the block ends with the debt, unless an operator has blocked the customer too. */
 export async function blockForDebt(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.block, [customerId, now, 'debt']);
 }

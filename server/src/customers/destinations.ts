@@ -1,12 +1,15 @@
 /**
  * Destinations: bank accounts and addresses on chains to which a customer is paid, and whether the customer has confirmed them.
  *
- * What a partner's program adds is not payable at once: a stolen key could otherwise name the thief's account and have money sent
- * there. It becomes payable when the customer confirms it with a code to the phone, or on a hosted page, or when its cooling-off time
- * has passed: long enough for customer and partner to notice. The gate reads this in the transaction that submits money
- * (`waitsUntil`); a partner that sends money elsewhere than its order says needs more (`isUsable`).
+ * A destination that a partner's program adds is not payable at once: a stolen key could otherwise name the thief's account and
+ * have
+ * money sent there. It becomes payable when the customer confirms it with a code to the phone, or on a hosted page, or when its
+ * cooling-off time has passed: long enough for customer and partner to notice. The gate reads this in the transaction that
+ * submits money
+ * (`waitsUntil`); a partner that sends money to another destination than its order's needs more (`isUsable`).
  *
- * An account that was added otherwise (through the older wire) has no row here. It does not wait at the gate, and counts as confirmed
+ * An account that was added another way (through the older wire) has no row here. It does not wait at the gate, and counts as
+ * confirmed
  * once it is as old as the cooling-off time.
  *
  * Not here: bank details (index.ts, encryption.ts), the code itself (login.ts), whether money may go there at all (compliance).
@@ -28,7 +31,7 @@ export interface Destination {
   /** Last characters, for display. */
   readonly hint: string;
   readonly createdAt: Date;
-  /** From when on money may leave without a confirmation; null where it did not come from a partner's program under /v1. */
+  /** From when on money may leave without a confirmation; null unless a partner's program added it under /v1. */
   readonly usableAt: Date | null;
   readonly confirmedAt: Date | null;
 }
@@ -49,10 +52,9 @@ const destinationOf = (row: DestinationRow): Destination => ({
 });
 
 /**
- * Whether a partner may have money sent there that its order would have sent elsewhere: the customer has confirmed it, or its
- * cooling-off time has passed.
+ * Whether a partner may redirect an order's money there: the customer has confirmed it, or its cooling-off time has passed.
  *
- * @returns true, or the time from which on it will be
+ * @returns true, or the time from which it may
  */
 export function isUsable(
   destination: Destination,
@@ -64,8 +66,9 @@ export function isUsable(
 }
 
 /**
- * From when on a code to the customer's phone confirms a destination; undefined when it does. A thief with a key could name another
- * phone first: a phone that the partner has changed counts once the cooling-off time has passed. Until `tx` ends, nobody changes it.
+ * From when a code to the customer's phone confirms a destination; undefined if from now. A thief with a key could change the
+ * phone
+ * first: a phone that the partner has changed counts once the cooling-off time has passed. It stays unchanged until `tx` ends.
  */
 export async function phoneCountsFrom(
   tx: Tx,
@@ -77,7 +80,7 @@ export async function phoneCountsFrom(
   return from <= now ? undefined : from;
 }
 
-/** A customer's destinations, oldest first. @param input.after the last id of the page before */
+/** A customer's destinations, oldest first. @param input.after the last id of the previous page */
 export async function destinationsOf(
   tx: Tx,
   input: { customerId: string; after: bigint; limit: number },
@@ -102,7 +105,7 @@ export interface NamedAddress {
 
 const keyOf = ({ customerId, chain, address }: NamedAddress): string => `${customerId} ${chain} ${address}`;
 
-/** @returns the id of the destination that an address is; undefined for one that was named through the older wire alone */
+/** @returns the id of the destination with this address; undefined if it was named through the older wire only */
 export async function destinationIds(
   tx: Tx,
   named: readonly NamedAddress[],
@@ -128,7 +131,7 @@ export async function addAddress(
   return destinationOf(row);
 }
 
-/** Notes that a partner's program has added this account just now. @param input.isNew false where the account was there before */
+/** Records that a partner's program has added this account just now. @param input.isNew false if the account existed before */
 export async function noteApiAccount(
   tx: Tx,
   { customer, accountId, isNew, coolingOffMs, now }: Added & { accountId: bigint; isNew: boolean },
@@ -140,7 +143,7 @@ export async function noteApiAccount(
   return await destinationById(tx, { customerId: customer.id, id: accountId });
 }
 
-/** Notes that the customer has added or confirmed this account on a hosted page, logged in. */
+/** Records that the customer has added or confirmed this account on a hosted page, logged in. */
 export async function noteConfirmedAccount(
   tx: Tx,
   { customer, accountId, now }: { customer: { id: string; partnerId: bigint }; accountId: bigint; now: Date },
@@ -150,7 +153,7 @@ export async function noteConfirmedAccount(
 }
 
 /**
- * The customer has confirmed it. An account that was added otherwise gets its row here.
+ * The customer has confirmed it. An account that was added another way gets its row here.
  *
  * @throws Refusal 'unknown_destination'
  */
@@ -165,8 +168,9 @@ export async function confirmDestination(
 }
 
 /**
- * Until when money of this customer may not leave for this destination, unless the customer confirms it; undefined when it may. For the
- * gate: a program's destination that is neither confirmed nor old enough.
+ * Until when money of this customer may not leave for this destination without the customer's confirmation; undefined when it
+ * may. For
+ * the gate: a program's destination that is neither confirmed nor old enough.
  */
 export async function waitsUntil(
   tx: Tx,

@@ -6,7 +6,7 @@
  *
  * A deposit's payer name is compared with the names given here (`comparePayer`).
  *
- * Not here: recording the result (`recordFinding`, beside what it changes), asking for it again (checks.ts).
+ * Not here: recording the result (`recordFinding`, with its effects), asking for it again (checks.ts).
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -23,7 +23,7 @@ export interface GivenDetails {
   readonly outcome: 'in_review' | 'verified' | 'failed' | 'refused' | null;
 }
 
-/** What the verifier is to be asked about next, if anything was submitted. */
+/** The next details to ask the verifier about, if any were submitted. */
 export async function givenDetails(tx: Tx, customerId: string): Promise<GivenDetails | undefined> {
   return await tx.row<GivenDetails>(sql.detailsVersion, [customerId]);
 }
@@ -35,12 +35,15 @@ export async function lockGivenDetails(tx: Tx, customerId: string): Promise<Give
 }
 
 /**
- * Stores details, encrypted, and has their check followed to its result (checks.ts). The same details again, while there is no
- * result about them, are the same version.
+ * Stores details, encrypted, and enqueues their check (checks.ts). Submitting the same details again before a result exists
+ * returns
+ * the same version.
  *
- * @param d.over what the caller decided on: the newest details then, undefined when there were none. If others were stored or
- *               a result was recorded since, nothing is stored: the second of two requests must not replace details that were
- *               verified between its decision and this write.
+ * @param d.over the newest details that the caller's decision was based on, undefined when there were none. If others were stored
+ *   or a
+ *   result was recorded since, nothing is stored: the second of two requests must not replace details that were verified between
+ * its
+ *   decision and this write.
  * @returns the newest details, stored now or by another request
  */
 export async function saveDetails(
@@ -57,7 +60,7 @@ export async function saveDetails(
   const context = `customer_details.details:${id}`;
   const text = JSON.stringify(d.details);
   const encrypted = vault.encrypt(text, context);
-  // Found again under another customer (duplicates.ts).
+  // So that it is found under another customer too (duplicates.ts).
   const [index = null] = identityIndexes(vault, partnerId, d.details);
   requireNotErased(await findCustomer(tx, id));
   if ((await tx.run(sql.firstDetails, [id, partnerId, encrypted, d.now, index])) === 1) {
@@ -74,7 +77,7 @@ export async function saveDetails(
   return { version: version + 1, outcome: null };
 }
 
-/** What the customer submitted, decrypted, by field; undefined when nothing was. For the person who verifies. */
+/** The details that the customer submitted, decrypted, by field; undefined when there are none. For the operator who verifies. */
 export async function openGivenDetails(
   tx: Tx,
   vault: Vault,
@@ -96,10 +99,10 @@ export async function comparePayer(tx: Tx, vault: Vault, customerId: string, pay
   return compared(await customerNames(tx, vault, customerId), payerName).match;
 }
 
-/** How a name compares with a customer's: with the best of the customer's names, a person's and a company's. */
+/** Similarity of a name and a customer's: the best over the customer's names, of a person and of a company. */
 export interface NameCompared {
   match: PayerMatch;
-  /** In ten-thousandths (names.ts); absent where one side has no name. */
+  /** In ten-thousandths (names.ts); absent when one side has no name. */
   score?: number;
 }
 

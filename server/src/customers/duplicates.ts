@@ -1,10 +1,11 @@
 /**
  * Duplicates: the same document number under another customer of the same partner.
  *
- * The number is in the encrypted details; beside them is a keyed hash of it, without its spelling, by which others are found. It is
- * keyed per partner, so that a dump does not show that one person is a customer of two partners, which is nobody's concern.
+ * The number is in the encrypted details; beside them is a keyed hash of it in normalised spelling, which finds other customers.
+ * The key
+ * differs per partner, so that a dump does not show that one person is a customer of two partners.
  *
- * Not here: what follows from it (compliance/checks.ts opens a case, and a review then takes two people).
+ * Not here: the consequences (compliance/checks.ts opens a case, and a review then takes two people).
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -13,7 +14,7 @@ import { openGivenDetails } from './details.ts';
 import { identityIndexes } from './encryption.ts';
 import { sql } from './store.ts';
 
-/** Others are named up to here: a number that so many gave is no document's. */
+/** Maximum number of other customers named: a number that more of them gave cannot be a document's. */
 const MOST_OTHERS = 20;
 
 /** Ids of other customers of the same partner who gave the same document number, in order. */

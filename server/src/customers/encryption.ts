@@ -1,9 +1,11 @@
 /**
  * Encrypting customer data: the context in which each field is encrypted, and the input of its blind index.
  *
- * A context names table, column and row, so an encrypted value copied into another row does not decrypt there. A blind index
- * is computed from the value without its spelling (spaces, hyphens, case), per partner or per customer, so that equal values
- * of two of them do not look equal in a dump.
+ * A context names table, column and row, so an encrypted value copied into another row does not decrypt there. A blind index is
+ * computed
+ * from the normalised value (without spaces, hyphens, case), per partner or per customer, so that equal values of two of them do
+ * not look
+ * equal in a dump.
  */
 import type { Vault } from '../base/crypto.ts';
 
@@ -12,12 +14,12 @@ export type Details = Readonly<Record<string, string>>;
 export function encryptPhone(vault: Vault, customer: { id: string; partnerId: bigint }, phone: string) {
   return {
     encrypted: vault.encrypt(phone, `customers.phone:${customer.id}`),
-    /** That of the present key first: the one that is stored. */
+    /** The present key's value first: it is the stored one. */
     indexes: phoneIndexes(vault, customer.partnerId, phone),
   };
 }
 
-/** How a phone may stand in `phone_index`: also under an old master key. */
+/** The values that `phone_index` may have for a phone: also under an old master key. */
 export const phoneIndexes = (vault: Vault, partnerId: bigint, phone: string): [Buffer, ...Buffer[]] =>
   vault.indexes(phone.replace(/[^0-9]/g, ''), `customers.phone:${partnerId}`) as [Buffer, ...Buffer[]];
 
@@ -37,7 +39,10 @@ export const openDetails = (vault: Vault, accountId: bigint, encrypted: Buffer):
   // Erased.
   encrypted.length === 0 ? {} : JSON.parse(vault.decrypt(encrypted, `fiat_accounts.details:${accountId}`));
 
-/** How an account may stand in `details_index`: the present key's first. @param owner a customer's id, or `sender of <deposit>` */
+/**
+ * The values that `details_index` may have for an account: the present key's first. @param owner a customer's id, or `sender of
+ * <deposit>`
+ */
 export function detailsIndexes(vault: Vault, owner: string, fiat: string, details: Details): [Buffer, ...Buffer[]] {
   const plain = Object.entries(details)
     .map(([field, value]) => [field, value.replace(/[\s-]/g, '').toUpperCase()])
@@ -47,8 +52,9 @@ export function detailsIndexes(vault: Vault, owner: string, fiat: string, detail
 }
 
 /**
- * How a document number may stand in `identity_index`: the present key's first. Empty where none was given, or one too short to be a
- * document's.
+ * The values that `identity_index` may have for a document number: the present key's first. Empty when none was given, or one too
+ * short
+ * for a document.
  */
 export function identityIndexes(vault: Vault, partnerId: bigint, details: Details): Buffer[] {
   const number = (details.identityNumber ?? '').replace(/[^\p{L}\p{N}]/gu, '').toUpperCase();

@@ -1,8 +1,9 @@
 /**
- * Erasing a customer's rows: what is personal is overwritten or deleted, and the key of its files goes. Ids, levels and times stay,
- * because orders and the books name them.
+ * Erasing a customer's rows: personal data is overwritten or deleted, and the key of the customer's files is deleted. Ids, levels
+ * and times
+ * stay, because orders and the books refer to them.
  *
- * An empty value of bytes stands for one that was erased: readers give nothing for it. Blind indexes become random.
+ * An empty byte value means erased: readers return no value for it. Blind indexes become random.
  */
 import type { Tx } from '../base/db.ts';
 import { sql } from './store.ts';

@@ -1,6 +1,7 @@
 /**
- * Fiat accounts: where customers are paid, and where a deposit came from. Their details are encrypted; all that is shown is
- * the end of the number. What an account has to have by its country is in accounts.ts.
+ * Fiat accounts: accounts to which customers are paid, and accounts that deposits came from. Their details are encrypted; only
+ * the end
+ * of the number is shown. The required fields per country are in accounts.ts.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -38,7 +39,7 @@ export async function addFiatAccount(
   const id = numericId(a.now);
   const indexes = detailsIndexes(vault, a.customer.id, a.fiat, a.details);
   const [index] = indexes;
-  // Under an old master key the constraint would not notice that it is the same.
+  // Under an old master key the constraint would not detect that it is the same.
   const known = vault.old && (await tx.row<FiatAccountRow>(sql.accountByIndex, [a.customer.id, indexes]));
   if (known !== undefined) return accountOf(known);
   const row =
@@ -101,7 +102,7 @@ export async function findFiatAccount(tx: Tx, id: bigint): Promise<FiatAccount> 
 export const fiatOfAccount = async (tx: Tx, id: bigint): Promise<string> => (await findFiatAccount(tx, id)).fiat;
 
 /**
- * An account with its details decrypted: for the payout, and for showing a customer's own. The caller checks whose it is.
+ * An account with its details decrypted: for the payout, and for showing a customer's own. The caller checks the owner.
  *
  * @throws Refusal 'unknown_account', also for another partner's account
  */
@@ -116,8 +117,9 @@ export async function openFiatAccount(
 }
 
 /**
- * The payee of a payout to an account: its details, with the customer's name if they contain none. For the moment of
- * submission, and for no log.
+ * The payee of a payout to an account: its details, with the customer's name if they contain none. Only for the submission
+ * itself, and
+ * never for a log.
  *
  * @throws Refusal 'unknown_account'
  */
@@ -130,7 +132,7 @@ export async function openPayee(tx: Tx, vault: Vault, accountId: bigint): Promis
   return name === undefined ? details : { ...details, name };
 }
 
-/** How the account's holder compares with the customer; undefined where the account names none. */
+/** Similarity of the account holder's name and the customer's; undefined when the account names no holder. */
 export async function compareAccount(
   tx: Tx,
   vault: Vault,

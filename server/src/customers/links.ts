@@ -1,13 +1,15 @@
 /**
- * Links to hosted pages: what a partner requested, encrypted into the URL that its customer opens.
+ * Links to hosted pages: a partner's request, encrypted into the URL that its customer opens.
  *
- * A token contains whose it is, its purpose, an expiry and a return URL. Any process of the installation can read it and
- * nobody else, so nothing is stored for it. Holding a link shows a login page (and for a checkout the offer) and no more: the
- * login code proves who the customer is.
+ * A token contains its owner, its purpose, an expiry and a return URL. Only processes of this installation can read it, so no row
+ * is
+ * stored for it. The holder of a link sees a login page (and for a checkout the offer) and no more: the login code proves who the
+ * customer
+ * is.
  */
 import type { Vault } from '../base/crypto.ts';
 
-/** Common to all links: how it was made. */
+/** Common to all links: origin and id. */
 interface Made {
   /** Identifies the link, to us and in its partner's activity. Links from before that was recorded have none, or no maker. */
   id?: string;
@@ -23,7 +25,7 @@ export interface Link extends Made {
   /** http or https; null: no return URL. */
   redirectUrl: string | null;
   closeAfterLogin: boolean;
-  /** The partner's own id of this flow, returned with the customer. */
+  /** The partner's own id of this flow, returned when the customer returns. */
   referenceId?: string;
   /** The account's fiat, if the partner has chosen it: the customer is not asked then. */
   fiat?: string;
@@ -32,8 +34,8 @@ export interface Link extends Made {
 }
 
 /**
- * A link through which a customer confirms the address for a refund of coins. An operator made it, so no key of the partner
- * did.
+ * A link through which a customer confirms the address for a refund of coins. An operator made it, so it has no key of the
+ * partner.
  */
 export interface ReturnLink extends Link {
   /** Id of its row. */
@@ -45,7 +47,7 @@ export interface CheckoutLink extends Made {
   /** Identifies the link, to us and to the partner. */
   id: string;
   partnerId: string;
-  /** null: the customer who opens it identifies by phone. */
+  /** null: the customer who opens it is identified by phone. */
   customerId: string | null;
   /** Prefilled, if the partner knows it but has no customer for it. */
   phone: string | null;
@@ -72,7 +74,7 @@ interface LinkOf {
 }
 export type LinkPurpose = keyof LinkOf;
 
-/** Long enough to come back to a message the next day. */
+/** Long enough to return to a message the next day. */
 export const LINK_FOR_MS = 24 * 3_600_000;
 /** Long enough for the partner's support to pass it on, and for the customer to see the result. */
 export const RETURN_FOR_MS = 7 * 24 * 3_600_000;

@@ -1,20 +1,24 @@
 /**
  * Login codes: six digits that prove a customer holds the phone it gave.
  *
- * A code belongs to the browser session that requested it, is valid for five minutes and five tries there, and is invalid in
- * any other. Every code issued is a row, and all limits are counted from these rows:
+ * A code belongs to the browser session that requested it, is valid for five minutes and five tries in that session, and invalid
+ * in any
+ * other. Every code issued is a row, and all limits are counted from these rows:
  *
  * | What is counted | Within an hour | Beyond it |
  * |---|---|---|
  * | codes for one session | 5, half a minute apart | told to wait |
  * | wrong tries of one session | 15 | that session is locked |
- * | codes by one link: for its customer, or for any number where it names nobody | 5, half a minute apart; 10 | told to wait |
+ * | codes by one link: for its customer, or for any number if it is anonymous | 5, half a minute apart; 10 | told to wait |
  * | codes for a customer by links that name it | 20 | told to wait |
- * | codes for a customer by links that name nobody: from one network, and in all | 5; 10 | told that it is sent if it can be; not sent |
+ * | codes for a customer by anonymous links: from one network, and in total | 5; 10 | told that it is sent if it can be; not sent
+ * |
  *
- * The answer depends on the requesting session, link and network, never on what others did with the same number. So a link
- * that names nobody does not reveal whether we know a number; and an attacker who guesses locks out only itself: the owner of
- * the phone gets in from another session, through another link. The number of codes sent bounds the guesses at a number.
+ * The answer depends on the requesting session, link and network, never on other people's requests for the same number. So an
+ * anonymous
+ * link does not reveal whether we know a number; and an attacker who guesses locks out only themselves: the owner of the phone
+ * gets in
+ * from another session, through another link. The number of codes sent bounds the guesses at a number.
  *
  * Only a keyed hash is stored, computed with session and time, so that equal codes do not look equal. Results are returned
  * and not thrown, because a wrong try has to be counted and an error would roll the count back.
@@ -50,13 +54,13 @@ export interface Asking {
   readonly session: string;
   /** Identifies the link. */
   readonly link: string;
-  /** The link names no customer: its holder typed the number. */
+  /** The link is anonymous: its holder typed the number. */
   readonly isOpen: boolean;
   readonly network: string;
 }
 
 export type Issued =
-  /** `isSent` false: the page says that it was sent, and nothing is sent. `id` identifies the row. */
+  /** `isSent` false: the page says that it was sent, but no message is sent. `id` identifies the row. */
   { outcome: 'issued'; id: bigint; isSent: boolean } | { outcome: 'wait' | 'locked'; until: Date };
 
 /** Makes this code the session's only one, unless it is too soon for another. The caller sends it after the commit. */
@@ -155,7 +159,7 @@ export async function codeUnderWay(
 export const sendingFailed = async (tx: Tx, id: bigint, now: Date): Promise<void> =>
   void (await tx.run(sql.failLoginSend, [id, now]));
 
-/** Forgets codes of before a time whose hour is over. @returns how many of before it are left */
+/** Deletes codes issued before a time whose hour is over. @returns how many issued before it are left */
 export async function forgetOldSends(tx: Tx, before: Date): Promise<number> {
   await tx.run(sql.forgetSendsBefore, [before]);
   return (await tx.row<{ sends: number }>(sql.sendsBefore, [before]))?.sends ?? 0;

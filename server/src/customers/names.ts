@@ -1,18 +1,21 @@
 /**
- * Names: how much two spellings of a customer's name are alike, as a score with its threshold. Pure.
+ * Names: the similarity of two spellings of a customer's name, as a score with its threshold. Pure.
  *
- * Used where money meets a name: the payer of a deposit, the holder of an account that is paid. Banks drop accents, change case and
- * order, omit middle names and shorten them to initials; so the shorter name has to be found in the longer one.
+ * Used when a payer's name meets a customer's: the payer of a deposit, the holder of an account that is paid. Banks drop accents,
+ * change
+ * case and order, omit middle names and shorten them to initials; so the shorter name has to be found in the longer one.
  *
- * Each word of the shorter name takes the word of the longer one that it is most like: the same counts 1, one letter changed in a
- * word of six letters or more 0.8, an initial 0.7. The score is their average, less 0.02 for each word that the longer name has
- * besides, at most 0.1. Two words must be the same, or the score is at most 0.5; one is enough where neither name has more.
+ * Each word of the shorter name is matched with the most similar word of the longer one: an equal word counts 1, one letter
+ * changed in a
+ * word of six letters or more 0.8, an initial 0.7. The score is their average, less 0.02 for each further word of the longer
+ * name, at
+ * most 0.1. Two words must be equal, or the score is at most 0.5; one is enough if neither name has more.
  *
  * Source: docs/decisions/0077-one-person-one-name.md, with the pairs that it was measured on. Not here: names on sanctions lists
- * (compliance/sanctions/match.ts), which must find what somebody hides.
+ * (compliance/sanctions/match.ts), whose matching must also find names that someone disguises.
  */
 
-/** In ten-thousandths, so that a stored score compares exactly. From here on it is the same name. */
+/** In ten-thousandths, so that a stored score compares exactly. At or above this it is the same name. */
 export const SAME_NAME = 8_500;
 
 const SAME = 1;
@@ -27,7 +30,7 @@ const TOO_FEW = 0.5;
 const MOST_WORDS = 24;
 const LONGEST_NAME = 500;
 
-/** @returns in ten-thousandths; undefined where one of them has no word */
+/** @returns in ten-thousandths; undefined when one of them has no word */
 export function nameScore(own: string, other: string): number | undefined {
   const [a, b] = [wordsOf(own), wordsOf(other)];
   if (a.length === 0 || b.length === 0) return undefined;
@@ -35,7 +38,7 @@ export function nameScore(own: string, other: string): number | undefined {
   const extra = long.length - short.length;
   let sum = 0;
   let whole = 0;
-  // The same words first, so that no initial takes a word from them.
+  // Equal words first, so that no initial takes a word from them.
   const left = short.filter((word) => {
     const at = long.indexOf(word);
     if (at < 0) return true;

@@ -44,10 +44,7 @@ export interface LoginSendRow {
   failedAt: Date | null;
 }
 
-/**
- * Codes sent within a time: by the session, by the link for this customer and for anybody, and to the customer by kind of
- * link.
- */
+/** Codes sent within a time: by the session, by the link for this customer and in total, and to the customer by kind of link. */
 export interface SendCounts {
   sessionSends: bigint;
   sessionNewest: Date | null;
@@ -95,7 +92,7 @@ export const sql = {
   detachPhone: `update customers set phone = null, phone_index = null, logged_in_at = null, login_epoch = login_epoch + 1,
       updated_at = $2 where id = $1 and phone_index is not null`,
   byId: `select ${CUSTOMER} from customers where id = $1`,
-  // Both ends always have a value: with a condition that may be absent, the index would be read from one end to the other.
+  // Both ends always have a value: with an optional condition, the index would be read from one end to the other.
   page: `select ${CUSTOMER} from customers where partner_id = $1 and created_at >= $2 and (created_at, id) < ($3, $4)
     order by created_at desc, id desc limit $5`,
   pageOfVerification: `select ${CUSTOMER} from customers
@@ -125,8 +122,9 @@ export const sql = {
   unblock: 'update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1',
   debtEnded: `update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1 and blocked_for = 'debt'`,
   likeText: `select ${CUSTOMER} from customers where id = $1 or client_customer_id = any($2::text[]) order by id limit 50`,
-  // A block by a person, before or since, is independent of the debt. Each has a time of its own: approvals name it, so that one given
-  // past a block does not let anything pass the next.
+  // An operator's block, before or since, is independent of the debt. Each block has a time: approvals name it, so that an
+  // approval for one
+  // block does not apply to the next.
   block: `update customers set blocked_at = greatest($2, blocked_at + interval '1 millisecond'), updated_at = $2,
       blocked_for = case when $3::text is null or blocked_at is null then $3 else blocked_for end where id = $1`,
   insertAccount: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
@@ -167,7 +165,7 @@ export const sql = {
   failLoginSend: 'update login_sends set failed_at = $2 where id = $1',
   forgetLoginCode: 'update login_sends set code = null where customer_id = $1',
 
-  // Blocked, too: it trades no more, and what is still to leave waits for a person.
+  // Blocked too: it trades no more, and money that has still to leave waits for an operator.
   eraseCustomer: `update customers set client_customer_id = null, phone = null, phone_index = null, email = null, failed_reason = null,
       logged_in_at = null, login_epoch = login_epoch + 1, blocked_at = coalesce(blocked_at, $2), blocked_for = null,
       erased_at = coalesce(erased_at, $2), updated_at = $2 where id = $1`,

@@ -1,5 +1,5 @@
 /**
- * Verification: how far a customer is verified and whether it has logged in, recorded with an event, and what that allows.
+ * Verification: how far a customer is verified and whether it has logged in, recorded with an event, and what each state allows.
  *
  * Levels: 0 none, 1 basic, 2 intermediate, 3 advanced, 4 enhanced, 5 complete. Each partner has its own words for them and its
  * own level from which customers may trade; neither is stored here.
@@ -18,7 +18,7 @@ import { type CustomerRow, sql } from './store.ts';
  * Records a verifier's result: on the customer, as a row that never changes, and as an event `customer.verification`.
  *
  * @param v.level        level the customer has from now on, 0 to 5
- * @param v.failedReason a word or sentence that names nobody
+ * @param v.failedReason a word or sentence without personal data
  */
 export async function recordVerification(
   tx: Tx,
@@ -66,10 +66,12 @@ async function announce(tx: Tx, customer: Customer, what: 'login' | 'verificatio
  * Records a verifier's result for a version of a customer's details (details.ts), and wakes the job that waits for it.
  *
  * A customer who is verified has no submission under way any more, whether this was its result or not, unless its form is for a
- * higher level.
+ * higher
+ * level.
  *
- * Does nothing when there is a result already, when newer details were submitted meanwhile, or when the customer was blocked or
- * refused permanently in the meantime.
+ * No effect when there is a result already, when newer details were submitted meanwhile, or when the customer was blocked or
+ * refused
+ * permanently in the meantime.
  */
 export async function recordFinding(
   tx: Tx,
@@ -81,7 +83,7 @@ export async function recordFinding(
       outcome: 'in_review' | 'verified' | 'failed' | 'refused';
       level: number;
       reason?: string;
-      /** What must be given again, by field. */
+      /** The fields to submit again, with reasons. */
       fields?: Readonly<Record<string, string>>;
     };
     now: Date;
@@ -101,14 +103,14 @@ export async function recordFinding(
     customer,
     verifier: f.verifier,
     outcome,
-    // Failing to reach a higher level does not lose the present one, and reaching a lower one does not lower it.
+    // Failing to reach a higher level keeps the present one, and reaching a lower one does not lower it.
     level: outcome === 'verified' ? Math.max(level, customer.level) : customer.level,
     failedReason: reason,
     now: f.now,
   });
 }
 
-/** A program has submitted details, and the verifier is being asked: said at once, as its answer may take days. */
+/** A program has submitted details, and the verifier is being asked: announced at once, because its answer may take days. */
 export async function announceReview(tx: Tx, customer: Customer, now: Date): Promise<void> {
   const { level } = customer;
   await recordVerification(tx, { customer, verifier: 'submission', outcome: 'in_review', level, now });
@@ -116,8 +118,9 @@ export async function announceReview(tx: Tx, customer: Customer, now: Date): Pro
 }
 
 /**
- * The customer has proved to own the phone, by a one-time password or the like. The first time emits the event
- * `customer.login`, because it is a step of verification.
+ * The customer has proved to own the phone, by a one-time password or the like. The first time emits the event `customer.login`,
+ * because
+ * it is a step of verification.
  *
  * @throws Refusal 'unknown_customer'
  */

@@ -1,9 +1,11 @@
 /**
- * The audit: every action of an operator: who, when, from where, why, and what it changed. Insert-only: a trigger rejects
- * everything else, truncation too.
+ * The audit: every action of an operator: who, when, from where, why, and the change. Insert-only: a trigger rejects everything
+ * else,
+ * truncation too.
  *
- * Written in the transaction of its action, so there is no action without its row. Ids, states and amounts only: no secret,
- * and nothing personal of a customer; the reason is stored as the operator API encrypted it (base/typed.ts).
+ * Written in the transaction of its action, so there is no action without its row. Ids, states and amounts only: no secret and no
+ * personal
+ * data of a customer; the reason is stored as the operator API encrypted it (base/typed.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { type AuditRow, type Operator, type Outcome, store } from './store.ts';
@@ -50,7 +52,7 @@ export async function recordAction(
   });
 }
 
-/** A page that asks anew every few seconds is one look at what it shows, for this long. */
+/** A page that polls every few seconds counts as one look at its content, for this long. */
 const ONE_LOOK_MS = 15 * 60_000;
 
 /** Records that an operator was shown personal texts: one line for all looks at a subject within a quarter of an hour. */

@@ -1,7 +1,7 @@
 /**
- * Erasing what operators typed about a customer: in the audit, in proposals, and in approvals. Who did what, and when, stays.
+ * Erasing operators' texts about a customer: in the audit, in proposals, and in approvals. Who did what, and when, stays.
  *
- * Sealed rows of the audit stay sealed: each that changes gets a proof by the master key (seals.ts).
+ * Sealed rows of the audit stay sealed: each changed row gets a proof by the master key (seals.ts).
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -10,7 +10,7 @@ import { proveAudit } from './seals.ts';
 const TYPED = 'enc:op1:';
 
 const sql = {
-  // No row is being sealed while it changes.
+  // No row is sealed while it changes.
   lock: `select pg_advisory_xact_lock(hashtext('seal audit'))`,
   audit: `update audit set reason = without_typed(reason), before = without_typed(before::text)::jsonb,
       after = without_typed(after::text)::jsonb

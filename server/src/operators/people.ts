@@ -16,7 +16,7 @@ export const ROLES: readonly Role[] = ['viewer', 'night', 'support', 'finance', 
 
 /** Roles per right. A right that is not listed here is granted to no role. */
 export const RIGHTS = {
-  /** Orders, cases, books, settings, the audit. Nothing personal of a customer. */
+  /** Orders, cases, books, settings, the audit. No personal data of a customer. */
   read: ['viewer', 'night', 'support', 'finance', 'admin'],
   /** A customer's own details, decrypted. Each access is in the audit. */
   personal: ['support', 'finance', 'admin'],
@@ -74,8 +74,9 @@ export async function findOperator(tx: Tx, name: string): Promise<Operator> {
 }
 
 /**
- * The operator, locked until `tx` ends: a role change meanwhile waits, or was committed before. Actions of one person are
- * serialized, so that amounts approved alone add up.
+ * The operator, locked until `tx` ends: a concurrent role change waits, or was committed before. Actions of one person are
+ * serialized, so
+ * that amounts approved alone add up.
  *
  * @throws Refusal 'unauthenticated' when it is disabled
  */
@@ -90,7 +91,8 @@ export const tokensOf = (tx: Tx, operatorId: bigint): Promise<TokenRow[]> => sto
 
 /**
  * Admits a token that its owner created (`npm run operator -- new token`), by its hash: no other operator ever has the token,
- * neither the one who requests it nor those who confirm.
+ * neither
+ * the one who requests it nor those who confirm.
  *
  * @throws Refusal 'malformed_field' when a token with this hash was issued before
  */
@@ -128,9 +130,11 @@ export async function disable(tx: Tx, id: bigint, now: Date): Promise<void> {
 export const enable = async (tx: Tx, id: bigint): Promise<void> => void (await store.enable(tx, id));
 
 /**
- * The operator whose token is in the server's environment: the first one, and with a new token the way back in when everybody
- * is locked out. A person who can start the server can read its database anyway. A token is admitted once: a revoked one
- * stays revoked, whatever the environment says.
+ * The operator whose token is in the server's environment: the first one, and with a new token the way back in when all operators
+ * are
+ * locked out. A person who can start the server can read its database anyway. A token is admitted once: a revoked one stays
+ * revoked,
+ * whatever the environment says.
  */
 export async function startOperator(tx: Tx, o: { name: string; token: string; now: Date }): Promise<void> {
   const made = await store.insertOperator(tx, { ...o, role: 'admin' });

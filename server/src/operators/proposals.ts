@@ -2,13 +2,18 @@
  * Proposals: actions that wait for other people's confirmation.
  *
  * A proposal stores its subject's state at the time, and how many people it takes. At each confirmation the subject is read
- * again; if it has changed, or the proposer has lost the right, the proposal is superseded and nothing is done. Confirmations
- * by people who have lost the right do not count. If the action throws a Refusal when carried out, the proposal ends with
- * that reason. It expires after a day.
+ * again; if it
+ * has changed, or the proposer has lost the right, the proposal is superseded and the action is not carried out. Confirmations by
+ * people
+ * who have lost the right do not count. If the action throws a Refusal when carried out, the proposal ends with that reason. It
+ * expires
+ * after a day.
  *
- * Nobody confirms their own proposal: the table rejects it, too. In an installation declared to have one operator, a delay
- * replaces the second person: the proposal waits, is announced, may be declined meanwhile, and its proposer confirms it after
- * the delay. The delay must have passed on the server's clock and on the database's.
+ * An operator cannot confirm their own proposal: the table rejects it, too. In an installation declared to have one operator, a
+ * delay
+ * replaces the second person: the proposal waits, is announced, may be declined meanwhile, and its proposer confirms it after the
+ * delay.
+ * The delay must have passed on the server's clock and on the database's.
  *
  * Not here: how many people (rules.ts), the actions (protocols/operator), which read their subject under its lock.
  */
@@ -23,7 +28,7 @@ import { type ProposalRow, type ProposalState, store } from './store.ts';
 const OPEN_FOR_MS = 24 * 3_600_000;
 export const MAX_PROPOSALS = 200;
 
-/** Whether two operators can confirm who else becomes one. One person alone creates the first ones. */
+/** Whether two operators can confirm who else becomes one. The first operators are created by one person alone. */
 export const hasTwoConfirmers = async (tx: Tx): Promise<boolean> => (await confirmers(tx)) >= 2;
 
 /** How many operators have roles that confirm money actions, including disabled ones. */
@@ -75,7 +80,7 @@ export async function propose(
   return { id: row.id, expiresAt, people: p.people, readyAt };
 }
 
-/** @returns ids of the proposals that expire now, because nobody decided in time */
+/** @returns ids of the proposals that expire now, because they were not decided in time */
 export const expireProposals = async (tx: Tx, now: Date): Promise<bigint[]> =>
   (await store.expireProposals(tx, now)).map(({ id }) => id);
 
@@ -129,7 +134,7 @@ export async function requireOther(tx: Tx, row: ProposalRow, operator: { id: big
 }
 
 /**
- * Names of those who approved it and still have the right: the proposer first. Their rights stay so until `tx` ends.
+ * Names of those who approved it and still have the right: the proposer first. Their rights stay unchanged until `tx` ends.
  *
  * @returns undefined when the proposer is not among them
  */
@@ -165,8 +170,7 @@ export async function decideProposal(
 }
 
 /**
- * It was confirmed, and its action threw a Refusal: it ends with that reason. No effect when another person decided
- * meanwhile.
+ * It was confirmed, and its action threw a Refusal: it ends with that reason. No effect when another person decided meanwhile.
  *
  * @param f.from `confirmed` when the action made an outside call and was refused there
  */

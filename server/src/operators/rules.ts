@@ -6,13 +6,15 @@
  * names the right, then one that names the asset. Among equally specific rules every exceeded limit counts; below all of them
  * one person is enough. An action without a matching rule takes two.
  *
- * Amounts add up per person over 24 hours: everything a person did alone under the same rules, plus this action, is compared
- * with the limit. One subject counts once, with its largest amount, because its money leaves once. What two people approved
- * does not count, nor what waited out the delay. Callers hold the person's lock (people.ts), so concurrent actions see each
- * other.
+ * Amounts add up per person over 24 hours: everything a person did alone under the same rules, plus this action, is compared with
+ * the
+ * limit. One subject counts once, with its largest amount, because its money leaves once. Actions that two people approved, or
+ * that waited
+ * out the delay, do not count. Callers hold the person's lock (people.ts), so concurrent actions see each other.
  *
- * An installation declared to have one operator has no second person. There one is enough after a delay (proposals.ts); a
- * delay of zero, as in the sandbox, means at once.
+ * An installation declared to have one operator has no second person. There one is enough after a delay (proposals.ts); with a
+ * delay of
+ * zero, as in the sandbox, at once.
  *
  * Not here: what each action requires (protocols/operator).
  */
@@ -21,10 +23,7 @@ import type { Tx } from '../base/db.ts';
 import { recordByMachine } from './audit.ts';
 import { type Installation, type Rule, store } from './store.ts';
 
-/**
- * What an action may turn out to involve, whatever the action. Only a rule that names the finding, or its family, allows less
- * than two.
- */
+/** Findings that any action may involve. Only a rule that names the finding, or its family, allows less than two people. */
 export const FINDINGS = [
   /** Sending money despite a screening hit. */
   'release.screening_hit',
@@ -32,23 +31,24 @@ export const FINDINGS = [
   'release.destination_held',
   /** Sending money of a blocked customer. */
   'release.customer_blocked',
-  /** Sending money to an address or account that no partner and no customer named. */
+  /** Sending money to an address or account that neither a partner nor a customer named. */
   'destination.new',
-  /** Correcting ledger entries, by whichever action: at least two. */
+  /** Correcting ledger entries, by any action: at least two people. */
   'entry.correct',
 ] as const;
 export type Finding = (typeof FINDINGS)[number];
 
 /**
- * What an action needs people's approval for:
- * - `rule`: whatever the rules say about the action;
- * - `named`: two, unless a rule names the action or its family;
- * - `ruled`: one, unless a rule names the action or its family;
- * - `always`: at least two, whatever a rule says;
- * - an amount: whatever the rules say about the action with this amount of the asset; with `ask`, like `named` and `always`.
- *   `counts` is what it counts under in a person's day, if that is not the action's subject;
+ * The approval that an action needs:
+ * - `rule`: as the rules for the action say;
+ * - `named`: two people, unless a rule names the action or its family;
+ * - `ruled`: one person, unless a rule names the action or its family;
+ * - `always`: at least two people, whatever a rule says;
+ * - an amount: as the rules for the action with this amount of the asset say; with `ask`, like `named` and `always`. `counts` is
+ *   the
+ *   subject under which it counts in a person's day, if that is not the action's subject;
  * - a finding: the same for the finding, and a rule has to name it;
- * - a number: at least that many.
+ * - a number: at least that many people.
  */
 export type Need =
   | 'rule'
@@ -90,7 +90,7 @@ export function decidingRules(rules: readonly Rule[], question: Question): Rule[
   return first === undefined ? [] : matching.filter((rule) => sameRules(rule, first));
 }
 
-/** @param sum amount compared with the limits; the action's own amount if nothing else counts */
+/** @param sum amount compared with the limits; by default the action's own amount */
 export function peopleBy(deciding: readonly Rule[], sum: bigint | undefined): number {
   if (deciding.length === 0) return DEFAULT_PEOPLE;
   // A rule for any asset (`*`) has no limit and always counts; the others only above their limit.
@@ -105,7 +105,7 @@ async function asked(
   question: Question & {
     operator?: bigint | undefined;
     subject?: string | undefined;
-    /** What the same action sends besides, by what it counts under. */
+    /** Other amounts that the same action sends, by the subject under which they count. */
     besides?: ReadonlyMap<string, bigint>;
     now: Date;
   },
@@ -141,7 +141,7 @@ export async function installation(tx: Tx): Promise<Installation> {
   return (await store.installation(tx)) ?? { operators: 'two', delayS: 0 };
 }
 
-/** Declares it, with an audit row if that changes anything. */
+/** Declares it, with an audit row if that is a change. */
 export async function declareInstallation(
   tx: Tx,
   declared: { operators: 'one' | 'two'; delayS: number; now: Date },
@@ -196,7 +196,7 @@ export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
   return most;
 }
 
-/** The other amounts that an action sends in this asset. Of several that count under one subject the largest counts. */
+/** The other amounts that an action sends in this asset. If several count under one subject, the largest counts. */
 function besidesOf(
   needs: readonly Need[],
   { asset, subject, of }: { asset: string; subject: string; of: string },
@@ -260,7 +260,8 @@ export async function setRule(tx: Tx, rule: Omit<Rule, 'people'> & { people: num
 }
 
 /**
- * The stricter of the old and the new rule: as many people as the new rule says, and as any rule says that matches something
+ * The stricter of the old and the new rule: as many people as the new rule says, and as many as any rule that matches an action
+ * which
  * this one matches, because this one may replace it.
  */
 export function peopleForChange(

@@ -5,12 +5,16 @@
  * A row's hash covers all of its fields. A seal's hash covers the previous seal, its time and the hashes of its rows. Sealing
  * runs afterwards, and no action waits for it; a batch takes only rows whose transaction is older than every running one.
  *
- * A row gets its number before it commits, so an honest one may be sealed a little after rows with higher numbers: within the
- * 15 s of a transaction. One that is sealed, or still unsealed, long after those is reported as inserted later. Rows appended
- * at the end look like any other, and a chain does not show that its end was cut off: a newest hash kept elsewhere does.
+ * A row gets its number before it commits, so an honest one may be sealed a little after rows with higher numbers: within the 15
+ * s of a
+ * transaction. One that is sealed, or still unsealed, long after those is reported as inserted later. Rows appended at the end
+ * look like
+ * any other, and a chain does not show that its end was cut off: only the newest hash, kept elsewhere, shows that.
  *
- * When the master key is exchanged (src/rotation), the texts of sealed rows are encrypted again, and the seals stay. Such a row has its
- * new hash in `audit_reencrypted`, with a proof by the master key that it stands for the sealed one: who can only write to the
+ * When the master key is exchanged (src/rotation), the texts of sealed rows are encrypted again, and the seals stay. Such a row
+ * has its new
+ * hash in `audit_reencrypted`, with a proof by the master key that it replaces the sealed one: an attacker who can only write to
+ * the
  * database cannot make it.
  */
 import { createHash } from 'node:crypto';
@@ -92,8 +96,9 @@ const hashOver = (previous: Buffer, sealedAt: Date, contents: readonly Buffer[])
     .digest();
 
 /**
- * A sealed row was written again: from now on its new hash stands for the sealed one, and so does that of an earlier time under the
- * present key. A row that is not sealed yet is sealed as it is.
+ * A sealed row was written again: from now on its new hash replaces the sealed one, and so does that of an earlier time under the
+ * present
+ * key. A row that is not sealed yet is sealed in its present form.
  */
 export async function proveAudit(tx: Tx, vault: Vault, id: bigint, isChanged: boolean): Promise<void> {
   const row = await tx.row<{ sealed: Buffer; fields: (string | null)[]; isProved: boolean }>(sql.sealedRow, [id]);
@@ -132,27 +137,27 @@ interface SealedContent {
   auditId: bigint;
   /** As it was sealed. */
   content: Buffer;
-  /** As it is now; null where it is not there any more. */
+  /** As it is now; null when it no longer exists. */
   fields: (string | null)[] | null;
   /** Of a row that was encrypted again: its hash since, and the proof of that. */
   again: Buffer | null;
   proof: Buffer | null;
 }
 
-/** Up to which row seals had come, and when. */
+/** The highest sealed row number, and its time. */
 interface Reached {
   id: bigint;
   at: number;
 }
 
-/** What a row must hash to: what was sealed, or what has taken its place since, where the master key proves that. */
+/** The hash that a row must have: the sealed one, or its replacement, if the master key proves it. */
 function contentNow(vault: Vault | undefined, { auditId, content, again, proof }: SealedContent): Buffer {
   if (again === null || proof === null || vault === undefined) return content;
   const proofs = proofsOf(vault, { id: auditId, sealed: content, content: again });
   return proofs.some((one) => one.equals(proof)) ? again : content;
 }
 
-/** Verifies seals one after the other, each over the one before it. @param begin.reached of earlier seals, oldest first */
+/** Verifies seals one after the other, each over the previous one. @param begin.reached of earlier seals, oldest first */
 function chainFrom(
   tx: Tx,
   tell: (problem: AuditProblem) => void,
@@ -231,10 +236,11 @@ export async function verifyAudit(
 }
 
 /**
- * The same for some seals at a time, so that one request is bounded whatever the length of the chain. Rows that no seal covers
- * are looked at with the last of them.
+ * The same for a part of the seals, so that one request is bounded whatever the length of the chain. Rows that no seal covers are
+ * checked
+ * with the last of them.
  *
- * @param part.after the seal after which to begin; its own hash is taken as it is stored
+ * @param part.after the seal after which to begin; its own hash is used as stored
  * @param part.vault as with `verifyAudit`
  * @throws Refusal 'malformed_field' when there is no such seal
  */
@@ -248,7 +254,7 @@ export async function verifySeals(
   const page = found.slice(0, Math.min(part.limit, MAX_SEALS));
   const before = part.after === 0n ? FIRST : (await tx.row<{ hash: Buffer }>(sql.hashOf, [part.after]))?.hash;
   if (before === undefined) throw new Refusal('malformed_field', { fields: { after: 'must be the number of a seal' } });
-  // A row is late by the newest seal that is older than this: earlier ones say nothing that it does not.
+  // A row is late compared with the newest seal that is older than this: earlier seals add nothing.
   const early = new Date((page[0]?.sealedAt ?? now).getTime() - LATE_MS);
   const seals = await tx.rows<{ lastId: bigint; sealedAt: Date }>(sql.reached, [part.after, early]);
   const reached = seals.map(({ lastId: id, sealedAt }) => ({ id, at: sealedAt.getTime() }));
@@ -264,7 +270,7 @@ export async function verifySeals(
   return { ...summary, next: isEnd ? null : (page.at(-1)?.number ?? null) };
 }
 
-/** Rows that no seal covers: only the newest, and none that higher rows were sealed long before. */
+/** Rows that no seal covers: only the newest may lack one, and none that higher rows were sealed long before. */
 async function verifyUnsealed(
   tx: Tx,
   tell: (problem: AuditProblem) => void,

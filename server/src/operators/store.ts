@@ -1,5 +1,6 @@
 /**
- * Rows of operators: people, their tokens, the audit (insert-only), proposals, rules, and what one person did alone.
+ * Rows of operators: people, their tokens, the audit (insert-only), proposals, rules, and the actions that one person approved
+ * alone.
  */
 import type { Tx } from '../base/db.ts';
 
@@ -121,7 +122,7 @@ const sql = {
   insertOperator: `insert into operators (name, role, created_at) values ($1, $2, $3)
     on conflict (name) do nothing returning ${OPERATOR}`,
   setRole: 'update operators set role = $2 where id = $1',
-  // Its role and whether it is disabled stay so until the transaction ends, and its actions are serialized.
+  // Its role and whether it is disabled stay unchanged until the transaction ends, and its actions are serialized.
   lockOperator: `select ${OPERATOR} from operators where id = $1 for no key update`,
   shareOperators: `select ${OPERATOR} from operators where id = any($1::bigint[]) order by id for share`,
   disable: 'update operators set disabled_at = coalesce(disabled_at, $2) where id = $1',

@@ -1,7 +1,7 @@
 /**
- * Answers: whether what a customer gave is what a form asks for. One check, for the wire and for our own pages.
+ * Answers: whether a customer's answers satisfy a form. One check, for the wire and for our own pages.
  *
- * A fault names the rule and an example, so that a person who reads it knows what to write. It never repeats the answer.
+ * A fault names the rule and an example, so that the person who reads it knows the expected format. It never repeats the answer.
  */
 import { isCalendarDay } from '../../base/clock.ts';
 import { isPlain } from '../../base/fields.ts';
@@ -16,7 +16,7 @@ export const MAX_ANSWER_CHARS = 256;
 /** Days that lie in the past. */
 const PAST_DAYS = new Set(['dob', 'dateOfBirth']);
 
-/** Examples of what the default forms ask for. */
+/** Example values for the fields of the default forms. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   identityNumber: 'ABCDE1234F',
   firstName: 'Asha',
@@ -46,7 +46,7 @@ const fits = (regex: string, text: string): boolean => OURS.get(regex)?.test(tex
 
 type Asked = Pick<FormField, 'name' | 'type' | 'regex' | 'options' | 'example'>;
 
-/** An answer that the field takes; undefined where there is none to name. */
+/** An example answer that the field accepts; undefined when none can be given. */
 export function exampleOf({ name, type, options, example }: Asked): string | undefined {
   if (example !== undefined) return example;
   if (options !== undefined) return options[0];
@@ -55,7 +55,7 @@ export function exampleOf({ name, type, options, example }: Asked): string | und
   return Object.hasOwn(EXAMPLES, name) ? EXAMPLES[name] : undefined;
 }
 
-/** What is wrong with an answer, as the end of a sentence that begins with the field's name. Never called with an empty text. */
+/** The fault of an answer, as the end of a sentence that begins with the field's name. Never called with an empty text. */
 export function faultOf(field: Asked, text: string, now: Date): string | undefined {
   const rule = brokenRule(field, text, now);
   if (rule === undefined) return undefined;
@@ -80,7 +80,7 @@ function brokenRule({ name, type, regex, options }: Asked, text: string, now: Da
 /**
  * Checks all answers that were given.
  *
- * @returns those of fields of the form; what is wrong, by field; and the required fields without an answer, files aside
+ * @returns the answers to the form's fields; the faults, by field; and the required fields without an answer, except files
  */
 export function checkAnswers(
   form: Form,

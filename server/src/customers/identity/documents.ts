@@ -1,9 +1,11 @@
 /**
  * Documents: the files of submissions, encrypted in a store, with a row each.
  *
- * Every customer has a key of its own, encrypted by the master key: without that row the customer's files can never be read again.
- * A file is on disk before its row is written; one without a row after an hour belongs to a request that failed, and is swept. The
- * database has only a keyed digest, the size and the type. A name from outside is stored nowhere: a slot is a name of the form.
+ * Every customer has a separate key, encrypted by the master key: without that row the customer's files can never be read again.
+ * A file is
+ * on disk before its row is written; one without a row after an hour belongs to a request that failed, and is deleted. The
+ * database has
+ * only a keyed digest, the size and the type. No file name from outside is stored: a slot is a name of the form.
  *
  * Not here: what a file may be (inspect.ts), which are needed (form.ts).
  */
@@ -38,7 +40,7 @@ export interface DocumentRow {
 const contextOf = (id: string): string => `submission_files:${id}`;
 const keyContext = (customerId: string): string => `customer_keys.wrapped:${customerId}`;
 
-/** The key of a customer's files; made when the first one comes. */
+/** The key of a customer's files; created with the first file. */
 export async function customerKey(
   tx: Tx,
   vault: Vault,
@@ -50,7 +52,7 @@ export async function customerKey(
   requireNotErased(await findCustomer(tx, c.id));
   const wrapped = vault.encrypt(randomBytes(32).toString('hex'), keyContext(c.id));
   await tx.run(sql.insertKey, [c.id, c.partnerId, wrapped, now]);
-  // Of two at once the first has made it.
+  // A concurrent request has created it.
   const made = await keyOf(tx, vault, c.id);
   assert(made !== undefined, 'a customer has a key');
   return made;
@@ -77,7 +79,7 @@ export async function storeFiles(
   return stored;
 }
 
-/** Writes their rows; what was in the same slot is replaced. */
+/** Writes their rows; an earlier file in the same slot is replaced. */
 export async function recordFiles(
   tx: Tx,
   f: { submission: { id: bigint; customerId: string; partnerId: bigint }; files: readonly StoredFile[]; now: Date },
@@ -93,16 +95,20 @@ export async function recordFiles(
 export const filesOf = (tx: Tx, submissionId: bigint): Promise<DocumentRow[]> =>
   tx.rows<DocumentRow>(sql.filesOf, [submissionId]);
 
-/** How long a request may take from its files to their rows, many times over. */
+/** Maximum time of a request from its files to their rows, with a wide margin. */
 const SWEPT_AFTER_MS = 3_600_000;
-/** For so long after a restore, another one may bring rows back: an archive that was found, a disk that could be read after all. */
+/**
+ * For this long after a restore, another restore may bring rows back: from an older archive, or a disk that became readable
+ * again.
+ */
 export const KEPT_AFTER_RESTORE_MS = 30 * 24 * 3_600_000;
 
 /**
- * Removes files without a row, of requests that failed. After a restore, the rows of files that came since the backup are missing,
- * too; so files of before it are kept for a time.
+ * Deletes files without a row, left by requests that failed. After a restore, the rows of files stored since the backup are
+ * missing
+ * too, so files older than the restore are kept for a time.
  *
- * @returns how many
+ * @returns the number of deleted files
  */
 export async function sweepFiles(db: Database, blobs: Blobs, now: Date): Promise<number> {
   let swept = 0;
@@ -120,7 +126,7 @@ export async function sweepFiles(db: Database, blobs: Blobs, now: Date): Promise
   return swept;
 }
 
-/** A file's content, decrypted: for the person who verifies, and for no log. undefined: there is none of this customer. */
+/** A file's content, decrypted: for the operator who verifies, never for a log. undefined: this customer has no such file. */
 export async function openFile(
   deps: { db: Pick<Database, 'asSystem'>; blobs: Blobs; vault: Vault },
   f: { customerId: string; id: string },
@@ -130,7 +136,7 @@ export async function openFile(
     row: await tx.row<DocumentRow>(sql.fileById, [f.id, f.customerId]),
     key: await keyOf(tx, vault, f.customerId),
   }));
-  // Without its key it was erased.
+  // It was erased with its key.
   if (found.row === undefined || found.key === undefined) return undefined;
   const encrypted = await blobs.read(f.id);
   return encrypted && { type: found.row.type, content: decryptBytes(found.key, encrypted, contextOf(f.id)) };

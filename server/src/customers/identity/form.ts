@@ -1,10 +1,11 @@
 /**
  * Forms: what a customer must supply to be verified, as data.
  *
- * A form is the very object that programs are shown: requirements by name, groups of them, and `documents`, the kinds of document
- * with the file slots of each. So what is checked is what was asked for. A name stands once in a form, whatever its group.
+ * A form is the same object that programs receive: requirements by name, groups of them, and `documents`, the kinds of document
+ * with the
+ * file slots of each. So the check uses exactly what was requested. A name occurs once in a form, in whichever group.
  *
- * Not here: which form applies (forms.ts), the defaults (defaults.ts), what an answer must be (answers.ts).
+ * Not here: which form applies (forms.ts), the defaults (defaults.ts), the validity of an answer (answers.ts).
  */
 import { Refusal } from '../../base/errors.ts';
 import { MAX_PATTERN_CHARS, patternProblem } from '../../base/patterns.ts';
@@ -14,20 +15,20 @@ export const FIELD_TYPES = ['text', 'date', 'select', 'country', 'file'] as cons
 export interface Requirement {
   readonly label: string;
   readonly required: 0 | 1;
-  /** Without one it is a text. */
+  /** Without a type it is a text. */
   readonly type?: (typeof FIELD_TYPES)[number];
   readonly regex?: string;
-  /** The choices of a select; without them any text is one. */
+  /** The choices of a select; without them any text is accepted. */
   readonly options?: readonly string[];
   readonly example?: string;
 }
 
-/** As shown. Forms from before they were checked may hold anything, which then asks for nothing. */
+/** As sent to programs. Forms stored before this check may hold other values, which then require nothing. */
 export type Form = Readonly<Record<string, unknown>>;
 
 export interface FormField extends Requirement {
   readonly name: string;
-  /** null: beside the groups. */
+  /** null: outside the groups. */
   readonly group: string | null;
 }
 
@@ -55,7 +56,7 @@ export interface DocumentKind {
   readonly files: readonly string[];
 }
 
-/** The kinds of document, each with the names of the files that show it. */
+/** The kinds of document, each with the names of its files. */
 export function documentsOf(form: Form): DocumentKind[] {
   if (!isObject(form.documents)) return [];
   return Object.entries(form.documents).flatMap(([code, kind]) =>
@@ -65,7 +66,7 @@ export function documentsOf(form: Form): DocumentKind[] {
   );
 }
 
-/** Names of all files that a form takes: those of its documents, and its fields of type `file`. */
+/** Names of all files that a form accepts: those of its documents, and its fields of type `file`. */
 export const slotsOf = (form: Form): ReadonlySet<string> =>
   new Set([
     ...documentsOf(form).flatMap(({ files }) => files),
@@ -75,8 +76,9 @@ export const slotsOf = (form: Form): ReadonlySet<string> =>
   ]);
 
 /**
- * The files that are still needed: of required file fields, and of the document of which most was sent. Where none was begun
- * and one is needed, those of the first kind.
+ * The files that are still needed: of required file fields, and of the document with the most files so far. If none was begun and
+ * one
+ * is needed, those of the first kind.
  */
 export function missingSlots(
   { form, needsDocument }: { form: Form; needsDocument: boolean },
@@ -100,13 +102,13 @@ const MOST_FIELDS = 60;
 const MOST_SLOTS = 20;
 const MAX_LABEL_CHARS = 128;
 const MOST_OPTIONS = 300;
-/** Names of a request itself, which a form may not ask for. */
+/** Names of a request's own fields, which a form must not use. */
 const TAKEN = ['customerId', 'submissionId', 'fiatType', 'countryCode', 'owners', 'directors', 'documents'];
 
 /**
  * Checks a form before it is saved.
  *
- * @throws Refusal 'malformed_field' that names each wrong part by its path, such as `details.dob.regex`
+ * @throws Refusal 'malformed_field' that names each invalid part by its path, such as `details.dob.regex`
  */
 export function checkForm(form: Form): void {
   const wrong = new Map<string, string>();
@@ -131,7 +133,7 @@ export function checkForm(form: Form): void {
 const isLabel = (value: unknown): boolean =>
   typeof value === 'string' && value.trim() !== '' && value.length <= MAX_LABEL_CHARS && !/[\p{Cc}<>]/u.test(value);
 
-/** What is wrong with a requirement, by the name of its part. */
+/** The fault of a requirement, by the name of its part. */
 function faultsOf(value: unknown): [part: string, why: string][] {
   if (!isObject(value)) return [['', 'must be an object with label and required']];
   const { label, required, type, regex, options, example, ...more } = value;

@@ -16,11 +16,11 @@ export interface ChosenForm {
   /** 0: the default. */
   readonly version: number;
   readonly form: Form;
-  /** Whether one of its documents is needed. */
+  /** Whether one of its documents is required. */
   readonly needsDocument: boolean;
 }
 
-/** A fiat's asset code, a country's two letters, a level: undefined where it is not known. */
+/** A fiat's asset code, a country's two letters, a level: undefined when unknown. */
 export interface FormScope {
   readonly kind: 'INDIVIDUAL' | 'BUSINESS';
   readonly fiat?: string | undefined;
@@ -49,7 +49,7 @@ export async function formFor(tx: Tx, scope: FormScope, now: Date): Promise<Chos
 /**
  * Saves a new version of a form.
  *
- * @throws Refusal 'malformed_field' that names each wrong part: a pattern that backtracks, a name that stands twice
+ * @throws Refusal 'malformed_field' that names each invalid part: a pattern that backtracks, a name that occurs twice
  */
 export async function saveForm(
   tx: Tx,

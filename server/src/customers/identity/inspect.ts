@@ -1,11 +1,12 @@
 /**
- * Inspecting files: which kind a document is, by its content, and whether it is only that.
+ * Inspecting files: the type of a document, determined by its content, and whether the file contains anything else.
  *
- * A name and a declared type say nothing. A file must be one JPEG, PNG, WEBP or PDF from its first byte to its last, so that
- * nothing else reads it as a page, a script or an archive. Images are bounded by the size in their header: a few kilobytes may
- * ask a viewer for gigabytes. A PDF must do nothing when it is opened, and be readable without a password.
+ * The name and the declared type are not trusted. A file must be one JPEG, PNG, WEBP or PDF from its first byte to its last, so
+ * that no
+ * program reads it as a page, a script or an archive. Images are bounded by the size in their header: a few kilobytes may require
+ * gigabytes in a viewer. A PDF must do nothing when it is opened, and be readable without a password.
  *
- * The checks read structure and decode no picture. Not here: whether the picture shows what it should (a person, a verifier).
+ * The checks read structure and decode no picture. Not here: whether the picture shows the right thing (an operator, a verifier).
  */
 import { crc32, inflateSync } from 'node:zlib';
 
@@ -30,7 +31,7 @@ export function inspect(bytes: Buffer): Inspected {
   return { why: FILE_RULE };
 }
 
-/** What a picture's structure says: its size, and the parts that are not picture. undefined: it is broken. */
+/** The structure of a picture: its size, and the parts that are not picture data. undefined: it is broken. */
 type Picture = { width: number; height: number; beside: Buffer[] } | undefined;
 
 /** Long enough not to occur by chance in compressed data. */
@@ -115,7 +116,7 @@ function readPng(bytes: Buffer): Picture {
   return undefined;
 }
 
-/** What a compressed text of a PNG says, as far as it is one: found by the header of its compression. */
+/** The compressed text of a PNG, found by the header of its compression. */
 function inflated(content: Buffer): Buffer[] {
   const from = content.indexOf(0x78);
   if (from < 0) return [];
@@ -164,7 +165,7 @@ function webpSize(name: string, content: Buffer): { width: number; height: numbe
   return { width: content.readUInt16LE(6) & 0x3fff, height: content.readUInt16LE(8) & 0x3fff };
 }
 
-/** What acts, embeds or encrypts. Long names do not occur by chance; short ones are looked for outside of streams. */
+/** Names that act, embed or encrypt. Long names do not occur by chance; short ones are searched outside streams. */
 const ACTIVE = /\/(?:JavaScript|OpenAction|Launch|EmbeddedFile|Encrypt\b|RichMedia|SubmitForm|ImportData|GoToR|GoToE)/;
 const ACTIVE_SHORT = /\/(?:JS|AA|XFA)(?![A-Za-z0-9])/;
 const ACTS = 'must be a PDF without a password, scripts, actions and embedded files';
@@ -176,7 +177,7 @@ function readPdf(bytes: Buffer): Inspected {
   const text = bytes.toString('latin1');
   if (!/^%PDF-[12]\.\d/.test(text) || !PDF_END.test(text)) return { why: BROKEN };
   if (PAGE.test(text) || ARCHIVES.slice(1).some((mark) => text.includes(mark))) return { why: HIDDEN };
-  // A letter of a name may be written by its number: /J#61vaScript.
+  // A letter of a name may be written as its code: /J#61vaScript.
   const plain = text.replaceAll(/#([0-9a-fA-F]{2})/g, (_all, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   );
@@ -188,7 +189,7 @@ function readPdf(bytes: Buffer): Inspected {
     : { type: 'application/pdf' };
 }
 
-/** Objects inside compressed streams, as text; undefined when they cannot be read, and might be anything. */
+/** Objects inside compressed streams, as text; undefined when they cannot be read and so may contain anything. */
 function packedObjects(text: string, plain: string, bytes: Buffer): string | undefined {
   let all = '';
   let read = 0;

@@ -1,6 +1,7 @@
 /**
- * Outcomes: what a verifier's result means for a submission, and the reasons it may give per field. Reasons are codes: they are
- * kept in clear, and name nobody.
+ * Outcomes: the effect of a verifier's result on a submission, and the reasons it may give per field. Reasons are codes: they are
+ * stored
+ * unencrypted, and contain no personal data.
  */
 import type { SubmissionRow } from './store.ts';
 
@@ -18,7 +19,7 @@ export type FieldReasons = Readonly<Record<string, FieldReason>>;
 
 export type Outcome = 'in_review' | 'verified' | 'failed' | 'refused';
 
-/** After a failure with reasons the submission is open again; without, it is over. */
+/** After a failure with reasons the submission is open again; without reasons it is over. */
 export function stateAfter(outcome: Outcome, reasons: FieldReasons): SubmissionRow['state'] {
   if (outcome === 'verified') return 'completed';
   if (outcome === 'in_review') return 'in_review';
@@ -27,7 +28,7 @@ export function stateAfter(outcome: Outcome, reasons: FieldReasons): SubmissionR
 
 const MOST_REASONS = 40;
 
-/** A verifier's reasons in our codes: they are kept in clear, so any other word becomes one of them. */
+/** A verifier's reasons as our codes: they are stored unencrypted, so any other word is replaced by a code. */
 export const reasonsOf = (given: Readonly<Record<string, string>>): FieldReasons =>
   Object.fromEntries(
     Object.entries(given)

@@ -1,5 +1,5 @@
 /**
- * People behind a business: its owners, with what they hold of it, and its directors.
+ * People behind a business: its owners, with their shares, and its directors.
  *
  * Shares are percentages of at most two places, counted in hundredths, and add up to at most 100.
  */
@@ -23,7 +23,7 @@ const PARTS = ['firstName', 'lastName', 'dob', 'country', 'share'] as const;
  * Reads a list of people.
  *
  * @param given texts by part, one object per person
- * @returns the people, or what is wrong, by path such as `owners[0].share`
+ * @returns the people, or the faults, by path such as `owners[0].share`
  */
 export function readPeople(
   role: 'owners' | 'directors',

@@ -1,9 +1,11 @@
 /**
- * Requests for information: what an operator asks about a customer, beyond the form, and by when.
+ * Requests for information: an operator's questions about a customer, beyond the form, with a deadline.
  *
- * The partner is told by an event `information.requested`, reads the question and answers it (protocols/v1). A request is answered
- * once; an operator withdraws what need not be answered. Question and answer are encrypted, and stand in no event, case or log. A file
- * is sent as one of the submission.
+ * The partner is notified by an event `information.requested`, reads the question and answers it (protocols/v1). A request is
+ * answered
+ * once; an operator withdraws a request that is no longer needed. Question and answer are encrypted, and appear in no event, case
+ * or log.
+ * A file is sent as one of the submission.
  *
  * Not here: the cases about answered and overdue requests (compliance/information.ts).
  */
@@ -16,9 +18,9 @@ import { emit } from '../../events/index.ts';
 import { findCustomer, lockCustomer } from '../customers.ts';
 import { newestSubmission } from './store.ts';
 
-/** The job, due when the answer is; its subject is the request. */
+/** The job, due at the deadline of the answer; its subject is the request. */
 export const INFORMATION_DUE = 'information_due';
-/** Of one customer: more cannot be answered with care. */
+/** Maximum of open requests per customer: more could not be answered with care. */
 const MOST_OPEN = 20;
 export const MAX_REQUESTS = 100;
 
@@ -74,7 +76,7 @@ export async function askInformation(
   vault: Vault,
   r: { customerId: string; question: string; dueAt: Date; by: string; now: Date },
 ): Promise<InformationRequest> {
-  // Counted under the customer's lock: two at once do not pass the bound together.
+  // Counted under the customer's lock: two concurrent requests cannot exceed the maximum together.
   await lockCustomer(tx, r.customerId);
   const customer = await findCustomer(tx, r.customerId);
   if (customer.erasedAt !== null) throw new Refusal('malformed_field', { fields: { customer: 'was erased' } });
@@ -141,7 +143,7 @@ export const informationOf = async (
 ): Promise<InformationRequest[]> =>
   (await tx.rows<Row>(SQL.ofCustomer, [of.customerId, of.below ?? null, of.limit])).map((row) => opened(vault, row));
 
-/** What a case about a request says of it: nothing that was asked or answered. */
+/** The facts of a case about a request: neither the question nor the answer. */
 export const informationState = (
   tx: Tx,
   id: bigint,

@@ -46,10 +46,10 @@ export const sql = {
       created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) returning ${SUBMISSION}`,
   change: `update submissions set state = $2, answers = $3, reasons = $4, details_version = $5, updated_at = $6
     where id = $1 returning ${SUBMISSION}`,
-  // A result is of the version that was checked: a submission that was corrected since waits for its own.
+  // A result applies to the version that was checked: a submission that was corrected since waits for its own result.
   found: `update submissions set state = $3, reasons = $4, updated_at = $5
     where customer_id = $1 and details_version = $2 and state = 'in_review'`,
-  // Nothing is left to ask of a customer who was verified otherwise, unless the form is for a higher level.
+  // A customer who was verified another way has nothing left to submit, unless the form is for a higher level.
   superseded: `update submissions set state = 'completed', reasons = '{}', updated_at = $3
     where customer_id = $1 and state in ('open', 'in_review')
       and coalesce((select f.level from requirement_forms f where f.id = submissions.form_id), 0) <= $2`,

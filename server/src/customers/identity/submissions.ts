@@ -1,11 +1,12 @@
 /**
- * Submissions: what a partner's program gives of a customer, in parts, until its form is complete and the verifier has it.
+ * Submissions: the data that a partner's program sends about a customer, in parts, until the form is complete and the verifier
+ * has it.
  *
  * A customer has at most one submission under way. While something is missing it is `open`, and a retry with its id adds to it.
  * When it is complete, its answers become the customer's details (details.ts) and go to the verifier like those from our own
  * pages; the result closes it, or opens it again with a reason per field.
  *
- * Reasons are codes: they are kept in clear, and name nobody.
+ * Reasons are codes: they are stored unencrypted, and contain no personal data.
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
@@ -35,13 +36,13 @@ export interface Submission {
   readonly updatedAt: Date;
 }
 
-/** What a request gives: answers by the names of the form, further texts, and the people behind a business. */
+/** The content of a request: answers by the names of the form, further texts, and the people behind a business. */
 export interface Given {
   readonly answers: Answers;
   readonly more?: Answers;
   readonly owners?: readonly Person[] | undefined;
   readonly directors?: readonly Person[] | undefined;
-  /** In the store already. */
+  /** Stored already. */
   readonly files?: readonly StoredFile[];
 }
 
@@ -54,10 +55,10 @@ const submissionOf = (row: SubmissionRow): Submission => ({
 });
 
 /**
- * Adds what was given to the customer's submission, or begins one.
+ * Adds the given parts to the customer's submission, or begins one.
  *
- * @param s.submissionId  of the submission that is added to
- * @param s.inParts       what is missing may come later; otherwise it is refused
+ * @param s.submissionId  the submission to add to
+ * @param s.inParts       missing parts may come later; otherwise the request is refused
  * @throws Refusal 'unknown_customer' | 'unknown_submission' | 'customer_blocked'; 'malformed_field' | 'missing_fields' with every
  *   field; 'submission_exists' {submissionId} when another is under way, or this one is in review; 'submission_over'
  */
@@ -74,7 +75,7 @@ export async function submit(
   },
 ): Promise<Submission & { isNew: boolean }> {
   const { customerId, form, given, now } = s;
-  // Two at once: the second waits here, and then sees what the first has done.
+  // Two concurrent requests: the second waits here, and then sees the result of the first.
   await lockCustomer(tx, customerId);
   const customer = await findCustomer(tx, customerId);
   if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
@@ -91,7 +92,7 @@ export async function submit(
   missing.push(...missingSlots(form, slots));
   if (missing.length > 0 && !s.inParts) throw new Refusal('missing_fields', { names: missing });
   const reasons: Record<string, FieldReason> = Object.fromEntries(missing.map((name) => [name, 'missing']));
-  // What the verifier wants again is wanted until it is given.
+  // A part that the verifier asked for again stays required until it is sent.
   for (const [name, code] of Object.entries((before?.reasons ?? {}) as FieldReasons))
     if (code !== 'missing' && !isGivenAgain(given, name)) reasons[name] ??= code;
 
@@ -117,7 +118,7 @@ export async function submit(
   return { ...submissionOf(row), isNew: before === undefined };
 }
 
-/** What the customer answers here is the customer's country. */
+/** The country that the customer answers here is the customer's country. */
 const isCountryField = ({ name, type }: { name: string; type?: string }): boolean =>
   name === 'country' && type === 'country';
 
@@ -130,8 +131,9 @@ const isGivenAgain = (given: Given, name: string): boolean =>
   (given.files ?? []).some(({ slot }) => slot === name);
 
 /**
- * Adds files. To an open submission like every other part; to one that the verifier has, or has had, they are kept beside, and
- * change nothing. Without a submission they begin one.
+ * Adds files. To an open submission they are added like every other part; for one that the verifier has, or has had, they are
+ * stored
+ * beside it and change nothing. Without a submission they begin one.
  *
  * @throws as `submit`; 'submission_over' when it has failed
  */
@@ -177,7 +179,7 @@ async function addedTo(
       : await tx.row<SubmissionRow>(sql.submissionById, [s.submissionId, customerId]);
   if (s.submissionId !== undefined && named === undefined) throw new Refusal('unknown_submission');
   if (named?.state === 'completed' || named?.state === 'failed') throw new Refusal('submission_over');
-  // The endpoint for persons has no submissionId: a retry without one means the one that is open.
+  // The endpoint for persons has no submissionId: a retry without one refers to the open submission.
   const isMeant = named !== undefined || (kind === 'INDIVIDUAL' && current?.state === 'open');
   if (current !== undefined && (current.state === 'in_review' || !isMeant))
     throw new Refusal('submission_exists', { submissionId: String(current.id), state: current.state });
@@ -190,7 +192,7 @@ async function toVerifier(
   vault: Vault,
   { customer, answers, now }: { customer: Customer; answers: Answers; now: Date },
 ): Promise<number> {
-  // What was given before is replaced, whatever was found about it: locked, so that no result comes in between.
+  // Earlier details are replaced, whatever their result: locked, so that no result arrives in between.
   const over = await lockGivenDetails(tx, customer.id);
   const { version } = await saveDetails(tx, vault, { customer, details: answers, over, now });
   await announceReview(tx, customer, now);
@@ -201,7 +203,7 @@ const openAnswers = (vault: Vault, row: Pick<SubmissionRow, 'id' | 'answers'>): 
   // Erased.
   row.answers.length === 0 ? {} : (JSON.parse(vault.decrypt(row.answers, contextOf(row.id))) as Record<string, string>);
 
-/** All that the customer's programs and people have answered, decrypted. */
+/** All answers from the customer's programs and people, decrypted. */
 export async function openSubmissions(
   tx: Tx,
   vault: Vault,
@@ -218,8 +220,9 @@ export async function openSubmissions(
 }
 
 /**
- * What a form still asks of a customer: fields and files that its open submission lacks, or that must be given again. Without an
- * open submission that is all that the form requires, but nothing while one is in review.
+ * The fields and files that a form still requires of a customer: those missing from its open submission, or to be sent again.
+ * Without
+ * an open submission, all that the form requires; nothing while one is in review.
  */
 export async function missingOf(
   tx: Tx,
@@ -240,7 +243,7 @@ export async function missingOf(
   };
 }
 
-/** @param submissionId of which one; without it, the newest @throws Refusal 'unknown_customer' | 'unknown_submission' */
+/** @param submissionId the submission; without it, the newest @throws Refusal 'unknown_customer' | 'unknown_submission' */
 export async function findSubmission(tx: Tx, customerId: string, submissionId?: bigint): Promise<Submission> {
   await findCustomer(tx, customerId);
   const row =
@@ -251,7 +254,7 @@ export async function findSubmission(tx: Tx, customerId: string, submissionId?: 
   return submissionOf(row);
 }
 
-/** Sets what the sandbox's partner asks for, beside the customer's verification. */
+/** Sets the result that the sandbox control requests, in addition to the customer's own verification state. */
 export async function driveSubmission(
   tx: Tx,
   d: { submission: Submission; outcome: Customer['verification']; reasons: FieldReasons; now: Date },
