@@ -17,11 +17,13 @@ import {
   isPosted,
   type Line,
   move,
+  OTHERS_WAIT,
   orderBalances,
   post,
   release,
   settle,
   statement,
+  undo,
 } from '../../src/ledger/index.ts';
 import { upsertAsset } from '../../src/partners/index.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
@@ -167,4 +169,67 @@ test('an order tells its balance, what is set aside of it, and all that happened
     { ...line, entry: 'took', kind: 'received', step: 'post', debit: suspense.code, credit: order.code, units: 90n },
     { ...line, entry: 'pays', kind: 'paying', step: 'hold', debit: order.code, credit: custody.code, units: 60n },
   ]);
+});
+
+test('an entry is undone once, line by line, with its sides exchanged', async () => {
+  const { custody, suspense } = await funded('undone', 100n);
+  const other = chart.suspense('undone.other', 'inr');
+  const moved = entry([...move(suspense, order, 30n), ...move(suspense, other, 20n)], { id: 'moved' });
+  await posting(moved);
+  const undoing = (id: string, as: string) =>
+    fixture.db.asSystem((tx) => undo(tx, id, { id: as, kind: 'test', at, orderId: undefined }));
+  assert.deepEqual(await undoing('moved', 'moved:undone'), { outcome: 'posted' });
+  assert.deepEqual(await undoing('moved', 'moved:undone'), { outcome: 'duplicate' });
+  const units = await fixture.db.asSystem(async (tx) => [
+    (await balance(tx, custody)).units,
+    (await balance(tx, suspense)).units,
+    (await balance(tx, other)).units,
+  ]);
+  assert.deepEqual(units, [100n, 100n, 0n]);
+  const lines = await fixture.db.asSystem((tx) =>
+    tx.rows(
+      `select d.code as debit, c.code as credit, t.units from transfers t
+         join accounts d on d.id = t.debit join accounts c on c.id = t.credit where t.entry = $1 order by t.line`,
+      ['moved:undone'],
+    ),
+  );
+  assert.deepEqual(lines, [
+    { debit: order.code, credit: suspense.code, units: 30n },
+    { debit: other.code, credit: suspense.code, units: 20n },
+  ]);
+});
+
+test('what cannot be undone is said: nothing, a hold, or what has been spent', async () => {
+  const { custody, suspense } = await funded('spent', 50n);
+  const undoing = (id: string) => fixture.db.asSystem((tx) => undo(tx, id, { id: `${id}:undone`, kind: 'test', at }));
+  assert.deepEqual(await undoing('unknown entry'), { outcome: 'duplicate' });
+  assert.equal(await fixture.db.asSystem((tx) => isPosted(tx, 'unknown entry:undone')), false);
+  await posting(entry(hold('kept', suspense, custody, 10n), { id: 'set aside' }));
+  await assert.rejects(undoing('set aside'), (error: Error) => {
+    return error instanceof BugError && /entry set aside only moves/.test(error.message);
+  });
+  const elsewhere = chart.suspense('spent.other', 'inr');
+  await posting(entry(move(suspense, elsewhere, 40n), { id: 'first' }));
+  await posting(entry(move(elsewhere, order, 40n), { id: 'then' }));
+  assert.deepEqual(await undoing('first'), { outcome: 'short', account: elsewhere.code });
+});
+
+test('money that is there is not taken before those who wait for it', async () => {
+  const { suspense } = await funded('queue', 10n);
+  const taking = (id: string, mayTake: () => Promise<boolean>) =>
+    fixture.db.asSystem((tx) => post(tx, entry(move(suspense, order, 4n), { id }), mayTake));
+  assert.deepEqual(await taking('early', async () => false), { outcome: 'short', account: OTHERS_WAIT });
+  assert.equal(OTHERS_WAIT, 'others wait');
+  assert.equal(await fixture.db.asSystem((tx) => isPosted(tx, 'early')), false);
+  assert.deepEqual(await taking('early', async () => true), { outcome: 'posted' });
+  let asked = 0;
+  const counted = async () => {
+    asked += 1;
+    return true;
+  };
+  assert.deepEqual(await taking('early', counted), { outcome: 'duplicate' });
+  const tooMuch = entry(move(suspense, order, 7n), { id: 'too much' });
+  const refusal = await fixture.db.asSystem((tx) => post(tx, tooMuch, counted));
+  assert.deepEqual(refusal, { outcome: 'short', account: suspense.code });
+  assert.equal(asked, 0, 'it is asked only where the money suffices');
 });

@@ -3,17 +3,24 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   atDeadline,
+  awaitsPerson,
   beforePayout,
   type DepositTrouble,
   deadlineOf,
   failureOf,
+  HELD_AT_GATE,
   holdBeforePayout,
   isForAPerson,
+  isHeldByOperator,
   keptOnRefund,
+  lastHold,
   mayRetryByItself,
   onAmount,
   onExtra,
   onPrice,
+  PAID_BEFORE,
+  PAID_OTHER_AMOUNT,
+  paidOtherwise,
   placeDeposit,
   rateIsOpen,
   takeOfTooMuch,
@@ -181,6 +188,72 @@ test('what screening held last is a person’s', () => {
   assert.equal(isForAPerson([held('policy')]), false);
   assert.equal(isForAPerson([held('policy'), held('screening'), { event: 'short', facts: {} }]), true);
   assert.equal(isForAPerson([held('screening'), held('policy')]), false);
+});
+
+test('an order held by the gate or by an operator waits for a person', () => {
+  const held = (facts: Record<string, unknown>) => [{ event: 'held', facts }];
+  assert.equal(isForAPerson(held({ by: 'policy', why: `${HELD_AT_GATE}blocked` })), true);
+  assert.equal(isForAPerson(held({ why: `not ${HELD_AT_GATE}` })), false, 'the prefix stands elsewhere');
+  assert.equal(isForAPerson(held({ why: 'underpaid' })), false);
+  assert.equal(isForAPerson(held({ heldBy: 'operator' })), true);
+  assert.equal(isForAPerson(held({ heldBy: 'partner' })), false);
+  assert.equal(isForAPerson([{ event: 'held' }]), false, 'a hold without facts');
+  // Stored orders carry these words: another text would free what is held today.
+  assert.deepEqual(
+    [HELD_AT_GATE, PAID_BEFORE, PAID_OTHER_AMOUNT],
+    ['held: ', 'an attempt before it was paid after all', 'paid_other_amount'],
+  );
+});
+
+test('a refund request answers only the hold that it was decided on', () => {
+  const history = [{ event: 'held', facts: { by: 'screening' }, version: 4 }];
+  assert.equal(awaitsPerson({ refundRequest: null }, history), true);
+  assert.equal(awaitsPerson({ refundRequest: {} }, history), true);
+  assert.equal(awaitsPerson({ refundRequest: { decidedHold: 4 } }, history), false);
+  const again = [...history, { event: 'held', facts: { by: 'screening' }, version: 6 }];
+  assert.equal(awaitsPerson({ refundRequest: { decidedHold: 4 } }, again), true, 'a newer hold is not answered');
+  assert.equal(awaitsPerson({ refundRequest: { decidedHold: 3 } }, []), false, 'nothing is held');
+  assert.equal(awaitsPerson({ refundRequest: null }, [{ event: 'held', facts: { by: 'policy' }, version: 1 }]), false);
+});
+
+test('the last hold is the latest that is not released, under an operator’s hold beside it', () => {
+  const bounced = { event: 'payout_rejected', stateFrom: 'paying_out', facts: { why: 'account closed' } };
+  const refused = { event: 'refund_rejected', stateFrom: 'refunding', facts: {} };
+  const beside = { event: 'held', stateFrom: 'payout_held', facts: { heldBy: 'operator' } };
+  const gate = { event: 'held', stateFrom: 'payout_held', facts: { why: `${HELD_AT_GATE}limit` } };
+  const released = { event: 'released', stateFrom: 'payout_held' };
+  assert.equal(lastHold([]), undefined);
+  assert.equal(lastHold([{ event: 'settled', stateFrom: 'paying_out' }]), undefined);
+  assert.equal(lastHold([bounced]), bounced);
+  assert.equal(lastHold([refused]), refused);
+  assert.equal(lastHold([bounced, beside]), beside);
+  assert.equal(lastHold([bounced, beside, released]), bounced, 'the hold below stands again');
+  assert.equal(lastHold([bounced, gate, beside, released]), gate, 'only the operator’s hold is released');
+  assert.equal(lastHold([beside, released]), undefined);
+  // A hold that begins anew replaces the earlier ones: a release beside it does not bring them back.
+  const anew = { event: 'held', stateFrom: 'deposit_confirmed', facts: { heldBy: 'operator' } };
+  assert.equal(lastHold([bounced, anew, released]), undefined);
+  // A release from another state ends the hold by the order's state, and not by its history.
+  assert.equal(lastHold([anew, { event: 'released', stateFrom: 'on_hold' }]), anew);
+  assert.equal(lastHold([anew, { event: 'settled', stateFrom: 'payout_held' }]), anew);
+  assert.deepEqual(
+    [isHeldByOperator([]), isHeldByOperator([bounced]), isHeldByOperator([{ event: 'held' }])],
+    [false, false, false],
+  );
+  assert.deepEqual([isHeldByOperator([bounced, beside]), isHeldByOperator([bounced, beside, released])], [true, false]);
+});
+
+test('a payout of another amount is shown beside the amount of the order', () => {
+  assert.deepEqual(paidOtherwise({ paidUnits: null, units: 100n }, { payoutUnits: 100n }), {});
+  assert.deepEqual(paidOtherwise({ paidUnits: 100n, units: 90n }, { payoutUnits: 100n }), {});
+  assert.deepEqual(paidOtherwise({ paidUnits: 99n, units: 100n }, { payoutUnits: 100n }), {
+    paidUnits: '99',
+    orderedUnits: '100',
+  });
+  assert.deepEqual(paidOtherwise({ paidUnits: null, units: 90n }, { payoutUnits: 100n }), {
+    paidUnits: '90',
+    orderedUnits: '100',
+  });
 });
 
 test('a state that waits has the deadline of the policy, and no other has one', () => {
