@@ -23,6 +23,7 @@ import { startPostgres } from '../server/src/base/postgres.ts';
 import { isGoneWithin, signal } from '../server/src/base/processes.ts';
 import { reasonOf, reasonsHere } from '../server/test/prove/reasons.ts';
 import { type Chance, chanceOf } from '../server/test/simulation/chance.ts';
+import { migratedTemplate } from '../server/test/support/database.ts';
 import { openJournal } from '../server/test/support/journal.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
 
@@ -216,6 +217,8 @@ if (!existsSync(join(tool, 'node_modules')))
 const folder = mkdtempSync(join(tmpdir(), 'cloverleaf-mutate-'));
 const postgres = await startPostgres({ dataDir: join(folder, 'database'), fast: true });
 process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
+// The tests of each mutant begin with a database: a copy takes a tenth of the time of the migrations.
+process.env.TEST_DATABASE_TEMPLATE = await migratedTemplate(postgres.adminUrl);
 process.env.TEST_DATA_DIR = folder;
 const files: FileScore[] = [];
 const skipped: string[] = [];

@@ -16,16 +16,14 @@
  * The last line is `N passed, N failed`, and the exit code says the same. No test at all is a failure.
  */
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { globSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
-import pg from 'pg';
-import { migrate } from '../server/src/base/migrate.ts';
 import { startPostgres } from '../server/src/base/postgres.ts';
 import { isAlive, isGoneWithin, signal } from '../server/src/base/processes.ts';
+import { migratedTemplate } from '../server/test/support/database.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
 import { changesIn, named, reachedBy } from './watch.ts';
 
@@ -60,8 +58,6 @@ const LONGEST = [
 const FLAKY_FILES_AT_MOST = 3;
 const NEVER_RETRIED = /^server\/test\/(?:attack|chaos|crash|fuzz|simulation)\//;
 
-/** Of migrated databases: one more after each change of a migration. */
-let templates = 0;
 const folders = join(root, '.test-data');
 const folder = join(folders, String(process.pid));
 removeFoldersOfTheDead();
@@ -72,7 +68,7 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 
 const postgres = await startPostgres({ dataDir: join(folder, 'database'), fast: true });
 process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
-process.env.TEST_DATABASE_TEMPLATE = await makeTemplate(postgres.adminUrl);
+process.env.TEST_DATABASE_TEMPLATE = await migratedTemplate(postgres.adminUrl);
 process.env.TEST_DATA_DIR = folder;
 // Hundreds of processes start: each would compile the same sources again, which is half of what its start costs.
 process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
@@ -104,17 +100,6 @@ function compileOnce(): void {
   if (ended.status !== 0) throw new Error(`The sources could not be loaded: exit code ${ended.status}.`);
 }
 
-/** @returns the name of a migrated database without connections, of which each test gets a copy */
-async function makeTemplate(serverUrl: string): Promise<string> {
-  const name = `test_template${templates || ''}`;
-  const client = new pg.Client(serverUrl);
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  await migrate(Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href, randomBytes(16).toString('hex'));
-  return name;
-}
-
 function filesToRun(): string[] {
   const patterns = positionals.length > 0 ? positionals : ['server/**/*.test.ts'];
   const found = patterns.flatMap((pattern) => {
@@ -132,8 +117,7 @@ async function keepWatching(): Promise<void> {
   console.log('watching server/ for changes; Ctrl-C ends');
   for await (const changed of changesIn(join(root, 'server'), interrupted.signal)) {
     if ([...changed].some((path) => path.endsWith('.sql'))) {
-      templates += 1;
-      process.env.TEST_DATABASE_TEMPLATE = await makeTemplate(postgres.adminUrl);
+      process.env.TEST_DATABASE_TEMPLATE = await migratedTemplate(postgres.adminUrl);
     }
     const files = positionals.length > 0 ? filesToRun() : reachedBy(changed, join(root, 'server'));
     console.log(`\n${named(changed, root)} changed: ${files.length} files of tests`);

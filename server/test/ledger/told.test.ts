@@ -176,8 +176,7 @@ test('an entry is undone once, line by line, with its sides exchanged', async ()
   const other = chart.suspense('undone.other', 'inr');
   const moved = entry([...move(suspense, order, 30n), ...move(suspense, other, 20n)], { id: 'moved' });
   await posting(moved);
-  const undoing = (id: string, as: string) =>
-    fixture.db.asSystem((tx) => undo(tx, id, { id: as, kind: 'test', at, orderId: undefined }));
+  const undoing = (id: string, as: string) => fixture.db.asSystem((tx) => undo(tx, id, { id: as, kind: 'test', at }));
   assert.deepEqual(await undoing('moved', 'moved:undone'), { outcome: 'posted' });
   assert.deepEqual(await undoing('moved', 'moved:undone'), { outcome: 'duplicate' });
   const units = await fixture.db.asSystem(async (tx) => [
