@@ -1,8 +1,9 @@
 /**
- * Cases: questions that a program cannot decide, kept until a person has.
+ * Cases: questions that a program cannot decide, kept until an operator has decided.
  *
- * There is at most one open case of a kind about a subject, however often its cause recurs. Every action of a person on a
- * case is a line that never changes. Through the system role only.
+ * There is at most one open case of a kind about a subject, however often its cause recurs. Every action of an operator on a case
+ * is a
+ * line that never changes. Through the system role only.
  *
  * Not here: what a kind means (kinds.ts), the actions that remove a case's cause (orders, treasury).
  */
@@ -56,7 +57,7 @@ export async function closeCases(
 /** Open cases by kind, with the oldest of each. */
 export const openCaseCounts = (tx: Tx) => tx.rows<{ kind: string; count: bigint; oldest: Date }>(sql.openCaseCounts);
 
-/** A case as shown to a person. */
+/** A case as shown to an operator. */
 export interface Case extends CaseMeaning {
   id: bigint;
   kind: string;
@@ -67,7 +68,7 @@ export interface Case extends CaseMeaning {
   facts: Readonly<Record<string, unknown>>;
   assignee: string | null;
   openedAt: Date;
-  /** Until when somebody should have ended it (due.ts). */
+  /** Due time of the case (due.ts). */
   dueAt: Date;
   closedAt: Date | null;
   outcome: string | null;
@@ -124,7 +125,7 @@ export const casesOfOrder = async (tx: Tx, orderId: bigint): Promise<Case[]> =>
   (await tx.rows<CaseRow>(sql.casesOfOrder, [orderId])).map(caseOf);
 
 /**
- * A case that somebody claimed is theirs: two people who work on one case pay twice. Locked until `tx` ends.
+ * A claimed case belongs to its operator: two operators who work on one case pay twice. Locked until `tx` ends.
  *
  * @throws Refusal 'unknown_case' also when it is closed; 'case_claimed' when another operator has claimed it
  */
@@ -158,7 +159,7 @@ export async function noteCase(
   await tx.run(sql.insertCaseAction, [c.id, c.now, c.by, c.what, c.note]);
 }
 
-/** Closed by a person, because no action of ours would close it. @throws Refusal as `requireUnclaimed` */
+/** Closed by an operator, because no action of ours would close it. @throws Refusal as `requireUnclaimed` */
 export async function closeCase(tx: Tx, c: { id: bigint; outcome: string; by: string; now: Date }): Promise<void> {
   await requireUnclaimed(tx, c);
   if ((await tx.run(sql.closeCase, [c.id, c.outcome, c.now])) === 0) throw new Refusal('unknown_case');
@@ -179,7 +180,7 @@ const caseOf = ({ orderId, partnerId, openedAt, closedAt, ...row }: CaseRow): Ca
 const json = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
 
-/** Overwrites what operators typed into closed cases about these subjects and orders. */
+/** Overwrites operators' texts in closed cases about these subjects and orders. */
 export async function eraseCaseTexts(tx: Tx, about: { subjects: readonly string[]; orders: readonly bigint[] }) {
   await tx.run(sql.eraseNotes, [about.subjects, about.orders]);
   await tx.run(sql.eraseOutcomes, [about.subjects, about.orders]);

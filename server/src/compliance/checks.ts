@@ -1,14 +1,17 @@
 /**
  * Checks: asks the verifier about a customer's details until it has a result.
  *
- * A verifier that has none says how to learn more: when to ask again, or that it calls back. The job asks again with growing
- * pauses, from what the verifier named up to an hour. A callback or a person's decision wakes the job earlier; only what the
- * verifier then answers is believed. While it cannot be reached, the job is retried like every other.
+ * A verifier without a result says how to get it: when to ask again, or that it calls back. The job asks again with growing
+ * pauses, from
+ * the verifier's own up to an hour. A callback or an operator's decision wakes the job earlier; only the verifier's next answer
+ * is
+ * trusted. While it cannot be reached, the job is retried like every other.
  *
- * A result is recorded with its event, and ends the check. Without one after the time of VERIFICATION_OVERDUE_S a case opens;
- * the result closes it, and the job goes on asking until there is one.
+ * A result is recorded with its event, and ends the check. Without one after the time of VERIFICATION_OVERDUE_S a case opens; the
+ * result
+ * closes it, and the job continues asking until there is one.
  *
- * Not here: the rows and the job's key (customers/checks.ts), what a result means (customers.recordFinding).
+ * Not here: the rows and the job's key (customers/checks.ts), the effect of a result (customers.recordFinding).
  */
 import { pauseAfter } from '../base/backoff.ts';
 import { type Clock, later } from '../base/clock.ts';
@@ -20,7 +23,7 @@ import { CHECK_VERIFICATION, type Check, checkUnderWay, recordAsked, recordFindi
 import { closeCases, openCase } from './cases.ts';
 import { tellDuplicates } from './duplicates.ts';
 
-/** What is needed of a verifier; its contract is verifiers/verifier.ts. */
+/** The functions needed of a verifier; its contract is verifiers/verifier.ts. */
 export interface AskedVerifier {
   readonly code: string;
   readonly highestLevel: number;
@@ -49,10 +52,10 @@ const OUTCOMES: readonly string[] = ['in_review', 'verified', 'failed', 'refused
 const OVERDUE = 'verification_overdue';
 const subjectOf = (customerId: string): string => `customer:${customerId}`;
 
-/** The first pause after an answer without a result: of a verifier that says nothing, and of one that calls back. */
+/** The first pause after an answer without a result: for a verifier that names none, and for one that calls back. */
 const FIRST_PAUSE_MS = 5_000;
 const FIRST_PAUSE_BESIDE_CALLBACKS_MS = 600_000;
-/** A verifier that answers slowly keeps no more of a process's workers than this from work with money. */
+/** A slow verifier occupies at most this many of a process's workers, so that work with money continues. */
 const MOST_AT_ONCE = 4;
 const WAIT_FOR_OTHERS_MS = 1_000;
 /** Bounds of every pause, whatever a verifier names. A callback may be lost, so one that calls back is polled as well. */
@@ -62,7 +65,7 @@ const LONGEST_PAUSE_MS = 3_600_000;
 /**
  * Begins the check and asks for the result, for the customer's page. Calls outside, so never inside a transaction.
  *
- * @returns the page to which the verifier wants the customer sent, too
+ * @returns also the page to which the verifier sends the customer
  * @throws Unavailable, also for a finding that cannot be one: a level it cannot verify to, an unknown outcome
  */
 export async function askVerifier(
@@ -95,7 +98,7 @@ async function findingOf(verifier: AskedVerifier, input: Asked): Promise<Finding
   return finding;
 }
 
-/** Records what the verifier answered about these details. Twice, late or after newer details it changes nothing. */
+/** Records the verifier's answer about these details. A repeated, late or outdated answer changes nothing. */
 export async function recordAnswer(
   tx: Tx,
   a: { check: Check; verifier: string; finding: Finding; polls: 0 | 1; now: Date },

@@ -1,9 +1,11 @@
 /**
- * When a case is due: so many hours after it was opened, by kind. One that is past its time is escalated: it stands first on the
- * console's home, and rules of alerts name it.
+ * When a case is due: a number of hours after it was opened, by kind. One that is past its time is escalated: it is listed first
+ * on the
+ * console's home, and alert rules name it.
  *
- * One hour: money may be leaving, or nothing can be trusted until somebody has looked. Four: customers wait for us. A day: nothing
- * is lost meanwhile. Three days: somebody outside acts. A month: nothing is to be done but to know of it.
+ * One hour: money may be leaving, or data cannot be trusted until an operator has checked it. Four: customers wait for us. A day:
+ * nothing
+ * is lost meanwhile. Three days: another party acts. A month: for information only.
  */
 import type { CaseKind } from './kinds.ts';
 

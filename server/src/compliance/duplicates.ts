@@ -1,8 +1,9 @@
 /**
  * Duplicates: opens a case where a customer gave the document number of another one.
  *
- * The case is about the customer who came later, and names the others by their ids. It is opened once for the same others: what a
- * person has closed stays closed until another customer with the number comes.
+ * The case is about the customer who came later, and names the others by their ids. It is opened once for the same others: a
+ * closed case
+ * stays closed until another customer with the number comes.
  *
  * Not here: finding them (customers/duplicates.ts).
  */

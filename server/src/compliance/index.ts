@@ -1,8 +1,9 @@
 /**
- * Compliance: whether something is allowed, and who decides when a program cannot.
+ * Compliance: whether an action is allowed, and who decides when a program cannot.
  *
- * Every decision is a row with its rules, list versions and inputs, written in the transaction that acts on it. What a person
- * must decide is a case (cases.ts), whose kind says what it means and what to do (kinds.ts).
+ * Every decision is a row with its rules, list versions and inputs, written in the transaction that acts on it. A question for an
+ * operator
+ * is a case (cases.ts), whose kind describes its meaning and the next steps (kinds.ts).
  *
  * Names are compared with sanctions lists (sanctions/).
  *

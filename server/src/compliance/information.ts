@@ -1,5 +1,5 @@
 /**
- * Requests for information, as cases: an answer is looked at by a person, and one that does not come is asked after.
+ * Requests for information, as cases: an operator reviews an answer, and follows up a missing one.
  *
  * Not here: the requests themselves (customers/identity/requests.ts).
  */
@@ -39,7 +39,7 @@ export async function informationRead(
   for (const id of ids) await closeCases(tx, { kind: ANSWERED, subject: subjectOf(id), outcome: `read by ${by}`, now });
 }
 
-/** The job that is due when an answer is. */
+/** The job that is due at the deadline of an answer. */
 export function informationHandlers({ db, clock }: { db: Database; clock: Clock }): Handlers {
   return {
     async [INFORMATION_DUE](subject) {

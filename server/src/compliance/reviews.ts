@@ -1,10 +1,10 @@
 /**
- * Reviews: a person decides about a customer's details when no program verifies them.
+ * Reviews: an operator decides about a customer's details when no program verifies them.
  *
  * `askReview` opens a case and `decideReview` closes it: the finding is recorded like any verifier's, on the version of the
  * details that was reviewed, with a reason and who decided. Details submitted again meanwhile are reviewed again.
  *
- * The reason is stored, and shown to the partner, so it should name nobody.
+ * The reason is stored, and shown to the partner, so it must contain no personal data.
  */
 
 import type { Vault } from '../base/crypto.ts';
@@ -40,7 +40,7 @@ export async function askReview(tx: Tx, asked: { customerId: string; level: numb
   });
 }
 
-/** A person's finding about the newest details, in a verifier's terms; undefined while there is none. */
+/** An operator's finding about the newest details, in a verifier's terms; undefined while there is none. */
 export async function reviewed(tx: Tx, customerId: string) {
   const outcome = (await givenDetails(tx, customerId))?.outcome;
   if (outcome !== 'verified' && outcome !== 'failed' && outcome !== 'refused') return undefined;
@@ -48,7 +48,7 @@ export async function reviewed(tx: Tx, customerId: string) {
   return { outcome, level, ...defined({ reason: failedReason ?? undefined }) };
 }
 
-/** The details to decide on, decrypted: for the person who decides, and for no log. */
+/** The details to decide on, decrypted: for the operator who decides, never for a log. */
 export async function openReview(tx: Tx, vault: Vault, customerId: string) {
   const customer = await findCustomer(tx, customerId);
   const given = await givenDetails(tx, customerId);
@@ -58,7 +58,7 @@ export async function openReview(tx: Tx, vault: Vault, customerId: string) {
 /**
  * Records the decision.
  *
- * @param d.outcome after `failed` the customer may give other details; after `refused` not
+ * @param d.outcome after `failed` the customer may give other details; after `refused` they may not
  * @param d.version of the details that were reviewed
  * @param d.told    the reason as stored for the partner
  * @throws Refusal 'unknown_customer'; 'malformed_field' when there is nothing to decide, or no reason
@@ -72,7 +72,7 @@ export async function decideReview(
     level: number;
     reason: string;
     told: string;
-    /** With `failed`: what must be given again, by field. */
+    /** With `failed`: the fields to submit again, with reasons. */
     fields?: FieldReasons;
     by: string;
     now: Date;

@@ -1,6 +1,5 @@
 /**
- * The contract of a screener: what it is asked, and what it answers. The built-in one is screening.ts; a bought one implements
- * `Screener` too.
+ * The contract of a screener: its input and its answer. The built-in one is screening.ts; a bought one implements `Screener` too.
  */
 import type { Tx } from '../base/db.ts';
 
@@ -40,11 +39,11 @@ export interface Hit {
 }
 
 export interface NameScreening {
-  /** Compares what has no result of now. May take seconds, so it takes no `tx`. @throws Unavailable without any list */
+  /** Compares subjects without a current result. May take seconds, so it takes no `tx`. @throws Unavailable without any list */
   ensure(input: Screening): Promise<void>;
-  /** Hits that stand, as the gate and the screener take them. Rows only. */
+  /** Present hits, for the gate and the screener. Rows only. */
   read(tx: Tx, input: Screening): Promise<{ hits: Hit[]; rules: string }>;
-  /** Why money has to wait; undefined when everything is of now. Rows only. */
+  /** Why money has to wait; undefined when every result is current. Rows only. */
   wait(tx: Tx, input: Screening): Promise<{ cause: 'lists' | 'screening'; why: string } | undefined>;
 }
 
@@ -64,11 +63,11 @@ export type HeldReason =
   | 'destination_denied'
   | 'customer_blocked'
   | 'held_by_magic_value'
-  /** A name is like one on a sanctions list, and nobody has decided. */
+  /** A name resembles one on a sanctions list, and the hit is undecided. */
   | 'sanctions_undecided'
-  /** People decided that it is the one on the list. */
+  /** Operators decided that it is the person on the list. */
   | 'sanctions_hit'
-  /** Lists are configured, and no name of the customer is known to compare. */
+  /** Lists are configured, and the customer has no known name to compare. */
   | 'sanctions_nameless'
-  /** The holder of the account is not the customer, as far as names say (account-names.ts). */
+  /** The holder of the account is not the customer, as far as names show (account-names.ts). */
   | 'account_name_differs';

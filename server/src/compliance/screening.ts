@@ -1,12 +1,13 @@
 /**
  * Screening: may this money go to its destination? Called once before every payout and every refund.
  *
- * A screener answers `cleared` or `held`, with the rules, list versions and inputs it used, so that the answer can be
- * reproduced years later. `held` is never final: a person releases or refunds. A screener that cannot answer throws
- * `Unavailable`; a missing answer never counts as `cleared`.
+ * A screener answers `cleared` or `held`, with the rules, list versions and inputs it used, so that the answer can be reproduced
+ * years
+ * later. `held` is never final: an operator releases or refunds. A screener that cannot answer throws `Unavailable`; a missing
+ * answer never
+ * counts as `cleared`.
  *
- * Here: the built-in one, which holds money for a denied destination or of a blocked customer. What a screener is:
- * screener.ts.
+ * Here: the built-in one, which holds money for a denied destination or of a blocked customer. The contract is screener.ts.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -17,7 +18,7 @@ import { accountNameHits } from './account-names.ts';
 import type { Hit, NameScreening, Screener, Screening, Verdict } from './screener.ts';
 import { type DestinationKind, look, sql } from './store.ts';
 
-/** What an operator asks of payouts besides; nothing by default. */
+/** Further checks that an operator configures for payouts; none by default. */
 export interface OwnRules {
   accountNames?: 'pay' | 'hold';
 }
@@ -33,7 +34,7 @@ export const openScreener = ({
 }: {
   db: Database;
   vault: Vault;
-  /** Where sanctions lists are configured. */
+  /** Present if sanctions lists are configured. */
   names?: NameScreening | undefined;
   rules?: OwnRules;
 }): Screener => ({
@@ -44,8 +45,9 @@ export const openScreener = ({
 });
 
 /**
- * Checks our own blocks and deny lists, and what comparisons with sanctions lists have found, as they are in this transaction. The customer's row is locked against a block until
- * `tx` ends: a block committed before is seen, and a later one waits.
+ * Checks our own blocks and deny lists, and the results of comparisons with sanctions lists, in this transaction. The customer's
+ * row is
+ * locked against a block until `tx` ends: a block committed before is seen, and a later one waits.
  */
 export async function screenOwn(
   tx: Tx,
@@ -77,7 +79,7 @@ export async function screenOwn(
       customerId: input.customerId ?? '',
       blocked: blockedAt !== null,
       purpose: input.purpose ?? 'payout',
-      // The blind indexes themselves: with the key, and only with it, an old list can be checked again.
+      // The blind indexes themselves: only with the key can an old list be checked again.
       destination: indexes.map((index) => `${kind}:${index.toString('hex')}`),
       foundOn: [...new Set(entries.map(({ list }) => list))],
     },
@@ -159,8 +161,9 @@ export const deniedBefore = async (tx: Tx, time: Date): Promise<number> =>
   (await tx.row<{ count: number }>(sql.deniedBefore, [time]))?.count ?? 0;
 
 /**
- * Without spaces, hyphens and case. Some chains' addresses do differ by case alone; two such addresses do not occur by
- * chance, and at worst a person checks once more.
+ * Without spaces, hyphens and case. Some chains' addresses do differ by case alone; two such addresses do not occur by chance,
+ * and at
+ * worst an operator checks once more.
  */
 const indexesOf = (vault: Vault, kind: DestinationKind, value: string): Buffer[] =>
   vault.indexes(value.replace(/[\s-]/g, '').toLowerCase(), `denied_destinations.${kind}`);

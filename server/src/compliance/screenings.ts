@@ -42,7 +42,7 @@ export async function keptScreening(tx: Tx, subject: string): Promise<{ hits: Hi
 }
 
 /**
- * Maximum age of a stored result now, in milliseconds: the usual one, or longer while two people have extended it because the
+ * Maximum age of a stored result now, in milliseconds: the usual one, or longer while two operators have extended it because the
  * provider is down.
  */
 export async function screeningMaxAgeMs(tx: Tx, now: Date, usualMs: number): Promise<number> {

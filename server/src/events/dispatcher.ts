@@ -3,8 +3,9 @@
  * receivers never occupy capacity that payouts need.
  *
  * The deliveries to one endpoint about one subject share an ordering key and go strictly one after the other. Ordering keys
- * are leased: if a process dies or hangs, another one takes its ordering keys once the lease has lapsed, and what was sent
- * but not recorded is sent again under the same id (at least once). The sequence in every message tells stale from fresh.
+ * are leased: if a process dies or hangs, another one takes its ordering keys once the lease has lapsed, and a message that was
+ * sent but
+ * not recorded is sent again under the same id (at least once). The sequence in every message distinguishes stale from fresh.
  *
  * No endpoint waits for another. Each has at most KEYS_AT_ONCE ordering keys under way; an endpoint that keeps failing has
  * one, after a pause that doubles. So dead and slow endpoints can occupy only a bounded number, and there is room for many
@@ -127,7 +128,7 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
   const wakeup = openWakeup();
   const listening = await db.listen(CHANNEL, wakeup.signal);
 
-  /** Most rounds without a notification find nothing: this asks once for what a round asks for in two transactions. */
+  /** Most rounds without a notification find nothing: one query here replaces a round's two transactions. */
   const isIdle = async (): Promise<boolean> =>
     (await db.asSystem((tx) => tx.row<{ some: boolean }>(sql.isAnyDue, [clock.now()])))?.some !== true;
 

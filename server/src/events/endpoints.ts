@@ -93,7 +93,8 @@ const sql = {
       and ($5::text is null or (partner_id, created_at, id) > (select partner_id, created_at, id from webhook_endpoints where id = $5))
     order by partner_id, created_at, id limit $6`,
   // The index has an endpoint's attempts by event, so this is the last one at the newest event that was tried. An older event may
-  // have been tried after it: the attempt that switched the endpoint off has the time of that, and is found by time.
+  // have
+  // been tried after it: the attempt that switched the endpoint off has the same time as the switch, and is found by time.
   lastAttempt: `select a.endpoint_id, a.at, a.status from unnest($1::text[], $2::timestamptz[]) as wanted (id, off_at),
     lateral (select * from (
         (select endpoint_id, id, at, status from webhook_attempts where endpoint_id = wanted.id
@@ -104,7 +105,7 @@ const sql = {
   byId: `select ${COLUMNS} from webhook_endpoints where id = $1 and removed_at is null`,
   wire: `select ${COLUMNS} from webhook_endpoints where partner_id = $1 and is_wire and removed_at is null
     order by format desc`,
-  // A held endpoint receives later what happens meanwhile, even if it was switched off before: it is unknown who did that.
+  // A held endpoint receives the events of this time later, even if it was switched off before: it is unknown who did that.
   listening: `select ${COLUMNS} from webhook_endpoints
     where partner_id = any($1::bigint[]) and (enabled or held_at is not null) and removed_at is null`,
   // A new address, or an endpoint switched on again, is tried at once.

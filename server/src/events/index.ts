@@ -1,5 +1,5 @@
 /**
- * Events: what happened, for the partner it concerns, and how it is delivered.
+ * Events: what happened to a partner's subjects, and the delivery to the partner.
  *
  * An event is a row inserted in the transaction of its cause: there is no event without its cause and no cause without its
  * event. Each subject's events are numbered from 1 without gaps, so a receiver can tell stale news from fresh. Bodies carry

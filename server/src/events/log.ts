@@ -53,7 +53,7 @@ const sql = {
   deliveriesForward: `update webhook_deliveries set since = since - $2::float8 * interval '1 millisecond'
     where partner_id = $1 and state = 'waiting'`,
   keysForward: `update webhook_ordering_keys set due_at = due_at - $2::float8 * interval '1 millisecond' where partner_id = $1`,
-  // First the page, then what belongs to it by id: joined at once, PostgreSQL would merge all rows there ever were.
+  // First the page, then its attempts by id: joined at once, PostgreSQL would merge all rows there ever were.
   log: `select event_id, state, attempts, last_error, ended_at from webhook_deliveries
     where endpoint_id = $1 and event_id < $2 order by event_id desc limit $3`,
   eventsOf: `select e.id, e.type, e.subject, e.subject_seq, f.position, e.partner_id
@@ -304,7 +304,7 @@ async function firstSince(tx: Tx, partnerId: bigint, last: bigint, since: Date):
   return low;
 }
 
-/** Deletes what is past its retention, in bounded batches. */
+/** Deletes rows past their retention, in bounded batches. */
 export async function purgeLog(tx: Tx, now: Date): Promise<void> {
   const before = new Date(now.getTime() - KEPT_MS);
   await tx.run(sql.purgeAttempts, [before]);

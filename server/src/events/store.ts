@@ -65,6 +65,6 @@ export function insertAlone(tx: Tx, e: NewEvent): void {
   tx.defer(sql.notify);
 }
 
-/** Takes personal texts out of the bodies of events about these subjects. No other change passes the table's trigger. */
+/** Removes personal texts from the bodies of events about these subjects. No other change passes the table's trigger. */
 export const eraseTexts = async (tx: Tx, subjects: readonly string[]): Promise<number> =>
   await tx.run('update events set body = without_personal(body) where subject = any($1::text[])', [subjects]);

@@ -1,9 +1,9 @@
 /**
  * The chart of accounts: every kind of account, whose money it holds, and the side of its balance.
  *
- * The debit side has what we hold (custody, receivables, what was spent or lost); the credit side has whom it belongs to
- * (orders, treasury, fees earned or owed, suspense, blocked). Per asset both sides are always equal, as the trial balance
- * shows.
+ * The debit side has what we hold (custody, receivables, costs and losses); the credit side has its owners (orders, treasury,
+ * fees earned or
+ * owed, suspense, blocked). Per asset both sides are always equal, as the trial balance shows.
  */
 import type { AssetCode } from '../base/money.ts';
 
@@ -44,11 +44,12 @@ const SIDES = {
   suspense: 'credit',
   /** Money that customers have not claimed for a long time, from suspense or from an order's account. Still theirs. */
   dormant: 'credit',
-  /** What left a wallet beyond the free balance in the books: custody minus this is the outside's balance. */
+  /** Amounts that left a wallet beyond the free balance in the books: custody minus this is the balance at bank or chain. */
   uncovered: 'credit',
   /**
-   * What orders held for payouts that left with a smaller amount, which stays with us, minus what others left with in excess:
-   * two people matched them with a movement of another amount.
+   * Amounts that orders held for payouts that left with a smaller amount, which stay with us, minus the excess of others: two
+   * operators
+   * matched them with a movement of another amount.
    */
   difference: 'either',
   /** Money blocked by law. */
@@ -89,7 +90,7 @@ export const chart = {
   uncovered: (rail: string, asset: AssetCode) => account('uncovered', asset, [rail]),
   difference: (asset: AssetCode) => account('difference', asset),
   blocked: (asset: AssetCode) => account('blocked', asset),
-  /** What a customer owes us: money reversed after it was paid out. */
+  /** A customer's debt to us: money reversed after it was paid out. */
   receivable: (customerId: string, partnerId: bigint, asset: AssetCode) =>
     account('receivable', asset, [customerId], { partnerId }),
   loss: (asset: AssetCode) => account('loss', asset),

@@ -1,10 +1,11 @@
 /**
- * What the journal says moved in a rail's wallets: for reconciliation, each line once.
+ * Movements in a rail's wallets according to the journal: for reconciliation, each line once.
  *
  * Entries are read by their seals, which put every committed entry in one order, once. The newest entries, not sealed yet,
  * come at the end and are returned again later, so the caller stores each line under its entry and number.
  *
- * What a wallet paid beyond the free balance in the books is on `uncovered`: outside it is one movement together with the
+ * An amount that a wallet paid beyond the free balance in the books is on `uncovered`: at bank or chain it is one movement
+ * together with the
  * rest, so it counts as moved, too.
  */
 import type { Tx } from '../base/db.ts';

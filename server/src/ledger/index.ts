@@ -1,16 +1,16 @@
 /**
- * Ledger: whose money it is, decided here and nowhere else.
+ * Ledger: who owns which money. No other module decides that.
  *
  * An entry is a list of lines under one id, its cause (`ord_17:receive`). A line moves units of one asset from one account to
  * another: it debits one and credits the other, so no entry can be out of balance. A `hold` sets units aside for a transfer
  * that may still not happen; `settle` makes the transfer, `void` releases it.
  *
  * Promises:
- * - posting the same entry twice does nothing the second time; the same id with other content is an assertion failure;
+ * - posting the same entry twice has no effect the second time; the same id with other content is an assertion failure;
  * - no account is overdrawn: `post` returns `short` and writes nothing, and a check in the table enforces it;
  * - accounts are locked in id order (locks.ts), so entries that touch the same accounts queue up instead of deadlocking.
  *
- * Not here: which entries an order causes (orders/entries.ts), whether the outside agrees (reconcile).
+ * Not here: which entries an order causes (orders/entries.ts), comparison with bank and chain (reconcile).
  */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
@@ -37,7 +37,7 @@ export {
 export { seal, sealLag, unsealedSince } from './seals.ts';
 export { type JournalSummary, type Problem, verifyJournal } from './verify.ts';
 
-/** Used instead of an account that lacks units: they are there, and other orders have waited for them longer. */
+/** The `account` of a `short` result when the units are there, but other orders have waited for them longer. */
 export const OTHERS_WAIT = 'others wait';
 
 export type Posted = { outcome: 'posted' } | { outcome: 'duplicate' } | { outcome: 'short'; account: string };
@@ -54,8 +54,9 @@ export const release = (id: string): Line[] => [{ step: 'void', hold: id }];
 /**
  * Posts an entry within the caller's transaction.
  *
- * @param mayTake called when the units are there, with the accounts locked until `tx` ends: so of two that want them, the
- *   second sees what the first has decided. If it returns false, the entry is short as if they were not there
+ * @param mayTake called when the units are available, with the accounts locked until `tx` ends: so of two callers that want them,
+ *   the second
+ *   sees the first one's decision. If it returns false, the entry is short as if they were missing
  * @returns `short` with the account that lacks the units: nothing was written and the transaction is still usable
  * @throws BugError for an empty entry, an amount that is not above zero, an unknown or finished hold, the same id with other
  *   content
@@ -91,7 +92,7 @@ export async function post(tx: Tx, entry: Entry, mayTake?: () => Promise<boolean
 /**
  * Posts the reverse of an entry that moves and holds nothing: every line with its sides exchanged.
  *
- * @returns as `post`; 'duplicate' also when there is nothing to undo
+ * @returns as `post`; 'duplicate' also when there is nothing to reverse
  */
 export async function undo(tx: Tx, id: string, entry: Omit<Entry, 'lines'>): Promise<Posted> {
   const lines = (await store.linesOf(tx, id)).map((line): Line => {

@@ -1,20 +1,23 @@
 /**
  * Locks of accounts, taken in id order, so that transactions that post to the same accounts queue up and none deadlocks.
  *
- * A transaction that posts a second time may want an account that comes before one it has locked. Waiting for it could be one half
- * of a deadlock. So it does not wait: where another has locked that account, it is rolled back, and its next attempt locks all
- * these accounts with its first posting.
+ * A transaction that posts a second time may want an account that comes before one it has locked. Waiting for it could cause a
+ * deadlock.
+ * So it does not wait: if another transaction has locked that account, it is rolled back, and its next attempt locks all these
+ * accounts
+ * with its first posting.
  *
  * An account is created by the first entry that names it, and until that transaction has ended another that names it waits. So
- * creating is a lock too, and it comes before those of accounts.
+ * creating
+ * is a lock too, and comes before the locks of accounts.
  */
 import { Collision, type Tx } from '../base/db.ts';
 import type { Account } from './chart.ts';
 import { type AccountRow, store } from './store.ts';
 
-/** What each transaction has locked. */
+/** The accounts that each transaction has locked. */
 const locked = new WeakMap<Tx, Set<bigint>>();
-/** What a transaction wanted when an attempt of it was rolled back, by `tx.attempts`. */
+/** The accounts that a transaction wanted when an attempt of it was rolled back, by `tx.attempts`. */
 const wantedBefore = new WeakMap<object, ReadonlySet<bigint>>();
 
 /**
@@ -45,7 +48,8 @@ export async function lockAccounts(tx: Tx, ids: Iterable<bigint>): Promise<Map<b
 }
 
 /**
- * Ids by code; missing accounts are created. Those of one order are created only by who has locked the order, and need no lock.
+ * Ids by code; missing accounts are created. Accounts of one order are created only by the transaction that has locked the order,
+ * so they need no lock.
  *
  * @throws Collision when another transaction creates accounts and this one has locked some: the transaction runs again
  */

@@ -1,6 +1,7 @@
 /**
- * The journal over time, for reports: balances at an instant, what fee and cost accounts received within a span, and
- * everything posted for given orders. PostgreSQL computes the sums, exactly.
+ * The journal over time, for reports: balances at an instant, receipts of fee and cost accounts within a span, and everything
+ * posted for
+ * given orders. PostgreSQL computes the sums, exactly.
  *
  * A span includes its first instant and excludes its last; a balance at an instant counts entries before that instant.
  */
@@ -44,7 +45,7 @@ const GROUPED = `group by 1, 2, 3
 const NOW = `${summed('a_debits', 'a_credits', 'a_debits_held', 'a_credits_held')}
     from (select *, debits as a_debits, credits as a_credits, debits_held as a_debits_held, credits_held as a_credits_held
             from accounts) a ${GROUPED} order by 1`;
-/** For an instant nearer to the end of the journal: now, minus what was posted since. */
+/** For an instant nearer to the end of the journal: now, minus the postings since. */
 const BACKWARD = `
   with since as (select t.* from entries e join transfers t on t.entry = e.id where e.at >= $1),
        sides as (${sidesOf('since')})
@@ -53,7 +54,7 @@ const BACKWARD = `
                  a.debits_held - coalesce(s.debits_held, 0) as a_debits_held,
                  a.credits_held - coalesce(s.credits_held, 0) as a_credits_held
             from accounts a left join sides s on s.account = a.id) a ${GROUPED} order by 1`;
-/** For an instant nearer to its beginning: what had been posted by then. */
+/** For an instant nearer to its beginning: the postings until then. */
 const FORWARD = `
   with before as (select t.* from entries e join transfers t on t.entry = e.id where e.at < $1),
        sides as (${sidesOf('before')})
@@ -65,7 +66,7 @@ const FORWARD = `
 /** Time limit of a report; the terminal waits as long. */
 const LONGEST_MS = 90_000;
 
-/** Every non-empty account at an instant: from what was posted before it. Now by default. */
+/** Every non-empty account at an instant: from the postings before it. Now by default. */
 export async function balancesAt(tx: Tx, at?: Date): Promise<AccountAt[]> {
   if (at === undefined) return await tx.rows<AccountAt>(NOW);
   // In the middle of a long journal half of it is summed: longer than the usual statement timeout allows.
@@ -82,7 +83,7 @@ export const EARNING_KINDS = ['fee_operator', 'fee_partner', 'fee_rail', 'fee_ch
 export type EarningKind = (typeof EARNING_KINDS)[number];
 
 export interface Earned {
-  /** Null for what was posted without an order: mostly charges of chains and banks. */
+  /** Null for postings without an order: mostly charges of chains and banks. */
   orderId: bigint | null;
   kind: EarningKind;
   asset: AssetCode;
@@ -90,7 +91,7 @@ export interface Earned {
   units: bigint;
 }
 
-/** What the fee and cost accounts received within a span, by order. */
+/** Receipts of the fee and cost accounts within a span, by order. */
 export const earnedWithin = (tx: Tx, { from, until }: { from: Date; until: Date }): Promise<Earned[]> =>
   tx.rows<Earned>(
     `select e.order_id, a.kind, a.asset,
@@ -108,7 +109,7 @@ export interface Charged {
   units: bigint;
 }
 
-/** What conversions of these orders charged, minus what was refunded where one was undone. Without fees kept on refunds. */
+/** Charges of these orders' conversions, minus refunds of undone ones. Without fees kept on refunds. */
 export const chargedOf = (tx: Tx, orderIds: readonly bigint[]): Promise<Charged[]> =>
   tx.rows<Charged>(
     `select e.order_id, a.kind,

@@ -39,7 +39,7 @@ export interface PostedLine {
   creditSide: Side;
 }
 
-/** Advisory lock of who creates accounts. Any constant. */
+/** Advisory lock for creating accounts. Any constant. */
 const CREATE_LOCK = 0x61636374;
 
 const COLUMNS = 'id, code, asset, side, debits, credits, debits_held, credits_held';
@@ -54,7 +54,7 @@ export const store = {
     return new Map(rows.map(({ code, id }) => [code, id]));
   },
 
-  /** Until `tx` ends no other transaction creates an account that is of no order. */
+  /** Until `tx` ends no other transaction creates an account that belongs to no order. */
   lockCreating: (tx: Tx) => tx.row('select pg_advisory_xact_lock($1)', [CREATE_LOCK]),
   /** The same without waiting. @returns whether it has the lock */
   async tryLockCreating(tx: Tx): Promise<boolean> {
@@ -62,7 +62,7 @@ export const store = {
     return row?.has === true;
   },
 
-  /** Those that are there already stay as they are. */
+  /** Existing ones stay unchanged. */
   async createAccounts(tx: Tx, accounts: readonly Account[]): Promise<void> {
     const missing = sorted(accounts.map(({ code }) => code));
     const opened = missing.map((code) => accounts.find((account) => account.code === code));

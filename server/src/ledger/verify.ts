@@ -11,7 +11,7 @@
  *
  * A hash chain cannot show that its end was cut off. An auditor who kept a newest hash elsewhere passes it in.
  *
- * Not here: what orders say about themselves (orders/read/check.ts), what chains and banks say (reconcile/).
+ * Not here: orders against their accounts (orders/read/check.ts), chains and banks (reconcile/).
  */
 import type { Tx } from '../base/db.ts';
 import { type DigestedLine, digestOf } from './digest.ts';
@@ -183,7 +183,7 @@ function verifyContent(
     tell({ rule: 'content', subject: id, why: 'its transfers are not what it was posted with' });
 }
 
-/** Entries that no seal covers: only the newest, and none older than what was sealed long ago. */
+/** Entries that no seal covers: only the newest may lack one, and none older than entries sealed long ago. */
 async function verifyUnsealed(tx: Tx, tell: (problem: Problem) => void, summary: JournalSummary): Promise<void> {
   const edge = await tx.row<{ seq: bigint }>(
     // One batch back: entries get their numbers before they commit, so the last seals may have skipped a few.
@@ -212,8 +212,8 @@ async function verifyUnsealed(tx: Tx, tell: (problem: Problem) => void, summary:
 }
 
 /**
- * Each account's balance from its transfers, minus that of its row: nothing may remain. Summed and not joined, because a
- * planner that misjudges the number of accounts takes minutes for a join where this takes seconds.
+ * Each account's balance from its transfers, minus that of its row: the difference must be zero. Summed and not joined, because a
+ * planner that misjudges the number of accounts takes minutes for a join that this does in seconds.
  */
 const ACCOUNTS = `
   with sides as (

@@ -86,7 +86,7 @@ export async function createQuote(
   return (await promise(tx, await offerNow(tx, input), 'pay')).quote;
 }
 
-/** Stores an offer as a promise, if the partner's cap has room for it. */
+/** Stores an offer as a promise, if the partner's cap allows it. */
 async function promise(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, fixedSide: FixedSide) {
   await requireRoom(tx, offer.quote, offer.fiatUnits);
   store.insert(tx, offer.quote, { ...offer, orderId: null, fixedSide });
@@ -94,10 +94,11 @@ async function promise(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, fixe
 }
 
 /**
- * The same for either side, with the prices that were used: for an amount that the customer pays, or for one that the customer is to
- * receive. The latter finds a deposit for which at least that much is paid out (price.ts).
+ * The same for either side, with the prices that were used: for an amount that the customer pays, or for one that the customer
+ * receives.
+ * The latter finds a deposit whose payout is at least that amount (price.ts).
  *
- * @param input.units above zero, in the units of the deposit's asset or of the payout's, as `side` says
+ * @param input.units above zero, in the units of the deposit's asset or of the payout's, depending on `side`
  * @throws what `createQuote` throws
  */
 export async function quoteFor(
@@ -116,8 +117,9 @@ export async function quoteFor(
 }
 
 /**
- * Prices an amount again for an order that already has its money: the same limits and terms as for any quote, and taken at
- * once. The partner's cap does not apply: it bounds promises for money that may never come.
+ * Prices an amount again for an order that already has its money: the same limits and terms as for any quote, and accepted at
+ * once. The
+ * partner's cap does not apply: it bounds promises for money that may never come.
  *
  * @throws Refusal 'amount_outside_limits' | 'amount_below_fees'; Unavailable without a fresh price or gas price
  */
@@ -203,7 +205,8 @@ function withinLimits(market: Market, depositUnits: bigint) {
 
 /**
  * @throws Refusal 'amount_outside_limits', or 'verification_required' when a customer of this level may pay less than the
- *   market's minimum: no amount would do, and a higher verification may help
+ *   market's
+ *   minimum: then no amount fits, and a higher verification may help
  */
 export async function requireWithinLevel(
   tx: Tx,
@@ -230,13 +233,15 @@ async function requireRoom(tx: Tx, quote: Quote, fiatUnits: bigint): Promise<voi
   requireWithin(cap, { asked: fiatUnits, live, fiat });
 }
 
-/** What a partner's live quotes in a fiat are worth, in its units, without those taken by orders; the last of them expires at `until`. */
+/**
+ * Value of a partner's live quotes in a fiat, in its units, without those taken by orders; the last of them expires at `until`.
+ */
 export const liveExposure = (
   tx: Tx,
   input: { partnerId: bigint; fiat: string; now: Date },
 ): Promise<{ units: bigint; until: Date | null }> => store.liveExposure(tx, input);
 
-/** @throws Refusal 'exposure_exceeded' with what is left of the cap */
+/** @throws Refusal 'exposure_exceeded' with the remainder of the cap */
 export function requireWithin(
   cap: bigint,
   { asked, live, fiat }: { asked: bigint; live: bigint; fiat: Market['fiat'] },

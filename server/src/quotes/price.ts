@@ -91,14 +91,16 @@ export function price(depositUnits: bigint, terms: Terms): Priced {
 }
 
 /**
- * A deposit for which at least this much is paid out, and less for one unit less.
+ * A deposit whose payout is at least this amount, while one unit less pays less.
  *
- * Found by halving, with `price` itself deciding: whatever rounds or has a minimum is what it would be for that deposit. The payout
- * grows with the deposit but for single units, where several fees round up at once; so a smaller deposit may pay as much in rare
- * cases, by as many units as there are fees.
+ * Found by bisection with `price` itself, so roundings and minimum fees are those of that deposit. The payout grows with the
+ * deposit except
+ * for single units, where several fees round up at once; so in rare cases a smaller deposit pays as much, by as many units as
+ * there are
+ * fees.
  *
  * @param receiveUnits above zero, in the payout's units
- * @param mostUnits    the largest deposit that is considered
+ * @param mostUnits    the largest deposit to consider
  * @returns `undefined` when even the largest deposit pays less
  */
 export function depositFor(receiveUnits: bigint, terms: Terms, mostUnits: bigint): bigint | undefined {
@@ -152,7 +154,7 @@ export interface SourcedPrice {
   rate: Rate;
   /** When it was valid, according to the source. */
   pricedAt: Date;
-  /** The pairs it was computed through; absent where the source quotes the pair. */
+  /** The pairs it was computed through; absent when the source quotes the pair. */
   composedOf?: readonly string[];
 }
 

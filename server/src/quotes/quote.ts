@@ -27,7 +27,7 @@ export interface UsedPrice {
   source: string;
   rate: string;
   at: string;
-  /** The pairs it was computed through; absent where the source quotes the pair. */
+  /** The pairs it was computed through; absent when the source quotes the pair. */
   composedOf?: readonly string[];
 }
 

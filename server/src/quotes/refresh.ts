@@ -47,7 +47,7 @@ export function quoteHandlers(deps: {
   };
 }
 
-/** Polls a source now, and not when its turn comes. */
+/** Polls a source now instead of at its turn. */
 export const refreshNow = (db: Database, source: PriceSource): Promise<unknown> => refresh(db, source);
 
 async function refresh(db: Database, source: PriceSource): Promise<Handled> {
@@ -77,7 +77,7 @@ async function refresh(db: Database, source: PriceSource): Promise<Handled> {
   }
 }
 
-/** A source's prices and what is composed of them, without the crosses that moved implausibly far. */
+/** A source's prices and the prices composed of them, without the crosses that moved implausibly far. */
 function believable(pairs: readonly Pair[], said: readonly FetchedPrice[], kept: readonly KeptPrice[], now: Date) {
   const odd = jumped(said, kept, now);
   const taken = said.filter((price) => !odd.includes(price));

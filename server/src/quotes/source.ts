@@ -1,4 +1,4 @@
-/** What a price source is: polled for pairs, it answers with dated prices. Adapters are in sources/, one file each. */
+/** The contract of a price source: polled for pairs, it answers with dated prices. Adapters are in sources/, one file each. */
 import type { Clock } from '../base/clock.ts';
 import type { Rate } from '../base/money.ts';
 
@@ -25,7 +25,7 @@ export interface Pair {
 export interface FetchedPrice extends Pair {
   rate: Rate;
   pricedAt: Date;
-  /** The pairs it was computed through, in order; absent where the source quotes the pair. */
+  /** The pairs it was computed through, in order; absent when the source quotes the pair. */
   composedOf?: readonly string[];
 }
 

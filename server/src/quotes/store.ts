@@ -64,7 +64,7 @@ interface PriceRow {
   composedOf: string[] | null;
 }
 
-/** What a quote needs to know about the judgement of its market's prices. */
+/** The judgement of its market's prices, as far as a quote needs it. */
 export interface JudgedLevel {
   coin: string;
   level: Rate | null;
@@ -72,7 +72,7 @@ export interface JudgedLevel {
   seenSince: Date | null;
 }
 
-/** Rate and fees as a quote's row has them, and every order's that took one. */
+/** Rate and fees as stored in a quote's row, and in every order's that took one. */
 export interface PricedRow {
   rateNum: bigint;
   rateDen: bigint;

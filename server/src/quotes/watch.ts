@@ -1,5 +1,5 @@
 /**
- * Watching prices: judges every market's prices against their levels, stores the result, and opens a case for a person.
+ * Watching prices: judges every market's prices against their levels, stores the result, and opens a case for an operator.
  *
  * Many markets depend on one price, so there is one case per pair and cause (a jump, or a missing quorum), which names the
  * markets that it halts. It is updated when one of them halts or resumes, and closes with the last.
@@ -69,7 +69,7 @@ export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () =
   if (wereAny || halts.length > 0) await tellHalts(tx, halts, { outcomeOf, now });
 }
 
-/** What the sources agree on, computed once for all markets with the same pair and rules. */
+/** The price on which the sources agree, computed once for all markets with the same pair and rules. */
 function agreements(prices: readonly KeptPrice[], now: Date): (market: Market, coin: string) => Agreed {
   const byPair = Map.groupBy(prices, ({ base, quote }) => `${base}/${quote}`);
   const known = new Map<string, Agreed>();

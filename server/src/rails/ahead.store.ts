@@ -1,12 +1,10 @@
-/**
- * SQL of what a restore leaves behind: the number sequences from which it started, and whether there was one.
- */
+/** SQL of the state that a restore leaves: the number sequences at its start, and whether there was one. */
 import type { Tx } from '../base/db.ts';
 
-/** Beyond this the sequence is not moved for a deposit seen: a stranger may write any reference. */
+/** Beyond this the sequence is not moved for a deposit seen: anyone may write any reference. */
 const FARTHEST = 1_000n;
 
-/** Ranges of numbers that these books have not given out: the first number, and the highest at which money was seen. */
+/** Ranges of numbers that these books have not assigned: the first number, and the highest at which money was seen. */
 export const frontiers = (tx: Tx): Promise<{ first: bigint; highest: bigint; isNow: boolean }[]> =>
   tx.rows(
     `with runs as (
@@ -32,8 +30,8 @@ export const lastRestore = async (tx: Tx): Promise<Date | undefined> =>
   (await tx.row<{ at: Date | null }>('select max(restored_at) as at from restores'))?.at ?? undefined;
 
 /**
- * Milliseconds since the oldest backup that was restored: what was sent since may be lost, and no longer ago than this.
- * Undefined without a restore.
+ * Milliseconds since the oldest backup that was restored: sends since then may be lost, earlier ones are not. Undefined without a
+ * restore.
  */
 export const msSinceLost = async (tx: Tx): Promise<number | undefined> =>
   (
@@ -42,13 +40,10 @@ export const msSinceLost = async (tx: Tx): Promise<number | undefined> =>
     )
   )?.ms ?? undefined;
 
-/**
- * Whether something was created after the first restore: if so, the restored books may have lost an earlier counterpart of
- * it.
- */
+/** Whether a row was created after the first restore: if so, the restored books may have lost an earlier counterpart of it. */
 export const isMadeSince = async (tx: Tx, at: Date): Promise<boolean> =>
   (await tx.row('select from restores having min(restored_at) < $1', [at])) !== undefined;
 
-/** Whether the database was ever restored to an earlier moment: then chain and bank may know what it does not. */
+/** Whether the database was ever restored to an earlier moment: then chain and bank may show payments that it lacks. */
 export const wasRestored = async (tx: Tx): Promise<boolean> =>
   (await tx.row('select from restores limit 1')) !== undefined;

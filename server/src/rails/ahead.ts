@@ -1,22 +1,26 @@
 /**
  * Targets ahead: addresses and references that no order in these books has, but that a customer may have been given.
  *
- * After a restore from an older backup, the books do not know what was given out since. Those targets follow directly after
- * the last one in the books, so a margin of them is watched, beyond the highest at which money was ever seen: from where each
- * restore started, and from the current numbers (the database may be older than anybody reported). A deposit to one of them
- * is stored with its number, and no order gets that number.
+ * After a restore from an older backup, the books lack the targets assigned since. Those targets follow directly after the last
+ * one in
+ * the books, so a margin of them is watched, beyond the highest at which money was ever seen: from the start of each restore, and
+ * from
+ * the current numbers (the database may be older than any operator reported). A deposit to one of them is stored with its number,
+ * and no
+ * order gets that number.
  *
- * Where targets are issued one by one (chain.targets.ts) they are the free ones, which the books have.
+ * For targets issued one by one (chain.targets.ts) they are the free ones, which the books list.
  *
- * An address is derived once per process and is the one that the next order gets: looking ahead derives nothing twice.
+ * An address is derived once per process, and the next order uses the same one: looking ahead derives nothing twice.
  */
 import type { Tx } from '../base/db.ts';
 import { frontiers, passOver } from './ahead.store.ts';
 import * as issuedStore from './chain.targets.store.ts';
 
 /**
- * How many beyond the highest seen. If more orders than this in a row went unpaid after the last commit restored, money for a
- * later one is found by reconciliation only.
+ * How many beyond the highest seen. If more orders than this in a row stayed unpaid after the last commit restored, only
+ * reconciliation
+ * finds money for a later one.
  */
 export const MARGIN = 1_000n;
 
@@ -71,7 +75,7 @@ export function targetsAhead(derive: (index: bigint) => string): TargetsAhead {
 
   function extend(run: { known: Map<string, bigint>; to: bigint }, first: bigint, to: bigint): boolean {
     if (to <= run.to) return false;
-    // Numbers given out since belong to orders.
+    // Numbers assigned since belong to orders.
     if (run.known.size > MOST_KNOWN)
       for (const [target, index] of run.known) if (index < first) run.known.delete(target);
     for (let index = run.to + 1n > first ? run.to + 1n : first; index <= to; index += 1n)
@@ -83,5 +87,5 @@ export function targetsAhead(derive: (index: bigint) => string): TargetsAhead {
   return { among, passOver };
 }
 
-/** Beyond this, numbers given out since are dropped from the cache. */
+/** Beyond this, numbers assigned since are dropped from the cache. */
 const MOST_KNOWN = 20_000;

@@ -1,6 +1,7 @@
 /**
- * The contract of a bank adapter: the calls of one bank, in the form in which the engine (bank.ts) wants them. An adapter keeps
- * no state and retries nothing.
+ * The contract of a bank adapter: the calls of one bank, in the form that the engine (bank.ts) uses. An adapter keeps no state
+ * and
+ * retries nothing.
  *
  * How to add one: docs/adding-a-rail.md.
  */
@@ -17,7 +18,8 @@ export interface BankAdapter {
   readonly code: string;
   /**
    * For how long the bank promises that two payment orders under one key are one payment, in milliseconds; 0 without such a
-   * promise, or if it states no duration. Never more than it states, and never Infinity. See Rail.deduplicatesForMs.
+   * promise, or
+   * if it states no duration. Never more than it states, and never Infinity. See Rail.deduplicatesForMs.
    */
   readonly deduplicatesForMs: number;
   /** The currencies of the account in the bank's spelling, and our assets for them: `{ INR: 'inr' }`. */
@@ -41,8 +43,9 @@ export interface BankAdapter {
   /** @throws Unavailable */
   balance(asset: AssetCode): Promise<bigint>;
   /**
-   * For a bank whose statements people upload: whether they have confirmed that these show everything paid before the last
-   * restore. If absent, the statement must be read up to that time.
+   * For a bank whose statements operators upload: whether they have confirmed that these show everything paid before the last
+   * restore.
+   * If absent, the statement must be read up to that time.
    */
   isShown?(tx: Tx): Promise<boolean>;
 }
@@ -109,7 +112,7 @@ export interface BankContext {
 /** A bank as a rail. `wake` is for a webhook: it makes the next read due now, and trusts none of the webhook's content. */
 export type BankRail = Rail & { wake(tx: Tx): void };
 
-/** What every function of the engine works on. */
+/** The context of every function of the engine. */
 export interface OpenBank {
   readonly adapter: BankAdapter;
   readonly context: BankContext;

@@ -1,5 +1,5 @@
 /**
- * Lines of a bank's statement: what each means, stored once, and reported as facts.
+ * Lines of a bank's statement: each is interpreted, stored once, and reported as facts.
  *
  *   credit  own funding               → funding_confirmed
  *           return of one of our payouts → payout_returned    (and payout_settled first, if the debit was never shown)
@@ -8,9 +8,9 @@
  *           one that reverses a deposit of ours → deposit_reversed
  *           anything else             → unexplained_debit, also a second debit for one payout
  *
- * A line that cannot be booked as it is (no readable or positive amount, a currency we do not keep there, different from what
- * we booked under that id) is set aside, encrypted, and reported as `line_refused` once; reading continues with the next
- * line.
+ * A line that cannot be booked (no readable or positive amount, a currency of no account of ours, content that differs from what
+ * we
+ * booked under that id) is set aside, encrypted, and reported as `line_refused` once; reading continues with the next line.
  *
  * Not here: reading pages (bank.ts), explaining a debit later (bank.match.ts).
  */
@@ -23,7 +23,7 @@ import { type BankLine, hasLine, insertLine, insertOddLine, type LineMeaning, re
 import { payoutByKey } from './payouts.ts';
 import type { Movement, RailFact } from './rail.ts';
 
-/** The bank's one account with us: money arrives in it and leaves from it. */
+/** The bank's one account with us: both incoming and outgoing money. */
 export const WALLET = 'main';
 const DAY_MS = 86_400_000;
 const LONGEST_ID = 200;
@@ -40,8 +40,9 @@ interface Understood {
 }
 
 /**
- * Takes one line of the statement: interprets it, stores it, and reports its facts. A line taken before is ignored.
- * Everything is written in the caller's transaction.
+ * Processes one line of the statement: interprets it, stores it, and reports its facts. A line processed before is ignored. All
+ * writes
+ * happen in the caller's transaction.
  */
 export async function takeLine(bank: OpenBank, tx: Tx, line: StatementLine): Promise<void> {
   const { adapter, context } = bank;
@@ -67,10 +68,10 @@ export async function takeLine(bank: OpenBank, tx: Tx, line: StatementLine): Pro
     details: context.vault.encrypt(JSON.stringify(line.free), `bank_lines.details:${adapter.code}:${line.externalId}`),
     bookedAt: line.bookedAt,
   });
-  // Another process took and reported it just now.
+  // Another process stored and reported it just now.
   if (!fresh) return;
   for (const fact of facts) {
-    // Its debit may have been taken as unexplained before the payout was there, after a restore: that one settles it.
+    // After a restore its debit may have been booked as unexplained before the payout was created again: that debit settles it.
     const isImplied = meaning === 'return' && fact.type === 'payout_settled';
     if (isImplied && (await explainByKey(tx, adapter.code, fact.key, context.report, { isBack: true }))) continue;
     await context.report(tx, fact);
@@ -132,7 +133,7 @@ async function returnedPayout(rail: string, tx: Tx, line: Bookable): Promise<Und
   if (!returnOf || payout?.asset !== asset || (await hasLine(tx, rail, payout.id, 'return'))) return undefined;
   const reference = showable(line.reference);
   const facts: RailFact[] = [];
-  // A returned payout had left, whatever order the bank shows the lines in. Its debit, shown later, is then no news.
+  // A returned payout had left, in whatever order the bank shows the lines. Its debit, shown later, then reports nothing new.
   if (!(await hasLine(tx, rail, payout.id, 'payout')))
     facts.push({ type: 'payout_settled', rail, key: payout.id, reference, isBack: true });
   const why = showable(returnOf.why);
@@ -175,8 +176,9 @@ async function putAside({ adapter, context }: OpenBank, tx: Tx, line: StatementL
 }
 
 /**
- * What a line moved in our account, for reconciliation. A line with an unreadable amount moves nothing here: the balance then
- * shows that something is missing.
+ * The amount a line moved in our account, for reconciliation. A line with an unreadable amount counts as zero: the balance then
+ * shows
+ * that something is missing.
  */
 export function movementOf({ currencies }: BankAdapter, line: StatementLine): Movement[] {
   const asset = currencies[line.currency];

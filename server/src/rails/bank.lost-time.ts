@@ -1,9 +1,10 @@
 /**
- * The time that a restore has lost, at a bank: whether it may have paid what the restored books have not sent, and what it is
- * asked before anything is sent.
+ * The time that a restore has lost, at a bank: whether the bank may have paid orders that the restored books show as unsent, and
+ * the
+ * checks before anything is sent.
  *
- * Its statement may have shown a payment before the payout was created again; such a debit is unexplained until the payout is
- * there (bank.match.ts) or people decide about it.
+ * Its statement may have shown a payment before the payout was created again; such a debit is unexplained until the payout exists
+ * (bank.match.ts) or operators decide about it.
  */
 import type { Tx } from '../base/db.ts';
 import { lastRestore, msSinceLost, wasRestored } from './ahead.store.ts';
@@ -24,8 +25,7 @@ export async function mayHavePaid(
   const followOn = follows === null ? undefined : { madeAt: createdAt };
   const debits = await doubtfulDebits(tx, adapter.code, { asset, units, keys: `pay_${id}_`, followOn });
   if (debits.length > 0) return 'undecided';
-  // A payout created since the restore has not been paid; that of a follow-on order may have been, by an order that is
-  // lost.
+  // A payout created since the restore has not been paid; that of a follow-on order may have been, through an order that is lost.
   if (createdAt > restoredAt && followOn === undefined) return undefined;
   const isShown =
     adapter.isShown === undefined
@@ -41,7 +41,7 @@ export async function doubtful(
   { key, asset, units, followOn }: Parameters<NonNullable<Rail['doubtful']>>[1],
 ): Promise<string | undefined> {
   if (!(await wasRestored(tx))) return undefined;
-  // The bank may have paid by another attempt at the same, which is lost: people say so first.
+  // The bank may have paid by another attempt of the same payout, which is lost: operators decide first.
   const keys = attemptsLike(key);
   const lines = await doubtfulDebits(tx, code, { asset, units, keys, own: key, followOn });
   const fitting =
@@ -53,7 +53,8 @@ export async function doubtful(
 
 /**
  * Sends a payout, unless its line was shown before the payout was created again. A bank that may not recognise the keys of the
- * lost time is asked first.
+ * lost
+ * time is asked first.
  */
 export async function sendOnce({ adapter, context }: OpenBank, sending: Sending): Promise<Sent> {
   const { key } = sending;

@@ -1,6 +1,7 @@
 /**
- * Debits and payouts matched after the line was taken: by the payout's key when the payout is created again after a restore, or
- * by people, who also decide which debits paid none of ours.
+ * Debits and payouts matched after the line was processed: by the payout's key when the payout is created again after a restore,
+ * or by
+ * operators, who also decide which debits paid none of our payouts.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -32,9 +33,10 @@ export async function explainByKey(
 /**
  * Matches a debit booked as unexplained with this payout: reverses that booking, and settles the payout by the debit.
  *
- * @param input.otherAmount the debit carries the payout's key, or that of a lost attempt at the same, and another amount than the books
- *        order now
- * @throws Refusal 'does_not_fit' where the line is not there, is explained, or is of another amount
+ * @param input.otherAmount the debit has the payout's key, or that of a lost attempt of the same payout, and another amount than
+ *   the
+ *   books order now
+ * @throws Refusal 'does_not_fit' when the line does not exist, is explained, or has another amount
  */
 export async function settlePayoutByLine(
   tx: Tx,
@@ -67,10 +69,10 @@ export async function settlePayoutByLine(
   await settleByLine(tx, input.rail, line, input.key, report);
 }
 
-/** How the keys of all attempts at the same payout or refund begin. */
+/** The common prefix of the keys of all attempts of one payout or refund. */
 export const attemptsLike = (key: string): string => key.replace(/[0-9]+$/, '');
 
-/** Whether a debit carries the key of an attempt at the same that these books do not have. */
+/** Whether a debit has the key of an attempt of the same payout that these books lack. */
 const isLostAttempt = async (tx: Tx, { key }: UnexplainedLine, payoutId: string): Promise<boolean> =>
   key !== null && attemptsLike(key) === attemptsLike(payoutId) && (await findPayout(tx, key)) === undefined;
 
@@ -80,7 +82,7 @@ async function isOfLost(tx: Tx, { key }: UnexplainedLine, followOn: FollowOn | u
   return key === null || (key.startsWith('pay_') && (await findPayout(tx, key)) === undefined);
 }
 
-/** An unexplained debit that may have paid this payout, which people decide about first. See Rail.mayYetPay. */
+/** An unexplained debit that may have paid this payout, which operators decide about first. See Rail.mayYetPay. */
 export async function unexplainedLike(
   tx: Tx,
   rail: string,
@@ -106,9 +108,9 @@ async function requireDebit(tx: Tx, rail: string, externalId: string) {
 }
 
 /**
- * Records people's decision that an unexplained debit paid no payout of ours: it holds no payout back any more.
+ * Records operators' decision that an unexplained debit paid no payout of ours: it delays no payout any more.
  *
- * @throws Refusal 'does_not_fit' when it is explained, or was decided before, or carries the key of a payout that has not ended
+ * @throws Refusal 'does_not_fit' when it is explained, was decided before, or has the key of a payout that has not ended
  */
 export async function declareForeign(tx: Tx, rail: string, externalId: string): Promise<void> {
   const { meaning, key } = await requireDebit(tx, rail, externalId);
@@ -124,9 +126,9 @@ export async function declareForeign(tx: Tx, rail: string, externalId: string): 
 }
 
 /**
- * Records that an unexplained debit recalled a part of a credit: it pays nothing of ours.
+ * Records that an unexplained debit recalled a part of a credit: it is no payment of ours.
  *
- * @throws Refusal 'does_not_fit' when it is explained, or carries the key of a payment of ours
+ * @throws Refusal 'does_not_fit' when it is explained, or has the key of a payment of ours
  */
 export async function declareRecall(tx: Tx, rail: string, externalId: string): Promise<void> {
   const { meaning, key } = await requireDebit(tx, rail, externalId);
@@ -135,7 +137,7 @@ export async function declareRecall(tx: Tx, rail: string, externalId: string): P
     throw new Refusal('does_not_fit', {
       why: 'it carries the key of a payment of ours: settle that by it (payout settle-by)',
     });
-  // People may have said before that it is none of ours.
+  // Operators may have decided before that it is no payment of ours.
   await markForeign(tx, rail, externalId);
 }
 

@@ -28,13 +28,13 @@ export const readToOf = async (tx: Tx, rail: string, asset: AssetCode): Promise<
   return row?.at == null ? undefined : new Date(row.at);
 };
 
-/** A time of reading that is newer by less than this is not written: most reads of a statement find nothing new. */
+/** A newer time of reading is written only if it is newer by this much: most reads of a statement find nothing new. */
 const READ_EVERY_S = 2;
 
 /**
- * Every line up to these times was taken. No time moves back, because another process may have read further.
+ * Every line up to these times was processed. A time never moves back, because another process may have read further.
  *
- * @param isStated whether the bank states them; otherwise they are the times of our requests, and of those few are written
+ * @param isStated whether the bank states them; otherwise they are the times of our requests, of which only a few are written
  */
 export async function noteReadTo(
   tx: Tx,
@@ -124,7 +124,7 @@ export interface UnexplainedLine {
 
 const UNEXPLAINED = `external_id, asset, units, charge_units, key, booked_at`;
 
-/** Debits that no payout explains, locked: one by its id, or those that carry a payout's key. */
+/** Debits without a payout, locked: one by its id, or those that have a payout's key. */
 export const lockUnexplained = (
   tx: Tx,
   rail: string,
@@ -144,11 +144,12 @@ export interface DoubtfulLine {
 }
 
 /**
- * Unexplained debits read since the first restore that people have not decided about, of an amount or with a key that starts
- * so. A debit that carries the key of another payout in these books belongs to that one.
+ * Unexplained debits read since the first restore that operators have not decided about, with this amount or this key prefix. A
+ * debit
+ * with the key of another payout in these books belongs to that payout.
  *
- * @param input.own the key of a payout that is there: a debit that carries it is that payout, whatever people said before it was there
- * @param input.followOn created since that restore: then of any amount, if the debit carries no key or that of a lost payout
+ * @param input.own the key of an existing payout: a debit with this key is that payout, whatever operators decided earlier
+ * @param input.followOn created since that restore: then of any amount, if the debit has no key or that of a lost payout
  */
 export const doubtfulDebits = (
   tx: Tx,
@@ -244,7 +245,7 @@ export const readDetails = async (tx: Tx, rail: string, externalId: string): Pro
     ])
   )?.details ?? undefined;
 
-/** Who paid or was paid by these deposits and payouts, as the bank's statement has it. What the line moved stays. */
+/** The payers and payees of these deposits and payouts, as the bank's statement states them. The amounts stay. */
 export const eraseDetails = async (
   tx: Tx,
   input: { deposits: readonly bigint[]; payouts: readonly string[] },

@@ -1,15 +1,16 @@
 /**
  * The bank engine: everything that all banks share. An adapter provides the calls of one bank (bank.adapter.ts).
  *
- * Only the statement counts as evidence: a webhook merely wakes the poller, and the answer to a payment order merely says
- * that the bank accepted it. The statement is read from a stored cursor. Banks show lines twice, late, in another order, and
- * from the beginning again, so every line is stored under the bank's own id, and only a new line becomes a fact.
+ * Only the statement counts as evidence: a webhook merely wakes the poller, and the answer to a payment order merely says that
+ * the bank
+ * accepted it. The statement is read from a stored cursor. Banks show lines twice, late, in another order, and from the beginning
+ * again,
+ * so every line is stored under the bank's own id, and only a new line becomes a fact.
  *
- * What customers write into references may name people: free text and counterparties are encrypted here and stored nowhere
- * else.
+ * Customers' reference texts may contain names: free text and counterparties are encrypted here and stored nowhere else.
  *
- * Here: the rail, and reading page after page. What a line means is in bank.lines.ts; a debit that is explained later, in
- * bank.match.ts; what a restore has lost, in bank.lost-time.ts.
+ * Here: the rail, and reading page after page. The interpretation of a line is in bank.lines.ts, a debit explained later in
+ * bank.match.ts, the time lost by a restore in bank.lost-time.ts.
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';
@@ -36,7 +37,7 @@ export { eraseDetails } from './bank.store.ts';
 const POLL_MS = 2_000;
 /** One read is a job with a lease of 20 s: the next one reads the remaining lines at once. */
 const LOOK_MS = 8_000;
-/** A read that found nothing new is written down this often. */
+/** A read that found nothing new is recorded this often. */
 const NOTED_EVERY_MS = 2_000;
 /** After this a statement counts as stale, unless the bank is polled even less often. */
 const STALE_MS = 60_000;
@@ -68,7 +69,7 @@ export function bankRail(adapter: BankAdapter, context: BankContext): BankRail {
       assert(wallet === WALLET && Object.values(currencies).includes(asset), `${code} holds no ${asset} in ${wallet}`);
       return await adapter.balance(asset);
     },
-    /** One page of the statement, with what it shows now, whatever it showed when a line was booked. */
+    /** One page of the statement in its present form, whatever it showed when a line was booked. */
     async movements(after) {
       const { lines, cursor, more } = await adapter.statement(after);
       const movements = lines.flatMap((line) => movementOf(adapter, line));
@@ -83,9 +84,9 @@ export function bankRail(adapter: BankAdapter, context: BankContext): BankRail {
 }
 
 /**
- * Reads the statement from its cursor, page after page, until it is read or the time of one read is over.
+ * Reads the statement from its cursor, page after page, until its end or until the time of one read is over.
  *
- * @param looked when this process last wrote how far it has read
+ * @param looked when this process last recorded its reading position
  */
 async function observe(
   { adapter, context }: OpenBank,
@@ -99,9 +100,11 @@ async function observe(
     const askedAt = context.clock.now();
     const page = await adapter.statement(cursor);
     const before = cursor;
-    // One transaction per line, and the cursor moves when all are taken, so that it never passes an untaken line; a line
-    // taken before is recognised. One transaction for all lines would lock one order after another order's accounts, and
-    // deadlock with a worker on that order.
+    // One transaction per line, and the cursor moves when all are stored, so that it never passes an unstored line; a line stored
+    // before
+    // is recognised. One transaction for all lines would lock one order after another order's accounts, and deadlock with a
+    // worker on that
+    // order.
     for (const line of page.lines) await db.asSystem((tx) => takeLine({ adapter, context }, tx, line));
     const isNew = page.lines.length > 0 || page.cursor !== before || page.readTo !== undefined;
     if (!isNew && !page.more && performance.now() - looked.notedAt < NOTED_EVERY_MS) return { againInMs: pollMs };
@@ -129,11 +132,11 @@ async function holdings(adapter: BankAdapter, at: string): Promise<Holding[] | u
   const asked = await Promise.allSettled(assets.map((asset) => adapter.balance(asset)));
   const found = asked.flatMap((answer, n) => {
     if (answer.status === 'fulfilled') return [{ wallet: WALLET, asset: assets[n] ?? '', units: answer.value }];
-    // A bank whose statements carry no balance is compared by its lines alone. A bank that is down throws below.
+    // A bank whose statements have no balance is compared by its lines alone. A bank that is down throws below.
     if (answer.reason instanceof Unavailable) return [];
     throw answer.reason;
   });
-  // Balances have no cursor: they belong to this position of the statement if nothing has come after it.
+  // Balances have no cursor: they belong to this position of the statement if no line came after it.
   const since = await adapter.statement(at);
   return since.lines.length === 0 ? found : undefined;
 }

@@ -1,6 +1,7 @@
 /**
- * What an adapter provides to the engine in chain.ts: reading blocks, transfers and balances, and signing and sending. What
- * holds for every family of chains, and what an account chain adds (docs/decisions/0058-chain-families.md).
+ * What an adapter provides to the engine in chain.ts: reading blocks, transfers and balances, and signing and sending. The part
+ * common
+ * to every family of chains, and the part that an account chain adds (docs/decisions/0058-chain-families.md).
  *
  * An adapter keeps no state and takes no database transaction; it asks a node and returns the node's answer. A late, broken
  * or self-contradicting answer is thrown as Unavailable. The engine decides what the answers mean.
@@ -13,15 +14,16 @@ import { Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Report } from './rail.ts';
 
-/** What a rail receives from the installation. */
+/** The parts of the installation that a rail receives. */
 export interface RailContext {
   db: Database;
   clock: Clock;
   log: Log;
   report: Report;
   /**
-   * Whether the transfer to be signed for a key may leave now: the gate for payouts, kill switches for own transfers. Locks
-   * the key's order; the answer holds until `tx` ends. Without it nothing is checked.
+   * Whether the transfer to be signed for a key may leave now: the gate for payouts, kill switches for own transfers. Locks the
+   * key's
+   * order; the answer holds until `tx` ends. Without this function nothing is checked.
    */
   mayLeave?(tx: Tx, what: { rail: string; key: string }): Promise<SendAnswer>;
   /**
@@ -34,10 +36,11 @@ export interface RailContext {
 export type SendAnswer = { outcome: 'pay' } | { outcome: 'wait' | 'hold'; why: string };
 
 /**
- * The contract of a chain, whatever its family: who it is, what is observed, targets, sends, and what reconciliation asks.
+ * The contract of a chain, whatever its family: its identity, observation, targets, sends, and reconciliation.
  *
- * A family adds what it has beyond that: an account chain its ordered nonces (`account`), a chain of outputs that its
- * transfers show native coin (`showsNative`), a chain with deadlines that its sends have one.
+ * A family adds its own part: an account chain its ordered nonces (`account`), a chain of outputs that its transfers show native
+ * coin
+ * (`showsNative`), a chain with deadlines that its sends have one.
  */
 export type ChainAdapter = Family & (DerivedTargets | IssuedTargets);
 
@@ -55,15 +58,16 @@ interface Family extends Observing, Addresses, Sends, Reconciling {
   canSend(wallet: string): boolean;
   /** Whether its node has not been started yet: `Rail.isAsleep`. */
   isAsleep?(): boolean;
-  /** What only an account chain has: a wallet whose transactions are numbered, and mined in that order. */
+  /** Only for an account chain: a wallet whose transactions are numbered, and mined in that order. */
   readonly account?: AccountChain;
 }
 
-/** Reading blocks, and what they moved. */
+/** Reading blocks, and the transfers in them. */
 interface Observing {
   /**
-   * The node's identity and its newest block, answered by one node at one time. `final`: the newest block that the chain
-   * itself calls final; a chain without such a word leaves it out, and `finality` counts.
+   * The node's identity and its newest block, answered by one node at one time. `final`: the newest block that the chain itself
+   * calls
+   * final; absent for a chain without that notion, for which `finality` counts.
    */
   head(): Promise<{ chainId: bigint; genesisHash: string; newest: Block; final?: bigint }>;
   /** Blocks `from` to `to`, in order, without gaps. */
@@ -78,9 +82,9 @@ interface Observing {
    * `NATIVE`, and nothing is searched for by balance.
    */
   readonly showsNative?: boolean;
-  /** `head` says what is final, and nothing counts as confirmed before. */
+  /** `head` says which block is final, and no deposit counts as confirmed before. */
   readonly saysFinal?: boolean;
-  /** Each transfer's position in its chain transaction: the same wherever the transaction is mined. */
+  /** Each transfer's position in its chain transaction: the same in whichever block the transaction is mined. */
   positions(transfers: readonly Transfer[]): Promise<number[]>;
   /**
    * Balances in a contract's token, or in native coin. The second method reads a past block; undefined when the node no
@@ -90,68 +94,73 @@ interface Observing {
   nativeBalancesAt(block: Block, addresses: readonly string[]): Promise<bigint[] | undefined>;
   /** Plain payments of native coin to an address in these final blocks. Payments forwarded by a contract are not included. */
   coinTo?(from: bigint, to: bigint, address: string): Promise<CoinPayment[]>;
-  /** Whether there is a contract at an address; nobody may own the same address on another chain. */
+  /** Whether there is a contract at an address; the same address on another chain may have no owner. */
   hasCode?(address: string): Promise<boolean>;
   /** Current price of one unit of gas, in native units. */
   gasPrice(): Promise<bigint>;
 }
 
 interface Addresses {
-  /** Parses an address into our one spelling; undefined when it is not an address anybody can have meant. */
+  /** Parses an address into our one spelling; undefined when it is not an address that a person can have meant. */
   readAddress(text: string): string | undefined;
   /** Whether the key of an address signed this text. Pure. */
   isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
 }
 
-/** Where customers pay, where a public key derives it. */
+/** Where customers pay, if a public key derives the addresses. */
 interface DerivedTargets {
   /** Address of a number. Pure. */
   readonly address: (index: bigint) => string;
   readonly issuer?: undefined;
 }
 
-/** Where customers pay, where targets are made one by one: hardened keys, virtual accounts (chain.targets.ts). */
+/** Where customers pay, if targets are issued one by one: hardened keys, virtual accounts (chain.targets.ts). */
 interface IssuedTargets {
   readonly address?: undefined;
   readonly issuer: TargetIssuer;
 }
 
-/** Makes targets and numbers them in the order in which it made them. It forgets none, and makes none twice. */
+/** Issues targets and numbers them in the order of issue. It forgets none, and issues none twice. */
 export interface TargetIssuer {
   /** How many free ones the books keep. */
   readonly keep: number;
-  /** Those from a number on, at most a thousand. Makes none. @throws Unavailable */
+  /** Targets from a number on, at most a thousand. Issues none. @throws Unavailable */
   issued(from: bigint): Promise<string[]>;
-  /** Makes more. What was made is read with `issued`, also where the answer is lost. @throws Unavailable */
+  /** Issues more. They are read with `issued`, even if this answer is lost. @throws Unavailable */
   issue(count: number): Promise<void>;
 }
 
 /**
- * Sends. What makes one happen once is of two kinds, and a chain has one of them or both. A *slot* is used up by the
- * transaction: a nonce, an outpoint, a sequence number. All versions of a send share one, so at most one of them takes effect,
- * and a version with a higher fee may go out at any time. A *deadline* is a time after which no block can include the
- * transaction: a second version may be made only when the first is proved absent.
+ * Sends. A send happens once for one of two reasons, and a chain has one of them or both. A *slot* is used up by the transaction:
+ * a
+ * nonce, an outpoint, a sequence number. All versions of a send share one, so at most one of them takes effect, and a version
+ * with a
+ * higher fee may go out at any time. A *deadline* is a time after which no block can include the transaction: a second version
+ * may be
+ * made only when the first is proved absent.
  */
 interface Sends {
   /**
-   * On a chain with deadlines: nothing can be included this long after it was signed. After a restore nothing leaves before
-   * that time has passed.
+   * On a chain with deadlines: a transaction cannot be included later than this after it was signed. After a restore nothing
+   * leaves
+   * before that time has passed.
    */
   readonly longestValidMs?: number;
-  /** Builds the call of a transfer. Pure. `rejected` for a recipient that nobody can have meant. */
+  /** Builds the call of a transfer. Pure. `rejected` for a recipient that a person cannot have meant. */
   call(contract: string | null, to: string, units: bigint): Call | { rejected: string };
   /**
-   * Checks whether the signer or the chain would reject it, and says what it will occupy and cost. An account chain leaves
-   * `slots` empty: the engine takes the next nonce in the transaction that writes the row.
+   * Checks whether the signer or the chain would reject it, and returns its slots and its cost. An account chain leaves `slots`
+   * empty:
+   * the engine takes the next nonce in the transaction that writes the row.
    *
    * @param taken slots of the wallet that other sends have
    */
   prepare(wallet: string, call: Call, taken: ReadonlySet<string>): Promise<Prepared | { rejected: string }>;
-  /** What a call may cost at most if sent now, and how much native coin the wallet has. */
+  /** The maximum cost of a call if sent now, and the wallet's native balance. */
   gasFor(wallet: string, call: Call): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
   /** Signs; the hash is known before anything is broadcast. @throws NotSigned */
   sign(wallet: string, call: Call, prepared: Prepared): Promise<{ raw: Buffer; hash: string }>;
-  /** @throws Unavailable when it is unknown whether the node has taken it */
+  /** @throws Unavailable when it is unknown whether the node has accepted it */
   broadcast(raw: Buffer): Promise<Broadcast>;
   /**
    * The next version of a send, with a higher fee, that the mempool accepts in place of `before`; it keeps its slots and may
@@ -162,40 +171,45 @@ interface Sends {
   /**
    * Fate of each of these sends.
    *
-   * @param final the newest block of the branch we follow that no reorg can replace: a proof of absence may lean on it and on
-   *              nothing newer
+   * @param final the newest block of the branch we follow that no reorg can replace: a proof of absence may use it and nothing
+   *   newer
    */
   fates(sends: readonly SendAsked[], final: Block | undefined): Promise<Fate[]>;
 }
 
-/** What reconciliation asks, independently of what we stored. Without the first two a rail is never reconciled. */
+/** Input of reconciliation, independent of what we stored. Without the first two a rail is never reconciled. */
 interface Reconciling {
   /** Transfers of these contracts in a range of final blocks, requested by number and not by hash. */
   transfersBetween?(from: bigint, to: bigint, contracts: readonly string[]): Promise<Transfer[]>;
   /** Balances at a block, in a token or in native coin; undefined when the node no longer has that state. */
   balancesAt?(block: bigint, contract: string | null, addresses: readonly string[]): Promise<bigint[] | undefined>;
-  /** Its nodes know balances at their newest blocks only: what a wallet had before our first block is found as the rest. */
+  /**
+   * Its nodes know balances at their newest blocks only: a wallet's balance before our first block is computed as the remainder.
+   */
   readonly keepsNoHistory?: boolean;
-  /** What a wallet of ours sent under a hash; undefined when no block contains it, or another wallet sent it. */
+  /** The transaction that a wallet of ours sent under a hash; undefined when no block contains it, or another wallet sent it. */
   sentAs?(wallet: string, hash: string): Promise<SentTransaction | undefined>;
 }
 
-/** Ordered nonces, and what can be asked by them. */
+/** Ordered nonces, and queries by them. */
 export interface AccountChain {
   /** Nonces used in mined blocks, and including those waiting in the node's mempool. */
   nonces(wallet: string): Promise<{ mined: bigint; pending: bigint }>;
   /**
-   * What its signer has signed for a wallet under nonces from this one on, mined or not, in order; only the first ones when
+   * The transactions its signer has signed for a wallet under nonces from this one on, mined or not, in order; only the first
+   * ones when
    * there are many. Absent when no signer keeps a journal. @throws NotSigned
    */
   signedFrom?(wallet: string, nonce: bigint): Promise<readonly SignedBefore[]>;
   /**
-   * An empty transfer from the wallet to itself: it uses up a nonce, so that nothing else signed under it can be mined. Pure.
+   * An empty transfer from the wallet to itself: it uses up a nonce, so that no other transaction signed under it can be mined.
+   * Pure.
    */
   cancelCall?(wallet: string): Call;
   /**
-   * What a wallet of ours sent under a nonce, in blocks `from` to `to`, `from` being below it. Undefined when it is in none
-   * of them; 'no state' when the node cannot say how many nonces were used at an earlier block.
+   * The transaction that a wallet of ours sent under a nonce, in blocks `from` to `to`, `from` being below it. Undefined when it
+   * is in
+   * none of them; 'no state' when the node cannot say how many nonces were used at an earlier block.
    */
   sentUnder(wallet: string, nonce: bigint, from: bigint, to: bigint): Promise<SentTransaction | undefined | 'no state'>;
   /** Everything a wallet of ours sent in these blocks, by reading the blocks whole. */
@@ -205,29 +219,29 @@ export interface AccountChain {
 /** The contract of native coin in a `Transfer`. */
 export const NATIVE = '';
 
-/** What a version of a send occupies and costs, before it is signed. Stored with its row. */
+/** The slots and cost of a version of a send, before it is signed. Stored with its row. */
 export interface Prepared {
-  /** What it uses up, in the family's spelling: a nonce, `<hash>:<output>`. No other send of the wallet has one of them. */
+  /** The slots it uses up, in the family's spelling: a nonce, `<hash>:<output>`. No other send of the wallet has one of them. */
   slots: readonly string[];
   /** After this no block can include it; null when it stays valid. In the chain's time. */
   deadline: Date | null;
-  /** What is signed, where it cannot be built again from the call: a body with a reference block. */
+  /** The content to sign, if it cannot be built again from the call: a body with a reference block. */
   body: Buffer | null;
   fee: Fee;
 }
 
-/** A send whose fate is asked: its versions that may have left, oldest first. */
+/** A send whose fate is queried: its versions that may have left, oldest first. */
 export interface SendAsked {
   wallet: string;
   versions: readonly { hash: string; slots: readonly string[]; deadline: Date | null }[];
 }
 
 export type Fate =
-  /** Not in a block, and it may still get there. */
+  /** It is in no block, and may still be included. */
   | { is: 'open' }
-  /** One of its versions is in a block. `succeeded: false`: included and failed, which costs and moves nothing. */
+  /** A block contains one of its versions. `succeeded: false`: included and failed, which costs a fee and moves nothing. */
   | ({ is: 'included'; hash: string } & Receipt)
-  /** None of its versions is in a final block, and none ever can be. `proof` says why, in words that go into the trace. */
+  /** No final block contains any of its versions, and none ever can. `proof` gives the reason, in words for the trace. */
   | { is: 'absent'; proof: string };
 
 /** A signed transfer. `contract` null is native coin. */
@@ -253,7 +267,7 @@ export interface SentTransaction {
   succeeded: boolean;
   /** Native units. */
   cost: bigint;
-  /** What a plain transfer moves; undefined for every other call. `contract` null is native coin. */
+  /** The transfer of a plain transfer; undefined for every other call. `contract` null is native coin. */
   moved: { contract: string | null; to: string; units: bigint } | undefined;
 }
 
@@ -261,7 +275,7 @@ export interface SentTransaction {
 export interface ChainPace {
   /** Between polls of the head. */
   pollMs: number;
-  /** How long a head that stays the same may stand for a look at our own rows: other processes write there, too. */
+  /** For how long an unchanged head replaces a check of our own rows: other processes write there too. */
   idleMs: number;
   /** A newest block older than this is unhealthy. */
   headAgeLimitMs: number;
@@ -314,7 +328,7 @@ export interface CoinPayment {
   units: bigint;
 }
 
-/** What every version of a send shares. */
+/** The part common to every version of a send. */
 export interface Call {
   target: string;
   data: Buffer;

@@ -28,7 +28,7 @@ export function watchAddress(
   );
 }
 
-/** When the first address on this rail was given out; undefined when none was. */
+/** When the first address on this rail was assigned; undefined when none was. */
 export const firstGivenOut = async (tx: Tx, rail: string): Promise<Date | undefined> =>
   (await tx.row<{ at: Date | null }>('select min(made_at) as at from deposit_addresses where rail = $1', [rail]))?.at ??
   undefined;
@@ -47,14 +47,14 @@ export interface Watched {
   rail: string;
   address: string;
   index: bigint;
-  /** Null when no order in the books has it: it was given out after the last commit restored. */
+  /** Null when no order in the books has it: it was assigned after the last commit restored. */
   orderId: bigint | null;
   partnerId: bigint | null;
   homeRail: string | null;
   madeAt: Date;
 }
 
-/** This rail, or one of a chain known to be another: one chain under two names has each address once. */
+/** This rail, or one of a chain known to be distinct: a chain with two names contributes each address once. */
 const OWN_OR_OTHER_CHAIN = `(c.rail = $1 or c.chain_id <> (select chain_id from chains where rail = $1))`;
 
 /** Which of these addresses belong to an order, on any chain; the row of `rail` if there is one. */
@@ -87,7 +87,7 @@ export const addressesAnywhere = (tx: Tx, rail: string, after: bigint, since: Da
     [rail, after, since, limit],
   );
 
-/** Watches, sweeps and counts an order's address of another chain on this one, too, from now on. */
+/** From now on watches, sweeps and counts an order's address of another chain on this one, too. */
 export async function adopt(
   tx: Tx,
   rail: string,

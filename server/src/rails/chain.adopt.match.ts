@@ -1,5 +1,5 @@
 /**
- * Matching: which payout a transaction of ours, found on the chain, has paid; and reporting those that fit none alone.
+ * Matching: which payout a transaction of ours, found on the chain, has paid; and reporting those that match no single payout.
  */
 import type { Tx } from '../base/db.ts';
 import { timeOfId } from '../base/ids.ts';
@@ -8,13 +8,13 @@ import * as found from './chain.adopt.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
 import * as sendStore from './chain.sends.store.ts';
 
-/** A transfer between our own wallets may be matched by the next rows of the treasury; after this a person is told. */
+/** A transfer between our own wallets may be matched by the next rows of the treasury; after this a case is opened. */
 const OWN_TOLD_AFTER_MS = 10 * 60_000;
 
 /** Adopts movements that match exactly one payout and vice versa, and reports the others. @returns those still waiting */
 export async function matchFound(engine: Engine, tx: Tx): Promise<found.FoundMovement[]> {
   const { rail } = engine;
-  // Two people may be deciding about one of them, or another process matching it, right now.
+  // Two operators may be deciding about one of them, or another process matching it, right now.
   const waiting = await found.lockWaiting(tx, rail, found.AT_ONCE);
   // An unread one may turn out to be a second match.
   const unread = new Set(waiting.filter(({ state }) => state === 'unread').map(({ wallet }) => wallet));
@@ -29,7 +29,7 @@ export async function matchFound(engine: Engine, tx: Tx): Promise<found.FoundMov
     if (own !== undefined) {
       if (under.some(({ hash }) => hash === row.hash)) await settleAs(engine, tx, row, { ...own, known: true });
       else if (isSameCall(own, row)) await settleAs(engine, tx, row, { ...own, version: own.version + 1 });
-      // Whether or not these books know that people asked for it: a restore may have lost that.
+      // Whether or not these books show that operators requested it: a restore may have lost that.
       else if (isCancel(engine, row)) {
         await endCancelled(engine, tx, row);
         await endKept(engine, tx, row, own.key);
@@ -40,7 +40,7 @@ export async function matchFound(engine: Engine, tx: Tx): Promise<found.FoundMov
       await endCancelled(engine, tx, row);
       continue;
     }
-    // A transaction that moved nothing paid no payout, whatever it looks like.
+    // A transaction without a transfer paid no payout, whatever else it contains.
     if (!fitsPayouts(row)) continue;
     const [candidate, ...others] = perPayout.get(place(row)) ?? [];
     const isAlone = perMovement.get(place(row))?.length === 1 && others.length === 0;
@@ -80,13 +80,13 @@ const isCancel = ({ adapter }: Engine, row: found.FoundMovement): boolean => {
   return call !== undefined && row.target === call.target && row.value === call.value && row.data?.length === 0;
 };
 
-/** The nonce is used up, and what was signed under it can never be mined. Its fee has left; nothing else has moved. */
+/** The nonce is used up, and transactions signed under it can never be mined. Only its fee has left. */
 async function endCancelled(engine: Engine, tx: Tx, row: found.FoundMovement): Promise<void> {
   const { rail, chain, log, report } = engine;
   await found.endFound(tx, row.id, { state: 'cancelled' });
   log.warn({ rail, nonce: row.nonce, hash: row.hash }, 'cancelled: an empty transfer has used the nonce');
   const native = (await addressStore.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
-  // Of a deposit address reconciliation knows what its balance lacks by the address.
+  // For a deposit address, reconciliation knows the missing balance by the address.
   const isHot = row.wallet === HOT;
   if (native !== undefined && row.costUnits !== null && row.costUnits > 0n)
     await report(tx, {
@@ -107,10 +107,10 @@ async function endCancelled(engine: Engine, tx: Tx, row: found.FoundMovement): P
   });
 }
 
-/** It was signed and waited, because it was not to leave. Its key is absent now: the gate is asked, or it ends unpaid. */
+/** It was signed and waited, because it may not leave. Its key is absent now: the gate is asked, or it ends unpaid. */
 async function endKept({ rail }: Engine, tx: Tx, row: found.FoundMovement, key: string): Promise<void> {
   const versions = await sendStore.versionsOf(tx, rail, key);
-  // Not one that was sent since under another nonce.
+  // Excludes one that was sent since under another nonce.
   const ids = versions.filter(({ nonce }) => nonce === row.nonce).map(({ id }) => id);
   await sendStore.markAbsent(tx, rail, key, ids, `nonce ${row.nonce} was cancelled by ${row.hash}`);
 }

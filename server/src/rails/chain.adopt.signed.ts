@@ -1,6 +1,7 @@
 /**
- * What the signer's journal has and no block: transactions signed in the time that a restore has lost, which may still be
- * mined. They are stored as movements, reported, and cancelled where two people ask for it (chain.adopt.ts).
+ * Transactions that the signer's journal has and no block: signed in the time that a restore has lost, they may still be mined.
+ * They are
+ * stored as movements, reported, and cancelled if two operators request it (chain.adopt.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -11,11 +12,11 @@ import { type Engine, HOT } from './chain.engine.ts';
 import { NONCE_GAP } from './chain.nonces.ts';
 import * as sendStore from './chain.sends.store.ts';
 
-/** A signed transaction known to the node is mined within this time, or a person is told. */
+/** A signed transaction known to the node is mined within this time, or a case is opened. */
 const SIGNED_TOLD_AFTER_MS = 10 * 60_000;
 
 /**
- * What the signer's journal has from a nonce on, while the lost time is not examined; undefined when it does not answer.
+ * The signer's journal from a nonce on, while the lost time is not examined; undefined when the signer does not answer.
  *
  * @throws Unavailable when it reports more than is possible
  */
@@ -41,7 +42,7 @@ export async function signedSince(engine: Engine, nonce: bigint): Promise<Signed
 }
 
 /**
- * Inserts rows for what was signed under nonces that no send of ours has. The wallet's row is locked.
+ * Inserts rows for transactions signed under nonces that no send of ours has. The wallet's row is locked.
  *
  * @param next the wallet's next nonce
  * @returns the new next nonce
@@ -95,10 +96,11 @@ async function isGivenUp(
 }
 
 /**
- * A transfer between our own wallets whose nonce was signed for another, as a sweep of the lost time that no node has: its reservation
- * is given up, and it waits until what was signed is mined, or two people cancel that.
+ * A transfer between our own wallets whose nonce was signed for another transfer, such as a sweep of the lost time that no node
+ * has: its
+ * reservation is released, and it waits until the other one is mined, or two operators cancel that one.
  *
- * @throws NotSigned where the signer does not answer
+ * @throws NotSigned when the signer does not answer
  */
 export async function signedOtherwise(
   engine: Engine,
@@ -136,7 +138,7 @@ const tellOfSigned = ({ rail, report }: Engine, tx: Tx, row: found.FoundMovement
     why: 'signed in the time that a restore has lost, and in no block: it may still be mined, or two people cancel it',
   });
 
-/** Reports each once: at once when the node does not know it, else when it stays unmined for long. */
+/** Reports each once: immediately when the node does not know it, otherwise when it stays unmined for long. */
 export async function tellSigned(engine: Engine, tx: Tx, pending: bigint): Promise<void> {
   const { rail } = engine;
   for (const row of await found.waitingFound(tx, rail, found.AT_ONCE)) {
@@ -176,8 +178,9 @@ export async function sendCancel(engine: Engine, row: found.FoundMovement): Prom
 }
 
 /**
- * Nothing is mined above an unused nonce. Nonces below a cancelled one that nobody signed, or of whose bytes we have none,
- * are used up with it: no send takes them meanwhile, because all sends wait.
+ * Nothing is mined above an unused nonce. Lower nonces that nothing was signed under, or whose bytes we lack, are used up
+ * together with
+ * a cancelled one: no send takes them meanwhile, because all sends wait.
  */
 async function makeWay(engine: Engine, wallet: string, mined: bigint, below: bigint): Promise<void> {
   const { rail, db } = engine;

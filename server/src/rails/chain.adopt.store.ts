@@ -25,7 +25,7 @@ export interface FoundMovement {
   state: FoundState;
   /** Known from the signer's journal, perhaps before a block contains it. */
   signed: boolean;
-  /** Two people have asked to use up its nonce by an empty transfer; the last fee offered for that, and when. */
+  /** Two operators have requested to use up its nonce by an empty transfer; the last fee offered for that, and when. */
   cancelAt: Date | null;
   cancelFee: Fee | null;
   cancelSentAt: Date | null;
@@ -66,7 +66,8 @@ export const noteHash = (tx: Tx, rail: string, wallet: string, hash: string): Pr
   ]);
 
 /**
- * Removes nonces that were reported as used and are not: a reorg, or another node. Only if nothing of ours was signed or sent
+ * Removes nonces that were reported as used and are not: a reorg, or another node. Only if no transaction of ours was signed or
+ * sent
  * after them.
  *
  * @returns the lowest one, which is the next to be taken
@@ -83,8 +84,9 @@ export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: b
 }
 
 /**
- * Signed bytes of a send of ours that wait because they may not leave (chain.sends.ts). Until two people cancel them they hinder
- * nothing, and nothing is read of them.
+ * Signed bytes of a send of ours that wait because they may not leave (chain.sends.ts). Until two operators cancel them they
+ * block
+ * nothing, and they are not read from the chain.
  */
 const isKept = (f: string) => `(${f}.signed and ${f}.cancel_at is null and exists (
   select from chain_sends k where k.rail = ${f}.rail and k.wallet = ${f}.wallet and k.nonce = ${f}.nonce and k.state = 'signed'))`;
@@ -133,7 +135,7 @@ export async function searchFrom(tx: Tx, rail: string, wallet: string, nonce: bi
 export const noteSearched = (tx: Tx, id: bigint, upTo: bigint): Promise<number> =>
   tx.run('update found_movements set searched_to = $2 where id = $1', [id, upTo]);
 
-/** Stores what a block says of it. If it was known by its nonce and by its hash, the two rows become one. */
+/** Stores its fields from a block. If it was known by its nonce and by its hash, the two rows become one. */
 export async function fillFound(
   tx: Tx,
   row: Pick<FoundMovement, 'id' | 'rail' | 'wallet'>,
@@ -197,7 +199,7 @@ export interface Candidate {
   createdAt: Date;
 }
 
-/** Open payouts and refunds of a chain without a send: what an unknown transaction may have paid. */
+/** Open payouts and refunds of a chain without a send: candidates for an unknown transaction. */
 export const unsentPayouts = (tx: Tx, rail: string): Promise<Candidate[]> =>
   tx.rows<Candidate>(
     `select id as key, address as recipient, asset, units, order_id, refund_id, created_at
@@ -212,7 +214,7 @@ export const hasSend = async (tx: Tx, rail: string, key: string): Promise<boolea
   (await tx.row(`select from chain_sends where rail = $1 and key = $2 and state <> 'absent' limit 1`, [rail, key])) !==
   undefined;
 
-/** Matches it with a send of ours: written as if we had sent it, final, and settled by its receipt like any other. */
+/** Matches it with a send of ours: stored as if we had sent it, final, and settled by its receipt like any other. */
 export async function adoptAs(
   tx: Tx,
   found: FoundMovement,
@@ -267,7 +269,7 @@ export const noteLooked = (tx: Tx, rail: string, wallet: string): Promise<number
     [rail, wallet],
   );
 
-/** The time that restores have lost and of which it is not known what a wallet sent; undefined where there is none. */
+/** The time that restores have lost and in which a wallet's sends are not known yet; undefined if there is none. */
 export async function lostTime(
   tx: Tx,
   rail: string,
@@ -299,7 +301,7 @@ export async function mayHavePaid(
   return row?.unread === true ? 'unread' : row?.open === true ? 'undecided' : undefined;
 }
 
-/** Whether it is still unknown what a wallet signed and sent in the lost time. */
+/** Whether it is still unknown which transactions a wallet signed and sent in the lost time. */
 export const isUnlooked = async (tx: Tx, rail: string, wallet: string): Promise<boolean> =>
   (await tx.row(
     `select from restores r where not exists (
@@ -307,7 +309,7 @@ export const isUnlooked = async (tx: Tx, rail: string, wallet: string): Promise<
     [rail, wallet],
   )) !== undefined;
 
-/** Stores what the signer's journal has under a nonce that no row of ours has. */
+/** Stores a transaction of the signer's journal under a nonce that no row of ours has. */
 export const noteSigned = (
   tx: Tx,
   of: { rail: string; wallet: string; nonce: bigint },
@@ -321,7 +323,7 @@ export const noteSigned = (
     [of.rail, of.wallet, of.nonce, what.recipient, what.asset ?? null, what.asset === undefined ? null : what.units],
   );
 
-/** Notes signed bytes of a payout that may not leave. */
+/** Records signed bytes of a payout that may not leave. */
 export const noteKept = (
   tx: Tx,
   rail: string,
@@ -333,7 +335,7 @@ export const noteKept = (
     [rail, wallet, nonce, key, asset, units],
   );
 
-/** What is noted of signed bytes that wait, locked: people may be cancelling them. */
+/** The record of signed bytes that wait, locked: operators may be cancelling them. */
 export const lockKept = (
   tx: Tx,
   { rail, wallet, nonce }: { rail: string; wallet: string; nonce: bigint },
@@ -348,7 +350,7 @@ export const lockKept = (
 export const dropKept = (tx: Tx, id: bigint): Promise<number> =>
   tx.run(`delete from found_movements where id = $1 and state = 'unread' and cancel_at is null`, [id]);
 
-/** The same for bytes that have left meanwhile: the send itself says what becomes of them. */
+/** The same for bytes that have left meanwhile: the send's own row shows their fate. */
 export const dropKeptUnder = (
   tx: Tx,
   { rail, wallet, nonce }: { rail: string; wallet: string; nonce: bigint },
@@ -367,7 +369,7 @@ export const noteCancel = async (tx: Tx, id: bigint): Promise<boolean> =>
     [id],
   )) > 0;
 
-/** The same for a nonce below a cancelled one, under which perhaps nothing was signed. */
+/** The same for a nonce below a cancelled one, under which possibly nothing was signed. */
 export const cancelUnder = (tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<number> =>
   tx.run(
     `insert into found_movements (rail, wallet, nonce, signed, cancel_at) values ($1, $2, $3, true, clock_timestamp())

@@ -1,6 +1,4 @@
-/**
- * Branches: what a node's chain adds to ours, and where the two part. Nothing is written here.
- */
+/** Branches: the blocks that a node's chain adds to ours, and the fork point. Nothing is written here. */
 import { Unavailable } from '../base/errors.ts';
 import type { Block } from './chain.adapter.ts';
 import type { Engine } from './chain.engine.ts';
@@ -28,7 +26,7 @@ export async function branchOf(
   } else {
     const ours = await db.asSystem((tx) => store.blockHashes(tx, rail, newest.number, newest.number));
     const isOurs = ours.get(newest.number) === newest.hash;
-    // Below the blocks we store there is nothing to compare: a node that far behind tells us nothing.
+    // Below the blocks we store there is nothing to compare: a node that far behind gives no information.
     if (isOurs || newest.number < finalized) {
       memory.lowerSince = undefined;
       if (newest.number < known.number)
@@ -83,7 +81,9 @@ export async function linked(engine: Engine, from: bigint, to: bigint): Promise<
 export const changed = ({ rail }: Engine) =>
   new Unavailable(rail, 'the node contradicted itself: its chain changed, or it lies', { retryAfterMs: 1_000 });
 
-/** Number of the lowest block of this time or later; of `newest` when all are earlier. By halves: blocks are in the order of their times. */
+/**
+ * Number of the first block of this time or later; of `newest` when all are earlier. Binary search: blocks are ordered by time.
+ */
 export async function firstNotBefore({ adapter }: Engine, time: Date, newest: Block): Promise<bigint> {
   let [low, high] = [0n, newest.number];
   while (low < high) {

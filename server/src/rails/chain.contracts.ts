@@ -4,7 +4,7 @@
 import { type ChainAdapter, NATIVE } from './chain.adapter.ts';
 import type { ChainAsset } from './chain.addresses.store.ts';
 
-/** Codes of the assets by contract; native coin among them where blocks show each of its movements. */
+/** Codes of the assets by contract; includes native coin if blocks show each of its movements. */
 export const contractsOf = (
   { showsNative = false }: Pick<ChainAdapter, 'showsNative'>,
   assets: readonly ChainAsset[],

@@ -83,8 +83,9 @@ const NEEDED = (
               order by p.from_units desc limit 1), ${finality})`;
 
 /**
- * The sum that a deposit is part of, so that many small transfers wait as long as one large transfer: everything of the asset
- * that its address received, or everything its sender paid us of it in the same block, whichever is more.
+ * The sum that a deposit is part of, so that many small transfers wait as long as one large transfer: all of the asset that its
+ * address
+ * received, or all of it that its sender paid us in the same block, whichever is more.
  */
 const SUM = (deposit: string) => `greatest((select sum(s.units) from chain_deposits s
               where s.rail = ${deposit}.rail and s.address = ${deposit}.address and s.asset = ${deposit}.asset
@@ -149,7 +150,7 @@ export async function confirmationsNeeded(
 
 /** Above every block number. */
 export const MAX_BLOCK = 2n ** 62n;
-// Deposits to sweep: of listed tokens, and final, so that no reorg undoes what was moved on.
+// Deposits to sweep: of listed tokens, and final, so that no reorg undoes the transfer that was swept.
 
 export interface DueDeposits {
   address: string;
@@ -160,8 +161,8 @@ export interface DueDeposits {
 }
 
 /**
- * Addresses with unswept deposits that are due, oldest first, with everything a sweep would take there. The limit applies to
- * the deposits that lead to an address, not to those added up: any number of tiny deposits hides nothing.
+ * Addresses with unswept deposits that are due, oldest first, with everything a sweep would take there. The limit applies to the
+ * deposits that lead to an address, not to those in the sum: many tiny deposits cannot hide a large one.
  */
 export const depositsDue = (tx: Tx, rail: string, now: Date, limit: number) =>
   tx.rows<DueDeposits>(
@@ -210,7 +211,7 @@ export async function claimDepositsBefore(
         and confirmed_at is not null order by block, external_id for update`,
     [rail, at.address, at.asset, at.block, at.claimedBy ?? null],
   );
-  // It did not take deposits that arrived after it was signed.
+  // It did not include deposits that arrived after it was signed.
   let sum = 0n;
   const rows = all.filter(({ units }) => {
     sum += units;

@@ -1,9 +1,9 @@
 /**
- * Deposits: what the followed blocks brought to our addresses, and what is reported of it.
+ * Deposits: transfers to our addresses in the followed blocks, and the facts reported about them.
  *
  * Transfers are requested by contract and block hash, and recipients are looked up in the database afterwards. A block exists
- * only after its payer knew the address, and no customer is told an address before its row is committed: so no cache can be
- * stale.
+ * only
+ * after its payer knew the address, and no customer sees an address before its row is committed: so no cache can be stale.
  */
 import { onClock } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -36,7 +36,7 @@ export async function arrivalsIn(
   const transfers = await adapter.transfers(blocks, [...contracts.keys()]);
   for (const { blockHash, block } of transfers) if (hashes.get(blockHash) !== block) throw changed(engine);
   const moving = transfers.filter(
-    // What a wallet sends to itself is change.
+    // A wallet's transfer to itself is change.
     ({ units, contract, from, to }) => units > 0n && contracts.has(contract) && !(contract === NATIVE && from === to),
   );
   const recipients = [...new Set(moving.map((transfer) => transfer.to))];
@@ -114,10 +114,11 @@ export async function takeDeposit(
 }
 
 /**
- * Reports the deposits that have left the chain and those that are confirmed, in this order. All of their orders are locked before the
+ * Reports the deposits that have left the chain and those that are confirmed, in this order. All of their orders are locked
+ * before the
  * first is reported.
  *
- * @param at.isCaughtUp whether the newest block is read: before, what has left may come again
+ * @param at.isCaughtUp whether the newest block is read: until then a missing deposit may appear again
  */
 export async function reportFates(
   engine: Engine,
@@ -161,7 +162,7 @@ async function confirm(
   });
 }
 
-/** By block and place: an update answers in no order, and every run is to report in the same. */
+/** By block and position: an update answers in no order, and every run has to report in the same. */
 const inOrder = (a: { block: bigint; externalId: string }, b: { block: bigint; externalId: string }): number =>
   a.block === b.block ? (a.externalId < b.externalId ? -1 : 1) : a.block < b.block ? -1 : 1;
 
@@ -170,7 +171,7 @@ export async function reportCredits(engine: Engine, tx: Tx, finalized: bigint): 
   const { rail, clock, report } = engine;
   for (const one of await depositStore.finalCredits(tx, rail, finalized, clock.now())) {
     if (one.own) continue;
-    // Only our own key can move what is on a deposit address: a sweep that these books do not know.
+    // Only our own key can move money of a deposit address: a sweep that these books lack.
     if (one.depositIndex !== null) {
       await noteHash(tx, rail, `deposit:${one.depositIndex}`, one.txHash);
       continue;

@@ -1,5 +1,5 @@
 /**
- * The engine of one chain rail: its adapter, what the installation gives it, and what it remembers between two runs.
+ * The engine of one chain rail: its adapter, the installation's parts that it uses, and its memory between two runs.
  *
  * The functions of the engine are in chain.*.ts beside this file and take it as their first parameter. Nothing in `memory`
  * matters after a restart: everything that decides about money is a row.
@@ -17,7 +17,7 @@ export interface Engine extends RailContext {
   readonly rail: string;
   readonly chain: string;
   readonly pace: ChainPace;
-  /** Deposit addresses that no order in these books has, and that a customer may have been given. */
+  /** Deposit addresses that no order in these books has, and that a customer may have received. */
   readonly ahead: TargetsAhead;
   readonly memory: Memory;
 }
@@ -62,7 +62,7 @@ export function engineOf(adapter: ChainAdapter, context: RailContext): Engine {
   };
 }
 
-/** Halts the rail until a person clears it. Reported once. */
+/** Halts the rail until an operator clears it. Reported once. */
 export async function haltRail(engine: Engine, why: string): Promise<void> {
   const { rail, db, log, report } = engine;
   log.error({ rail, why }, 'rail halted');

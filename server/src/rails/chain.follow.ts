@@ -5,13 +5,13 @@
  * hashes link to ours. One step first asks the node everything, with no database transaction open, and then writes the result
  * in one: blocks, cursor, deposits and the facts reported of them are stored together or not at all.
  *
- * - A node that is lower than we are, on our branch, is lagging. Nothing moves back for it.
+ * - A node that is lower than we are, on our branch, is lagging. Our position does not move back.
  * - We follow another branch once its blocks link to one of ours: at once if it is as high as we are, else if it persists.
  *   Deposits of the abandoned blocks become orphaned; those found again in the new branch keep their state, and only those
  *   missing after the new branch was read to its end are reversed.
- * - A branch that leaves ours below finality, another chain id or another genesis halts the rail until a person clears it.
+ * - A branch that leaves ours below finality, another chain id or another genesis halts the rail until an operator clears it.
  *
- * Not here: which branch to follow (chain.branch.ts), what the blocks brought us (chain.deposits.ts).
+ * Not here: which branch to follow (chain.branch.ts), the deposits in the blocks (chain.deposits.ts).
  */
 import { assert } from '../base/errors.ts';
 import type { Block, ChainAdapter } from './chain.adapter.ts';
@@ -103,8 +103,10 @@ export async function followStep(engine: Engine): Promise<Step> {
 
 /**
  * The first step ever: starts as far below the head as deposits may still be unconfirmed, and as far below the block of the time
- * at which the first address was given out: the node may not have answered since. Restarted after a halt, it starts that far below
- * the finalized block of that time: the blocks since are unread, and some of those we read may have been replaced.
+ * at
+ * which the first address was assigned: the node may not have answered since. After a halt it starts that far below the finalized
+ * block
+ * of that time: the blocks since are unread, and some of those we read may have been replaced.
  *
  * @param finalized -1 when there was no step before
  */
@@ -130,7 +132,7 @@ export async function begin(engine: Engine, node: Head, finalized: bigint): Prom
   return { caughtUp: false, halted: false };
 }
 
-/** The block of the time at which the first address was given out; the newest while none was. */
+/** The block of the time at which the first address was assigned; the newest block if none was. */
 async function firstOfOurs(engine: Engine, newest: Block): Promise<bigint> {
   const at = await engine.db.asSystem((tx) => addressStore.firstGivenOut(tx, engine.rail));
   return at === undefined ? newest.number : await firstNotBefore(engine, new Date(at.getTime() - SKEW_MS), newest);
@@ -138,7 +140,7 @@ async function firstOfOurs(engine: Engine, newest: Block): Promise<bigint> {
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
-/** The newest block that no reorg may replace any more. What was final stays so, whatever a node says later. */
+/** The newest block that no reorg may replace any more. A final block stays final, whatever a node reports later. */
 function finalAt({ adapter }: Engine, node: Head, head: Block, before: bigint): bigint {
   const said = node.final ?? head.number - BigInt(adapter.finality);
   // Blocks that we have not read yet are not final to us.

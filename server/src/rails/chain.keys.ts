@@ -1,6 +1,4 @@
-/**
- * Keys of sends that are no payouts, told apart by how they begin.
- */
+/** Keys of sends that are not payouts, distinguished by their prefix. */
 
 /** Keys of transfers without a payout: those of a simulated customer. No facts are reported of them. */
 export const SANDBOX_KEY = 'sandbox:';

@@ -1,12 +1,15 @@
 /**
- * After a restore, on a chain without nonces: what left the paying wallet in the time that the books have lost.
+ * After a restore, on a chain without nonces: the transfers out of the paying wallet in the time that the books have lost.
  *
- * Its transfers are read from the final blocks of that time, and those that the books do not know become movements, read and
- * matched like any other (chain.adopt.ts). What was signed then can be included for a while longer, but not for ever: once a
- * final block is later than that, everything is known, and only then does anything leave the wallet again.
+ * They are read from the final blocks of that time, and those missing in the books become movements, read and matched like any
+ * other
+ * (chain.adopt.ts). Transactions signed then can be included for a while longer, but not indefinitely: once a final block is
+ * later than
+ * that, all are known, and only then does anything leave the wallet again.
  *
- * Not here: an account chain, which asks by nonce (chain.nonces.ts). Native coin that left in that time is no transfer that
- * can be read; reconciliation shows it as missing.
+ * Not here: an account chain, which queries by nonce (chain.nonces.ts). Native coin that left in that time shows no readable
+ * transfer;
+ * reconciliation shows it as missing.
  */
 import * as addressStore from './chain.addresses.store.ts';
 import * as found from './chain.adopt.store.ts';
@@ -40,7 +43,7 @@ export async function lookForLost(engine: Engine): Promise<void> {
   const hot = adapter.wallets[HOT]?.address;
   const hashes = [...new Set(left.filter((one) => one.from === hot && one.units > 0n).map(({ txHash }) => txHash))];
   await db.asSystem(async (tx) => {
-    // The wallet's row: what is noted here, and what is sent, are never decided at one time.
+    // The wallet's row: locked, so that this record and a send are never decided at the same time.
     await sendStore.lockNonce(tx, rail, HOT, 0n);
     const known = await sendStore.keysOf(tx, rail, hashes, HOT);
     for (const hash of hashes) {

@@ -28,7 +28,8 @@ export async function setNativeBalance(
 
 /**
  * Effect of our own sends on the native balances of addresses, after the block of the last stored balance up to and including
- * block `upTo`: gas that arrived, minus what sends from there cost. `underWay`: one of them has not ended.
+ * block
+ * `upTo`: gas that arrived, minus the cost of sends from there. `underWay`: one of them has not ended.
  */
 export async function ownNativeMoves(
   tx: Tx,
@@ -91,7 +92,7 @@ export const isNativeWatched = async (tx: Tx, rail: string, address: string): Pr
   (await nativeBalances(tx, rail, [address])).has(address);
 
 /**
- * Native balance of a deposit address according to the books: what was found there, and the effect of our own final sends
+ * Native balance of a deposit address according to the books: the amount found there, and the effect of our own final sends
  * since.
  */
 export async function ownNativeAt(tx: Tx, rail: string, at: { address: string; index: bigint }): Promise<bigint> {

@@ -1,10 +1,11 @@
 /**
- * What a chain shows of our wallets, for reconciliation: read from the node again, ignoring everything the follower has
- * stored.
+ * A chain's record of our wallets, for reconciliation: read from the node again, ignoring everything the follower has stored.
  *
- * Token transfers come from logs by ranges of block numbers, up to the newest final block. Native coin leaves no log. The
- * cost and amount of our own sends are read from their receipts; whatever a balance has beyond that is one movement per
- * address, the `remainder`: so coin that came or went unseen by us shows as a difference there.
+ * Token transfers come from logs by ranges of block numbers, up to the newest final block. Native coin leaves no log. The cost
+ * and
+ * amount of our own sends are read from their receipts; the rest of a balance is one movement per address, the `remainder`: so
+ * coin that
+ * moved without our knowledge shows as a difference there.
  */
 import { Unavailable } from '../base/errors.ts';
 import type { Block, Transfer } from './chain.adapter.ts';
@@ -60,7 +61,7 @@ async function movementsAfter(outside: Outside, after: string): Promise<Movement
   return { movements: [...tokens, ...coin], upTo: String(upTo), at: at.at, more: upTo < cursor.finalized };
 }
 
-/** What the paying wallet had before our first step: one movement per asset. */
+/** The balance of the paying wallet before our first step: one movement per asset. */
 export async function opening(
   outside: Outside,
   block: bigint,
@@ -150,7 +151,7 @@ async function nativeMovements(outside: Outside, after: bigint, upTo: bigint, as
   return sends.flatMap(({ wallet, key, hash, target, value }, at): Movement[] => {
     const receipt = fates[at];
     if (receipt?.is !== 'included' || receipt.block <= after || receipt.block > upTo) return [];
-    // Where blocks show native coin, what was moved is among the transfers.
+    // If blocks show native coin, its movements are among the transfers.
     const moved = receipt.succeeded && adapter.showsNative !== true ? value : 0n;
     const index = indexOf(wallet);
     const common = { name: `${hash}:coin`, asset, key };

@@ -1,4 +1,4 @@
-/** A rail of a chain: what it adds to the contract of every rail. */
+/** A rail of a chain: its additions to the contract of every rail. */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Rail, Sending, Sent } from './rail.ts';
@@ -12,14 +12,14 @@ export interface ChainRail extends Rail {
   /** Whether this process can sign for this wallet. */
   canSend(wallet: string): boolean;
   /**
-   * What `sendFrom` may cost at most if sent now, in native units, and how many the wallet has.
+   * The maximum cost of `sendFrom` if sent now, in native units, and the wallet's balance.
    * @throws Unavailable
    */
   gasFor(
     wallet: string,
     sending: Omit<Sending, 'key'>,
   ): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
-  /** The target of a number that was given out. */
+  /** The target of a number that was assigned. */
   targetOf(tx: Tx, index: bigint): Promise<string>;
   /** The asset that gas is paid in. */
   nativeAsset(tx: Tx): Promise<AssetCode | undefined>;

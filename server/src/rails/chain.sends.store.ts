@@ -6,7 +6,7 @@ import { Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Call, Prepared } from './chain.adapter.ts';
 
-/** Follows a final send again: it is broadcast again when no block contains it. */
+/** Resumes following a final send: it is broadcast again when no block contains it. */
 export const broadcastAgain = (tx: Tx, rail: string, key: string): Promise<number> =>
   tx.run(
     `update chain_sends set state = 'mined', reported_at = null where rail = $1 and key = $2 and state = 'confirmed'`,
@@ -40,14 +40,14 @@ export interface SendVersion extends Call, Prepared {
 const SEND =
   'id, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, raw, state, block, why, reserved_at, broadcast_at, found, signing_at, deadline, body, case when nonce is null then slots else array[nonce::text] end as slots';
 
-/** The versions that may take effect or have: those proved absent are not among them. */
+/** The versions that may take effect or have: without those proved absent. */
 export const versionsOf = (tx: Tx, rail: string, key: string) =>
   tx.rows<SendVersion>(
     `select ${SEND} from chain_sends where rail = $1 and key = $2 and state <> 'absent' order by version`,
     [rail, key],
   );
 
-/** The version that comes next, after those proved absent, too. */
+/** The number of the next version, after those proved absent too. */
 export const nextVersion = async (tx: Tx, rail: string, key: string): Promise<number> =>
   ((
     await tx.row<{ last: number | null }>('select max(version) as last from chain_sends where rail = $1 and key = $2', [
@@ -63,7 +63,7 @@ export const isMined = async (tx: Tx, rail: string, key: string): Promise<boolea
     key,
   ])) !== undefined;
 
-/** Every version of the open sends, lowest nonce first. Those proved absent are not among them. */
+/** Every version of the open sends, lowest nonce first, without those proved absent. */
 export const openSends = (tx: Tx, rail: string, limit: number) =>
   tx.rows<SendVersion>(
     `select ${SEND} from chain_sends where rail = $1 and key in (
@@ -74,8 +74,8 @@ export const openSends = (tx: Tx, rail: string, limit: number) =>
   );
 
 /**
- * The wallet's next nonce, with its row locked; `first` when the wallet has never sent through us. The row locks a wallet
- * without nonces, too: its next one stays 0.
+ * The wallet's next nonce, with its row locked; `first` when the wallet has never sent through us. The row also locks a wallet
+ * without nonces: its next one stays 0.
  */
 export async function lockNonce(tx: Tx, rail: string, wallet: string, first: bigint): Promise<bigint> {
   await tx.run('insert into chain_nonces (rail, wallet, next) values ($1, $2, $3) on conflict do nothing', [
@@ -110,7 +110,7 @@ type Reserved =
  * Writes a version with the slots that it takes.
  *
  * @returns false when this version already exists
- * @throws Unavailable when another send has one of the slots: nothing of the transaction remains
+ * @throws Unavailable when another send has one of the slots: the transaction then writes nothing
  */
 export async function reserveSend(tx: Tx, rail: string, send: Pick<SendVersion, Reserved>, at: Date): Promise<boolean> {
   const { wallet, nonce, key, version, target, data, value, asset, units, fee, deadline, body } = send;
@@ -187,7 +187,7 @@ export const lockSend = (tx: Tx, id: bigint): Promise<Pick<SendVersion, 'raw' | 
 export const markSigning = (tx: Tx, id: bigint, isAsked: boolean): Promise<number> =>
   tx.run('update chain_sends set signing_at = case when $2 then clock_timestamp() end where id = $1', [id, isAsked]);
 
-/** Releases a reservation of which no signer was asked; its nonce, or its slots, are free. */
+/** Releases a reservation about which no signer was asked; its nonce, or its slots, are free. */
 export async function releaseSend(
   tx: Tx,
   rail: string,
@@ -215,7 +215,7 @@ export const freeNonce = (tx: Tx, rail: string, wallet: string): Promise<{ id: b
 export const takeNonce = (tx: Tx, id: bigint, by: string): Promise<number> =>
   tx.run('update released_nonces set taken_by = $2 where id = $1', [id, by]);
 
-/** A nonce below the next one under which nothing was signed. The wallet's row in chain_nonces is locked. */
+/** A nonce below the next one under which no transaction was signed. The wallet's row in chain_nonces is locked. */
 export const addFree = (tx: Tx, rail: string, wallet: string, nonce: bigint, why: string): Promise<number> =>
   tx.run(
     `insert into released_nonces (rail, wallet, nonce, key, why) values ($1, $2, $3, 'nobody', $4)
@@ -286,8 +286,9 @@ export async function markMined(tx: Tx, id: bigint, block: bigint): Promise<void
 }
 
 /**
- * Its block was reorged out. What a block had was broadcast, though its node's answer was lost. Versions that were not signed
- * because this one was mined wait to be signed again.
+ * Its block was reorged out. A transaction that was in a block was broadcast, even if its node's answer was lost. Versions that
+ * were
+ * not signed because this one was mined wait to be signed again.
  */
 export async function markUnmined(tx: Tx, id: bigint): Promise<void> {
   await tx.run(

@@ -2,22 +2,32 @@
  * Sends: money leaving one of our wallets on a chain, once per key.
  *
  * A send is stored as a row first. Its slots (a nonce, outpoints) or its deadline are reserved and written with it in one
- * transaction; then it is signed; then the signed bytes are stored; then they are broadcast. After a crash at any point the
- * row is there, and the next worker continues from it: same slots, same recipient and amount, same bytes. Once a signer has
- * been asked about a version, it keeps its slots for ever, so it can happen only once on the chain; and a version that has
- * only a deadline is followed by another one only when it is proved absent.
+ * transaction;
+ * then it is signed; then the signed bytes are stored; then they are broadcast. After a crash at any point the row exists, and
+ * the next
+ * worker continues from it: same slots, same recipient and amount, same bytes. Once a signer has been asked about a version, it
+ * keeps its
+ * slots permanently, so it can happen only once on the chain; a version that has only a deadline is followed by another one only
+ * when it
+ * is proved absent.
  *
  * A transfer that must be rejected is rejected before a slot is reserved: a gap in the nonces would hold up every later send.
  *
- * Whether a send may leave is checked again right before it is signed, however long ago its slots were reserved, and signed
- * bytes that arrive much later are discarded. A send that may not leave releases its reservation, provided no signer was
- * asked about it: the next send takes the nonce, and if later sends wait for it, the treasury sends the smallest transfer
- * under it (treasury/sweeps.ts). Once a signer was asked, the reservation stays, because signed bytes may exist; the check
- * before signing is repeated each time all the same. It is repeated as well before signed bytes are broadcast for the first
- * time, unless the same call has just signed them: a process may have been killed in between. Bytes that may not leave wait,
- * expire, or are cancelled by two people (chain.adopt.ts); the send may then be made again under another slot or deadline.
+ * The gate is asked again right before signing, however long ago the slots were reserved, and signed bytes that arrive much later
+ * are
+ * discarded. A send that may not leave releases its reservation, provided no signer was asked about it: the next send takes the
+ * nonce, and
+ * if later sends wait for it, the treasury sends the smallest transfer under it (treasury/sweeps.ts). Once a signer was asked,
+ * the
+ * reservation stays, because signed bytes may exist; the gate is still asked before each signing. It is also asked before signed
+ * bytes
+ * are broadcast for the first time, unless the same call has just signed them: a process may have been killed in between. Bytes
+ * that may
+ * not leave wait, expire, or are cancelled by two operators (chain.adopt.ts); the send may then be made again under another slot
+ * or
+ * deadline.
  *
- * Not here: what becomes of a send once it is broadcast (chain.watch.ts), and how nonces are taken (chain.nonces.ts).
+ * Not here: following a send once it is broadcast (chain.watch.ts), and how nonces are taken (chain.nonces.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';
@@ -75,7 +85,7 @@ async function reserve(
     // Read under the lock: another process with the same key has either written its row or waits for ours.
     const there = await sendStore.versionsOf(tx, rail, key);
     if (there.length > 0) return there;
-    // A worker that looks at the payout now treats this submission as over, and may have ended it.
+    // A worker that reads the payout now treats this submission as over, and may have ended it.
     if (notAfter !== undefined && Date.now() > notAfter.getTime()) return 'the submission took too long';
     if (!key.startsWith(SANDBOX_KEY)) {
       const unknown = used && (await whyUnknown(engine, tx, { wallet, next, used }));
@@ -94,14 +104,14 @@ async function reserve(
   return await carryOn(engine, sameCall(reserved, wallet, call));
 }
 
-/** Why nothing leaves a wallet while it is not known what it paid in the time that a restore has lost. */
+/** Why a wallet sends nothing while its payments in the time lost by a restore are unknown. */
 async function whyLost(
   { rail }: Engine,
   tx: Tx,
   wallet: string,
   to: { recipient: string; asset: AssetCode },
 ): Promise<string | undefined> {
-  // Bytes from the lost time that no node has now may come back, and pay what is paid here.
+  // Bytes from the lost time that no node has now may reappear, and pay the same payout.
   if (wallet === HOT && (await isUnlooked(tx, rail, wallet)))
     return 'what the wallet signed in the time that a restore has lost is looked for first';
   const found = await hindrance(tx, rail, wallet, to);
@@ -117,7 +127,7 @@ export const slotsTaken = async ({ adapter, rail, db }: Engine, wallet: string):
   // The slot of an account chain is chosen under a lock, and by number.
   adapter.account === undefined ? await db.asSystem((tx) => sendStore.slotsTaken(tx, rail, wallet)) : new Set();
 
-/** What is asked about a send: those of its versions that may have left. */
+/** The query for a send: its versions that may have left. */
 export const askedOf = (versions: readonly SendVersion[]): SendAsked => ({
   wallet: newestOf(versions).wallet,
   versions: versions.flatMap(({ hash, slots, deadline }) => (hash === null ? [] : [{ hash, slots, deadline }])),
@@ -126,7 +136,7 @@ export const askedOf = (versions: readonly SendVersion[]): SendAsked => ({
 /**
  * Continues from the send's current state.
  *
- * @param has.isAsked whether the gate was asked just now; else it is asked about bytes that are not known to be broadcast
+ * @param has.isAsked whether the gate was asked just now; otherwise it is asked about bytes that are not known to be broadcast
  * @throws Unavailable
  */
 export async function carryOn(engine: Engine, versions: SendVersion[], has = { isAsked: false }): Promise<Sent> {
@@ -137,7 +147,7 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
   const { id, key, raw, hash } = newest;
   if (raw === null || hash === null) {
     if (!adapter.canSend(newest.wallet)) throw new Unavailable(rail, 'no signer for this wallet here');
-    // An earlier version may have reached the node already: refusing to sign a later one stops nothing.
+    // An earlier version may have reached the node already: refusing to sign a later one would stop nothing.
     const isAsked = versions.length === 1 && mayLeave !== undefined && !key.startsWith(SANDBOX_KEY);
     const why = isAsked ? await askAgain(engine, newest) : undefined;
     if (why !== undefined) return { outcome: 'unknown', why };
@@ -154,7 +164,7 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
   const kept = has.isAsked ? undefined : await whyKept(engine, versions);
   if (kept !== undefined) return { outcome: 'unknown', why: kept };
   const answer = await adapter.broadcast(raw);
-  // No node is known to have what this one refused: the gate is asked before it is offered again.
+  // No node is known to have the bytes that this one refused: the gate is asked before they are offered again.
   if (answer.taken || answer.slotUsed) await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
   else engine.memory.refusedAt.set(key, Date.now());
   if (answer.taken) return { outcome: 'submitted', reference: hash };
@@ -167,9 +177,11 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
 }
 
 /**
- * Why bytes that were signed wait before they are broadcast for the first time: they may not leave, and perhaps no node has
- * them. They keep their slots, and a case is opened where a person has to decide, because what has the next nonces waits behind
- * them. Once a version was taken by a node, later ones are not asked about.
+ * Why signed bytes wait before they are broadcast for the first time: they may not leave, and possibly no node has them. They
+ * keep
+ * their slots, and a case is opened if an operator has to decide, because sends with the next nonces wait behind them. Once a
+ * node has
+ * accepted a version, later ones are not checked.
  */
 export async function whyKept(engine: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {
   const { rail, db, log, mayLeave, report } = engine;
@@ -197,8 +209,8 @@ export async function whyKept(engine: Engine, versions: readonly SendVersion[]):
 }
 
 /**
- * Signed bytes never expire where a nonce makes them happen once: if they must never leave, two people cancel this movement, and
- * an empty transfer uses their nonce up (chain.adopt.ts).
+ * If a nonce guarantees that a send happens once, signed bytes never expire: if they must never leave, two operators cancel this
+ * movement, and an empty transfer uses their nonce up (chain.adopt.ts).
  */
 async function movementOf({ adapter, rail }: Engine, tx: Tx, version: SendVersion): Promise<bigint | undefined> {
   const { wallet, nonce } = version;
@@ -220,7 +232,7 @@ async function askAgain(engine: Engine, version: SendVersion): Promise<string | 
     const answer = (await mayLeave?.(tx, { rail, key })) ?? { outcome: 'pay' };
     const there = await sendStore.lockSend(tx, id);
     if (there === undefined) return 'its reservation was given up';
-    // Another process has signed it: what it stored is broadcast, where it may leave.
+    // Another process has signed it: its stored bytes are broadcast, if they may leave.
     if (there.state !== 'reserved' || there.raw !== null) return answer.outcome === 'pay' ? undefined : answer.why;
     if (answer.outcome === 'pay') {
       await sendStore.markSigning(tx, id, true);
@@ -234,8 +246,9 @@ async function askAgain(engine: Engine, version: SendVersion): Promise<string | 
 }
 
 /**
- * A transfer that the signer declines here was acceptable a moment before: its limit was used up meanwhile, or it knows the
- * nonce under another transfer. The row waits and is retried, and a person is told about a payout.
+ * A transfer that the signer declines here was acceptable a moment before: its limit was used up meanwhile, or its journal has
+ * the
+ * nonce under another transfer. The row waits and is retried; for a payout a case is opened.
  */
 export async function sign(engine: Engine, version: SendVersion): Promise<{ raw: Buffer; hash: string }> {
   const { adapter, rail, db, report } = engine;
@@ -266,19 +279,19 @@ export async function statusOf(engine: Engine, key: string): Promise<PayoutStatu
   const { rail, db } = engine;
   const versions = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
   if (versions.length === 0) return { outcome: 'absent' };
-  // Whatever its number is: versions before it may have been proved absent.
+  // Whatever its number: versions before it may have been proved absent.
   if (versions.length === 1 && versions[0]?.raw == null) return await statusOfUnsigned(engine, versions);
   const ended = endOf(versions);
   if (ended?.outcome === 'rejected') return ended;
   const newest = newestOf(versions);
-  // The treasury has to know that a sweep is signed: what its node refused may lack gas.
+  // The treasury has to know that a sweep is signed: bytes that its node refused may lack gas.
   const isOffered = wasBroadcast(versions) || isOwn(key);
   if (ended === undefined && newest.broadcastAt === null) {
     const why = await whyKept(engine, versions);
     if (why !== undefined) return { outcome: 'unknown', why };
     try {
       const sent = await carryOn(engine, versions, { isAsked: true });
-      // Its bytes may yet be kept or cancelled, so it is not submitted.
+      // Its bytes may still be kept or cancelled, so it is not submitted.
       if (sent.outcome === 'unknown' && !isOffered) return sent;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
@@ -289,7 +302,7 @@ export async function statusOf(engine: Engine, key: string): Promise<PayoutStatu
   return { outcome: 'known', ...(reference ? { reference } : {}) };
 }
 
-/** Nothing of it can have left: it is signed now, its reservation is released, or it keeps waiting. */
+/** It cannot have left: it is signed now, its reservation is released, or it keeps waiting. */
 async function statusOfUnsigned(engine: Engine, versions: SendVersion[]): Promise<PayoutStatus> {
   const { rail, db } = engine;
   const { key } = newestOf(versions);
@@ -324,9 +337,9 @@ export async function gasForSend(engine: Engine, wallet: string, { asset, units,
   return 'rejected' in call ? call : await adapter.gasFor(wallet, await withIndex(engine, call));
 }
 
-/** Reusing a key for something else is our bug, and one that pays twice; never accept it. */
+/** Reusing a key for another transfer is our bug, and one that pays twice; never accept it. */
 function sameCall(versions: SendVersion[], wallet: string, call: Call): SendVersion[] {
-  // People may have matched it with another amount: that amount was paid, and nothing more is sent for it.
+  // Operators may have matched it with another amount: that amount was paid, and no more is sent for it.
   if (versions.some(({ found }) => found)) return versions;
   for (const version of versions) {
     const same = version.target === call.target && version.value === call.value && version.data.equals(call.data);
@@ -335,7 +348,7 @@ function sameCall(versions: SendVersion[], wallet: string, call: Call): SendVers
   return versions;
 }
 
-/** Whether a node is known to have taken one of them, or a block. */
+/** Whether a node is known to have accepted one of them, or a block contains one. */
 const wasBroadcast = (versions: readonly SendVersion[]): boolean =>
   versions.some(({ broadcastAt }) => broadcastAt !== null);
 

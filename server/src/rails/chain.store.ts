@@ -69,8 +69,8 @@ export const whyOff = async (tx: Tx, rail: string): Promise<string | null> =>
 /**
  * An operator lifts the halt.
  *
- * @param restart begins again below the block that was final when it halted, for when we followed a chain that was abandoned:
- *                unconfirmed deposits are then found again or reversed; confirmed ones stay as they are
+ * @param restart begins again below the block that was final when it halted, for a chain that was abandoned after we followed it:
+ *                unconfirmed deposits are then found again or reversed; confirmed ones keep their state
  */
 export async function clearHalt(tx: Tx, rail: string, options: { restart: boolean }): Promise<void> {
   await tx.run('update chains set halted_why = null where rail = $1', [rail]);
@@ -142,7 +142,7 @@ export async function dropBlocksAbove(tx: Tx, rail: string, number: bigint): Pro
 
 // For reconciliation.
 
-/** First block of reconciliation: below every block in which we ever saw anything of ours. */
+/** First block of reconciliation: below every block in which we ever saw a transfer of ours. */
 export async function firstBlock(tx: Tx, rail: string): Promise<bigint | undefined> {
   const row = await tx.row<{ block: bigint | null }>(
     `select least((select min(block) from chain_deposits where rail = $1), (select min(block) from chain_credits where rail = $1),

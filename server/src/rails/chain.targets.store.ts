@@ -1,5 +1,6 @@
 /**
- * SQL of targets that are issued one by one: the free ones, how many of the issuer's are known, and whether a restore withdraws them.
+ * SQL of targets that are issued one by one: the free ones, how many of the issuer's are known, and whether a restore withdraws
+ * them.
  */
 import type { Tx } from '../base/db.ts';
 
@@ -16,7 +17,7 @@ export const takeTarget = async (tx: Tx, rail: string): Promise<string | undefin
 export interface Pool {
   /** How many of the issuer's targets are in the books. */
   known: bigint;
-  /** A restore has lost some time: what was issued before may have been given out. */
+  /** A restore has lost some time: targets issued before it may have been assigned. */
   withdraws: boolean;
   free: number;
 }
@@ -46,7 +47,7 @@ export async function countKnown(tx: Tx, rail: string, from: bigint, count: numb
   );
 }
 
-/** Stores new targets as free, except those that the books have had before. @returns how many are new */
+/** Stores new targets as free, except those already in the books. @returns how many are new */
 export async function addFree(tx: Tx, rail: string, from: bigint, targets: readonly string[]): Promise<number> {
   const added = await tx.rows(
     `insert into issued_targets (rail, target, number)
@@ -58,7 +59,7 @@ export async function addFree(tx: Tx, rail: string, from: bigint, targets: reado
   return added.length;
 }
 
-/** Watches targets that no order gets, each under a number of its own. */
+/** Watches targets that no order gets, each under a separate number. */
 export async function watchWithoutOrder(tx: Tx, rail: string, targets: readonly string[], at: Date): Promise<void> {
   await tx.run(
     `insert into deposit_addresses (rail, address, index, made_at)
@@ -67,7 +68,7 @@ export async function watchWithoutOrder(tx: Tx, rail: string, targets: readonly 
   );
 }
 
-/** Takes those of these targets that are free out of the pool. */
+/** Removes these targets from the pool, if they are free. */
 export const takeOut = async (tx: Tx, rail: string, targets: readonly string[]): Promise<string[]> =>
   (
     await tx.rows<{ target: string }>(
@@ -76,7 +77,7 @@ export const takeOut = async (tx: Tx, rail: string, targets: readonly string[]):
     )
   ).map(({ target }) => target);
 
-/** The issuer's targets are known up to here, and what it issues from now on may be given out again. */
+/** The issuer's targets are known up to here, and targets issued from now on may be assigned again. */
 export const endWithdrawing = (tx: Tx, rail: string, known: bigint) =>
   tx.run('update target_issuers set withdraws = false where rail = $1 and known = $2', [rail, known]);
 

@@ -1,12 +1,15 @@
 /**
  * Targets of a chain rail: derived from a public key by number, or issued one by one by the adapter's issuer.
  *
- * Issued targets are stored before any order can take one. An order takes the oldest free one in the transaction that creates it, and
- * none is ever free again. `keepTargets` reads what the issuer has made, so an answer that was lost costs nothing, and asks for more
- * when half of them are taken.
+ * Issued targets are stored before any order can take one. An order takes the oldest free one in the transaction that creates it,
+ * and a
+ * taken target is never free again. `keepTargets` reads the issuer's list, so a lost answer loses no target, and requests more
+ * when half
+ * of them are taken.
  *
- * After a restore the books do not know which targets were given out since. So all that were issued before are withdrawn: watched, and
- * money at one of them is reported with its number, but no order gets one. Blocks are read only after that.
+ * After a restore the books lack the assignments made since. So all targets issued before are withdrawn: they are watched, and
+ * money at
+ * one of them is reported with its number, but no order gets one. Blocks are read only after that.
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';
@@ -28,7 +31,7 @@ export function targetsOf({ adapter, rail }: Engine): Targets {
   };
 }
 
-/** The target of a number that was given out. */
+/** The target of a number that was assigned. */
 export async function targetOf({ adapter, rail }: Engine, tx: Tx, index: bigint): Promise<string> {
   if (adapter.address !== undefined) return adapter.address(index);
   const target = (await addressStore.addressesOfIndexes(tx, rail, [index])).get(index);
@@ -36,7 +39,7 @@ export async function targetOf({ adapter, rail }: Engine, tx: Tx, index: bigint)
   return target;
 }
 
-/** Whether we have the key of an address that is watched on some chain: an issued one is its own chain's only. */
+/** Whether we have the key of an address that is watched on some chain: an issued target belongs to its own chain only. */
 export const isOurs = (
   { adapter, rail }: Engine,
   watched: { rail: string; address: string; index: bigint },
@@ -62,7 +65,7 @@ export async function keepTargets(engine: Engine): Promise<void> {
   }
 }
 
-/** Stores what the issuer has made beyond what is known. @returns how many are known then */
+/** Stores newly issued targets. @returns how many are known then */
 async function readIssued(
   engine: Engine,
   { known, withdraws }: { known: bigint; withdraws: boolean },

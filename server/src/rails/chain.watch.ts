@@ -21,7 +21,7 @@ import type { RailFact } from './rail.ts';
 const WATCHED = 200;
 /** Versions of one send: at a quarter more each, the tenth offers seven times the first. */
 const MAX_VERSIONS = 10;
-/** A row reserved and unsigned for this long was left by a process that is gone. */
+/** A row reserved and unsigned for this long belongs to a process that is gone. */
 const ABANDONED_MS = 5_000;
 
 /**
@@ -37,7 +37,7 @@ export async function watchSends(engine: Engine): Promise<boolean> {
     return {
       open: await sendStore.openSends(tx, rail, WATCHED),
       cursor: there,
-      // An account chain proves nothing by time.
+      // On an account chain, time alone proves nothing.
       final: adapter.account === undefined && there ? await store.blockAt(tx, rail, there.finalized) : undefined,
     };
   });
@@ -55,7 +55,7 @@ export async function watchSends(engine: Engine): Promise<boolean> {
       await settle(engine, mined, fate, cursor?.finalized ?? -1n);
       continue;
     }
-    // It was adopted when final: a node that does not show it is lagging, and there is nothing to send again.
+    // It was adopted when final: a node that does not show it is lagging, and nothing is sent again.
     if (versions.some(({ found }) => found)) continue;
     if (fate.is === 'absent') {
       await endAbsent(engine, versions, fate.proof);
@@ -76,8 +76,9 @@ export async function watchSends(engine: Engine): Promise<boolean> {
 }
 
 /**
- * None of the versions can ever take effect, so the send has none, and a query for its key answers that it is absent:
- * it may then be sent again, through the gate, under another slot or deadline.
+ * None of the versions can ever take effect, so a query for the send's key answers that it is absent: it may then be sent again,
+ * through
+ * the gate, under another slot or deadline.
  */
 async function endAbsent(engine: Engine, versions: readonly SendVersion[], proof: string): Promise<void> {
   const { rail, db, log } = engine;
@@ -88,7 +89,7 @@ async function endAbsent(engine: Engine, versions: readonly SendVersion[], proof
     if (cursor?.haltedWhy === null) await sendStore.markAbsent(tx, rail, key, ids, proof);
   });
   log.warn({ rail, key, proof }, 'proved absent');
-  // A slot does not end by itself: a transaction that is not ours has used it.
+  // A slot is only used up by a transaction: one that is not ours has used it.
   if (versions.some(({ slots }) => slots.length > 0))
     await haltRail(
       engine,
@@ -107,7 +108,7 @@ async function settle(engine: Engine, version: SendVersion, receipt: Receipt, fi
     // request, and need none. A block that became final since may be on an abandoned branch, because this process may have
     // been suspended meanwhile.
     if (receipt.block >= finalized && ours !== receipt.blockHash) return;
-    // It had left before it was kept: the wallet waits for nothing.
+    // It had left before it was held back: the wallet waits for nothing.
     if (version.nonce !== null) await dropKeptUnder(tx, { rail, wallet: version.wallet, nonce: version.nonce });
     const { block, cost, succeeded } = receipt;
     const why = succeeded ? null : 'reverted on chain';
@@ -157,8 +158,9 @@ function outcomeFact(
 }
 
 /**
- * It had succeeded and was booked. A reorg undid it, and where it was mined again it reverted, too deep for another reorg:
- * the money never left and is in the wallet.
+ * It had succeeded and was booked. A reorg undid it, and the block that includes it again shows it as reverted, too deep for
+ * another
+ * reorg: the money never left and is in the wallet.
  */
 const undone = ({ rail }: Engine, { key, hash, asset, units }: SendVersion, why: string): RailFact => ({
   type: 'payout_returned',
@@ -166,7 +168,7 @@ const undone = ({ rail }: Engine, { key, hash, asset, units }: SendVersion, why:
   key,
   why,
   reference: hash ?? '',
-  // Reconciliation finds it beside the payout under this id: the two cancel out, as on the outside.
+  // Reconciliation finds it beside the payout under this id: the two cancel out, as on the chain.
   externalId: key,
   asset,
   units,
@@ -189,7 +191,7 @@ async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boole
   if (
     canSign &&
     !wasMined &&
-    // Bytes that were never offered need no higher fee: they are asked about first (carryOn).
+    // Bytes that were never broadcast need no higher fee: the gate is asked about them first (carryOn).
     offeredAt !== undefined &&
     holdsUpOthers &&
     now - newest.reservedAt.getTime() >= pace.stuckMs &&

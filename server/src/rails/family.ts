@@ -7,7 +7,7 @@ import { listAt, readAt } from '../base/jsonfile.ts';
 import type { ChainPace, RailContext } from './chain.adapter.ts';
 import type { ChainRail } from './chain.rail.ts';
 
-/** What the file says of a chain of any family. */
+/** The fields that the file has for a chain of any family. */
 export interface ChainSettings {
   code: string;
   chain: string;
@@ -20,7 +20,7 @@ export interface ChainSettings {
 export interface ConnectedChain {
   readonly chain: string;
   readonly chainId: bigint;
-  /** @param pace  instead of what fits the real chain */
+  /** @param pace  overrides the pace of the real chain */
   open(context: RailContext, pace?: Partial<ChainPace>): ChainRail;
 }
 
@@ -33,7 +33,7 @@ const node = webAddress(
 export const nodesAt = (value: unknown, at: string): [string, ...string[]] =>
   listAt(value, at, { most: 5 }).map((url, i) => readAt(url, `${at}[${i}]`, node)) as [string, ...string[]];
 
-/** @typeParam Keys  the signer's client, as far as this family asks it */
+/** @typeParam Keys  the signer's client, as used by this family */
 export interface ChainFamily<Keys> {
   /** As in the file; the code of a rail is `<code>.<chain>`. */
   readonly code: string;

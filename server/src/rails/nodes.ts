@@ -1,4 +1,4 @@
-/** Nodes of one chain, asked in turn: what the clients of all families share (evm/rpc.ts, tron/http.ts). */
+/** Nodes of one chain, asked in turn: shared by the clients of all families (evm/rpc.ts, tron/http.ts). */
 import { Unavailable } from '../base/errors.ts';
 import { NoAnswer } from '../base/http.ts';
 
@@ -34,7 +34,7 @@ function reason(error: unknown, longestBytes: number): string {
   return error.why === 'long' ? `more than ${longestBytes} bytes` : (error.code ?? error.message);
 }
 
-/** A value of an answer that has not the form it must have. */
+/** A value of an answer that has an unexpected format. */
 export class Malformed extends Error {
   override name = 'Malformed';
 }

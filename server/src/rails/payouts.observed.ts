@@ -1,5 +1,6 @@
 /**
- * What a rail observes of a payout: settled, returned, rejected. Taken once; what contradicts an earlier fact changes no row.
+ * A rail's observations of a payout: settled, returned, rejected. Each is applied once; one that contradicts an earlier fact
+ * changes no row.
  */
 
 import type { Tx } from '../base/db.ts';
@@ -11,8 +12,9 @@ export const LONGEST_WHY = 200;
 export const brief = (why: string): string => cutTyped(why, LONGEST_WHY);
 
 /**
- * What each observation means in each state: `takes` moves the payout on, `known` is a duplicate, and `contradicts` cannot be
- * true together with what was reported before, so a person has to see it.
+ * The meaning of each observation in each state: `takes` moves the payout on, `known` is a duplicate, and `contradicts` cannot be
+ * true
+ * together with an earlier report, so an operator has to see it.
  */
 const MEANING: Record<'settled' | 'returned' | 'rejected', Record<PayoutState, 'takes' | 'known' | 'contradicts'>> = {
   // A statement may arrive before the answer to our call, hence from every open state.
@@ -49,7 +51,7 @@ export interface Observed {
   payout: Payout;
   /** Its previous state. */
   before: PayoutState;
-  /** The observation contradicts what we knew: a case. */
+  /** The observation contradicts the books: a case. */
   contradiction: boolean;
 }
 

@@ -21,8 +21,9 @@
  *   when the submission has been over for a while: bytes may still be in transit. Orders decide whether to make another
  *   attempt, with an id of its own. If the rail may have forgotten the key, absence changes nothing: the statement decides,
  *   or a person.
- * - Nothing is submitted that the gate does not let pass: it is asked in the transaction in which a submission begins, each
- *   time. A payout it holds ends unsubmitted, as rejected.
+ * - Only a payout that the gate passes is submitted: the gate is asked in the transaction in which a submission begins, each
+ *   time. A
+ *   payout it holds ends unsubmitted, as rejected.
  *
  * Settlement is observed (statement, confirmations), never answered: the receiver of the rails' facts calls `settled`,
  * `returned` and `refused` below, in the same transaction.
@@ -76,16 +77,16 @@ export { whyNotUnpaid } from './payouts.unpaid.ts';
  */
 const SUBMIT_MS = 15_000;
 const ASKING_MS = 4_000;
-/** How long an outcome may be unknown before a person is told. */
+/** How long an outcome may be unknown before a case is opened. */
 const ALARM_AFTER_MS = 15 * 60_000;
-/** How long an accepted payout may go without being shown as paid before a person is told: a weekend, and more. */
+/** How long an accepted payout may go without being shown as paid before a case is opened: a weekend, and more. */
 const SHOWN_AFTER_MS = 3 * 86_400_000;
 /** The gate's answer for a payout about to be submitted (orders/payouts/gate.ts). */
 export type GateAnswer =
   | { outcome: 'pay' }
-  /** It continues by itself: what prevents it now, in words, and when to check again. */
+  /** It continues by itself: the present obstacle, in words, and when to check again. */
   | { outcome: 'wait'; why: string; againInMs: number }
-  /** It must not leave: it ends unsubmitted, and a person decides about the money behind it. */
+  /** It must not leave: it ends unsubmitted, and an operator decides about its money. */
   | { outcome: 'hold'; why: string };
 
 /** Locks the payout's order, if it has one, and never the payout. */
@@ -168,7 +169,7 @@ interface Submission {
 
 /**
  * Asks the gate, and begins the submission if it passes. The gate locks the order, and the order is locked before the payout
- * everywhere, so the payout is locked only afterwards: if it has moved on meanwhile, nothing is done.
+ * everywhere, so the payout is locked only afterwards: if it has changed state meanwhile, nothing is done.
  */
 async function begin(
   context: PayoutContext,
@@ -230,7 +231,7 @@ async function submit(context: PayoutContext, { payout, destination }: Submissio
   });
 }
 
-/** What the rail says of a payout now; late or broken, it says nothing. Calls outside. */
+/** The rail's present answer about a payout; a late or broken answer counts as none. Calls outside. */
 export const statusNow = (rail: Rail, key: string): Promise<PayoutStatus> => within(ASKING_MS, () => rail.status(key));
 
 /** Asks the rail about a payout that is unknown, or whether a submitted one has been rejected since. */
@@ -263,8 +264,8 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
 
 /**
  * The gate holds a payout that was submitted before, and its rail says that it has none. It is not submitted again: it ends
- * unsubmitted once nothing of the earlier submission can still be in transit. A payout that the rail once accepted does not
- * end so.
+ * unsubmitted
+ * once no bytes of the earlier submission can still be in transit. A payout that the rail once accepted does not end this way.
  */
 async function endHeld(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
   const overForMs = -(payout.submitLeftMs ?? 0);
@@ -303,7 +304,7 @@ async function recordForgotten(context: PayoutContext, tx: Tx, payout: Payout): 
 
 /** A rail that promises nothing about keys reports that it has no such payout. */
 async function endIfAbsent(context: PayoutContext, tx: Tx, payout: Payout): Promise<Handled> {
-  // A payout it once reported as accepted has not "never arrived", whatever it says now.
+  // A payout it once reported as accepted has not "never arrived", whatever it reports now.
   if (payout.submittedAt !== null)
     return await recordStillUnknown(context, tx, payout, 'accepted once, and absent now');
   const overForMs = -(payout.submitLeftMs ?? 0);
@@ -400,7 +401,7 @@ function railOf(context: PayoutContext, payout: Payout): Rail {
   return rail;
 }
 
-/** A late rail, or one that throws against its contract, has told us nothing: unknown. */
+/** A late rail, or one that throws against its contract, gives no information: unknown. */
 async function within<T>(ms: number, call: () => Promise<T>): Promise<T | { outcome: 'unknown'; why: string }> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<{ outcome: 'unknown'; why: string }>((resolve) => {
@@ -438,7 +439,7 @@ export const openPayouts = (tx: Tx): Promise<OpenPayouts[]> => countOpen(tx);
 export const unitsPaid = ({ paidUnits, units }: Pick<Payout, 'paidUnits' | 'units'>): bigint => paidUnits ?? units;
 
 /**
- * Checks whether people may match a payout with a movement of another amount.
+ * Checks whether operators may match a payout with a movement of another amount.
  *
  * @param isSaid they have confirmed the difference explicitly: it is never overlooked
  * @throws Refusal 'does_not_fit'

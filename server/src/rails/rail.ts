@@ -4,10 +4,13 @@
  * A rail reports facts and carries out payouts. It decides nothing about orders, posts nothing to the ledger and keeps no
  * state of its own in memory: cursors, signed bytes and external ids are rows, so any process can take over.
  *
- * Targets, where customers pay, and four verbs: `observe`, `send`, `status`, `balance`; two more with which reconciliation asks the outside
- * independently of what we stored: `movements`, `holdings`. Two engines do what all chains and all banks share: chain.ts
- * (follow blocks, notice reorgs, count confirmations) and bank.ts (read statements, each line once); an adapter for one chain
- * family or one bank provides the calls. payouts.ts makes sure that `send` happens once.
+ * Targets, where customers pay, and four verbs: `observe`, `send`, `status`, `balance`; two more for reconciliation, independent
+ * of our
+ * rows: `movements`, `holdings`. Two engines contain the code common to all chains and all banks: chain.ts (follow blocks, notice
+ * reorgs,
+ * count confirmations) and bank.ts (read statements, each line once); an adapter for one chain family or one bank provides the
+ * calls.
+ * payouts.ts makes sure that `send` happens once.
  *
  * How to add one: docs/adding-a-rail.md.
  */
@@ -22,9 +25,11 @@ export interface Rail {
   /** The chain's code on the wire (`matic20`); absent for banks. */
   readonly chain?: string;
   /**
-   * For how long after a key was first sent the outside recognises it, so that sending it again has no second effect.
-   * Milliseconds; 0 if nothing is promised: then no key is ever sent twice. A chain recognises a key for ever (Infinity: its
-   * rule is the nonce); a bank's promise always ends. payouts.repeat.ts decides what follows.
+   * For how long after a key was first sent the bank or chain recognises it, so that sending it again has no second effect.
+   * Milliseconds; 0
+   * if nothing is promised: then no key is ever sent twice. A chain recognises a key permanently (Infinity: its rule is the
+   * nonce); a bank's
+   * promise always ends. payouts.repeat.ts uses it.
    */
   readonly deduplicatesForMs: number;
   /** Name of the custody wallet where deposits arrive, and of the one payouts leave from (`deposits`/`hot`, `main`/`main`). */
@@ -40,8 +45,9 @@ export interface Rail {
   observe(): Promise<{ againInMs: number }>;
 
   /**
-   * Submits a payout. `unknown` is the default: everything that is not certainly accepted or certainly rejected. Never throws
-   * for an outside failure.
+   * Submits a payout. `unknown` is the default: everything that is not certainly accepted or certainly rejected. Never throws for
+   * an
+   * outside failure.
    */
   send(sending: Sending): Promise<Sent>;
 
@@ -54,22 +60,20 @@ export interface Rail {
    * @returns false when it is no longer on the list: it is in a file
    */
   unlist?(tx: Tx, key: string, why: string): Promise<boolean>;
-  /**
-   * For such a rail: what a person has to do before an accepted payout leaves; undefined when it is not listed. Rows only.
-   */
+  /** For such a rail: the operator's next step before an accepted payout leaves; undefined when it is not listed. Rows only. */
   waitsForPerson?(tx: Tx, key: string): Promise<string | undefined>;
 
   /** A bank's: our account that a customer pays into, as a person needs it. */
   payee?(asset: AssetCode): Payee | undefined;
 
-  /** A chain's: parses an address into our one spelling; undefined when it is not an address anybody can have meant. */
+  /** A chain's: parses an address into our one spelling; undefined when it is not an address that a person can have meant. */
   readAddress?(text: string): string | undefined;
   /** Whether an address, in our spelling, is one of ours: the paying wallet, or an order's deposit address. */
   isOwnAddress?(tx: Tx, address: string): Promise<boolean>;
 
   /**
-   * Who paid a deposit, as the outside reported it. Personal data: for a person who requests it, and for refunds. Rows only;
-   * undefined when nothing is stored.
+   * The payer of a deposit, as the rail reported it. Personal data: for an operator who requests it, and for refunds. Rows only;
+   * undefined when it is not stored.
    */
   payerOf?(tx: Tx, externalId: string): Promise<Payer | undefined>;
   /**
@@ -78,7 +82,7 @@ export interface Rail {
    */
   isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
 
-  /** A chain's: whether there is a contract at an address; nobody may own the same address elsewhere. @throws Unavailable */
+  /** A chain's: whether there is a contract at an address; the same address elsewhere may have no owner. @throws Unavailable */
   hasCode?(address: string): Promise<boolean>;
 
   /**
@@ -97,14 +101,17 @@ export interface Rail {
   readonly unreadAtMostMs?: number;
 
   /**
-   * After a restore from an older backup: whether this rail may have paid an order in the time that the books have lost.
-   * `unread` while it is not known yet what it paid then, `undecided` when something fits and people have to decide;
-   * undefined when the order may be acted on. Rows only.
+   * After a restore from an older backup: whether this rail may have paid an order in the time that the books have lost. `unread`
+   * while
+   * its payments of that time are unknown, `undecided` when one matches and operators have to decide; undefined when the order
+   * may
+   * continue. Rows only.
    */
   mayHavePaid?(tx: Tx, order: PaidPerhaps): Promise<'unread' | 'undecided' | undefined>;
   /**
    * A bank's, after such a restore: an unexplained debit that may have been this payout, under another key or with another
-   * amount; undefined when there is none that people have not decided about. Rows only.
+   * amount;
+   * undefined when there is none that operators have not decided about. Rows only.
    */
   doubtful?(
     tx: Tx,
@@ -112,8 +119,9 @@ export interface Rail {
   ): Promise<string | undefined>;
 
   /**
-   * For people who declare that a payment was never made: what of this key is open by our rows, in words. A chain's
-   * transaction that keeps its slot, a debit that nothing explains and that may be this payment. Undefined when nothing is.
+   * For operators who declare that a payment was never made: the open items of this key by our rows, in words. A chain's
+   * transaction
+   * that keeps its slot, or an unexplained debit that may be this payment. Undefined when there is none.
    */
   mayYetPay?(tx: Tx, payout: { key: string; asset: AssetCode; units: bigint }): Promise<string | undefined>;
 
@@ -121,8 +129,9 @@ export interface Rail {
   balance(wallet: string, asset: AssetCode): Promise<bigint>;
 
   /**
-   * For reconciliation: what moved in our wallets after a position, one bounded page at a time, read from the outside itself
-   * and only as far as it is final. Read-only: stores nothing, reports nothing.
+   * For reconciliation: movements in our wallets after a position, one bounded page at a time, read from bank or chain itself and
+   * only
+   * final ones. Read-only: stores nothing, reports nothing.
    * @param after '' for the beginning, else `upTo` of the previous page
    * @returns undefined as long as the rail has never been polled
    * @throws Unavailable
@@ -154,7 +163,7 @@ export interface Payer {
   address?: string | undefined;
 }
 
-/** What an order pays, by which a payment that the books have lost is recognised. */
+/** What an order pays: used to recognise a payment that the books have lost. */
 export interface PaidPerhaps {
   id: bigint;
   payoutAsset: AssetCode;
@@ -220,7 +229,7 @@ export type Targets =
       take(tx: Tx): Promise<string>;
     };
 
-/** Whom a customer pays, in the country's usual terms; '' when the country has no such thing. */
+/** The payee of a customer's bank transfer, in the country's usual terms; '' when the country has no such field. */
 export interface Payee {
   holder: string;
   bank: string;

@@ -1,9 +1,9 @@
 /**
  * Accounts of secp256k1 keys, as EVM chains and Tron number them: the last 20 bytes of the hash of a public key, and those of
  * the children of an extended public key (BIP-32). Each family spells them in its own way.
- *
- * The key given is the account's external chain (for example m/44'/60'/0'/0), and account `index` is its child of that
- * number. Only the public half is here, so the process that watches cannot spend.
+ * The key given is the account's external chain (for example m/44'/60'/0'/0), and account `index` is its child of that number.
+ * Only the
+ * public half is here, so the process that watches cannot spend.
  */
 import { createHmac, ECDH } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1';
@@ -53,7 +53,7 @@ function deriver(xpub: string): (index: bigint) => string {
     number.writeUInt32BE(Number(index));
     const hash = createHmac('sha512', chainCode).update(publicKey).update(number).digest('hex');
     const tweak = BigInt(`0x${hash.slice(0, 64)}`);
-    // BIP-32 continues with the next number otherwise; no such case has ever been seen.
+    // BIP-32 continues with the next number in that case; no such case has ever been seen.
     assert(tweak > 0n && tweak < secp256k1.CURVE.n, 'a child has a key of its own');
     return accountOfPoint(Point.BASE.multiply(tweak).add(parent).toRawBytes(false));
   };

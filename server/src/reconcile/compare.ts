@@ -2,7 +2,8 @@
  * Comparing: which items do not agree, and why. Pure.
  *
  * Under one key, in one wallet and asset, both sides must sum to the same amount exactly. If they do not, either there is a
- * reason why that is in order for now (in transit), or it is a break.
+ * temporary
+ * reason (in transit), or it is a break.
  */
 import type { ItemRow, Side } from './store.ts';
 
@@ -10,7 +11,7 @@ export type Item = Omit<ItemRow, 'id' | 'foundAt' | 'rail'>;
 
 export interface Circumstances {
   kind: 'chain' | 'bank';
-  /** The outside's time at the position that was read. */
+  /** The bank's or chain's time at the position that was read. */
   outsideAt: Date;
   /** Names of deposits that are known and not booked yet, with the reason. */
   waiting: ReadonlyMap<string, string>;

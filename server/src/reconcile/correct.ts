@@ -25,8 +25,8 @@ import * as store from './store.ts';
 export const CORRECTIONS = ['fee', 'gone', 'found', 'dust', 'sweep_undone'] as const;
 /**
  * - `fee`: the bank charged it, or the chain did for gas: a cost of the rail;
- * - `gone`: it is missing and will not come back: a loss;
- * - `found`: it is there, and the books do not say whose: in suspense, with a case;
+ * - `gone`: it is missing and will not return: a loss;
+ * - `found`: it is there, and its owner is missing in the books: in suspense, with a case;
  * - `dust`: less than the asset's dust threshold: a loss, or a rounding in our favour;
  * - `sweep_undone`: a reorg undid a sweep: its entry is reversed, and its deposits are swept again.
  */
@@ -143,7 +143,7 @@ const shown = ({ outsideUnits, ledgerUnits, foundAt, ...item }: store.ItemRow) =
   ...{ transit: item.transit, why: item.why, names: item.names, foundAt },
 });
 
-/** An undecided item is no break to correct: its own action, or its own end, books it. */
+/** An undecided item is no break to correct: another action, or its own end, books it. */
 async function requireSettled(tx: Tx, item: store.ItemRow, rail: Rail): Promise<void> {
   const payout = await payoutByKey(tx, rail.code, item.key);
   if (payout !== undefined && payout.endedAt === null)
@@ -184,7 +184,7 @@ function accountOf(as: 'fee' | 'gone' | 'dust', rail: string, asset: string, dif
   return as === 'dust' && difference > 0n ? chart.rounding(asset) : chart.loss(asset);
 }
 
-/** Includes what was just posted, and what others have posted since the last comparison. */
+/** Includes the entry just posted, and entries that others have posted since the last comparison. */
 async function requireEqual(tx: Tx, rail: Rail, seal: bigint, item: store.ItemRow): Promise<void> {
   await takeJournal(tx, rail, seal);
   for (const side of await store.openSides(tx, rail.code))

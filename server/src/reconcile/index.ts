@@ -69,7 +69,7 @@ export async function reconcileStates(tx: Tx): Promise<RailState[]> {
   }));
 }
 
-/** Each wallet as it was compared last: what the books say, what chain or bank says, and how many breaks there are. */
+/** Each wallet at its last comparison: the balance in the books, the balance at chain or bank, and the number of breaks. */
 export const comparedBalances = (tx: Tx) => store.allBalances(tx);
 
 export type OpenItem = store.ItemRow;

@@ -1,8 +1,9 @@
 /**
  * Names: which outside movement a journal line refers to. Pure.
  *
- * Every entry that touches a wallet identifies it in its id, its facts, or the hold that it ends; this is the one list of
- * how. A new kind of entry that touches a wallet needs a line here, or reconciliation reports it as missing outside.
+ * Every entry that touches a wallet identifies its movement in its id, its facts, or the hold that it ends; this is the complete
+ * list of
+ * rules. A new kind of entry that touches a wallet needs a line here, or reconciliation reports it as missing outside.
  */
 import type { CustodyLine } from '../ledger/index.ts';
 
@@ -24,7 +25,7 @@ export function nameOf(
   if (hold !== null) return { name: hold };
   if (typeof facts.deposit === 'string' && /^[0-9]+$/.test(facts.deposit))
     return { name: '', deposit: BigInt(facts.deposit) };
-  // Booked by a person, about a movement known by name.
+  // Booked by an operator, about a movement known by name.
   if (typeof facts.movement === 'string') return { name: facts.movement };
   // The cost of a payout, refund, sweep or gas transfer, and its corrections.
   if (line.kind === 'rail_cost' && typeof facts.key === 'string') return { name: facts.key };
@@ -37,7 +38,7 @@ export function nameOf(
     // Native coin at the paying wallet: the outside shows no movement, only the balance beyond all others.
     return { name: /^(0x[0-9a-f]{64}:coin|coin:[0-9]+)$/.test(name) ? `other:${wallet}:${line.asset}` : name };
   }
-  // Opening balances, and what a person books without naming a movement: the outside's balance beyond its movements.
+  // Opening balances, and operators' entries that name no movement: the outside's balance beyond its movements.
   return { name: `other:${wallet}:${line.asset}` };
 }
 

@@ -1,14 +1,13 @@
 /**
- * A run: reads one rail page by page and its journal lines, and compares both. Any process can continue where another
- * stopped.
+ * A run: reads one rail page by page and its journal lines, and compares both. Any process can continue another one's run.
  *
  *   pages of the outside ──▶ outside_movements ─┐
  *                                               ├──▶ by key ──▶ equal | in transit | break (a case)
  *   lines of the journal ──▶ booked_movements ──┘
  *
- * Between full runs only new pages are read, and only changed keys are compared. A full run starts from the beginning: it
- * finds what the outside shows differently now, or no longer. While it is under way nothing is compared, and earlier results
- * stay.
+ * Between full runs only new pages are read, and only changed keys are compared. A full run starts from the beginning: it finds
+ * movements
+ * that bank or chain now shows differently, or no longer. While it is under way nothing is compared, and earlier results stay.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -188,7 +187,7 @@ async function itemsOf(context: RunContext, tx: Tx, rail: Rail, outsideAt: Date)
     now: new Date(),
   };
   return unlike.flatMap((side) => {
-    // A remainder that changed was not altered: it is what is left, and goes up and down.
+    // A remainder that changed was not altered: it is a difference, and goes up and down.
     const isRemainder = /^(native|other):/.test(side.key);
     const item = itemOf(isRemainder ? { ...side, altered: false } : side, about);
     return item === undefined ? [] : [item];

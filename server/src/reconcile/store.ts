@@ -61,7 +61,7 @@ export interface Shown {
   key: string;
 }
 
-/** Stores movements as the outside shows them now, each once; changed ones are open again. */
+/** Stores movements in their present form, each once; changed ones are open again. */
 export async function keepShown(tx: Tx, rail: string, run: number, shown: readonly Shown[]): Promise<void> {
   if (shown.length === 0) return;
   const columns = [
@@ -247,7 +247,7 @@ export const openItems = (tx: Tx, rail: string | null) =>
     [rail],
   );
 
-/** Closed and opened again when its kind changed, so that each case says what it was. */
+/** Closed and opened again when its kind changed, so that each case describes its own finding. */
 export async function keepItem(tx: Tx, item: Omit<ItemRow, 'id' | 'foundAt'>): Promise<void> {
   const { rail, wallet, asset, key, kind, outsideUnits, ledgerUnits, transit, why, names } = item;
   await tx.run(

@@ -1,6 +1,7 @@
 /**
  * `verify-ledger`: the books against themselves, from the journal alone. Seals, contents, balances, holds, both sides of each
- * asset, every order against its accounts and its history, and the audit against its seals.
+ * asset, every
+ * order against its accounts and its history, and the audit against its seals.
  *
  * It runs in one transaction with one snapshot, so it may run beside the server. It writes nothing.
  *
@@ -34,7 +35,7 @@ const MAX_PROBLEMS = 1_000;
  * @param tx   with one snapshot (`repeatable read`)
  * @param kept      number and hash of a seal of the journal, as kept elsewhere
  * @param keptAudit the same for the audit
- * @param vault     knows rows of the audit whose texts were encrypted again
+ * @param vault     verifies rows of the audit whose texts were encrypted again
  */
 export async function verifyLedger(
   tx: Tx,
@@ -69,7 +70,7 @@ const RULES: readonly [Verified['problems'][number]['rule'], string][] = [
   ['audit', 'every row of the audit is as it was sealed, none is gone and none slipped in'],
 ];
 
-/** The result as text for a person. */
+/** The result as text. */
 export function verifiedTable(verified: Verified): string {
   const { entries, transfers, seals, unsealed, orders, audit, newest, problems, more, tookMs } = verified;
   const seconds = tookMs / 1000;

@@ -1,13 +1,16 @@
 /**
- * Treasury: the operator's side of custody. It moves money from deposit addresses to the paying wallet, and warns before
- * there is too little of it.
+ * Treasury: the operator's side of custody. It moves money from deposit addresses to the paying wallet, and warns before the
+ * wallet runs
+ * low.
  *
- * movements.ts matches what our wallets sent before a restore with what it was. sweeps.ts moves deposits and books it,
- * levels.ts compares wallets with their thresholds, store.ts is the SQL of both. Rails send and report; the ledger says whose
- * the money is.
+ * movements.ts matches transactions that our wallets sent before a restore with their rows. sweeps.ts moves deposits and books
+ * the moves,
+ * levels.ts compares wallets with their thresholds, store.ts is the SQL of both. Rails send and report; the ledger says who owns
+ * the money.
  *
- * Not here: payouts (rails/payouts.ts), what orders do when the treasury is short (orders/jobs.ts), whether the books agree
- * with chain and bank (reconciliation).
+ * Not here: payouts (rails/payouts.ts), orders that wait while the treasury is short (orders/jobs.ts), comparing the books with
+ * chain and
+ * bank (reconciliation).
  */
 export { holdings, type Level, levelHandlers, levels, WATCH } from './levels.ts';
 export { openMovements } from './movements.ts';

@@ -41,7 +41,7 @@ export function levelHandlers({ db, clock, rails, everyMs = EVERY_MS }: LevelsCo
         for (const { wallet, asset } of (await db.asSystem(store.thresholds)).filter(isHere))
           read.push({ wallet, asset, units: await rail.balance(wallet, asset), at: clock.now() });
       } finally {
-        // What was read before the rail failed is stored.
+        // Balances read before the rail failed are stored.
         if (read.length > 0) await db.asSystem((tx) => store.noteOutside(tx, code, read));
       }
       return { againInMs: everyMs };

@@ -1,10 +1,13 @@
 /**
- * Movements that are on a chain and in no row of ours (rails/chain.adopt.ts) and that the rails cannot identify alone: sweeps
- * and gas, which only the treasury knows, and what two people decide.
+ * Movements that are on a chain and in no row of ours (rails/chain.adopt.ts) and that the rails cannot identify alone: sweeps and
+ * gas, which
+ * only the treasury knows, and those that two operators decide.
  *
- * A sweep from a deposit address to the paying wallet is ours in any case, because only our key can make it. If the deposits
- * that were there before its block sum to exactly what it moved, it took those. Gas went to a deposit address; it belongs to
- * a sweep of that address. Both may have been created after the last commit restored; then their rows are created again.
+ * A sweep from a deposit address to the paying wallet is ours in any case, because only our key can make it. If the deposits that
+ * were there
+ * before its block sum to exactly its amount, it claimed those. Gas went to a deposit address; it belongs to a sweep of that
+ * address. Both
+ * may have been created after the last commit restored; then their rows are created again.
  *
  * A matched movement is a send like any other from then on: its receipt settles it, with its cost.
  */
@@ -42,10 +45,10 @@ interface Context {
   clock: Clock;
 }
 
-/** What people's decisions take besides. */
+/** Further inputs of operators' decisions. */
 type Deciding = Context & { rails: ReadonlyMap<string, Rail>; report: Report };
 
-/** Matches movements between our own wallets, as far as they fit. */
+/** Matches movements between our own wallets that fit. */
 export async function matchOwn({ db, clock }: Context, rail: ChainRail): Promise<void> {
   const waiting = await db.asSystem((tx) => waitingFound(tx, rail.code, MOST_SHOWN));
   for (const { id, state } of waiting) {
@@ -60,7 +63,7 @@ export async function matchOwn({ db, clock }: Context, rail: ChainRail): Promise
   }
 }
 
-/** The sweep that a movement was; created if these books do not have it. */
+/** The sweep that a movement was; created if these books lack it. */
 async function sweepOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): Promise<string | undefined> {
   const from = sweptFrom(rail, row);
   if (from === undefined) return undefined;
@@ -69,7 +72,7 @@ async function sweepOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): 
   const [written, ...others] = await notSent(tx, rail, { kind: 'sweep', address, asset, units });
   if (written !== undefined) return others.length === 0 ? written.key : undefined;
   const key = await store.nextSweepKey(tx, rail.code, address, asset);
-  // A sweep of these books may have claimed them, with others, and waits for this to be known: it never left.
+  // A sweep of these books may have claimed them, with others, and waits for this result: it never left.
   const open = (await store.sweepsAt(tx, rail.code, address)).filter(
     (one) => one.endedAt === null && one.asset === asset,
   );
@@ -102,7 +105,7 @@ async function writeSweep(
   await store.write(tx, { ...sweep, kind: 'sweep', rail: rail.code, target: row.recipient, sweep: null }, now);
 }
 
-/** The gas transfer that a movement was; of its sweep, once there is one. */
+/** The gas transfer that a movement was; of its sweep, if there is one. */
 async function gasOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): Promise<string | undefined> {
   const { recipient: address, asset, units } = row;
   if (row.wallet !== rail.wallets.payouts || row.data?.length !== 0) return undefined;
@@ -150,7 +153,7 @@ async function adopt(tx: Tx, row: FoundMovement, key: string, now: Date): Promis
   await movementKnown(tx, { rail: row.rail, movement: row.id, left, outcome: `matched with ${key}`, now });
 }
 
-/** What two people decide about movements, and what they review for it. */
+/** Decisions of two operators about movements, and the data they review. */
 export const openMovements = (context: Deciding) => ({
   list: (tx: Tx) => listFound(tx, MOST_SHOWN),
   look,
@@ -245,7 +248,7 @@ async function foreign(context: Deciding, tx: Tx, id: bigint): Promise<void> {
   const now = clock.now();
   const swept = row.succeeded === true ? sweptFrom(rail, row) : undefined;
   if (swept !== undefined) {
-    // Between our own wallets the money stays ours, whatever it was for: booked as a sweep without named deposits.
+    // Between our own wallets the money stays ours: booked as a sweep without named deposits.
     const address = await rail.targetOf(tx, swept.index);
     const key = await store.nextSweepKey(tx, rail.code, address, swept.asset);
     await writeSweep(tx, rail, row, { key, address, ...swept }, now);
@@ -281,7 +284,7 @@ async function look(tx: Tx, id: bigint) {
   return { rail, wallet, nonce, hash, state, signed, block, succeeded, recipient, asset, units, key };
 }
 
-/** What the books order under a key: asset, units and recipient; without the state, which changes by itself. */
+/** The books' order under a key: asset, units and recipient; without the state, which changes by itself. */
 async function ordered(tx: Tx, id: bigint, key: string) {
   const rail = (await findFound(tx, id))?.rail;
   if (rail === undefined) return undefined;

@@ -2,7 +2,7 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 
-/** `dropped`: given up before it was submitted. If it turns out to have been sent after all, it is booked all the same. */
+/** `dropped`: given up before it was submitted. If it turns out to have been sent after all, it is still booked. */
 export type TransferState = 'created' | 'submitted' | 'settled' | 'failed' | 'dropped';
 
 export interface OwnTransfer {
@@ -101,7 +101,9 @@ export const unbooked = (tx: Tx, rail: string) =>
     [rail],
   );
 
-/** Sweeps and gas of all rails that are not in the ledger yet, the oldest first. @param input.after the last key of the page before */
+/**
+ * Sweeps and gas of all rails that are not in the ledger yet, oldest first. @param input.after the last key of the previous page
+ */
 export const waitingTransfers = (
   tx: Tx,
   input: { after?: string | undefined; limit: number },
@@ -114,7 +116,7 @@ export const waitingTransfers = (
     [input.after ?? null, input.limit],
   );
 
-/** All of them, the newest first. @param input.below the last key of the page before */
+/** All of them, newest first. @param input.below the last key of the previous page */
 export const newestTransfers = (
   tx: Tx,
   input: { rail?: string | undefined; below?: string | undefined; limit: number },
@@ -145,7 +147,7 @@ export const gasKey = (sweep: string, before: number): string => `${sweep.replac
 export const gasOf = (tx: Tx, sweep: string) =>
   tx.rows<OwnTransfer>(`select ${COLUMNS} from own_transfers where sweep = $1 order by created_at, key`, [sweep]);
 
-/** Transfers not submitted as far as these books know, by what they move, from or to a deposit address. */
+/** Transfers not submitted according to these books, by their asset and amount, from or to a deposit address. */
 export const unsent = (
   tx: Tx,
   rail: string,

@@ -1,21 +1,25 @@
 /**
  * Sweeps: move deposits from deposit addresses to the paying wallet.
  *
- * A sweep takes final deposits by name (no reorg can undo what it moves). It is stored as a row first, and then sent like
- * every chain send: nonce and signed bytes stored, broadcast, rebroadcast, fee raised. A deposit address has no native coin
- * for gas, so the paying wallet sends it ahead, likewise stored first. Both end when they are final, and only then are they
- * booked, under their own keys: so nothing booked here is ever undone, and after a crash at any point the next run continues
- * from the rows.
+ * A sweep claims final deposits by id, so that no reorg can undo its transfer. It is stored as a row first, and then sent like
+ * every chain
+ * send: nonce and signed bytes stored, broadcast, rebroadcast, fee raised. A deposit address has no native coin for gas, so the
+ * paying
+ * wallet sends it ahead, likewise stored first. Both end when they are final, and only then are they booked, under their own
+ * keys: so
+ * nothing booked here is ever undone, and after a crash at any point the next run continues from the rows.
  *
  *   created ──gas there?──▶ submitted ──final──▶ settled (booked) | failed (its deposits are free again)
  *
  * Only custody moves. The owner of the money (an order, the treasury, or suspense) stays the same.
  *
- * A third party's native coin at a deposit address is not mistaken for our gas: coin that the books do not know is spent on a
- * sweep only if gas of ours is on its way there too, and the rail subtracts our own sends from what it finds (chain.ts). A
- * cost is not booked before the coin it was paid with.
+ * A third party's native coin at a deposit address is not mistaken for our gas: coin missing in the books is spent on a sweep
+ * only if gas
+ * of ours is on its way there too, and the rail subtracts our own sends from its findings (chain.ts). A cost is not booked before
+ * the coin
+ * that paid it.
  *
- * Not here: the money of an order whose customer may still pay, which is left where it is; native coin, which is not swept.
+ * Not here: money of an order whose customer may still pay, which is not swept yet; native coin, which is never swept.
  */
 import type { Clock } from '../base/clock.ts';
 import { later } from '../base/clock.ts';
@@ -59,7 +63,7 @@ export interface SweepContext {
 }
 
 const EVERY_MS = 15_000;
-/** How soon a rail without anything to sweep is looked at again. */
+/** How soon a rail without anything to sweep is checked again. */
 const IDLE_MS = 2_000;
 /** Deposits read per run. */
 const LOOK = 500;
@@ -67,15 +71,15 @@ const LOOK = 500;
 const MAX_OPEN = 40;
 /** A run ends after this and the next one continues with the rest: a lease is 20 s. */
 const LOOK_MS = 8_000;
-/** When to check again what is not swept now: a customer may still pay; too little; the address is being swept. */
+/** When to check skipped deposits again: a customer may still pay; too little; the address is being swept. */
 const WAITING_AGAIN_MS = 30_000;
 const TOO_LITTLE_AGAIN_MS = 600_000;
 const BUSY_AGAIN_MS = 5_000;
-/** Extra gas beyond the most that the sweep may cost now: a quarter, in case fees rise meanwhile. */
+/** Extra gas beyond the sweep's present maximum cost: a quarter, in case fees rise meanwhile. */
 const marginOf = (units: bigint): bigint => units / 4n + 1n;
 /** A sweep unmined after this may lack gas for a higher fee. */
 const STUCK_MS = 120_000;
-/** How long a sweep may be rejected before a person is told, and before it is given up for now. */
+/** How long a sweep may be rejected before a case is opened, and before it is given up for now. */
 const REJECTED_TOLD_MS = 600_000;
 const REJECTED_DROPPED_MS = 3_600_000;
 /** How long a released nonce waits for another send to take it. */
@@ -114,7 +118,7 @@ export function sweepHandlers(context: SweepContext): Handlers {
   };
 }
 
-/** Whether there is nothing to sweep, to follow or to book: all asked in one round trip. */
+/** Whether there is nothing to sweep, to follow or to book: queried in one round trip. */
 const isIdle = ({ db, clock }: SweepContext, rail: ChainRail): Promise<boolean> =>
   db.asSystem(async (tx) => {
     const asked = await awaitAll(
@@ -128,7 +132,7 @@ const isIdle = ({ db, clock }: SweepContext, rail: ChainRail): Promise<boolean> 
     return asked.flat().every((one) => one === undefined);
   });
 
-/** Creates sweeps of what is due, oldest deposits first. */
+/** Creates sweeps of due deposits, oldest first. */
 async function choose({ db, clock }: SweepContext, rail: ChainRail): Promise<void> {
   const target = rail.walletAddresses[rail.wallets.payouts];
   assert(target !== undefined, `${rail.code} has a wallet that pays`);
@@ -198,7 +202,7 @@ async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, 
   const cost = await rail.gasFor(wallet, sendingOf(sweep));
   if ('rejected' in cost) return isSent ? undefined : await rejected(context, rail, sweep, cost.rejected);
   const { needUnits, hasUnits } = cost;
-  // Coin that the books do not know may be a customer's deposit not counted yet.
+  // Coin missing in the books may be a customer's deposit not counted yet.
   const isFunded = gas.some((one) => one.state !== 'created' && one.state !== 'dropped');
   const known = isFunded ? hasUnits : await db.asSystem((tx) => ownNativeAt(tx, rail.code, sweep));
   const usable = known < hasUnits ? known : hasUnits;
@@ -245,7 +249,7 @@ async function submit(
 const noted = ({ db, clock }: SweepContext, { key }: OwnTransfer, state: 'created' | 'submitted', why: string | null) =>
   db.asSystem((tx) => store.note(tx, key, { state, why, at: clock.now() }));
 
-/** Not sent, and no nonce taken. Retried in every run; eventually a person is told. */
+/** Not sent, and no nonce taken. Retried in every run; eventually a case is opened. */
 async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTransfer, why: string): Promise<void> {
   const { db, clock, log } = context;
   const now = clock.now();
@@ -306,9 +310,9 @@ async function writeGas(
 }
 
 /**
- * A nonce of the paying wallet was released while later ones were signed, and no other send has taken it: the smallest
- * possible gas transfer goes to a deposit address of ours under it, because the later ones would otherwise wait for ever. One
- * at a time.
+ * A nonce of the paying wallet was released while later ones were signed, and no other send has taken it: the smallest possible
+ * gas
+ * transfer goes to a deposit address of ours under it, because the later ones would otherwise wait indefinitely. One at a time.
  */
 async function fillGap(context: SweepContext, rail: ChainRail): Promise<void> {
   const { db, clock, log } = context;
@@ -346,7 +350,7 @@ async function fillGap(context: SweepContext, rail: ChainRail): Promise<void> {
 
 type OwnFact = Extract<RailFact, { type: 'own_transfer_settled' | 'own_transfer_failed' }>;
 
-/** Books what the rail reports of a sweep or its gas. */
+/** Books the rail's report of a sweep or its gas. */
 export async function takeOwnTransfer(
   context: { clock: Clock; chains: ReadonlyMap<string, ChainRail> },
   tx: Tx,
@@ -412,7 +416,7 @@ async function dropGas(tx: Tx, sweep: OwnTransfer, now: Date): Promise<void> {
 /** Books those whose cost had to wait for the coin it was paid with. */
 async function bookLate(context: SweepContext, rail: ChainRail): Promise<void> {
   await context.db.asSystem(async (tx) => {
-    // What is still short is tried at the next run: enqueueing this job from itself would run it again at once.
+    // A cost that is still short is retried at the next run: enqueueing this job from itself would run it again at once.
     for (const row of await store.unbooked(tx, rail.code)) await book(context, tx, row);
   });
 }
@@ -442,7 +446,7 @@ async function book(
   return 'booked';
 }
 
-/** The same for what the rail has just reported: the job books it once the coin that paid its cost is there. */
+/** The same for a report that the rail has just made: the job books it once the coin that paid its cost is there. */
 async function bookOrLater(context: Parameters<typeof book>[0], tx: Tx, row: OwnTransfer): Promise<void> {
   if ((await book(context, tx, row)) === 'booked') return;
   enqueueAt(tx, { kind: SWEEP, subject: row.rail, dueAt: later(context.clock.now(), 1_000) });

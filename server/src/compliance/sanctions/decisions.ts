@@ -1,9 +1,11 @@
 /**
- * Decisions about hits: alert and list entry side by side for a person, what the person decides, and the same comparison
- * again from what was stored.
+ * Decisions about hits: alert and list entry side by side for an operator, the operator's decision, and a repeat of the
+ * comparison from
+ * the stored inputs.
  *
- * A true hit blocks the customer. A false positive is kept for this owner, this entry as it stands in the list, and this
- * input; another version of the entry or another name is a new question.
+ * A true hit blocks the customer. A false positive is kept for this owner, this version of the list entry, and this input;
+ * another version
+ * of the entry or another name is a new question.
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
@@ -45,7 +47,7 @@ const shown = ({
 /** From 0 to 1, exact. */
 export const scoreText = (score: number): string => (score / 10_000).toFixed(4);
 
-/** Hits in a state, oldest first, without anything personal. */
+/** Hits in a state, oldest first, without personal data. */
 export const listHits = async (tx: Tx, l: { state: HitRow['state']; after: bigint; limit: number }) =>
   (await tx.rows<Shown>(sql.hits, [l.state, l.after, Math.min(l.limit, MAX_HITS + 1)])).map(shown);
 
@@ -61,7 +63,7 @@ async function hitOf(tx: Tx, id: bigint): Promise<Whole> {
 /** @throws Refusal 'unknown_hit' */
 export const findHit = async (tx: Tx, id: bigint) => shown(await hitOf(tx, id));
 
-/** Alert and entry side by side: personal, for whoever decides. @throws Refusal 'unknown_hit' */
+/** Alert and entry side by side: personal data, for the operators who decide. @throws Refusal 'unknown_hit' */
 export async function openHit(tx: Tx, vault: Vault, id: bigint) {
   const hit = await hitOf(tx, id);
   // Once erased, only the entry is left.
@@ -74,7 +76,7 @@ export async function openHit(tx: Tx, vault: Vault, id: bigint) {
 }
 
 /**
- * Stores what people decided.
+ * Stores the operators' decision.
  *
  * @throws Refusal 'unknown_hit' | 'hit_over' when it was decided, or is found no longer
  */
@@ -84,7 +86,7 @@ export async function decideHit(
 ): Promise<void> {
   const { id, outcome, people, reason, now } = d;
   const hit = await hitOf(tx, id);
-  // A false positive may turn out to be true; a true hit stays, and its block is ended by those who may.
+  // A false positive may turn out to be true; a true hit stays, and only operators with that right end its block.
   if (hit.state !== 'open' && !(hit.state === 'false_positive' && outcome === 'true_hit'))
     throw new Refusal('hit_over', { state: hit.state });
   await tx.run(sql.decide, [id, outcome, people, reason, now]);
@@ -114,7 +116,7 @@ export type Replayed =
   | { outcome: 'same' | 'different'; stored: readonly FoundEntry[]; found: readonly FoundEntry[] }
   | { outcome: 'inputs_erased' | 'rules_changed' };
 
-/** Entries that are compared between two pieces of other work. */
+/** Entries compared before the event loop gets a turn. */
 const AT_ONCE = 50;
 
 /** @throws Refusal 'unknown_screening' */
@@ -126,7 +128,7 @@ export async function findScreening(tx: Tx, id: bigint) {
 }
 
 /**
- * Compares the stored names with the lists as they stood, every entry by itself, and says whether the answer is the same.
+ * Compares the stored names with that version of the lists, every entry by itself, and reports whether the answer is the same.
  *
  * @throws Refusal 'unknown_screening'
  */

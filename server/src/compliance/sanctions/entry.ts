@@ -1,9 +1,11 @@
 /**
  * Entries of sanctions lists, in one shape whatever list they come from. Pure.
  *
- * An entry keeps what identifies its subject: names with script and quality, dates of birth as periods, countries,
- * identifiers, and addresses of digital currencies. Reasons, regimes and remarks are left out: a person who decides about a hit
- * reads them at the publisher, under the entry's id.
+ * An entry keeps the fields that identify its subject: names with script and quality, dates of birth as periods, countries,
+ * identifiers,
+ * and addresses of digital currencies. Reasons, regimes and remarks are left out: an operator who decides about a hit reads them
+ * at the
+ * publisher, under the entry's id.
  *
  * Not here: reading a list's format (ofac.ts, un.ts, eu.ts, uk.ts), comparing entries with names (match.ts).
  */
@@ -60,7 +62,7 @@ export interface ListEntry {
 /** Some chains' addresses differ by case alone; two such addresses do not occur by chance. */
 export const addressKey = (address: string): string => address.replace(/[\s-]/g, '').toLowerCase();
 
-/** SHA-256 of an entry's content: equal for equal entries, whatever file they stand in. */
+/** SHA-256 of an entry's content: equal for equal entries in any file. */
 export const digestOf = (entry: ListEntry): Buffer => createHash('sha256').update(JSON.stringify(entry)).digest();
 
 /** The same entry without repetitions, and in one order, so that a list that only reorders has not changed. */
@@ -101,7 +103,7 @@ export function periodOf(on: { year: number; month?: number; day?: number }): { 
   return { from: dayOf(year, month, 1), to: dayOf(year, month, last) };
 }
 
-/** A period of years; undefined when either end is no year, or the ends are exchanged. */
+/** A period of years; undefined when either end is not a year, or the ends are exchanged. */
 export function yearsOf(from: number, to: number): { from: string; to: string } | undefined {
   if (!isYear(from) || !isYear(to) || from > to) return undefined;
   return { from: dayOf(from, 1, 1), to: dayOf(to, 12, 31) };

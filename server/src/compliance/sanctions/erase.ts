@@ -1,6 +1,7 @@
 /**
- * Erasing what was compared of a customer, and showing it to the person. Which entry was found, its score and what was decided stay:
- * they explain what was done with the money.
+ * Erasing compared data of a customer, and exporting it for the customer. Which entry was found, its score and the decision stay:
+ * they
+ * explain what happened to the money.
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
@@ -11,7 +12,7 @@ import { type ResultRow, sql } from './store.ts';
 
 /**
  * @param e.owners `customer:<id>` and `deposit:<id>` of its orders
- * @returns subjects of the audit and of cases about what was erased
+ * @returns subjects of the audit and of cases about the erased data
  */
 export async function eraseScreenings(tx: Tx, e: { owners: readonly string[]; now: Date }): Promise<string[]> {
   await tx.run(sql.eraseResults, [e.owners, e.now]);
@@ -24,8 +25,9 @@ export async function eraseScreenings(tx: Tx, e: { owners: readonly string[]; no
 }
 
 /**
- * What was compared of a customer and its accounts, once each, with the time of the first comparison; the oldest first. Nothing of
- * what was found: whoever is told of a hit may move the money.
+ * The compared data of a customer and its accounts, once each, with the time of the first comparison; oldest first. Findings are
+ * excluded:
+ * a person who is told of a hit may move the money.
  */
 export async function comparedOf(
   tx: Tx,
@@ -37,7 +39,7 @@ export async function comparedOf(
   for (const row of rows) {
     const compared = openInputs(vault, row) ?? [];
     const text = JSON.stringify([row.subject, compared]);
-    // A second row for the same names would tell that something else was found.
+    // A second row for the same names would reveal that something else was found.
     if (!once.has(text)) once.set(text, { subject: row.subject, compared, firstAt: row.firstAt });
   }
   return [...once.values()];

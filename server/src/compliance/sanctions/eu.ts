@@ -1,12 +1,10 @@
-/**
- * Reads the consolidated list of EU financial sanctions in its XML format, version 1.1. What it says is in attributes.
- */
+/** Reads the consolidated list of EU financial sanctions in its XML format, version 1.1. Its content is in attributes. */
 import { type Birth, countryOf, type ListEntry, type ListName, periodOf, yearsOf } from './entry.ts';
 import type { ReadList } from './un.ts';
 import { all, type Chunks, type Element, first, line, readRecords, refuseList } from './xml.ts';
 
 const NAMESPACE = 'http://eu.europa.ec/fpi/fsd/export';
-/** What it writes for a country that is not known. */
+/** Its placeholder for an unknown country. */
 const UNKNOWN = '00';
 
 /** @throws Refusal 'file_refused' */
@@ -42,7 +40,7 @@ function countryIn({ attributes }: Element): string | undefined {
   return code === UNKNOWN ? undefined : (countryOf(code) ?? countryOf(attributes.countryDescription ?? ''));
 }
 
-/** The list has no name that is primary; the first strong one serves to show it. */
+/** The list marks no name as primary; the first strong one is shown. */
 function nameOf({ attributes }: Element, index: number): ListName[] {
   const { wholeName = '', firstName = '', middleName = '', lastName = '' } = attributes;
   const text = line(wholeName) || line([firstName, middleName, lastName].join(' '));

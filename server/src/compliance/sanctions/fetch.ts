@@ -1,9 +1,11 @@
 /**
- * Where a list comes from: a file of this machine, or an https address.
+ * Sources of a list: a file of this machine, or an https address.
  *
- * A file's checksum is read from a file beside it, `<file>.sha256`, where there is one. Its age is that of the file, because
- * reading the same file again says nothing new. An address is asked once, with one deadline over everything; it may
- * redirect to another https address, because publishers keep their lists in stores of others.
+ * A file's checksum is read from a file beside it, `<file>.sha256`, if there is one. Its age is that of the file, because reading
+ * the same
+ * file again gives no new information. An address is requested once, with one deadline over everything; it may redirect to
+ * another https
+ * address, because publishers keep their lists at storage providers.
  */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -17,7 +19,7 @@ import { MOST_BYTES } from './xml.ts';
 const FETCH_MS = 300_000;
 const MOST_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** Pieces in which a downloaded list is read, with other work in between. */
+/** Size of the pieces in which a downloaded list is read; the event loop gets a turn in between. */
 const PIECE = 64 * 1024;
 
 export interface Source {
@@ -28,7 +30,7 @@ export interface Source {
 
 const isAddress = (from: string): boolean => from.startsWith('https://');
 
-/** Reads `ofac=https://…,uk=/file.xml`. @returns the sources, or the rule that is broken, as the end of a sentence */
+/** Reads `ofac=https://…,uk=/file.xml`. @returns the sources, or the violated rule, as the end of a sentence */
 export function listSources(text: string): Source[] | string {
   const sources: Source[] = [];
   for (const part of text.split(',')) {
@@ -45,8 +47,8 @@ export function listSources(text: string): Source[] | string {
 }
 
 /**
- * @returns the list, and the time that it is of
- * @throws Unavailable when the source does not answer; Refusal 'file_refused' when it is not the list
+ * @returns the list, and its date
+ * @throws Unavailable when the source does not answer; Refusal 'file_refused' when the content is not the list
  */
 export async function fetchList(ask: Http, source: Source, now: Date): Promise<Fetched> {
   const { list, from } = source;

@@ -1,16 +1,19 @@
 /**
  * The index: finds the entries of all lists that are worth comparing with a name, so that a whole register of customers is
- * screened in minutes. In memory; pure once it is built.
+ * screened in
+ * minutes. In memory; pure once it is built.
  *
- * Words of list names stand in it by their text, sound, consonants, and each sound with one letter left out: two sounds that
- * are one change apart share one of those. A name on a list is compared when enough words of the given name were found in it;
- * "enough" is never more than what match.ts asks for, so the index loses no hit (a test compares with trying everything).
+ * It indexes words of list names by their text, sound, consonants, and each sound with one letter left out: two sounds that are
+ * one change
+ * apart share one of those. A name on a list is compared when enough words of the given name were found in it; "enough" never
+ * exceeds
+ * the minimum of match.ts, so the index loses no hit (a test compares it with trying everything).
  */
 import { addressKey, type ListEntry } from './entry.ts';
 import { type Match, type MatchRules, matchEntry, type Prepared, prepare, type Subject } from './match.ts';
 import { likeness, MEANS, type Name, nameOf, SHORTEST_NEAR, type Unit } from './names.ts';
 
-/** An entry in the index. `E` is what the caller keeps beside it. */
+/** An entry in the index. `E` is the caller's data for it. */
 export interface Indexed<E> extends Prepared {
   readonly of: E;
 }
@@ -23,7 +26,7 @@ export interface Found<E> extends Match {
 export interface NameIndex<E> {
   readonly size: number;
   add(entry: ListEntry, of: E): void;
-  /** Every entry whose score reaches the threshold, the best first. */
+  /** Every entry whose score reaches the threshold, best first. */
   find(subject: Subject, rules: MatchRules): Found<E>[];
 }
 
@@ -127,7 +130,7 @@ function bitsIn(bits: number): number {
   return count;
 }
 
-/** How many words that say something must be found; an initial on either side stands for one and is in no index. */
+/** The minimum number of significant words that must be found; an initial on either side counts as one and is in no index. */
 const enough = (given: Name, listed: Name): number =>
   Math.min(2, given.meaning, listed.meaning) - (given.hasInitial || listed.hasInitial ? 1 : 0);
 

@@ -1,8 +1,10 @@
 /**
- * Taking a list: a version is made where it differs from the one before, with what was added, removed and changed.
+ * Taking a list: a new version is created if its content differs from the previous one, with the added, removed and changed
+ * entries.
  *
- * Entries stand from the version that brought them to the one that no longer has them, so any version can be put together
- * again, and an entry that has not changed keeps its row: what was decided about it stays decided.
+ * Each entry row is valid from the version that added it to the one that removed it, so any version can be reconstructed, and an
+ * entry that
+ * has not changed keeps its row: decisions about it stay valid.
  *
  * Digital currency addresses of a list become a deny list of destinations, which the gate looks up in its own transaction.
  */
@@ -15,12 +17,13 @@ import { type Delta, deltaOf, type SanctionsList } from './read.ts';
 import { sql } from './store.ts';
 import { refuseList } from './xml.ts';
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const AT_ONCE = 1_000;
 
 /**
- * A version that lacks more than this part of the one before, and more than so many entries, is half a list rather than a new one:
- * whom it no longer names would be cleared at once. The largest removals that publishers have made are below a twentieth.
+ * A version that lacks more than this part of the previous one, and more than this number of entries, is treated as a truncated
+ * list: the
+ * people it no longer names would be cleared at once. The largest removals that publishers have made are below a twentieth.
  */
 const MOST_REMOVED = { part: 10, entries: 20 };
 
@@ -47,11 +50,11 @@ export async function newestVersion(tx: Tx): Promise<bigint> {
 }
 
 /**
- * Stores what was read. Two servers that read at once take it one after the other, and the second finds no change.
+ * Stores the list that was read. Two servers that read at once store it one after the other, and the second finds no change.
  *
- * @param l.isWhole its checksum says that it is all of the list, however short
+ * @param l.isWhole its checksum proves that it is complete, however short
  * @returns the new version, or undefined when nothing has changed
- * @throws Refusal 'file_refused' when too much of the version before is missing
+ * @throws Refusal 'file_refused' when too much of the previous version is missing
  */
 export async function takeList(
   tx: Tx,
@@ -105,7 +108,7 @@ const addressesOf = (entries: Iterable<ListEntry>): { kind: 'address'; value: st
   );
 
 /**
- * Indexes the addresses of lists under a new master key: a list that does not change is not taken again.
+ * Indexes the addresses of lists under a new master key: an unchanged list is not taken again.
  *
  * @param r.before only what was loaded before this time
  */
@@ -132,7 +135,7 @@ export interface StoredEntry {
 }
 
 /**
- * All entries of these lists as they stood at a version, in parts.
+ * All entries of these lists at a version, in parts.
  *
  * @param read a transaction for each part, so that none is held while the caller works
  */

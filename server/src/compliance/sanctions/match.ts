@@ -1,17 +1,20 @@
 /**
- * Matching: how much a customer's name is like a name on a list, as a score from 0 to 1 with its explanation. Pure.
+ * Matching: the similarity of a customer's name and a name on a list, as a score from 0 to 1 with its explanation. Pure.
  *
- * The words of both names are paired, the most alike first, whatever their order; neighbours may stand together ("Abd
- * al-Rahman"). For a person the shorter name has to be found in the longer one, because banks and lists leave names out, and
- * each word that the longer one has beyond it costs a little; at least two words must be found where there are two. For a
- * company both names have to be found in each other.
+ * The words of both names are paired, most similar first, whatever their order; neighbours may be joined ("Abd al-Rahman"). For a
+ * person the
+ * shorter name has to be found in the longer one, because banks and lists leave names out, and each further word of the longer
+ * one
+ * reduces the score a little; at least two words must be found if there are two. For a company both names have to be found in
+ * each other.
  *
- * Then evidence: a date of birth within a period of the entry, or outside of all of them, and countries. Evidence moves the
- * score and decides nothing alone: dates on lists are often wrong, and a full match of a name stays a hit against a
- * different date.
+ * Then evidence: a date of birth inside a period of the entry, or outside all of them, and countries. Evidence changes the score
+ * and
+ * decides nothing alone: dates on lists are often wrong, and a full match of a name stays a hit against a different date.
  *
- * Rules are data with a version. A change of scores, here or in names.ts, needs a new version: results are
- * stored under it, and a new one screens everybody again.
+ * Rules are data with a version. A change of scores, here or in names.ts, needs a new version: results are stored under it, and a
+ * new
+ * version screens all subjects again.
  */
 import { createHash } from 'node:crypto';
 import { addressKey, type Birth, type ListEntry, type SubjectKind } from './entry.ts';
@@ -20,19 +23,22 @@ import { type Likeness, likeness, MEANS, type Name, nameOf, type Unit } from './
 export interface MatchRules {
   /** Changes whenever a score may change. */
   readonly version: number;
-  /** In ten-thousandths: a score from here on is a hit. */
+  /** In ten-thousandths: a score at or above this is a hit. */
   readonly threshold: number;
 }
 
 export const RULES_VERSION = 1;
-/** Found with the pairs of server/test/fixtures/sanctions/pairs.json: higher loses true ones, lower adds false ones. */
+/**
+ * Chosen with the pairs of server/test/fixtures/sanctions/pairs.json: a higher value loses true ones, a lower one adds false
+ * ones.
+ */
 export const USUAL_THRESHOLD = 8_000;
 
-/** @param lists codes of the lists that are compared with: another choice of lists is another result */
+/** @param lists codes of the compared lists: another choice of lists is another result */
 export const rulesText = ({ version, threshold }: MatchRules, lists: readonly string[]): string =>
   `names ${version}, threshold ${threshold}, lists ${lists.toSorted().join(' ')}`;
 
-/** The rules that a stored result names; undefined when it names none of this form. */
+/** The rules that a stored result names; undefined when it names none in this form. */
 export function readRules(text: string): (MatchRules & { lists: string[] }) | undefined {
   const [, version, threshold, lists] = /^names (\d+), threshold (\d+), lists ([a-z ]+)$/.exec(text) ?? [];
   return version === undefined || threshold === undefined || lists === undefined
@@ -40,10 +46,10 @@ export function readRules(text: string): (MatchRules & { lists: string[] }) | un
     : { version: Number(version), threshold: Number(threshold), lists: lists.split(' ') };
 }
 
-/** Who is compared. */
+/** The compared subject. */
 export interface Subject {
   readonly names: readonly string[];
-  /** Undefined where it is not known, such as for the payer of a deposit. */
+  /** Undefined when unknown, such as for the payer of a deposit. */
   readonly kind?: 'person' | 'entity';
   /** `YYYY-MM-DD` */
   readonly born?: string;
@@ -53,7 +59,7 @@ export interface Subject {
   readonly address?: string;
 }
 
-/** Equal for what compares equally: the same subject again is the same input. */
+/** Equal for subjects that compare equally: the same subject again is the same input. */
 export const subjectText = (subject: Subject): string =>
   JSON.stringify([
     subject.names,
@@ -92,16 +98,16 @@ export interface Match {
 
 const LIKE: Readonly<Record<Likeness, number>> = { same: 1, sound: 0.95, consonants: 0.9, near: 0.85, initial: 0.75 };
 
-/** What each further word of the longer name costs, and how much at most. */
+/** Cost of each further word of the longer name, and the maximum. */
 const EXTRA_WORD = 0.06;
 const MOST_EXTRA = 0.2;
 const WEAK_ALIAS = 0.1;
 const BORN = { agrees: 0.05, near: 0, contradicts: -0.15, unknown: 0 } as const;
 const COUNTRY = { agrees: 0.02, differs: -0.02, unknown: 0 } as const;
 const OTHER_KIND = 0.1;
-/** A ship with a customer's name is no customer. */
+/** A ship with a customer's name is not a customer. */
 const THING = 0.25;
-/** Too few words were found: whatever else, it is no hit. */
+/** Too few words were found: it is no hit, whatever the evidence. */
 const TOO_FEW = 0.5;
 /** Lists often give the first of January for a year, and calendars differ by a year or two. */
 const NEAR_YEARS = 2;
@@ -125,7 +131,7 @@ export function compareNames(given: Name, listed: Name, isPerson: boolean): { sc
   return { score: isEnough ? score : Math.min(score, TOO_FEW), pairs };
 }
 
-/** Pairs of units that share no word, the most alike and weightiest first. */
+/** Pairs of units that share no word, most similar and weightiest first. */
 function paired(given: Name, listed: Name): Paired[] {
   const all: (Paired & { worth: number })[] = [];
   for (const mine of given.units)
@@ -162,7 +168,7 @@ const weigh = ({ words }: Name, { from, to }: Unit): number => {
 const worthOf = (given: Name, listed: Name, mine: Unit, theirs: Unit, how: Likeness): number =>
   LIKE[how] * Math.min(weigh(given, mine), weigh(listed, theirs));
 
-/** How much of a name was found: by weight, and how many of its words that say something. */
+/** The part of a name that was found: by weight, and by its number of significant words. */
 function covered(name: Name, pairs: readonly Paired[], side: 'given' | 'listed') {
   let found = 0;
   let meaning = 0;
@@ -179,7 +185,7 @@ function covered(name: Name, pairs: readonly Paired[], side: 'given' | 'listed')
   return { share: name.weight === 0 ? 0 : found / name.weight, unmatched: name.weight - matched, meaning };
 }
 
-/** A list's entry with its names as they are compared. */
+/** A list's entry with its names prepared for comparison. */
 export interface Prepared {
   readonly entry: ListEntry;
   readonly names: readonly Name[];
@@ -187,7 +193,7 @@ export interface Prepared {
 
 export const prepare = (entry: ListEntry): Prepared => ({ entry, names: entry.names.map(({ text }) => nameOf(text)) });
 
-/** The best match of a subject with an entry; undefined when no word of any name is alike. */
+/** The best match of a subject with an entry; undefined when no word of any name is similar. */
 export function matchEntry(subject: Subject, given: readonly Name[], prepared: Prepared): Match | undefined {
   const { entry } = prepared;
   const atAddress = matchAddress(subject, entry);
@@ -212,7 +218,7 @@ export function matchEntry(subject: Subject, given: readonly Name[], prepared: P
   return { score: bounded, explanation: { ...explained(subject, given, prepared, best), ...evidence } };
 }
 
-/** An address is the very one or it is not. */
+/** An address matches only if it is equal. */
 function matchAddress({ address }: Subject, { addresses }: ListEntry): Match | undefined {
   if (address === undefined) return undefined;
   const listed = addresses.find((one) => addressKey(one.address) === addressKey(address));

@@ -1,12 +1,13 @@
 /**
- * Names as they are compared: in Latin letters, in words, with how each word sounds. Pure.
+ * Names prepared for comparison: in Latin letters, in words, each with its sound. Pure.
  *
  * Any script becomes Latin letters (any-ascii), accents and case go, and a name becomes words. Each word has a sound: a
  * spelling in which the usual romanisations of one name agree (Mohamed and Muhammad, Yevgeny and Evgenii). Arabic and Hebrew
  * leave vowels out, so a word from there is compared by its consonants as well.
  *
- * Some words say little: particles and titles (al, bin, von, Mullah), forms of companies (Ltd, GmbH), and what many companies
- * are called (trading, group). They weigh less, and alone they are no match.
+ * Some words carry little information: particles and titles (al, bin, von, Mullah), legal forms of companies (Ltd, GmbH), and
+ * common
+ * company words (trading, group). They weigh less, and alone they do not match.
  *
  * Not here: comparing two names (match.ts), finding those worth comparing (find.ts).
  */
@@ -15,7 +16,7 @@ import anyAscii from 'any-ascii';
 export interface Word {
   readonly text: string;
   readonly sound: string;
-  /** Consonants alone; only of a word that was written without its vowels, and of those that may be compared with it. */
+  /** Consonants alone; only of a word that was written without its vowels, and of words that may be compared with it. */
   readonly bones: string;
   readonly isBones: boolean;
   readonly weight: number;
@@ -28,14 +29,14 @@ export interface Unit extends Pick<Word, 'text' | 'sound' | 'bones' | 'isBones' 
   /** Words from here up to `to`, not included. */
   readonly from: number;
   readonly to: number;
-  /** Whether a spelling that is one change apart counts. Of words taken together only where one is a particle. */
+  /** Whether a spelling that is one change apart counts. For joined words only if one is a particle. */
   readonly mayBeNear: boolean;
 }
 
 export interface Name {
   readonly words: readonly Word[];
   readonly units: readonly Unit[];
-  /** How many words say something. */
+  /** The number of significant words. */
   readonly meaning: number;
   readonly hasInitial: boolean;
   readonly weight: number;
@@ -49,7 +50,7 @@ const MOST_JOINED = 3;
 const PARTICLE = 0.2;
 const FORM = 0.1;
 const GENERIC = 0.4;
-/** A word of less says nothing by itself. */
+/** A shorter word is not significant by itself. */
 export const MEANS = 0.5;
 
 const WEIGHTS: ReadonlyMap<string, number> = new Map([
@@ -79,7 +80,7 @@ function said(weight: number, words: string): [string, number][] {
 const SYLLABLES = /[\p{Script=Han}\p{Script=Hangul}]/gu;
 const WITHOUT_VOWELS = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
-/** A name as it is compared. Without any word it matches nothing. */
+/** A name prepared for comparison. Without any word it matches nothing. */
 export function nameOf(text: string): Name {
   const apart = text.slice(0, LONGEST_NAME).normalize('NFKC').replaceAll(SYLLABLES, ' $& ');
   const words = apart
@@ -121,7 +122,7 @@ function wordOf(text: string, isBones: boolean): Word {
 
 const spelled = (text: string, isBones: boolean) => ({ text, sound: soundOf(text), bones: bonesOf(text), isBones });
 
-/** Romanisations that stand for the same, in the order in which they are replaced. */
+/** Equivalent romanisations, in the order in which they are replaced. */
 const SOUNDS: readonly (readonly [RegExp, string])[] = [
   [/(?<=[oe])ff$/g, 'v'],
   [/shch|sch|sh/g, 's'],
@@ -174,7 +175,7 @@ function unitsOf(words: readonly Word[]): Unit[] {
   return units;
 }
 
-/** Initials stand for words of their own, and forms of companies join nothing. */
+/** Initials represent words, and legal forms of companies are not joined. */
 function unitOf(taken: readonly Word[], from: number, to: number): Unit | undefined {
   const [only] = taken;
   if (only !== undefined && taken.length === 1) return { ...only, from, to, mayBeNear: true };
@@ -210,7 +211,7 @@ function areNear(a: string, b: string): boolean {
 
 export type Likeness = 'same' | 'sound' | 'consonants' | 'near' | 'initial';
 
-/** How alike two units are, or undefined. */
+/** The similarity of two units, or undefined. */
 export function likeness(a: Unit, b: Unit): Likeness | undefined {
   if (a.text === b.text) return 'same';
   if (a.isInitial || b.isInitial)

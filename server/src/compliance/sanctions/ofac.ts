@@ -1,9 +1,11 @@
 /**
  * Reads OFAC's lists in the advanced format (Advanced Sanctions Data Model), such as SDN_ADVANCED.XML.
  *
- * The format is normalised: an entry names its country, script, feature type and documents by numbers that stand in earlier
- * sections of the file. Those are kept while the file is read, and only what an entry may need of them. A number without a
- * row there is left out, except that of a party's type and of a digital currency address.
+ * The format is normalised: an entry names its country, script, feature type and documents by numbers defined in earlier sections
+ * of the
+ * file. Those are kept while the file is read, limited to the fields that an entry uses. An undefined number is left out, except
+ * that of a
+ * party's type and of a digital currency address.
  */
 import {
   type Birth,
@@ -37,7 +39,7 @@ const COUNTRY_FEATURES = new Set(['Nationality Country', 'Citizenship Country', 
 /** The list has about 40,000 of each. */
 const MOST_ROWS = 1_000_000;
 
-/** What earlier sections said, by number. */
+/** Definitions of earlier sections, by number. */
 interface Known {
   values: Map<string, { text: string; attributes: Readonly<Record<string, string>> }>;
   /** Country by location. */
@@ -109,7 +111,7 @@ function entryOf(party: Element, known: Known): ListEntry {
   };
 }
 
-/** A feature whose type is unknown could be an address of a coin: such a list is not taken. */
+/** A feature whose type is unknown could be an address of a coin: such a list is rejected. */
 function typeOf(feature: Element, known: Known): string {
   const found = valueOf('FeatureType', feature.attributes.FeatureTypeID, known);
   if (found === undefined) throw refuseList('A party has a feature whose type does not stand in the list.');

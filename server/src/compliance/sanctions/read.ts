@@ -1,8 +1,9 @@
 /**
- * Reading a sanctions list: from its bytes to entries, and what changed between two versions.
+ * Reading a sanctions list: from its bytes to entries, and the changes between two versions.
  *
- * A list is taken as a whole or not at all: one entry that cannot be read refuses it, because a list without that entry
- * would clear whom it names. Entries of the same id are one entry, with all that either says.
+ * A list is taken as a whole or not at all: one entry that cannot be read rejects it, because a list without that entry would
+ * clear the
+ * people it names. Entries with the same id are merged into one.
  */
 import { assert } from '../../base/errors.ts';
 import { digestOf, type ListCode, type ListEntry, tidied } from './entry.ts';
@@ -26,7 +27,7 @@ export interface SanctionsList extends ReadList {
 }
 
 /**
- * @param sha256 checksum that the file must have, where its source gives one
+ * @param sha256 the file's required checksum, if its source gives one
  * @throws Refusal 'file_refused' with a sentence that quotes no content of the file
  */
 export async function readList(list: ListCode, chunks: Chunks, sha256?: Buffer): Promise<SanctionsList> {
@@ -58,7 +59,7 @@ export interface Delta {
   changed: string[];
 }
 
-/** What changed from one version to another, by the digests of their entries. */
+/** The changes from one version to another, by the digests of their entries. */
 export function deltaOf(before: ReadonlyMap<string, Buffer>, after: ReadonlyMap<string, ListEntry>): Delta {
   const delta: Delta = { added: [], removed: [], changed: [] };
   for (const [id, entry] of after) {

@@ -1,12 +1,15 @@
 /**
- * Results: what was compared with which version of the lists, and what was found. The gate reads them in its own transaction.
+ * Results: which names were compared with which version of the lists, and the hits. The gate reads them in its own transaction.
  *
- * A row stands until its names, the rules or what was found change; a new version of the lists that finds the same only moves it
- * on. So a register that is compared every day grows by what has changed.
+ * A row stays until its names, the rules or its hits change; a new version of the lists with the same hits only updates its
+ * version. So a
+ * register that is compared every day grows by its changes only.
  *
- * A hit is one owner, one entry as it stood in the list, and one input. What a person decided about it is asked again only
- * when one of them is new. Undecided, it ends by itself only with its entry: who gives another name, or a setting that finds less,
- * decides nothing. A name of an account or a payer that was decided to be no hit of its customer is not asked again.
+ * A hit is one owner, one version of a list entry, and one input. A person's decision about it is repeated only when one of them
+ * is new. An
+ * undecided hit ends by itself only with its entry: another name from the customer, or a setting that finds less, decides
+ * nothing. A name
+ * of an account or a payer that was decided to be no hit of its customer is not asked again.
  */
 import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Tx } from '../../base/db.ts';
@@ -26,7 +29,7 @@ export interface FoundHit extends FoundEntry {
 const inputsContext = (key: string): string => `name_screenings.inputs:${key}`;
 const explanationContext = (owner: string): string => `sanctions_hits.explanation:${owner}`;
 
-/** What a hit keeps encrypted. Both of its digests can be computed from it. */
+/** The encrypted part of a hit. Both of its digests can be computed from it. */
 interface Sealed {
   explanation: Explanation;
   subject: Subject;
@@ -77,7 +80,7 @@ export function renewedResult(
   return [isNew ? row.inputs : keys.to.encrypt(text, context), digest];
 }
 
-/** The same of a hit: it stays the same question, so what was decided about it stays decided. */
+/** The same of a hit: its question stays the same, so the decision about it stays. */
 export function renewedHit(
   keys: RotationKeys,
   row: { owner: string; explanation: Buffer; inputsDigest: Buffer; nameDigest: Buffer },
@@ -101,7 +104,7 @@ export const openInputs = (
 export const caseSubject = (owner: string): string => `sanctions:${owner}`;
 const CASE = 'sanctions_hit';
 
-/** Stores what was found about one of them, and opens or closes the case of its owner. */
+/** Stores the hits of one of them, and opens or closes the case of its owner. */
 export async function keepResult(
   tx: Tx,
   vault: Vault,
@@ -119,7 +122,7 @@ export async function keepResult(
   const { key, known, found, rules, version, now } = r;
   const { owner, customerId, partnerId, revision, subjects } = known;
   if (customerId !== null && (await tx.row<Erased>(sql.isErasedLocked, [customerId]))?.erased) {
-    // An erasure may have come between reading the names and now: what it took out is not kept again. Who paid since is.
+    // An erasure may have come between reading the names and now: erased names are not stored again. Payers since then are.
     if (!key.startsWith('payer:')) return;
     if (textOf(await r.knownNow(tx)) !== textOf(known)) return;
   }
@@ -169,7 +172,7 @@ export async function keepResult(
   await tellOwner(tx, { owner, now });
 }
 
-/** One case for each owner with open hits; it ends with the last of them. */
+/** One case for each owner with open hits; it closes with the last of them. */
 export async function tellOwner(tx: Tx, { owner, now }: { owner: string; now: Date }): Promise<void> {
   const { count = 0n } = (await tx.row<{ count: bigint }>(sql.openOf, [owner])) ?? {};
   const about = { kind: CASE, subject: caseSubject(owner) } as const;
@@ -187,7 +190,7 @@ interface Erased {
 }
 
 export interface Standing {
-  /** Without a result that is of the newest lists, the current rules and the current names. */
+  /** Subjects without a result for the newest lists, the current rules and the current names. */
   unscreened: string[];
   /** Results without any name. */
   nameless: string[];
@@ -195,7 +198,7 @@ export interface Standing {
   hits: { id: bigint; subject: string; state: 'open' | 'true_hit'; list: string; entry: string }[];
 }
 
-/** What stands about them now. Rows only. */
+/** Their present results. Rows only. */
 export async function standingOf(
   tx: Tx,
   s: { keys: readonly string[]; customerId: string | null; rules: string },
@@ -207,8 +210,9 @@ export async function standingOf(
     s.customerId === null ? undefined : tx.row<Erased>(sql.isErased, [s.customerId]),
   );
   const good = new Map(rows.filter(({ isOfNow }) => isOfNow).map(({ subject, names }) => [subject, names]));
-  // Nothing of an erased customer is left to compare, so nothing is waited for, and it never counts as compared. Who has paid
-  // since is compared as before.
+  // An erased customer has no data left to compare, so no result is awaited, and it never counts as compared. Payers since then
+  // are
+  // compared as before.
   const isGone = (key: string): boolean => customer?.erased === true && !key.startsWith('payer:');
   return {
     unscreened: s.keys.filter((key) => !isGone(key) && !good.has(key)),

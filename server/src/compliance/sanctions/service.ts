@@ -1,16 +1,19 @@
 /**
- * Sanctions screening of a running server: reads the configured lists, compares names with them, and says what stands.
+ * Sanctions screening of a running server: reads the configured lists, compares names with them, and reports the results.
  *
- * Two recurring jobs. One for each list reads its source and takes what has changed. The other compares who is due: everybody
- * after a new version, and customers and accounts that are new; in parts, each of which is stored, so it goes on where it
- * was. A customer who is due and about to be paid is compared at once (`ensure`).
+ * Two recurring jobs. One for each list reads its source and stores changes. The other compares the subjects that are due: all of
+ * them
+ * after a new version, and new customers and accounts; in parts, each of which is stored, so that it continues from its last
+ * position. A
+ * customer who is due and about to be paid is compared immediately (`ensure`).
  *
- * The gate reads stored results (`read`, `wait`) in its own transaction. A customer is cleared only by one that is of the newest
- * lists; while a list is older than allowed, money waits.
+ * The gate reads stored results (`read`, `wait`) in its own transaction. Only a result for the newest lists clears a customer;
+ * while a list
+ * is older than allowed, money waits.
  *
  * The index of names is in memory, built again for each version, in pieces, so that requests are answered meanwhile.
  *
- * Not here: what a hit means for money (orders/payouts/gate.ts), decisions about hits (decisions.ts).
+ * Not here: the effect of a hit on money (orders/payouts/gate.ts), decisions about hits (decisions.ts).
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
@@ -36,9 +39,9 @@ const REFRESH_EVERY_MS = 3_600_000;
 const REFRESH_FAILED_MS = 300_000;
 /** A new customer's name is compared within this. */
 const DUE_EVERY_MS = 15_000;
-/** Of one turn: a few seconds at most. */
+/** Duration of one turn: a few seconds at most. */
 const DUE_AT_ONCE = 100;
-/** Entries that are put into the index between two pieces of other work. */
+/** Entries put into the index before the event loop gets a turn. */
 const INDEXED_AT_ONCE = 50;
 
 export interface SanctionsDeps {
@@ -48,12 +51,12 @@ export interface SanctionsDeps {
   ask: Http;
   sources: readonly Source[];
   rules: MatchRules;
-  /** A list that its source has not given for longer makes money wait. */
+  /** Money waits if a list's source has not delivered it for longer than this. */
   maxAgeMs: number;
   payerOf: PayerOf;
 }
 
-/** Of a running server. */
+/** Options of a running server. */
 export interface Sanctions extends NameScreening {
   /** Codes of the configured lists. */
   readonly lists: readonly string[];
@@ -135,7 +138,7 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
       const left = DUE_AT_ONCE - again.length;
       return left === 0 ? again : [...again, ...(await tx.rows<{ subject: string }>(sql.missing, [left]))];
     });
-    // One that fails does not stop the ones after it; the job fails at the end, so the error is seen.
+    // A failing one does not stop the ones after it; the job fails at the end, so that the error is seen.
     const failures: unknown[] = [];
     for (const { subject } of due) await screenOne(subject).catch((error: unknown) => failures.push(error));
     if (failures.length > 0) throw failures[0];
@@ -178,7 +181,7 @@ async function buildIndex(db: Database, of: { version: bigint; lists: readonly s
   return index;
 }
 
-/** Why money may not leave by a list's age; undefined when it is young enough. */
+/** Why money may not leave because of a list's age; undefined when it is recent enough. */
 export function agedWhy(
   state: Pick<ListState, 'asOf'> | undefined,
   list: string,
@@ -201,6 +204,6 @@ const hitOf = ({ id, state, list, entry }: Standing['hits'][number]): Hit => ({
   own: true,
 });
 
-/** Accounts and payers without a name of their own are their customer's; a customer without a name was compared with nothing. */
+/** Accounts and payers without a name of their own use their customer's; a customer without a name was compared with nothing. */
 const namelessHits = (nameless: readonly string[]): Hit[] =>
   nameless.some((key) => key.startsWith('customer:')) ? [{ rule: 'sanctions_nameless', entry: '', own: true }] : [];

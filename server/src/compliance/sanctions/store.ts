@@ -11,7 +11,7 @@ export interface ResultRow {
   found: readonly FoundEntry[];
 }
 
-/** What a result keeps of a hit: nothing personal. */
+/** The fields of a hit that a result keeps: no personal data. */
 export interface FoundEntry {
   entryId: string;
   /** In ten-thousandths. */
@@ -113,7 +113,7 @@ export const sql = {
   hitById: `select ${HIT}, e.list, e.entry, e.content, e.added_in, e.removed_in
     from sanctions_hits h join sanctions_entries e on e.id = h.entry_id where h.id = $1 for update of h`,
 
-  // Erasure. Which entry, score and decision stay: they explain what was done.
+  // Erasure. The entry, the score and the decision stay: they explain what happened.
   eraseResults: `update name_screenings set inputs = null, inputs_digest = uuid_send(gen_random_uuid()), ended_at = coalesce(ended_at, $2)
     where owner = any($1::text[])`,
   eraseHits: `update sanctions_hits set explanation = '', inputs_digest = uuid_send(gen_random_uuid()),

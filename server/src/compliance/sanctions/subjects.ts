@@ -1,8 +1,10 @@
 /**
- * Who is compared with lists, and by what: customers with the people behind a business, holders of accounts, payers of deposits.
+ * The subjects compared with lists, and their names: customers with the people behind a business, account holders, payers of
+ * deposits.
  *
- * A key names them: `customer:<id>`, `account:<id>`, `payer:<deposit>`. Names are decrypted here for the comparison, and go
- * nowhere but into its encrypted result.
+ * A key identifies them: `customer:<id>`, `account:<id>`, `payer:<deposit>`. Names are decrypted here for the comparison, and are
+ * stored
+ * only in its encrypted result.
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
@@ -10,18 +12,18 @@ import { findCustomer, givenDetails, openFiatAccount, openGivenDetails } from '.
 import type { Subject } from './match.ts';
 import { sql } from './store.ts';
 
-/** Who paid a deposit, as its rail reports it; undefined where nothing is known. */
+/** The payer of a deposit, as its rail reports it; undefined when unknown. */
 export type PayerOf = (
   tx: Tx,
   depositId: bigint,
 ) => Promise<{ name?: string | undefined; address?: string | undefined } | undefined>;
 
 export interface Known {
-  /** Whose decisions count: `customer:<id>`, or `deposit:<id>` without a customer. */
+  /** The owner whose decisions count: `customer:<id>`, or `deposit:<id>` without a customer. */
   owner: string;
   customerId: string | null;
   partnerId: bigint | null;
-  /** Version of the details that this was read from; 0 for what never changes. */
+  /** Version of the details that this was read from; 0 for data that never changes. */
   revision: number;
   subjects: Subject[];
 }
@@ -29,7 +31,7 @@ export interface Known {
 const LONGEST = 500;
 const bounded = (name: string): string => name.trim().slice(0, LONGEST);
 
-/** What is known of them now. */
+/** Their present data. */
 export async function knownOf(tx: Tx, vault: Vault, payerOf: PayerOf, key: string): Promise<Known> {
   const [kind, id = ''] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)];
   if (kind === 'customer') return await ofCustomer(tx, vault, id);
@@ -73,7 +75,7 @@ async function ofCustomer(tx: Tx, vault: Vault, id: string): Promise<Known> {
   const person = bounded([firstName, lastName, firstSurname, secondSurname].filter(Boolean).join(' '));
   const company = bounded(details.companyName ?? details.legalName ?? details.businessName ?? '');
   const own: Subject[] = [
-    // The form of a business asks for the name of a person, too.
+    // The form of a business asks for a person's name too.
     ...(person === ''
       ? []
       : [evidence({ names: [person], kind: 'person' }, details.dob ?? details.dateOfBirth, country)]),

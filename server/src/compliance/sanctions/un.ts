@@ -10,7 +10,7 @@ const RECORDS = new Set(['INDIVIDUALS/INDIVIDUAL', 'ENTITIES/ENTITY']);
 const PARTS = ['FIRST_NAME', 'SECOND_NAME', 'THIRD_NAME', 'FOURTH_NAME'];
 
 export interface ReadList {
-  /** What the list says of its own date, as it says it; '' where it says nothing. */
+  /** The list's own date, as written; '' when it has none. */
   published: string;
   sha256: Buffer;
 }
@@ -53,7 +53,7 @@ function entryOf(record: Element, prefix: 'INDIVIDUAL' | 'ENTITY'): ListEntry {
   };
 }
 
-/** "Low", "Low quality" and "Good" are its words; an alias without one is taken for a good one. */
+/** "Low", "Low quality" and "Good" are its words; an alias without one counts as a good one. */
 function aliasOf(alias: Element): ListName[] {
   const text = line(textAt(alias, 'ALIAS_NAME'));
   if (text === '') return [];

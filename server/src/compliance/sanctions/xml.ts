@@ -1,17 +1,19 @@
 /**
  * Reads large XML files record by record: of the whole file only one record is in memory.
  *
- * The whole file is refused for: a document type declaration (and with it entities, their expansion and external
- * references), XML that is not well-formed to its last byte, bytes that are not UTF-8, another root element, and more than
- * the bounds below. A list that was cut is therefore never taken for a shorter one.
+ * The whole file is refused for: a document type declaration (and with it entities, their expansion and external references), XML
+ * that is
+ * not well-formed to its last byte, bytes that are not UTF-8, another root element, and more than the bounds below. A truncated
+ * list is
+ * therefore never accepted as a shorter one.
  *
- * Not here: what a record means (ofac.ts, un.ts, eu.ts, uk.ts).
+ * Not here: the interpretation of a record (ofac.ts, un.ts, eu.ts, uk.ts).
  */
 import { createHash } from 'node:crypto';
 import { SaxesParser } from 'saxes';
 import { Refusal } from '../../base/errors.ts';
 
-/** An element with what is below it. Text is that of the element itself, without that of its children. */
+/** An element with its children. Text is that of the element itself, without that of its children. */
 export interface Element {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -34,7 +36,7 @@ const LONGEST_ATTRIBUTE = 20_000;
 /** Of one file; all four lists together have about 40,000 entries. */
 const MOST_RECORDS = 1_000_000;
 
-/** A rejected list, with the sentence that a person reads. It quotes no content of the file. */
+/** A rejected list, with the sentence shown to the operator. It quotes no content of the file. */
 export const refuseList = (why: string): Refusal => new Refusal('file_refused', { why });
 
 export interface RecordsOf {
@@ -82,7 +84,7 @@ export async function readRecords(chunks: Chunks, format: RecordsOf): Promise<Bu
   return hash.digest();
 }
 
-/** Reading takes seconds in all: requests are answered between two pieces. */
+/** Reading takes seconds in total: the event loop gets a turn between two pieces. */
 const otherWork = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function decoded(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): string {
@@ -155,7 +157,7 @@ function openReader({ root, records, onRoot, onRecord }: RecordsOf) {
   return { open, text, close };
 }
 
-// Looking into a record.
+// Queries within a record.
 
 /** All elements at a path below one, such as `Names/Name`. */
 export function all(element: Element, path: string): Element[] {

@@ -1,10 +1,10 @@
 /**
  * Answer: one GET to a price source through base/http.ts, with a check of the content type.
  *
- * Failures are described in our words and a library's error code, never in words of the answer: they are shown at /readyz,
- * which is public.
+ * Failures are described in our words and a library's error code, never in words of the answer: they are shown at /readyz, which
+ * is public.
  *
- * Not here: what the text says (read.ts and each source).
+ * Not here: parsing the text (read.ts and each source).
  */
 import { Unavailable } from '../../base/errors.ts';
 import { ask, type Http, type HttpHead, MAY_BE_PACKED, NoAnswer } from '../../base/http.ts';

@@ -17,7 +17,7 @@ export function checksummed(address: string): string {
 /**
  * Parses an address.
  *
- * @returns lower case, or undefined when it is none: wrong length, wrong capitals, or the zero address, which nobody owns
+ * @returns lower case, or undefined when invalid: wrong length, wrong capitals, or the zero address, which has no owner
  */
 export function readAddress(text: string): string | undefined {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return undefined;

@@ -1,4 +1,4 @@
-/** Fees of an EVM chain: what the market asks, what we offer, and how an offer is raised. */
+/** Fees of an EVM chain: the market's fee, our offer, and how an offer is raised. */
 import type { Fee } from '../chain.adapter.ts';
 import { type Evm, hex, lower, refusedIsUnavailable } from './node.ts';
 import { list, object, orUnavailable, quantity, RpcError } from './rpc.ts';
@@ -34,7 +34,7 @@ export async function gasPrice(evm: Evm): Promise<bigint> {
   return capped(evm, (base ?? 0n) + tip);
 }
 
-/** Twice the base fee is enough for six full blocks in a row; what is not needed is not charged. */
+/** Twice the base fee is enough for six full blocks in a row; the unused part is not charged. */
 export async function offer(evm: Evm, gas: bigint): Promise<Fee> {
   const { base, tip } = await market(evm);
   if (base === undefined) return feeOf({ gas, price: capped(evm, tip), tip: undefined });

@@ -1,6 +1,4 @@
-/**
- * One EVM chain as the functions of this folder see it: its options, its nodes, and questions asked of them in batches.
- */
+/** One EVM chain for the functions of this folder: its options, its nodes, and batched queries. */
 import { Unavailable } from '../../base/errors.ts';
 import type { EvmOptions } from './options.ts';
 import { orUnavailable, type Rpc, RpcError } from './rpc.ts';

@@ -1,4 +1,4 @@
-/** What an EVM chain is made from: the options of one rail. */
+/** The options from which an EVM rail is made. */
 import type { Http } from '../../base/http.ts';
 import type { ChainPace } from '../chain.adapter.ts';
 import type { NodeUrl } from './rpc.ts';

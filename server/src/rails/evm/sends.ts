@@ -1,5 +1,5 @@
 /**
- * Sending on an EVM chain: signers, gas, and what a node says of signed bytes.
+ * Sending on an EVM chain: signers, gas, and a node's answers about signed bytes.
  *
  * A wallet's transactions are numbered, and the number is the slot of a send: its versions share it, and a higher fee replaces
  * a lower one at any time.
@@ -160,7 +160,7 @@ export function sign(
   });
 }
 
-/** A nonce is proved used by another transaction by reading that one: the engine does it, and adopts what it finds. */
+/** Only reading the other transaction proves that it used a nonce: the engine reads it, and adopts it. */
 export async function fates(evm: Evm, sends: readonly SendAsked[]): Promise<Fate[]> {
   const hashes = sends.flatMap(({ versions }) => versions.map(({ hash }) => hash));
   const found = hashes.length === 0 ? [] : await receipts(evm, hashes);

@@ -1,5 +1,5 @@
 /**
- * What one of our wallets has sent, as mined: by nonce, by hash, or everything in a range of blocks.
+ * Transactions of our wallets, as mined: by nonce, by hash, or everything in a range of blocks.
  *
  * A nonce is found by bisection: the node says how many were used at a block. A node without the state of old blocks cannot,
  * and then blocks are read whole.
@@ -142,7 +142,7 @@ export function sentBy({ code, rpc, ask, receipts, addressOf, feeOf }: Deps) {
   return { sentUnder, sentIn, sentAs };
 }
 
-/** Exactly a plain transfer of coin or of a token; what any other call moves only its contract knows. */
+/** Exactly a plain transfer of coin or of a token; the effect of any other call depends on its contract. */
 function movedBy({ target, data, value }: Pick<Bare, 'target' | 'data' | 'value'>): Bare['moved'] {
   if (target === '') return undefined;
   if (data.length === 0) return { contract: null, to: target, units: value };

@@ -1,11 +1,13 @@
 /**
  * Signers: the interface through which a rail gets signatures, the checks on a transfer alone, and signing.
  *
- * Two things are signed and nothing else: `transfer(address,uint256)` on a listed contract, and a plain transfer of native
- * coin. An attacker who controls the rest of the server still cannot make a signer approve a spender, call a contract, sign
- * for another chain, burn the wallet as fees, or pay more than a limit in one transfer.
+ * Only two kinds of transaction are signed: `transfer(address,uint256)` on a listed contract, and a plain transfer of native
+ * coin. An
+ * attacker who controls the rest of the server still cannot make a signer approve a spender, call a contract, sign for another
+ * chain,
+ * burn the wallet as fees, or pay more than a limit in one transfer.
  *
- * Not here: keys at rest, limits per hour, what was signed before, and the process that holds all three: ../../signer/.
+ * Not here: keys at rest, limits per hour, the signing journal, and the process that holds all three: ../../signer/.
  */
 import { HDKey } from '@scure/bip32';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -48,8 +50,9 @@ export interface Signer {
   /** @throws BugError for a transfer it rejects; NotSigned when the keys are elsewhere */
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
   /**
-   * What it has signed under nonces from this one on, in their order; the first of them, where there are many. Of a deposit address only
-   * what it has signed under this one. Left out by one that keeps no journal. @throws NotSigned
+   * The transactions it has signed under nonces from this one on, in their order; the first ones when there are many. For a
+   * deposit
+   * address only those signed under this nonce. Absent when it keeps no journal. @throws NotSigned
    */
   signedFrom?(nonce: bigint): Promise<SignedBefore[]>;
 }
@@ -66,7 +69,7 @@ export interface SignerLimits {
   onlyTo?: readonly string[];
 }
 
-/** What moves to which recipient, read from the bytes to be signed. `contract` null: native coin. */
+/** The transfer, read from the bytes to be signed. `contract` null: native coin. */
 export function movedBy({
   target,
   data,
@@ -78,7 +81,7 @@ export function movedBy({
   return transfer === undefined ? 'a call that is no transfer' : { contract: target, ...transfer };
 }
 
-/** Why a transfer is not signed, regardless of what was signed before. Pure. */
+/** Why a transfer is not signed, regardless of earlier signatures. Pure. */
 export function refusalOf(limits: SignerLimits, wanted: Wanted): string | undefined {
   if (wanted.gas * wanted.price > limits.maxFeeUnits) return 'a fee above the limit';
   const allowed = limits.allowedContracts;

@@ -1,4 +1,4 @@
-/** Where a log stands on an EVM chain. What it says of a transfer is in ../erc20.ts. */
+/** Position of a log on an EVM chain. The transfer in it is decoded in ../erc20.ts. */
 import { count, hash32, Malformed, object } from './rpc.ts';
 
 export { decodeTransfer, decodeTransferCall, encodeBalanceOf, encodeTransfer, TRANSFER_TOPIC } from '../erc20.ts';

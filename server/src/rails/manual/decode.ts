@@ -14,7 +14,7 @@ export const MOST_BYTES = 64 * 1024 * 1024;
 /** Bytes examined to choose an encoding; an XML declaration ends well before. */
 const SNIFFED = 512;
 
-/** A rejected file, with the sentence that a person reads. It quotes no content of the file. */
+/** A rejected file, with the sentence shown to the operator. It quotes no content of the file. */
 export const refuseFile = (why: string): Refusal => new Refusal('file_refused', { why });
 
 export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;

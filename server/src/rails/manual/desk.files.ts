@@ -1,10 +1,11 @@
 /**
  * Files for a manual bank: closing the payouts that wait into one, handing it out, withdrawing it.
  *
- * Each payout is in one file only, and passes the gate when the file is closed and whenever it is handed out: that is our last
- * moment of control. The rail's lock comes first everywhere, so of two operators the first one to commit wins.
+ * Each payout is in one file only, and passes the gate when the file is closed and each time it is downloaded: that is our last
+ * moment
+ * of control. The rail's lock comes first everywhere, so of two operators the first one to commit wins.
  *
- * Not here: what a person may do, and in which order (desk.ts); the format of a file (files.ts).
+ * Not here: operators' steps and their order (desk.ts); the format of a file (files.ts).
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../../base/db.ts';
@@ -22,7 +23,7 @@ import * as store from './store.ts';
 
 export type DeskContext = BankContext & { gate: Gate };
 
-/** What every function of the desk works on. */
+/** The context of every function of the desk. */
 export interface Desk {
   readonly settings: ManualBankSettings;
   readonly context: DeskContext;
@@ -33,7 +34,7 @@ export const MOST_PAYOUTS = 1_000;
 const SHORTEST_STATEMENT = 10;
 const LONGEST_STATEMENT = 500;
 
-/** See `ManualDesk.takeOff`, and so on for all that are exported here. */
+/** See `ManualDesk.takeOff`, and likewise for all functions exported here. */
 export async function takeOff({ rail, context: { clock } }: Desk, tx: Tx, key: string): Promise<void> {
   const listed = await store.readListed(tx, rail, key);
   if (listed === undefined) throw refuse('There is no such payout on the list.');
@@ -227,7 +228,7 @@ export function accountOf({ settings }: Desk, asset: AssetCode): ManualAccount {
   return account;
 }
 
-/** The gate's answer for payouts now: null for one that may leave, else what holds it back, in words. */
+/** The gate's answer for payouts now: null for one that may leave, otherwise why it may not, in words. */
 async function kept({ rail, context }: Desk, tx: Tx, keys: readonly string[]): Promise<Map<string, string | null>> {
   const answers = new Map<string, string | null>();
   for (const key of keys.toSorted()) {
@@ -250,13 +251,14 @@ const openOf = async (tx: Tx, id: bigint): Promise<string[]> =>
     .map(({ key }) => key);
 
 /**
- * Handing a file out is our last moment of control, so each of its payouts passes the gate as if it were submitted now. One that
- * ended unpaid must not be paid by it.
+ * A download of a file is our last moment of control, so each of its payouts passes the gate as if it were submitted now. A
+ * payout
+ * that ended unpaid must not be paid by it.
  */
 async function mayLeave(desk: Desk, tx: Tx, id: bigint): Promise<store.BatchRow> {
   const batch = await there(desk, tx, id);
   if (batch.withdrawnAt !== null) throw refuse('The file was withdrawn: it must not be uploaded.');
-  // Their orders may be paid, or their deposits sent back, by another attempt.
+  // Another attempt may pay their orders, or refund their deposits.
   const over = (await store.payoutsOfBatch(tx, id)).filter(({ state }) => state === 'rejected');
   if (over.length > 0)
     throw refuse(

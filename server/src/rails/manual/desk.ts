@@ -1,5 +1,5 @@
 /**
- * The operator's desk at a manual bank: what a person does in place of a bank's API.
+ * The operator's desk at a manual bank: the steps that replace a bank's API.
  *
  * 1. Payouts wait on a list (`waiting`).
  * 2. A person closes a batch (`closeBatch`): the waiting payouts are written into one file, once. Each payout is in one file
@@ -8,13 +8,14 @@
  * 4. The person downloads a statement there; it is read and taken in (`readStatement`, `takeStatement`). Only the statement
  *   decides the outcome of payouts.
  *
- * A person can withdraw a batch that was not uploaded, stating how they know. Its payouts are then rejected, so that new
- * attempts get keys of their own; if the old file is uploaded after all, its payments show as unexplained debits.
+ * An operator can withdraw a batch that was not uploaded, stating how they know. Its payouts are then rejected, so that new
+ * attempts get
+ * keys of their own; if the old file is uploaded after all, its payments show as unexplained debits.
  *
  * What these functions return contains no personal data, except `file`: its bytes go to authorised people and into no log.
  * The protocol in front authorises the caller, and records the caller in the same transaction.
  *
- * Here: the contract, and what statements are asked for. Files are in desk.files.ts.
+ * Here: the contract, and the request for statements. Files are in desk.files.ts.
  */
 import type { Tx } from '../../base/db.ts';
 import type { AssetCode } from '../../base/money.ts';
@@ -68,8 +69,9 @@ export interface ManualDesk {
    */
   takeOff(tx: Tx, key: string): Promise<void>;
   /**
-   * What a file closed now would contain: its payouts in order, without those that the gate holds back. No other file is
-   * closed until `tx` ends.
+   * The content of a file closed now: its payouts in order, without those that the gate holds back. No other file is closed until
+   * `tx`
+   * ends.
    * @param given.until payouts listed later are left for the next file
    */
   next(tx: Tx, given: { asset: AssetCode; until: Date }): Promise<{ keys: string[]; units: bigint }>;
@@ -79,11 +81,12 @@ export interface ManualDesk {
     given: { asset: AssetCode; keys: readonly string[] },
   ): Promise<{ keys: string[]; units: bigint }>;
   /**
-   * Closes the waiting payouts into one file, at most 1,000. Each passes the gate again. With `keys` the file contains
-   * exactly those; without, it omits what the gate holds back and what has ended meanwhile.
-   * @param given.keys what the operator reviewed
-   * @returns also what stays on the list, and why
-   * @throws Refusal 'batch_refused' when nothing may leave
+   * Closes the waiting payouts into one file, at most 1,000. Each passes the gate again. With `keys` the file contains exactly
+   * those;
+   * without, it omits payouts that the gate holds back or that have ended meanwhile.
+   * @param given.keys the payouts that the operator reviewed
+   * @returns also the payouts that stay on the list, with the reason
+   * @throws Refusal 'batch_refused' when no payout may leave
    */
   closeBatch(
     tx: Tx,
@@ -107,14 +110,15 @@ export interface ManualDesk {
   lookAgain(tx: Tx, of: { file: bigint } | { asset: AssetCode }): Promise<void>;
   /**
    * States that a file was not uploaded and never will be. Its payouts are rejected with `file_withdrawn`.
-   * @param given.statement how the person knows, in their words; stored
+   * @param given.statement how the operator knows, in their words; stored
    * @throws Refusal 'batch_refused' when a statement shows one of its payouts
    */
   withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<store.BatchRow>;
 
   /**
-   * After a restore, as long as nobody has confirmed that the statements show every file uploaded before: when it was, and
-   * which unexplained debits may have paid which waiting payouts. No file is closed or downloaded until then.
+   * After a restore, until an operator has confirmed that the statements show every file uploaded before it: the time of the
+   * restore,
+   * and which unexplained debits may have paid which waiting payouts. No file is closed or downloaded until then.
    */
   unconfirmed(tx: Tx): Promise<{ restoredAt: Date; doubtful: { line: string; payout: string }[] } | undefined>;
   /** Confirms it. @throws Refusal 'batch_refused' when there is nothing to confirm, or a statement is being read */
@@ -126,11 +130,11 @@ export interface ManualDesk {
    * @throws Refusal 'file_refused' with `why`, a sentence without content of the file
    */
   readStatement(given: { asset: AssetCode; bytes: Uint8Array | Chunks }): Promise<ReadFile>;
-  /** What taking it in would do, line by line, in a transaction that is rolled back. Throws what taking it in would throw. */
+  /** Its effect line by line, in a transaction that is rolled back. Throws what taking it in would throw. */
   preview(file: ReadFile): Promise<StatementPreview>;
   /**
-   * What a file closed now would contain, and what the gate would hold back, in a transaction that is rolled back.
-   * @throws Refusal 'batch_refused' when nothing may leave
+   * The content of a file closed now, and the payouts that the gate would hold back, in a transaction that is rolled back.
+   * @throws Refusal 'batch_refused' when no payout may leave
    */
   previewFile(given: { asset: AssetCode }): Promise<{
     asset: AssetCode;
@@ -139,12 +143,12 @@ export interface ManualDesk {
     format: FileFormat;
     leftOut: { key: string; why: string }[];
   }>;
-  /** What is new in a file: sums of the lines that no earlier file brought, none for a file taken before (`importId`). */
+  /** The new lines of a file: their sums, excluding lines of earlier files; none for a file taken before (`importId`). */
   newOf(tx: Tx, file: ReadFile): Promise<NewLines>;
   /** @throws Refusal 'file_refused' for future days without a stated reason, and for days far ahead */
   requireDated(file: ReadFile, reason: string | undefined): void;
   /**
-   * Takes in what was read, all of it or nothing.
+   * Takes in the content read, all of it or nothing.
    * @throws Refusal 'file_refused' when it contradicts earlier statements; then `tx` must be rolled back
    */
   takeStatement(tx: Tx, given: { file: ReadFile; by: string }): Promise<Imported>;

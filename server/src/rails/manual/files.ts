@@ -27,7 +27,7 @@ export const writeFile = (format: FileFormat, batch: Batch): string =>
 /** Name of a batch in the file and on the bank's screen. */
 export const batchName = (id: bigint): string => `CLOVERLEAF-${id}`;
 
-/** Our one file that a line names, from what its bank repeats of the name. */
+/** The one file of ours that a line names, from the name as its bank repeats it. */
 export function batchIn({
   batch,
   endToEnd,

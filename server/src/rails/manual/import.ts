@@ -2,12 +2,16 @@
  * Taking a statement in: all of a file or nothing of it, each line once.
  *
  * First the file is read to its end and checked on its own (csv.statement.ts, camt.ts). Then, in one transaction and with no
- * other import of the rail beside it: a file seen before changes nothing; lines known from other files are skipped, even if a
- * file of the other format worded them differently (words.ts); contradictions with lines or balances taken before reject the
- * file; the rest is stored, and the bank engine is woken to read it.
+ * concurrent
+ * import of the rail: a file seen before changes nothing; lines known from other files are skipped, even if a file of the other
+ * format
+ * worded them differently (words.ts); contradictions with lines or balances taken before reject the file; the rest is stored, and
+ * the
+ * bank engine is woken to read it.
  *
- * The bank engine decides what lines mean to orders (rails/bank.ts). This file interprets only this bank's words: which
- * payout a debit belongs to, what was returned and why, what reverses what.
+ * The bank engine decides the effect of lines on orders (rails/bank.ts). This file interprets only this bank's words: which
+ * payout a
+ * debit belongs to, which payment was returned and why, which line reverses which.
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../../base/db.ts';
@@ -56,7 +60,7 @@ export async function readStatement(
 
 /**
  * @param by the operator who takes it in
- * @throws Refusal 'file_refused' with a sentence; the caller must then roll its transaction back, so that nothing is taken
+ * @throws Refusal 'file_refused' with a sentence; the caller must then roll its transaction back, so that no line is taken
  */
 export async function takeStatement(context: BankContext, tx: Tx, file: ReadFile, by: string): Promise<Imported> {
   await store.lockRail(tx, file.rail);
@@ -74,7 +78,7 @@ export interface NewLines {
   importId: bigint | null;
 }
 
-/** What taking it in would add, without changing anything. No other import of the rail runs until `tx` ends. */
+/** The lines that taking it in would add, without changing anything. No other import of the rail runs until `tx` ends. */
 export async function newLinesOf(context: BankContext, tx: Tx, file: ReadFile): Promise<NewLines> {
   const { rail, account, sha256 } = file;
   await store.lockRail(tx, rail);
@@ -90,7 +94,7 @@ export async function newLinesOf(context: BankContext, tx: Tx, file: ReadFile): 
   return { creditUnits: sum('credit') + opening, debitUnits: sum('debit'), lines: fresh.length, importId: null };
 }
 
-/** What taking it in would book as the opening balance of the account: that of its very first statement. */
+/** The opening balance that taking it in would book: only for the very first statement of the account. */
 async function openingOf(tx: Tx, { rail, account, statements }: ReadFile): Promise<bigint> {
   const [first] = statements;
   if (first === undefined || (await takenSoFar(tx, rail, account.asset)) !== undefined) return 0n;
@@ -174,7 +178,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
       const shownBefore = isTorn && (!place.isNew || (await statementStore.isShownBefore(tx, rail, asset, said)));
       const about = { known: lines.length - fresh.length, freshSum, freshFrom: days[0] };
       let fits = fit(taken, ends, { ...about, shownBefore });
-      // What looks like a gap may be the same days in other words.
+      // An apparent gap may be the same days in other words.
       if (fits.fit === 'gap' && fits.missing !== null && fresh.length > 0 && !isTorn)
         fits = fit(taken, ends, { ...about, shownBefore: await statementStore.isShownBefore(tx, rail, asset, said) });
       if (fits.fit === 'too_early')
@@ -269,8 +273,9 @@ async function linesThere(
 }
 
 /**
- * Whether each closing balance is the sum of what was taken up to its last day and what is new up to there. A statement of
- * the rest of a day shows other lines than that of the morning, although no more of any kind.
+ * Whether each closing balance is the sum of the lines taken up to its last day plus the new ones. A statement of the rest of a
+ * day
+ * shows other lines than that of the morning, although no more of any kind.
  */
 async function isExplained(
   tx: Tx,

@@ -2,12 +2,15 @@
  * The manual bank: a rail for an operator whose bank has no API. Payouts leave as files that a person uploads; statements
  * arrive as files that a person downloads.
  *
- * To the rest of the system it is a bank like any other: the engine (rails/bank.ts) reads its statement, which here consists
- * of the lines taken in (import.ts), and `send` submits a payout, which here means listing it for the next file. From then on
- * only the statement decides its outcome. desk.ts is what a person does in between.
+ * To the rest of the system it is a bank like any other: the engine (rails/bank.ts) reads its statement, which here consists of
+ * the lines
+ * taken in (import.ts), and `send` submits a payout, which here means listing it for the next file. From then on only the
+ * statement
+ * decides its outcome. desk.ts has the operator's steps in between.
  *
- * It promises nothing about keys (`deduplicatesForMs` is 0), like every bank that accepts files: nothing is sent twice. A payout already on the list is not
- * accepted a second time, and none is in two files (the database rejects it).
+ * It promises nothing about keys (`deduplicatesForMs` is 0), like every bank that accepts files: no payout is sent twice. A
+ * payout already
+ * on the list is not accepted a second time, and none is in two files (the database rejects it).
  */
 import { adapter } from '../../base/adapter.ts';
 import { later } from '../../base/clock.ts';
@@ -53,7 +56,7 @@ export function manualBank(settings: ManualBankSettings, context: BankContext): 
   };
 }
 
-/** Nobody declares a payout never paid that a person may yet upload. A file that the statement shows was uploaded. */
+/** A payout that an operator may still upload cannot be declared never paid. A file that the statement shows was uploaded. */
 async function mayYetLeave(tx: Tx, code: string, key: string): Promise<string | undefined> {
   const listed = await store.readListed(tx, code, key);
   if (listed === undefined || listed.rejectedAt !== null) return undefined;
@@ -146,7 +149,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
       asked('the statement', async () => {
         const after = /^\d{1,18}$/.test(cursor) ? BigInt(cursor) : 0n;
         const { rows, readTo } = await db.asSystem(async (tx) => ({
-          // Read before the lines: what is taken in between is for the next read.
+          // Read before the lines: lines taken in meanwhile are for the next read.
           readTo: await coverage(tx, settings),
           rows: await statementStore.linesAfter(tx, code, after, PAGE_LINES + 1),
         }));
@@ -202,9 +205,9 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
 }
 
 /**
- * Up to which time the statements are complete, per asset. Lines carry a day and no time, so only whole days count: the last
- * day of a statement that was taken in before that day was over may still get lines. Nothing is returned while a statement is
- * missing.
+ * Up to which time the statements are complete, per asset. Lines carry a day and no time, so only whole days count: the last day
+ * of a
+ * statement that was taken in before that day was over may still get lines. Nothing is returned while a statement is missing.
  */
 async function coverage(tx: Tx, { code, accounts }: ManualBankSettings): Promise<Record<AssetCode, Date>> {
   const covered: [AssetCode, Date][] = [];
@@ -218,7 +221,7 @@ async function coverage(tx: Tx, { code, accounts }: ManualBankSettings): Promise
   return Object.fromEntries(covered);
 }
 
-/** The last day that a statement covers: it knows nothing of days after it was taken in. */
+/** The last day that a statement covers: never a day after it was taken in. */
 function lastDayOf({ to, importedAt }: { to: string; importedAt: Date }): Date {
   const importDay = importedAt.toISOString().slice(0, 10);
   return new Date(`${to < importDay ? to : importDay}T00:00:00Z`);

@@ -1,6 +1,4 @@
-/**
- * Lines of a statement as they are stored: what they mean to us, and their content encrypted.
- */
+/** Lines of a statement as they are stored: interpreted, with encrypted content. */
 
 import type { Tx } from '../../base/db.ts';
 import type { BankContext, StatementLine } from '../bank.ts';
@@ -108,7 +106,10 @@ async function undone(
   return { recallOf: { externalId: credit, why: returnReason(line.returned ?? '') } };
 }
 
-/** What a payment keeps when it is returned or reversed: the payer's reference, or the bank's. None without one; else the present key's first. */
+/**
+ * The reference that a payment keeps when it is returned or reversed: the payer's, or the bank's. Empty without one; otherwise
+ * the present key's first.
+ */
 function relationsOf(context: BankContext, asset: string, line: ReadLine): Buffer[] {
   const reference = line.endToEnd || line.paymentId || line.bankRef;
   return reference === '' ? [] : context.vault.indexes(`${asset} ${reference}`, 'manual_lines.relation');

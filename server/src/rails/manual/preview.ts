@@ -1,9 +1,9 @@
 /**
- * Previews: what taking a statement in, or closing a file, would do, in a transaction that is rolled back.
+ * Previews: the effect of taking a statement in, or of closing a file, in a transaction that is rolled back.
  *
- * The same code runs as for the real action, so a preview differs from the action only if something changes in between. Facts
- * are collected instead of reported, so a statement's preview touches and locks no order; what orders would do with the money
- * is not its subject (protocols/operator/bank.ts looks up whose reference it is).
+ * The same code runs as for the real action, so a preview differs from the action only if something changes in between. Facts are
+ * collected instead of reported, so a statement's preview touches and locks no order; the effect on orders is not its subject
+ * (protocols/operator/bank.ts finds the order of a reference).
  */
 import type { Database, Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';

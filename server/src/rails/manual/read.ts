@@ -1,6 +1,7 @@
 /**
- * What both statement readers produce from a file, before it is compared with stored data: plain lines as the bank wrote
- * them, and the checks that any statement must pass on its own.
+ * The common result of both statement readers, before it is compared with stored data: plain lines as the bank wrote them, and
+ * the checks
+ * that any statement must pass on its own.
  */
 import { refuseFile } from './decode.ts';
 
@@ -52,9 +53,7 @@ export const total = (lines: readonly Pick<ReadLine, 'direction' | 'units' | 'ch
     0n,
   );
 
-/**
- * @throws Refusal 'file_refused' when lines and balances contradict each other: the file is truncated, or not what it seems
- */
+/** @throws Refusal 'file_refused' when lines and balances contradict each other: the file is truncated, or not a statement */
 export function addsUp({ opening, closing, lines }: ReadStatement, which: string): void {
   if (opening === null || closing === null) return;
   if (opening + total(lines) !== closing)

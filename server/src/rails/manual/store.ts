@@ -220,7 +220,9 @@ export const markWithdrawn = (tx: Tx, id: bigint, action: { by: string; why: str
 
 // After a restore.
 
-/** When the database was last restored, if nobody has confirmed since that the statements show every file uploaded before. */
+/**
+ * When the database was last restored, if no operator has confirmed since that the statements show every file uploaded before.
+ */
 export const unconfirmedRestore = async (tx: Tx, rail: string): Promise<Date | undefined> =>
   (
     await tx.row<{ at: Date }>(
@@ -243,8 +245,10 @@ export const confirmRestore = (
   );
 
 /**
- * Debits shown since that no payout explains and nobody has decided about, and the payouts that they may have been: of the same
- * amount, or by an attempt at the same, and in no file. Also those that wait because payouts are switched off, and so are on no list yet.
+ * Debits shown since that no payout explains and that are undecided, and the payouts that they may have been: of the same amount,
+ * or by
+ * another attempt of the same payout, and in no file. Includes payouts that wait because payouts are switched off, and so are on
+ * no list yet.
  */
 export const doubtful = (tx: Tx, rail: string, since: Date): Promise<{ line: string; payout: string }[]> =>
   tx.rows(

@@ -1,9 +1,11 @@
 /**
  * A simulated bank: a separate outside party, for the sandbox and for tests.
  *
- * It is reached over HTTP on the loopback, keeps its own books (books.store.ts), and settles accepted payments later by
- * itself; so a lost answer is really lost, and its effect is not. Failures can be ordered here: by a fault, which hits the
- * next call or calls, or by a magic account number (magic.ts).
+ * It is reached over HTTP on the loopback, keeps its own books (books.store.ts), and settles accepted payments later by itself;
+ * so an
+ * answer can be lost while its effect remains. Failures can be ordered here: by a fault, which hits the next call or calls, or by
+ * a magic
+ * account number (magic.ts).
  *
  *   POST /payments {key, units, currency, account, name, notAfter?}   202 accepted · 422 rejected · 409 key used for another
  *   GET  /payments/:key                                               200 · 404 {proved}
@@ -70,7 +72,7 @@ export interface SimulatedBank {
   clearFaults(): Promise<void>;
   /** Settles everything due now, without waiting for its own timer. */
   settlesDue(): Promise<void>;
-  /** So much real time passes for the keys that it has taken. */
+  /** Moves the age of the keys that it has accepted by this much real time. */
   ages(ms: number): Promise<void>;
   /** Shows another amount under the id of a line it has already shown. */
   alterLine(lineId: string, units: bigint): Promise<void>;
@@ -78,7 +80,7 @@ export interface SimulatedBank {
 }
 
 const SETTLE_MS = 800;
-/** As long as many banks promise. */
+/** A duration that many banks promise. */
 const DEDUPLICATES_FOR_MS = 24 * 3_600_000;
 /** How often it checks for due payments while any are pending. */
 const TICK_MS = 50;

@@ -196,7 +196,7 @@ export const readPayments = (tx: Tx, key?: string): Promise<Payment[]> =>
     [key ?? null],
   );
 
-/** What it finds under a key: nothing that it took longer ago than it recognises keys. Without keys it finds all. */
+/** The payment under a key: none that it accepted longer ago than it recognises keys. Without key expiry it finds all. */
 export async function readByKey(tx: Tx, key: string): Promise<Payment[]> {
   const { deduplicatesForMs } = await readSettings(tx);
   const all = await tx.rows<Payment & { ageMs: number }>(
@@ -208,7 +208,7 @@ export async function readByKey(tx: Tx, key: string): Promise<Payment[]> {
   return deduplicatesForMs === 0 ? all : all.filter(({ ageMs }) => ageMs < deduplicatesForMs);
 }
 
-/** All that it has taken, it took so much longer ago. */
+/** Ages all accepted payments by this much. */
 export const agePayments = (tx: Tx, ms: number): Promise<number> =>
   tx.run('update simulated_bank.payments set taken_at = taken_at - make_interval(secs => $1)', [ms / 1000]);
 

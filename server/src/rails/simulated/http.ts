@@ -1,8 +1,9 @@
 /**
- * What the simulated bank answers over HTTP: its counter. The paths are in the header of bank.ts.
+ * The simulated bank's HTTP answers. The paths are in the header of bank.ts.
  *
- * An order is carried out under the lock of the books, and its answer is lost, late or a rejection as faults and magic
- * account numbers say.
+ * An order is carried out under the lock of the books; faults and magic account numbers decide whether its answer is lost, late
+ * or a
+ * rejection.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, later } from '../../base/clock.ts';
@@ -27,7 +28,7 @@ export interface Counter {
   readonly clock: Clock;
   /** What a caller must send. */
   readonly token: string;
-  /** A payment was accepted: what is due is looked for again. */
+  /** A payment was accepted: enqueues a check for due payments. */
   accepted(): void;
 }
 

@@ -18,7 +18,7 @@ export { type SimulatedBank, startSimulatedBank } from './bank.ts';
 export { MAGIC_ACCOUNTS, MAGIC_NAMES, type MagicOutcome } from './magic.ts';
 export type { Fault, FaultKind, Payment, Settings } from './types.ts';
 
-/** The operator's accounts at this bank: valid in form, and belonging to nobody. */
+/** The operator's accounts at this bank: valid in form, and without an owner. */
 const HOLDER = { holder: 'Cloverleaf Sandbox', bank: 'Simulated Bank', branch: 'Loopback', accountType: 'Current' };
 const byIban = (iban: string, bic: string): Payee => ({ ...HOLDER, accountNumber: '', ifsc: '', iban, bic });
 const byNumber = (accountNumber: string, codes?: Payee['codes']): Payee => ({

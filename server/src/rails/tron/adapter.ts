@@ -1,9 +1,9 @@
 /**
  * Tron as a rail: an adapter over its HTTP API for the engine in chain.ts. Tokens are TRC-20, USDT above all.
  *
- * - Blocks have a final head of their own: what is solidified. Nothing counts as confirmed before.
+ * - Blocks have a final head of their own: the solidified block. No deposit counts as confirmed before.
  * - A transaction has a deadline, its expiration, and no nonce: see sends.ts and fates.ts.
- * - An account pays with energy and bandwidth; what it has not staked is burnt as native coin: fees.ts.
+ * - An account pays with energy and bandwidth; the part it has not staked is burnt as native coin: fees.ts.
  *
  * Watching needs only the extended public key and the addresses of our wallets, the same keys as on EVM chains. Node answers
  * are parsed strictly (http.ts).
@@ -20,7 +20,7 @@ import type { Tron, TronOptions } from './node.ts';
 import { broadcast, callOf, canSend, estimated, prepare, sign, walletAddress } from './sends.ts';
 import { LONGEST_MS } from './signer.ts';
 
-/** Solidified by 19 of the 27 producers of blocks, each of whom makes one every three seconds in turn. */
+/** Solidified by 19 of the 27 block producers, each of which makes one every three seconds in turn. */
 const USUALLY_FINAL = 19;
 
 export const tronRail = (options: TronOptions, context: RailContext): ChainRail =>

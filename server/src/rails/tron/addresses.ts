@@ -1,7 +1,9 @@
 /**
  * Addresses: how Tron spells accounts. 0x41 and the 20 bytes of an account, in Base58 with the first four bytes of a double
- * SHA-256 behind them: `T` and 33 characters, capitals distinguished. That spelling is the canonical one here; as 20 bytes in
- * hex an account appears only where a contract's words are written and read.
+ * SHA-256 after
+ * them: `T` and 33 characters, case-sensitive. That spelling is the canonical one here; an account appears as 20 bytes in hex
+ * only where
+ * a contract's words are written and read.
  */
 import { createHash } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1';
@@ -50,7 +52,7 @@ function accountIn(text: string): string | undefined {
 /**
  * Parses an address.
  *
- * @returns the same text, or undefined when it is none: another spelling, a typing error, or the zero address, which nobody owns
+ * @returns the same text, or undefined when invalid: another spelling, a typing error, or the zero address, which has no owner
  */
 export function readAddress(text: string): string | undefined {
   const account = accountIn(text);
@@ -70,7 +72,7 @@ export function isSignedBy(address: string, text: string, signature: string): bo
   return signerOf(keccak_256(prefixed), Buffer.from(signature.replace(/^0x/, ''), 'hex')) === address;
 }
 
-/** The address whose key made a signature of a hash; undefined when it is none. */
+/** The address whose key made a signature of a hash; undefined when the signature is invalid. */
 export function signerOf(hash: Uint8Array, signature: Uint8Array): string | undefined {
   if (signature.length !== 65) return undefined;
   const recovery = (signature[64] ?? 0) % 27;

@@ -1,6 +1,7 @@
 /**
- * Balances on Tron. A node knows them at its newest block and at its newest solidified one, and at no other: so a balance at a
- * block is read between two looks at which block that is.
+ * Balances on Tron. A node knows them only at its newest block and at its newest solidified one: so a balance at a block is read
+ * between
+ * two checks that this is still the newest block.
  */
 import type { Block } from '../chain.adapter.ts';
 import { encodeBalanceOf } from '../erc20.ts';
@@ -21,7 +22,7 @@ const balancesFrom = (
     contract === null ? coinOf(tron, from, address) : tokensOf(tron, from, contract, address),
   );
 
-/** An account that nothing native was ever sent to does not exist, and has none. */
+/** An account that has never received native coin does not exist, and its balance is zero. */
 async function coinOf({ code, ask }: Tron, from: From, address: string): Promise<bigint> {
   const answer = await ask(`${from}/getaccount`, { address, visible: true });
   return reading(code, () => amount(object(answer, 'account').balance, 'balance'));

@@ -1,9 +1,11 @@
 /**
- * Reading Tron: its head, what is solidified, blocks, and the transfers of tokens in them.
+ * Reading Tron: its head, the solidified block, blocks, and the token transfers in them.
  *
- * What transactions did is requested by block number, because the API has nothing else, and a node that lags behind answers as
- * if the block were empty. So the block itself is read afterwards: it must be the one asked about, and name no transaction of
- * which nothing was said.
+ * Outcomes of transactions are requested by block number, because the API offers nothing else, and a node that lags behind
+ * answers as if
+ * the block were empty. So the block itself is read afterwards: it must be the requested one, and contain no transaction whose
+ * outcome is
+ * missing.
  */
 import { Unavailable } from '../../base/errors.ts';
 import type { Block, SentTransaction, Transfer } from '../chain.adapter.ts';
@@ -14,7 +16,7 @@ import { blockAt, blockWithIds, each, type From, infoOf, infosOf, newestBlock, t
 import { decodeRawData } from './protobuf.ts';
 import { movedBy } from './signer.ts';
 
-/** The head last: it is never older than what was solidified before it was asked for. */
+/** The head last: it is never older than the solidified block requested before it. */
 export async function head(tron: Tron) {
   const genesis = await blockAt(tron, 0n);
   const final = await newestBlock(tron, 'walletsolidity');
@@ -58,7 +60,7 @@ export async function transfersBetween(
   return found.flatMap(({ moved }) => moved);
 }
 
-/** A log's index here is that in its transaction, which is its position. */
+/** A log's index here is its index in the transaction, which is its position. */
 async function transfersIn(
   tron: Tron,
   number: bigint,
@@ -98,7 +100,7 @@ function readLog(log: unknown): ReturnType<typeof decodeTransfer> {
   return decodeTransfer({ address: `0x${address}`, topics: topics.map((topic) => `0x${topic}`), data: `0x${data}` });
 }
 
-/** What a wallet of ours sent under a hash. */
+/** The transaction that a wallet of ours sent under a hash. */
 export async function sentAs(tron: Tron, owner: string, hash: string): Promise<SentTransaction | undefined> {
   if (!/^[0-9a-f]{64}$/.test(hash)) return undefined;
   const answer = await tron.ask('wallet/gettransactionbyid', { value: hash });

@@ -1,12 +1,15 @@
 /**
  * Fate of a transaction on Tron, and the proof that one can never be included.
  *
- * A block may include a transaction only if the block below it is older than the expiration. So once a final block is not
- * older than that, no block above it can: every block that could is final. Absent is a transaction that none of them holds.
- * They are read one by one with all they contain, and must link to each other, besides asking for it by its hash: an index may
- * lag behind the blocks, and another node behind this one.
+ * A block may include a transaction only if the block below it is older than the expiration. So once a final block is not older
+ * than
+ * that, no block above it can: every block that could is final. A transaction is absent if none of those contains it. Each of
+ * them is read
+ * with all its transactions, and they must link to each other, in addition to asking for the transaction by its hash: an index
+ * may lag
+ * behind the blocks, and another node behind this one.
  *
- * Included and failed is not absent: it cost energy and moved nothing, and its block shows that.
+ * Included and failed is not absent: it cost energy and transferred nothing, and its block shows that.
  */
 import { Unavailable } from '../../base/errors.ts';
 import type { Block, Fate, SendAsked } from '../chain.adapter.ts';
@@ -35,10 +38,10 @@ async function fateOf(tron: Tron, { versions }: SendAsked, final: Block | undefi
   return proofs.length === 0 ? { is: 'open' } : { is: 'absent', proof: proofs.join('; ') };
 }
 
-/** @returns undefined when a final block does hold it */
+/** @returns undefined when a final block does contain it */
 async function absenceOf(tron: Tron, hash: string, deadline: Date, final: Block): Promise<string | undefined> {
   const { code } = tron;
-  // The node must have solidified what we call final, on the same branch.
+  // The node must have solidified our final block, on the same branch.
   const solid = await newestBlock(tron, 'walletsolidity');
   if (solid.number < final.number || (await blockAt(tron, final.number)).hash !== final.hash)
     throw new Unavailable(code, `the node has not solidified block ${final.number}, or another one`);
@@ -58,7 +61,7 @@ async function absenceOf(tron: Tron, hash: string, deadline: Date, final: Block)
   );
 }
 
-/** The lowest block of this time or later; `top` is one. By halves: blocks are in the order of their times. */
+/** The lowest block of this time or later; `top` is one. Binary search: blocks are ordered by time. */
 async function firstNotBefore(tron: Tron, time: Date, top: Block): Promise<Block> {
   let [low, found] = [0n, top];
   while (low < found.number) {

@@ -1,9 +1,11 @@
 /**
- * What a transaction costs on Tron: energy for what a contract computes, bandwidth for its bytes, and what opening an account
- * burns. There is no auction: the prices are parameters of the chain, and nobody is preferred for offering more.
+ * Cost of a transaction on Tron: energy for a contract's computation, bandwidth for its bytes, and the burn for opening an
+ * account. There
+ * is no auction: the prices are parameters of the chain, and a higher offer gives no priority.
  *
- * What the wallet has staked or has free each day makes it cheaper; counted is what it costs without either, because others
- * of our sends may have used that up when it is included.
+ * The wallet's staked or free daily resources make it cheaper; the cost without them is counted, because other sends of ours may
+ * have used
+ * them up when it is included.
  */
 import type { Call } from '../chain.adapter.ts';
 import { amount, list, object, reading } from './http.ts';

@@ -1,5 +1,5 @@
 /**
- * Tron's HTTP API, asked of a node that may be slow, down, overloaded or lying.
+ * Client of Tron's HTTP API, for a node that may be slow, down, overloaded or lying.
  *
  * Every request has a deadline that includes reading the answer, and every answer has a size limit. Whole numbers are read as
  * bigint, because balances do not fit a float. A broken answer is Unavailable. The URL may contain an API key, so it is in no
@@ -18,9 +18,9 @@ export type Ask = (path: string, body?: Answer) => Promise<unknown>;
 
 /**
  * @param urls         nodes of one chain: the current one is used until it fails, then the next
- * @param solidityUrls nodes that answer for solidified blocks, where these are others: paths below `walletsolidity`
+ * @param solidityUrls nodes that answer for solidified blocks, if they are separate: paths below `walletsolidity`
  * @param source       name in errors when none answers: the rail's code
- * @param apiKey       for a provider that wants one, as header `TRON-PRO-API-KEY`
+ * @param apiKey       for a provider that requires one, as header `TRON-PRO-API-KEY`
  */
 export function tronClient(options: {
   urls: readonly NodeUrl[];

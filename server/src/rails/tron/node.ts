@@ -1,6 +1,4 @@
-/**
- * One Tron chain as the functions of this folder see it: what it is made from, and how its nodes are asked.
- */
+/** One Tron chain for the functions of this folder: its options, and requests to its nodes. */
 import type { Http } from '../../base/http.ts';
 import type { Block, ChainPace } from '../chain.adapter.ts';
 import { type Ask, amount, count, hexOf, list, Malformed, type NodeUrl, object, reading } from './http.ts';
@@ -16,7 +14,7 @@ export interface TronOptions {
   isAsleep?: () => boolean;
   /** Further nodes of the chain, used when that one does not answer. */
   spareUrls?: readonly string[];
-  /** Nodes for solidified blocks; left out where the full nodes answer for these as well. */
+  /** Nodes for solidified blocks; absent when the full nodes answer for these as well. */
   solidityUrls?: readonly string[];
   apiKey?: string;
   /** The last four bytes of the genesis block's id, as Tron's JSON-RPC has it: 728126428 for the main chain. */
@@ -29,7 +27,7 @@ export interface TronOptions {
   addresses?: Readonly<Record<string, string>>;
   /** Signers of the deposit addresses by number; only where sweeps are made. */
   sweepSigner?: (index: bigint) => TronSigner;
-  /** How far below the head a block is usually solidified; the chain itself says what is. */
+  /** How far below the head a block is usually solidified; the chain itself reports the actual one. */
   finality?: number;
   /** Maximum native units that one transaction may burn for energy, and that a quote is ever charged per unit of it. */
   maxFeeLimit: bigint;
@@ -49,10 +47,10 @@ export interface Tron {
   readonly address: (index: bigint) => string;
 }
 
-/** Requests at a time: what public providers accept. */
+/** Requests at a time: the number that public providers accept. */
 const AT_ONCE = 8;
 
-/** One question for each, a few at a time, with the answers in order. */
+/** One request for each item, a few at a time, with the answers in order. */
 export async function each<T, R>(all: readonly T[], question: (one: T) => Promise<R>): Promise<R[]> {
   const answers: R[] = [];
   for (let at = 0; at < all.length; at += AT_ONCE)
@@ -96,7 +94,7 @@ export interface Info {
   id: string;
   block: bigint;
   succeeded: boolean;
-  /** Native units: what was burnt for energy and bandwidth. */
+  /** Native units: burnt for energy and bandwidth. */
   cost: bigint;
   logs: readonly unknown[];
 }
@@ -117,7 +115,7 @@ export async function blockWithIds(
   });
 }
 
-/** All transactions of a block with their outcomes. A node that has no such block says that there are none. */
+/** All transactions of a block with their outcomes. A node that has no such block returns an empty list. */
 export async function infosOf({ code, ask }: Tron, number: bigint, from: From): Promise<Info[]> {
   const answer = await ask(`${from}/gettransactioninfobyblocknum`, { num: number });
   // An empty block is answered with an empty list, or an empty object.
@@ -144,7 +142,7 @@ function readInfo(answer: unknown): Info | undefined {
   const info = object(answer, 'transaction');
   if (info.id === undefined) return undefined;
   const receipt = object(info.receipt ?? {}, 'receipt');
-  // A call says how it ended; a plain transfer that is in a block has succeeded, and says nothing.
+  // A call reports its result; a plain transfer reports none, and has succeeded if it is in a block.
   const ended = receipt.result ?? 'SUCCESS';
   return {
     id: hexOf(info.id, 32, 'id'),

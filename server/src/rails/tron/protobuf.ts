@@ -1,18 +1,19 @@
 /**
- * Transactions of Tron as bytes: the little of its protobuf that a transfer needs, written and read by hand.
+ * Transactions of Tron as bytes: the small part of its protobuf that a transfer needs, written and read by hand.
  *
  * Two contracts are known: `TransferContract` (native coin) and `TriggerSmartContract` (a call). Reading is strict: bytes that
- * contain anything else, or that would be written differently here, are not read. So what a signer has read is all that its
- * signature says.
+ * contain
+ * anything else, or that would be written differently here, are rejected. So a signature covers exactly the content that the
+ * signer read.
  */
 import { accountOf, addressOf } from './addresses.ts';
 
-/** What a transaction says, apart from its signature. */
+/** The content of a transaction, without its signature. */
 export interface RawData {
-  /** Bytes 6 and 7 of the number, and 8 to 15 of the id, of a block that it must be on top of. */
+  /** Bytes 6 and 7 of the number, and 8 to 15 of the id, of an earlier block that it refers to. */
   refBlockBytes: Buffer;
   refBlockHash: Buffer;
-  /** Milliseconds: in no block that follows one of this time or later. */
+  /** Milliseconds: it cannot be in a block that follows one of this time or later. */
   expirationMs: bigint;
   timestampMs: bigint;
   /** Most native units burnt for energy; 0 for a transfer of native coin. */
@@ -155,7 +156,7 @@ export function decodeRawData(bytes: Buffer): RawData | undefined {
     data: part(message, 4),
     value: number(message, 3),
   };
-  // Anything that was not read would be written differently.
+  // Content that was not read would be written differently.
   return encodeRawData(found).equals(bytes) ? found : undefined;
 }
 

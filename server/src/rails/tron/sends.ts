@@ -1,9 +1,11 @@
 /**
- * Sending on Tron. A transaction has no nonce and is never replaced: what makes it happen once is its expiration. It is built
- * here, on top of a solidified block, so that no node chooses what is signed; its bytes are stored before they are signed, and
- * its hash is theirs.
+ * Sending on Tron. A transaction has no nonce and is never replaced: its expiration makes it happen once. It is built here, on
+ * top of a
+ * solidified block, so that no node chooses the content to sign; its bytes are stored before they are signed, and its hash is
+ * computed
+ * from them.
  *
- * Not here: how it is proved that one can never be included (fates.ts).
+ * Not here: the proof that one can never be included (fates.ts).
  */
 import { randomInt } from 'node:crypto';
 import { assert, Unavailable } from '../../base/errors.ts';
@@ -17,7 +19,7 @@ import { newestBlock, type Tron } from './node.ts';
 import { decodeRawData, decodeTransaction, encodeRawData, encodeTransaction } from './protobuf.ts';
 import { hashOf, mostOf, type TronSigner, tronSignerOf } from './signer.ts';
 
-/** From the newest block to the expiration, in milliseconds: what wallets of this chain use. */
+/** From the newest block to the expiration, in milliseconds: the value that wallets of this chain use. */
 export const VALID_MS = 60_000;
 /** A fifth more energy than now: a recipient's first balance takes a storage slot, and the price of a busy contract grows. */
 const SPARE_PARTS = 5n;
@@ -62,7 +64,7 @@ interface Estimate {
   hasUnits: bigint;
 }
 
-/** Builds the transaction as it would be signed now. */
+/** Builds the transaction to be signed now. */
 export async function estimated(tron: Tron, wallet: string, call: Call): Promise<Estimate | { rejected: string }> {
   const signer = signerFor(tron, wallet);
   if (signer === undefined) return { rejected: 'no signer for this wallet' };
@@ -81,7 +83,8 @@ export async function estimated(tron: Tron, wallet: string, call: Call): Promise
     refBlockHash: Buffer.from(base.hash.slice(16, 32), 'hex'),
     expirationMs,
     // Two transfers of one amount to one recipient must differ in something, or they are one transaction. No node checks the
-    // time, and no two of one hash are stored.
+    // time, and two
+    // sends with the same hash are never stored.
     timestampMs: BigInt(Date.now() - randomInt(VALID_MS)),
     feeLimit,
     owner: signer.address,
@@ -123,7 +126,7 @@ export async function sign(
   return { raw: encodeTransaction(body, signature), hash: hashOf(body) };
 }
 
-/** Answers that say nothing about this transaction: the node is busy, or cannot reach the others. */
+/** Answers without information about this transaction: the node is busy, or cannot reach the others. */
 const BUSY = /SERVER_BUSY|NO_CONNECTION|NOT_ENOUGH_EFFECTIVE_CONNECTION|BLOCK_UNSOLIDIFIED|OTHER_ERROR/;
 
 export async function broadcast({ code, ask }: Tron, raw: Buffer): Promise<Broadcast> {

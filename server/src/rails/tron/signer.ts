@@ -1,9 +1,11 @@
 /**
- * Signers of Tron: what they are asked, and how they sign. A signature is made over the SHA-256 of the transaction's bytes
- * with the key that signs on EVM chains too.
+ * Signers of Tron: their interface, and signing. A signature is made over the SHA-256 of the transaction's bytes with the key
+ * that signs on
+ * EVM chains too.
  *
- * What is signed, and why something is not, is decided from the bytes alone (`decodeRawData`), in the same words and under the
- * same limits as a transfer on an EVM chain: ../../signer/.
+ * The decision to sign is made from the bytes alone (`decodeRawData`), with the same words and limits as a transfer on an EVM
+ * chain:
+ * ../../signer/.
  */
 import { secp256k1 } from '@noble/curves/secp256k1';
 import { decodeTransferCall } from '../erc20.ts';
@@ -15,7 +17,7 @@ export interface TronWanted {
   target: string;
   data: Buffer;
   value: bigint;
-  /** Most that it may cost, in native units. */
+  /** Maximum cost, in native units. */
   feeUnits: bigint;
   /** Number of the deposit address that is paid, if it is one of ours. */
   depositIndex?: bigint | undefined;
@@ -29,20 +31,20 @@ export interface TronSigner {
   sign(rawData: Buffer, depositIndex: bigint | undefined): Promise<Buffer>;
 }
 
-/** An expiration further ahead is not signed: nothing signed can be included later than this. */
+/** A later expiration is not signed: a signed transaction cannot be included later than this. */
 export const LONGEST_MS = 10 * 60_000;
 
 /** Native units burnt for a byte of a transaction, and its bytes beyond what was read: signature and frame. */
 export const BYTE_PRICE = 1_000n;
 const FRAME_BYTES = 135n;
-/** Burnt where native coin opens an account: the account, and its bandwidth. */
+/** Burnt when native coin opens an account: the account, and its bandwidth. */
 export const NEW_ACCOUNT = 1_100_000n;
 
-/** Most that a transaction may cost: what it allows for energy, its bytes, and an account that it may open. */
+/** Maximum cost of a transaction: its limit for energy, its bytes, and an account that it may open. */
 export const mostOf = ({ feeLimit, data }: Pick<RawData, 'feeLimit' | 'data'>, rawBytes: number): bigint =>
   feeLimit + (BigInt(rawBytes) + FRAME_BYTES) * BYTE_PRICE + (data.length === 0 ? NEW_ACCOUNT : 0n);
 
-/** What moves to whom, read from what is to be signed. `contract` null: native coin. */
+/** The transfer, read from the bytes to be signed. `contract` null: native coin. */
 export function movedBy({
   target,
   data,
@@ -56,7 +58,7 @@ export function movedBy({
     : { contract: target, to: addressOf(transfer.to), units: transfer.units };
 }
 
-/** The address whose key signed a transaction; undefined when the signature is none. */
+/** The address whose key signed a transaction; undefined when the signature is invalid. */
 export const tronSignerOf = (rawData: Buffer, signature: Buffer): string | undefined =>
   signerOf(sha256(rawData), signature);
 
