@@ -4,6 +4,7 @@
  * Money must never become unexplained: whom it came from and whom it goes to has to be known until it is at its end. So an open order,
  * money that is unplaced, on its way or owed, and an open case each refuse the erasure.
  */
+import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { findCustomer } from '../customers/index.ts';
@@ -104,16 +105,17 @@ export const holdOf = (tx: Tx, customerId: string): Promise<Hold | undefined> =>
     customerId,
   ]);
 
-/** Places a legal hold; one that is placed stays. */
+/** Places a legal hold. It takes the place of one that is placed: an older proposal to lift that one does not lift this. */
 export async function placeHold(
   tx: Tx,
   h: { customerId: string; by: string; reason: string; now: Date },
 ): Promise<void> {
-  await tx.run(
-    `insert into legal_holds (customer_id, placed_at, placed_by, reason) values ($1, $2, $3, $4)
-     on conflict (customer_id) where lifted_at is null do nothing`,
-    [h.customerId, h.now, h.by, h.reason],
-  );
+  const before = await holdOf(tx, h.customerId);
+  const at = before === undefined || before.placedAt < h.now ? h.now : later(before.placedAt, 1);
+  if (before !== undefined) await liftHold(tx, { ...h, why: 'placed again', now: at });
+  await tx.run('insert into legal_holds (customer_id, placed_at, placed_by, reason) values ($1, $2, $3, $4)', [
+    ...[h.customerId, at, h.by, h.reason],
+  ]);
 }
 
 export async function liftHold(tx: Tx, h: { customerId: string; by: string; why: string; now: Date }): Promise<void> {

@@ -14,6 +14,7 @@ export {
   enable,
   findOperator,
   issueToken,
+  lockNamed,
   lockOperator,
   may,
   operatorOf,

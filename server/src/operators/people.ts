@@ -73,6 +73,11 @@ export async function findOperator(tx: Tx, name: string): Promise<Operator> {
   return personOf(row);
 }
 
+/** Until `tx` ends nobody disables or enables this operator. @throws Refusal 'unknown_operator' */
+export async function lockNamed(tx: Tx, name: string): Promise<void> {
+  await store.lockOperator(tx, (await findOperator(tx, name)).id);
+}
+
 /**
  * The operator, locked until `tx` ends: a concurrent role change waits, or was committed before. Actions of one person are
  * serialized, so

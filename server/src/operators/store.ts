@@ -125,7 +125,8 @@ const sql = {
   // Its role and whether it is disabled stay unchanged until the transaction ends, and its actions are serialized.
   lockOperator: `select ${OPERATOR} from operators where id = $1 for no key update`,
   shareOperators: `select ${OPERATOR} from operators where id = any($1::bigint[]) order by id for share`,
-  disable: 'update operators set disabled_at = coalesce(disabled_at, $2) where id = $1',
+  // Disabled again, it has a new time: an older proposal to enable it is about the one before.
+  disable: `update operators set disabled_at = greatest($2, disabled_at + interval '1 millisecond') where id = $1`,
   enable: 'update operators set disabled_at = null where id = $1',
   // Includes disabled ones: disabling everybody else must not let one person count as two.
   everConfirmers: `select count(*) as count from operators where role in ('finance', 'admin')`,

@@ -9,15 +9,18 @@
  * and none begins after it has returned. Orders read the rows themselves; quotes, which promise little, use what was read a
  * moment ago.
  */
+import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
-import { Refusal } from '../base/errors.ts';
+import { assert, Refusal } from '../base/errors.ts';
 import {
   insertKillSwitch,
   insertLayer,
   type KillSwitch,
   type KillSwitchKind,
+  layersOf,
   lockKillSwitches,
   lockSubmitting,
+  MACHINE,
   removeKillSwitch,
   shareSubmitting,
   submittingSwitch,
@@ -32,13 +35,31 @@ const remembered = remember<readonly KillSwitch[]>({ forMs: 1_000, most: 10_000 
 /** Suggested retry time; when the switch is lifted is unknown. */
 const ASK_AGAIN_MS = 60_000;
 
-/** If it is set already, adds this setter's name. @returns false when it was set already */
+/**
+ * If it is set already, adds this setter's name. One who has set it before sets it anew, with a time and reason of its own: an older
+ * proposal to lift it is about the one before. The machine, which looks again and again, needs another reason for that.
+ *
+ * @returns false when it was set already
+ */
 export async function setKillSwitch(tx: Tx, stop: KillSwitch): Promise<boolean> {
   await lockSubmitting(tx);
   await lockKillSwitches(tx);
-  const partnerId = stop.kind === 'partner' ? BigInt(stop.subject) : null;
+  const { kind, subject, by, reason } = stop;
+  const partnerId = kind === 'partner' ? BigInt(subject) : null;
+  const layers = await layersOf(tx, kind, subject);
+  const own = layers.find((one) => one.by === by);
   const isNew = (await insertKillSwitch(tx, { ...stop, partnerId })) === 1;
-  await insertLayer(tx, stop);
+  if (own === undefined) await insertLayer(tx, stop);
+  else if (by !== MACHINE || own.reason !== reason) {
+    const first = (await switchRows(tx)).find((one) => one.kind === kind && one.subject === subject);
+    assert(first !== undefined, `a kill switch that ${by} has set is there`);
+    // Rows of those who have set it never change: they go with the kill switch, and come back with it.
+    await removeKillSwitch(tx, kind, subject);
+    await insertKillSwitch(tx, { ...first, ...(first.by === by ? { reason } : {}), partnerId });
+    for (const one of layers) if (one !== own) await insertLayer(tx, { kind, subject, ...one });
+    const newest = layers.at(-1)?.at ?? own.at;
+    await insertLayer(tx, { ...stop, at: newest < stop.at ? stop.at : later(newest, 1) });
+  }
   remembered.forget();
   return isNew;
 }

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { findCustomer } from '../../src/customers/index.ts';
 import { oneOrTwoDo, type Person, takes, twoDo } from '../protocols/operator/people.ts';
 import { heldSale, strayCredit } from '../support/orders.ts';
-import { openStaffedStory } from '../support/staffed.ts';
+import { openStaffedStory, operatorIn } from '../support/staffed.ts';
 import type { Sale, Story, StoryCustomer } from '../support/story.ts';
 
 let world: Story;
@@ -25,6 +25,11 @@ const blocks = async ({ id }: Pick<StoryCustomer, 'id'>) => {
   const said = await ada.does(`/customers/${id}/block`);
   assert.equal(said.status, 200);
   return said.body.underWay;
+};
+
+const isOvertaken = async ({ body }: { body: { proposal?: string } }) => {
+  const said = await ada.does(`/proposals/${body.proposal}/confirm`);
+  assert.deepEqual([said.status, said.body.reason], [409, 'proposal_overtaken'], JSON.stringify(said.body));
 };
 
 const refundOf = (deposit: bigint) =>
@@ -92,8 +97,7 @@ test('a proposal to release a deposit, or to resume a partner, ends no hold and 
     const proposed = await finn.does(`${path}/${go}`);
     assert.equal(proposed.status, 202, JSON.stringify(proposed.body));
     assert.equal((await ada.does(`${path}/${stop}`)).status, 200);
-    const said = await ada.does(`/proposals/${proposed.body.proposal}/confirm`);
-    assert.deepEqual([path, said.status, said.body.reason], [path, 409, 'proposal_overtaken']);
+    await isOvertaken(proposed);
     await bothDo(`${path}/${go}`);
   }
 });
@@ -104,7 +108,36 @@ test('a proposal to unblock a customer does not end a block that was laid since'
   const proposed = await finn.does(`/customers/${customer.id}/unblock`);
   assert.equal(proposed.status, 202);
   await blocks(customer);
-  const said = await ada.does(`/proposals/${proposed.body.proposal}/confirm`);
-  assert.deepEqual([said.status, said.body.reason], [409, 'proposal_overtaken']);
+  await isOvertaken(proposed);
   await bothDo(`/customers/${customer.id}/unblock`);
+});
+
+test('a proposal to lift a kill switch does not lift one that the same person has set again', async () => {
+  const all = { kind: 'payouts', subject: 'all' };
+  const sets = async () => assert.equal((await ada.does('/kill-switches', all)).status, 200);
+  await world.read((tx) => takes(tx, 2, { action: 'kill-switch.lift' }));
+  await sets();
+  const proposed = await finn.does('/kill-switches/lift', all);
+  assert.equal(proposed.status, 202, JSON.stringify(proposed.body));
+  await sets();
+  await isOvertaken(proposed);
+  assert.equal((await finn.reads('/kill-switches')).body.killSwitches.length, 1, 'it was lifted');
+  await bothDo('/kill-switches/lift', all);
+  assert.equal((await finn.reads('/kill-switches')).body.killSwitches.length, 0);
+});
+
+test('a proposal to enable an operator, or to lift a legal hold, undoes nothing that was laid since', async () => {
+  const { id } = await world.verifiedCustomer();
+  await operatorIn(world, 'otto', 'support');
+  for (const [stop, go, path] of [
+    ['disable', 'enable', '/operators/otto'],
+    ['legal-hold', 'lift-legal-hold', `/customers/${id}`],
+  ] as const) {
+    assert.equal((await ada.does(`${path}/${stop}`)).status, 200);
+    const proposed = await finn.does(`${path}/${go}`);
+    assert.equal(proposed.status, 202, JSON.stringify(proposed.body));
+    assert.equal((await ada.does(`${path}/${stop}`)).status, 200);
+    await isOvertaken(proposed);
+    await bothDo(`${path}/${go}`);
+  }
 });

@@ -160,6 +160,7 @@ export const PARTS: Readonly<Record<string, TSchema>> = {
   tokens: list('Tokens of the operator: number, label and times'),
   installation: object('Whether there is one operator or more, and the delay'),
   laidBy: texts('Who has set it'),
+  lastAt: time('When somebody set it, the last time'),
   scopes: texts('What the key may do'),
   addresses: texts('Networks that the key may be used from; empty for all'),
   names: texts('Names that it is known by'),

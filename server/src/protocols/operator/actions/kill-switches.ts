@@ -35,7 +35,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: Input): Promise<unknown>
   const row = (await killSwitches(tx)).find((one) => one.kind === input.kind && one.subject === input.subject);
   if (row === undefined) return { on: false };
   const laidBy = await layersOf(tx, input.kind, input.subject);
-  return { on: true, by: row.by, at: row.at, laidBy: laidBy.map(({ by }) => by) };
+  return { on: true, by: row.by, at: row.at, laidBy: laidBy.map(({ by }) => by), lastAt: laidBy.at(-1)?.at };
 }
 
 export const KILL_SWITCH_ACTIONS: readonly Action[] = [
@@ -53,10 +53,13 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
   action({
     ...SWITCHES.lift,
     subject,
-    look,
+    // Locked: one that is set again meanwhile is seen, or waits.
+    async look(deps, tx, input) {
+      await lockKillSwitches(tx);
+      return await look(deps, tx, input);
+    },
     // As many people as have set it, but no more than there are who may confirm. The machine does not count.
     async needs(_deps, tx, { kind, subject: of }) {
-      await lockKillSwitches(tx);
       const laid = (await layersOf(tx, kind, of)).filter(({ by }) => by !== MACHINE).length;
       return ['rule', { atLeast: Math.min(laid, await confirmers(tx)) }];
     },

@@ -23,6 +23,7 @@ import {
   hasTwoConfirmers,
   installation,
   issueToken,
+  lockNamed,
   lockRules,
   MAX_RULES,
   may,
@@ -50,6 +51,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { operator: string }): P
   return {
     role: found.role,
     disabled: found.disabledAt !== null,
+    disabledAt: found.disabledAt,
     tokens: tokens.map(({ id: number, label, expiresAt }) => ({ token: number, label, expiresAt })),
   };
 }
@@ -112,7 +114,10 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
   action({
     ...OPERATORS.enable,
     subject,
-    look,
+    async look(deps, tx, input) {
+      await lockNamed(tx, input.operator);
+      return await look(deps, tx, input);
+    },
     needs: async (_deps, tx) => await twoOnceThereAre(tx),
     async perform(_deps, tx, input) {
       await enable(tx, (await findOperator(tx, input.operator)).id);

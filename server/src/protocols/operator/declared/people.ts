@@ -22,7 +22,12 @@ const tokenSha256 = text(
   /^[0-9a-f]{64}$/,
   'the SHA-256 of a token as 64 small hexadecimal digits; its person makes both with: npm run operator -- new token',
 );
-const SEEN = ['role', { disabled: Type.Boolean({ description: 'Whether the operator is out' }) }, 'tokens'];
+const SEEN = [
+  'role',
+  { disabled: Type.Boolean({ description: 'Whether the operator is out' }) },
+  'disabledAt',
+  'tokens',
+];
 const AUDIT = [
   ...['id', 'at', 'operator', 'role', 'address', 'action', 'subject', 'outcome', 'proposal', 'reason'],
   'via',

@@ -47,7 +47,7 @@ export const SWITCHES = {
     people: 'one',
     fields: what,
     refuses: ['unknown_market', 'unknown_partner'],
-    gives: done(['on', 'by?', 'at?', 'laidBy?']),
+    gives: done(['on', 'by?', 'at?', 'laidBy?', 'lastAt?']),
     command: { words: 'kill-switch set', args: ['kind', 'subject'] },
   }),
   lift: act({
@@ -59,7 +59,7 @@ export const SWITCHES = {
     morePeople: 'At least as many as have set it.',
     fields: what,
     refuses: PROPOSES,
-    gives: done(['on', 'by?', 'at?', 'laidBy?']),
+    gives: done(['on', 'by?', 'at?', 'laidBy?', 'lastAt?']),
     command: { words: 'kill-switch lift', args: ['kind', 'subject'] },
   }),
   clear: act({
