@@ -177,6 +177,40 @@ describe('a refund that an operator asks for without a destination', () => {
     assert.deepEqual([past.status, past.body.reason], [400, 'missing_fields']);
   });
 
+  test('ends when its bank recalls all that came: nothing goes back, and nobody is asked where to', async () => {
+    const books = await world.balances();
+    const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
+    const lines = [await world.credits(order, '2000'), await world.credits(order, '3000')];
+    await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+    assert.equal((await finn.does(`/orders/${order.id}/refund`, { failure: 'other' })).status, 200);
+    for (const [at, line] of lines.entries()) {
+      assert.equal(await world.stateOf(order), 'on_hold', 'it ended while a part was still here');
+      await world.bank.recall(line);
+      await world.looksAtTheBank();
+      await world.until('it is recalled', async () => {
+        const { deposits } = await world.traceOf(order);
+        return deposits.filter(({ state }) => state === 'lost' || state === 'reversed').length === at + 1;
+      });
+    }
+    await world.until('it is over', async () => (await world.stateOf(order)) === 'cancelled');
+    assert.deepEqual(await world.openCaseKinds(order), []);
+    assert.equal(await needs(order), false);
+    assert.deepEqual(await refunds(order), []);
+    assert.deepEqual(await world.changesSince(books), {});
+  });
+
+  test('that is asked for after all was recalled ends at once', async () => {
+    const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
+    const line = await world.credits(order, '5000');
+    await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+    await world.bank.recall(line);
+    await world.looksAtTheBank();
+    await world.opensCase(order, 'deposit_lost');
+    assert.equal((await finn.does(`/orders/${order.id}/refund`, { failure: 'other' })).status, 200);
+    await world.until('it is over', async () => (await world.stateOf(order)) === 'cancelled');
+    assert.deepEqual(await world.openCaseKinds(order), []);
+  });
+
   test('ends when the order is released: a destination named later refunds nothing', async () => {
     const order = await asked();
     await world.releases(order);

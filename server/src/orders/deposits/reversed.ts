@@ -5,6 +5,7 @@
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
+import { enqueue } from '../../base/jobs.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import { blockForDebt, findCustomer, findFiatAccount, lockCustomer } from '../../customers/index.ts';
 import { type Account, chart, type Line, move, post } from '../../ledger/index.ts';
@@ -121,6 +122,9 @@ async function bookedDepositReversed(
     facts: { units: String(units), asset: row.asset, reference: row.reference },
     now,
   });
+  // What is left of a refund that waits for its destination: perhaps nothing, and then it ends.
+  if (order !== undefined && order.refundRequest !== null)
+    enqueue(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
   // If the law released the order's money and it has not left, it covers this loss at once.
   if (order !== undefined && row.state === 'applied') await cancelReleased(context, tx, order, now);
 }

@@ -14,6 +14,10 @@ export const lostOf = (order: Order, deposits: readonly DepositRow[]): LostPart[
     .filter((row) => row.state === 'lost' && row.takenUnits > 0n)
     .map((row) => ({ units: row.takenUnits, bookedTo: lossAccount(order, row) }));
 
+/** Whether its rails have reversed all that the order took: a refund would send nothing, wherever it went. */
+export const isAllLost = (order: Order, deposits: readonly DepositRow[]): boolean =>
+  lostOf(order, deposits).length > 0 && !deposits.some(({ state }) => state === 'applied');
+
 export async function giveUpLost(tx: Tx, order: Order, deposits: readonly DepositRow[], now: Date): Promise<void> {
   await depositStore.markGivenUp(tx, order.id);
   for (const { id, state } of deposits) {

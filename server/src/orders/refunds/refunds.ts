@@ -21,7 +21,7 @@
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
-import { type Handled, type Handlers } from '../../base/jobs.ts';
+import { enqueue, type Handled, type Handlers } from '../../base/jobs.ts';
 import { closeCases, openCase, record, type Verdict } from '../../compliance/index.ts';
 import { assets } from '../../partners/index.ts';
 import { advance } from '../advance.ts';
@@ -37,7 +37,7 @@ import { screenOutside } from '../payouts/rescreen.ts';
 import type { Order, RefundRequest } from '../store.ts';
 import * as store from '../store.ts';
 import { fitsRefund, requireFits } from './destinations.ts';
-import { giveUpLost, isPaidOut, lostOf } from './lost.ts';
+import { giveUpLost, isAllLost, isPaidOut, lostOf } from './lost.ts';
 import { blank, destinationColumns, destinationOf, FUNDS_EVERY_MS, tell, wantedOf, wholeOf } from './request.ts';
 import { screenRefund } from './screen.ts';
 import { insertRefund, type Refund } from './store.ts';
@@ -58,6 +58,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   // No refund while the order may have been paid in the time that a restore lost.
   if ((await context.db.asSystem((tx) => mayHavePaid(context, tx, order))) !== undefined)
     return { againInMs: LOST_TIME_EVERY_MS };
+  if (await endsWithoutMoney(context, id)) return undefined;
   const named = destinationOf(context.rails, order);
   const fits = named && (await context.db.asSystem((tx) => fitsRefund(context, tx, wholeOf(order), named)));
   const to = fits === true ? named : undefined;
@@ -89,6 +90,20 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   }
 }
 
+/** Ends an order that is to be refunded and of which nothing is left: no destination is needed. @returns whether it has ended */
+async function endsWithoutMoney(context: OrdersContext, id: bigint): Promise<boolean> {
+  return await context.db.asSystem(async (tx) => {
+    const order = await store.lock(tx, id);
+    if (order === undefined || next(order.state, 'deposit_gone') === undefined) return false;
+    if (!isAllLost(order, await depositStore.depositsOf(tx, id)) || (await isPaidOut(tx, id))) return false;
+    await requireNobodyDecides(tx, order);
+    const now = context.clock.now();
+    await closeCases(tx, { subject: `order:${id}`, outcome: 'what came for it was reversed: nothing goes back', now });
+    await rejectLocked(context, tx, order, { ...wantedOf(order), to: {}, now });
+    return true;
+  });
+}
+
 /** An operator may have held it while its destination was screened. @throws Refusal 'order_over' */
 async function requireNobodyDecides(tx: Tx, order: Order): Promise<Order> {
   if (awaitsPerson(order, await historyStore.history(tx, order.id)))
@@ -96,9 +111,11 @@ async function requireNobodyDecides(tx: Tx, order: Order): Promise<Order> {
   return order;
 }
 
-/** The refund of an order waits for its destination: naming it enqueues `refund_order`. */
+/** The refund of an order waits for its destination: naming it enqueues `refund_order`, and so does a reversed deposit. */
 export async function awaitDestination(tx: Tx, order: Order, wanted: RefundRequest, now: Date): Promise<void> {
   await store.noteRefundRequest(tx, order.id, wanted, now);
+  if (isAllLost(order, await depositStore.depositsOf(tx, order.id)))
+    return enqueue(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
   if (order.refundRequest === null) await tell(tx, order, now);
   await openCase(tx, {
     ...{ kind: 'refund_destination', subject: `order:${order.id}`, orderId: order.id, partnerId: order.partnerId },
