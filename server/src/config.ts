@@ -172,7 +172,7 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
   ),
 });
 
-/** Kept as it is given, once it reads well: what it names is data. */
+/** Stored unchanged once it parses: its content is data. */
 function sanctionsLists(name: string, about: string): Setting<string | undefined> {
   return {
     ...text(name, about, undefined),

@@ -1,6 +1,7 @@
 /**
- * Environment: what an installation is connected to, and the one place where the profiles differ. server.ts builds the same
- * modules on either.
+ * Environment: the systems that an installation is connected to, and the one place where the profiles differ. server.ts builds
+ * the same modules
+ * on either.
  *
  * sandbox/profile.ts provides an environment: database, chains, bank, publicly known keys, test controls. production/index.ts
  * gets the addresses of everything from its settings, and refuses to start with anything that belongs to a sandbox.
@@ -24,7 +25,7 @@ import type { SandboxFile } from './sandbox/seed.ts';
 export interface Profile {
   /** All encryption keys are derived from it. */
   masterKey: Buffer;
-  /** The one before, while values are still encrypted with it. */
+  /** The previous master key, while values are still encrypted with it. */
   oldMasterKey?: Buffer | undefined;
   operatorToken: string;
   /** The PostgreSQL to use, started if necessary; the URL of a role that may create schemas and roles. */
@@ -65,7 +66,7 @@ export interface Environment {
   controls?(
     context: OrdersContext & { chains: ReadonlyMap<string, ChainRail>; prices: ReadonlyMap<string, PriceSource> },
   ): SandboxDriver;
-  /** Called once it serves. @returns what a sandbox tells programs; in production only the URL */
+  /** Called once it serves. @returns the information for programs in a sandbox; in production only the URL */
   ready(baseUrl: string): SandboxFile;
   /** The page at `/`. Production has none. */
   welcome?(at: () => { sandbox: SandboxFile | undefined; baseUrl: string; metricsUrl: string }): FastifyPluginAsync;

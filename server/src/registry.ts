@@ -36,7 +36,7 @@ import { simulatedFindings } from './verifiers/simulated/index.ts';
 import { sumsubApplicants } from './verifiers/sumsub/index.ts';
 import type { Verifier, VerifierAdapter, VerifierContext } from './verifiers/verifier.ts';
 
-/** A bank that may have a desk, where a person does what an API would. */
+/** A bank that may have a desk, where operators do the steps of an API. */
 export type AnyBank = Bank & { openDesk?(context: DeskContext): ManualDesk };
 
 /** Connection data of the sandbox's bank. */
@@ -91,7 +91,7 @@ export const LISTS: Lists = {
   ],
 };
 
-/** What settings say of the lists; `Config` is one. */
+/** The settings of the lists; `Config` is one. */
 interface Choice {
   readonly profile: 'sandbox' | 'production';
   readonly lists: Lists;
@@ -109,7 +109,7 @@ export interface Connections {
   banks: readonly AnyBank[];
 }
 
-/** What a chain of the chains file may be; the first where it does not say. */
+/** Families of a chain in the chains file; the first is the default. */
 export const CHAIN_FAMILIES = [
   evmFamily,
   tronFamily,

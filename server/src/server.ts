@@ -1,9 +1,11 @@
 /**
  * Server: the composition of one process. Config → database → outside → modules → workers and HTTP, and their shutdown in
- * reverse. It knows everything and decides nothing.
+ * reverse. It connects
+ * everything and decides nothing.
  *
- * Its parts are in composition/: rails.ts (rails and what they report to), workers.ts (jobs and webhooks), http.ts
- * (protocols), readiness.ts (checks and metrics).
+ * Its parts are in composition/: rails.ts (rails and the receivers of their facts), workers.ts (jobs and webhooks), http.ts
+ * (protocols),
+ * readiness.ts (checks and metrics).
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,8 +1,9 @@
 /**
- * Channel: a way to tell people, declared as an adapter (base/adapter.ts) and listed in registry.ts.
+ * Channel: a way to notify people, declared as an adapter (base/adapter.ts) and listed in registry.ts.
  *
- * What it sends is what the message's row says, and nothing else: ids, kinds, times and a link. It sends once; the caller retries
- * under the same id. A channel whose receiver knows that id shows a repeated message once.
+ * It sends the content of the message's row only: ids, kinds, times and a link. It sends once; the caller retries under the same
+ * id. A
+ * channel whose receiver recognises that id shows a repeated message once.
  */
 import { Unavailable } from '../base/errors.ts';
 import { ask, NoAnswer } from '../base/http.ts';
@@ -14,19 +15,19 @@ export interface Message {
   readonly lines: readonly string[];
   /** Page of the console, where its address is known. */
   readonly link: string | null;
-  /** Whether somebody should be woken; a digest and a test wake nobody. */
+  /** Whether it should wake someone up; a digest and a test do not. */
   readonly isUrgent: boolean;
 }
 
 export interface Channel {
   readonly code: string;
-  /** @throws Unavailable when it was not taken. Its message has nothing of the answer, the address or a secret */
+  /** @throws Unavailable when it was not accepted. The message contains nothing of the answer, the address or a secret */
   send(message: Message): Promise<void>;
 }
 
 export const DEADLINE_MS = 10_000;
 
-/** One POST of JSON; any 2xx means taken. @throws Unavailable */
+/** One POST of JSON; any 2xx means accepted. @throws Unavailable */
 export async function post(
   source: string,
   request: { url: string; body: string; headers?: Readonly<Record<string, string>>; deadlineMs?: number },

@@ -18,7 +18,7 @@ export function hourIn(zone: string, at: Date): { hour: number; day: string } {
   return { hour: Number(of('hour')), day: `${of('year')}-${of('month')}-${of('day')}` };
 }
 
-/** A span may pass midnight; one that ends where it begins is the whole day. */
+/** A span may pass midnight; one that ends at its start is the whole day. */
 export const isWithin = (hour: number, { fromHour, untilHour }: { fromHour: number; untilHour: number }): boolean =>
   fromHour === untilHour ||
   (fromHour < untilHour ? hour >= fromHour && hour < untilHour : hour >= fromHour || hour < untilHour);

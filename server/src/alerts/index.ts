@@ -1,14 +1,18 @@
 /**
- * Alerts: telling people about cases, by e-mail, Slack, PagerDuty or a webhook, and a digest each morning.
+ * Alerts: notifications about cases, by e-mail, Slack, PagerDuty or a webhook, and a digest each morning.
  *
- * A rule says what is told (a case that was opened, that nobody has claimed, that is overdue; or the digest), of which kinds, from
- * which amount on, after how long, in which hours, and by which channel. Each rule tells of a case once. What is outside its hours
- * is told when they begin, if the case is still open then.
+ * A rule says which cases it reports (opened, unclaimed, or overdue ones; or the digest), of which kinds, from which amount on,
+ * after how
+ * long, in which hours, and by which channel. Each rule reports a case once. A case outside the rule's hours is reported when
+ * they begin, if
+ * it is still open then.
  *
- * A message is a row before it is sent, in the transaction that finds its cases. A rule writes one message a minute at most, about
- * at most 200 cases: a thousand cases are five messages. A message is tried for about a day, with growing pauses, and is failed then.
+ * A message is a row before it is sent, in the transaction that finds its cases. A rule writes one message a minute at most,
+ * about at most
+ * 200 cases: a thousand cases are five messages. A message is tried for about a day, with growing pauses, and then marked as
+ * failed.
  *
- * Texts are kinds, numbers and times. A case's subject and reason may name what a bank or a person said, and are left out.
+ * Texts are kinds, numbers and times. A case's subject and reason may quote a bank or a person, and are left out.
  *
  * Not here: how a channel sends (channels/), when a case is due (compliance/due.ts).
  */
@@ -59,7 +63,7 @@ export const alertMessages = (tx: Tx, page: { below?: bigint | undefined; limit:
   store.messages(tx, { below: page.below, limit: Math.min(page.limit, MAX_MESSAGES + 1) });
 
 /**
- * Sets a rule in place of the one of its name. What that one has told is not told again.
+ * Replaces the rule of the same name. Cases that the old one has reported are not reported again.
  *
  * @throws Refusal 'malformed_field'
  */
@@ -117,7 +121,7 @@ async function write(
   return id;
 }
 
-/** Writes what each rule has to tell now. */
+/** Writes the messages due for each rule now. */
 export async function tell(db: Database, now: Date): Promise<void> {
   const rules = await db.asSystem((tx) => store.rules(tx));
   for (const rule of rules) {
@@ -202,7 +206,7 @@ export function alertHandlers(deps: {
   clock: Clock;
   log: Log;
   channels: ReadonlyMap<string, Channel>;
-  /** Address of this server as browsers reach it, where it is known. */
+  /** Address of this server for browsers, if known. */
   publicUrl: string | undefined;
 }): Handlers {
   const { db, clock, log, channels, publicUrl } = deps;
@@ -232,7 +236,7 @@ export function alertHandlers(deps: {
   };
 }
 
-/** @returns why it was not taken; undefined where it was */
+/** @returns why it was not accepted; undefined if it was */
 async function problem(channel: Channel | undefined, message: Parameters<Channel['send']>[0]) {
   if (channel === undefined) return 'the channel is not in ALERT_CHANNELS';
   try {

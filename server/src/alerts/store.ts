@@ -1,4 +1,4 @@
-/** Rows of alerts: rules, messages, and which case a rule has told about. */
+/** Rows of alerts: rules, messages, and the cases that a rule has reported. */
 import type { Tx } from '../base/db.ts';
 
 export const ABOUT = ['opened', 'unclaimed', 'overdue', 'digest'] as const;
@@ -57,13 +57,13 @@ const sql = {
   remove: 'update alert_rules set removed_at = $2 where name = $1 and removed_at is null',
   insertRule: `insert into alert_rules (name, channel, about, kinds, asset, least_units, after_minutes, from_hour, until_hour,
       zone, created_by, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-  // A rule that replaces another of its name does not tell again what that one has told.
+  // A rule that replaces another of its name does not report that one's cases again.
   inherit: `insert into alert_told (rule_id, case_id, message_id)
     select n.id, t.case_id, t.message_id from alert_told t join alert_rules o on o.id = t.rule_id
       join alert_rules n on n.name = o.name and n.removed_at is null
       join cases c on c.id = t.case_id and c.closed_at is null
      where o.name = $1 and o.removed_at is not null on conflict do nothing`,
-  // One worker tells at a time; the lock ends with the transaction.
+  // One worker writes messages at a time; the lock ends with the transaction.
   lock: 'select id from alert_rules where id = $1 and removed_at is null for update',
   lastTold: `select max(created_at) as at from alert_messages where rule_id = $1 and about = 'cases'`,
   // The amount that a case is about: its deposit's, else its order's.

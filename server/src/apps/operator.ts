@@ -2,7 +2,8 @@
  * `npm run operator -- …`: the operator API for people at a terminal.
  *
  * A thin client over HTTP: it knows commands and columns, the server knows the rules. The token comes from a file or the
- * environment and never from the command line, which everybody on the machine can read.
+ * environment and
+ * never from the command line, which every user of the machine can read.
  *
  * One command calls no server: `new token` creates a token here, so that its owner is the only one who ever has it.
  *
@@ -143,7 +144,7 @@ function usage({ words, args, options = [], brief, about, method, pages, csv, ..
   return [`npm run operator -- ${[...typed, ...more].join(' ')}`, `  ${about}`].join('\n');
 }
 
-/** With what each argument and option means. */
+/** Includes the meaning of each argument and option. */
 function helpOf(command: Command): string {
   const { args, fields = {}, people, dryRun } = command;
   const rows = [
@@ -161,7 +162,7 @@ function helpOf(command: Command): string {
 }
 
 /**
- * 256 random bits, like the server's own tokens. The operator who admits this person gets the hash, and nobody gets the
+ * 256 random bits, like the server's own tokens. The operator who admits this person gets the hash; only the person has the
  * token.
  */
 function newToken(file: string | undefined): string {
@@ -317,7 +318,7 @@ function table(rows: readonly Record<string, unknown>[], columns: readonly strin
   return [line(columns), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line)].join('\n');
 }
 
-/** Empty values are omitted: a program uses JSON, a person looks for what is there. */
+/** Empty values are omitted: a program uses JSON, a person reads only values that are present. */
 const isEmpty = (value: unknown): boolean =>
   value === null ||
   value === undefined ||
@@ -354,7 +355,7 @@ function shown({ list, columns, brief }: Command, body: Record<string, unknown>,
 
 /** Who a proposal is waiting for. */
 function whatNext({ command, fields }: Asked, body: Record<string, unknown>): string {
-  // A statement is confirmed by another person who has the file, too.
+  // A statement is confirmed by another person who also has the file.
   const confirm =
     command.sendsFile === true
       ? `npm run operator -- ${[command.words, ...command.args.map((name) => plain(fields[name]))].join(' ')}`

@@ -1,6 +1,7 @@
 /**
- * `npm run rotate-master-key`: writes everything that OLD_MASTER_KEY has encrypted again under MASTER_KEY, while servers run or not.
- * It may be stopped and run again at any time. Exit codes: 0 nothing is left under the old key, 1 something is, 2 it could not go on.
+ * `npm run rotate-master-key`: encrypts everything under OLD_MASTER_KEY again under MASTER_KEY, while servers run or not. It may
+ * be stopped
+ * and run again at any time. Exit codes: 0 nothing is left under the old key, 1 something is left, 2 it could not continue.
  */
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../base/db.ts';

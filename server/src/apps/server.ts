@@ -51,7 +51,7 @@ async function withConsole(onProgress: (what: string) => void): Promise<void> {
   if (why !== undefined) process.stderr.write(`The console could not be built, and /console answers 503: ${why}\n`);
 }
 
-/** Whether settings are to be printed and nothing started. Everything else comes from the environment. */
+/** Whether to print settings and start nothing. Everything else comes from the environment. */
 function readArguments(): boolean {
   try {
     return parseArgs({ options: { 'print-config': { type: 'boolean', default: false } } }).values['print-config'];
@@ -62,7 +62,7 @@ function readArguments(): boolean {
   }
 }
 
-/** Whether a signal came. SIGHUP means a closed terminal. */
+/** Whether a signal arrived. SIGHUP means a closed terminal. */
 function endOnSignal(starting: Promise<Running>): () => boolean {
   let ending = false;
   const end = () => {
@@ -93,7 +93,7 @@ function banner({ baseUrl, metricsUrl, sandbox }: Running, { dataDir, docs }: Co
     '',
     `  Page      ${baseUrl}/`,
     ...(docs === '1' ? [`  Docs      ${baseUrl}/docs`] : []),
-    // A passkey belongs to a name, and an address is none.
+    // A passkey belongs to a host name, and an IP address is not one.
     `  Console   ${baseUrl.replace('//127.0.0.1', '//localhost')}/console`,
     `  API       ${baseUrl}`,
     `  Health    ${baseUrl}/readyz`,

@@ -1,12 +1,12 @@
 /**
- * After a restore: what must be recorded in a database that was restored to an earlier moment, by any means, before a server
- * works on it.
+ * After a restore: the records needed in a database that was restored to an earlier moment, by any means, before a server works
+ * on it.
  *
  * - Payouts made since may be recorded as not yet paid. So all payouts are switched off, as by an operator's action, with its
  *   reason and an audit row, until an operator lifts that: docs/operating/backup.md says under which conditions.
- * - Numbers given out since must not be given out again: the address that a lost order's customer still pays to must not
- *   become another's. Their sequences advance by a million. A trigger withdraws targets that were
- *   issued one by one.
+ * - Numbers assigned since must not be assigned again: the address that a lost order's customer still pays to must not become
+ *   another's.
+ *   Their sequences advance by a million. A trigger withdraws targets that were issued one by one.
  *
  * All of it is one transaction as the database's owner, whatever roles the server will use.
  */
@@ -16,7 +16,7 @@ import { SettingError } from '../base/env.ts';
 import { recordByMachine } from '../operators/index.ts';
 import { killSwitches, layersOf, liftKillSwitch, MACHINE, setKillSwitch } from '../partners/index.ts';
 
-/** More than any installation gives out between two backups; there are addresses for two thousand such jumps. */
+/** More than any installation assigns between two backups; there are addresses for two thousand such jumps. */
 const JUMP = 1_000_000;
 /**
  * Sequences whose numbers are known outside: deposit addresses, files for a bank, events. Orders, payouts and refunds have
@@ -59,8 +59,9 @@ export async function markRestored(
     const lastCommitAt = row?.at ?? null;
     const from = about.takenAt === undefined ? '' : ` from the backup of ${about.takenAt.toISOString()}`;
     const until = lastCommitAt === null ? 'no entry' : `the newest entry is of ${lastCommitAt.toISOString()}`;
-    // There is only one kill switch for all payouts, so the reason of an earlier one by a person is kept inside this one's. Whoever
-    // set it is still one of those who have: lifting it takes as many.
+    // There is only one kill switch for all payouts, so the reason of an earlier one by an operator is kept inside this one's.
+    // The operator who
+    // set it still counts: lifting it takes as many people.
     const before = (await killSwitches(tx)).find(({ kind }) => kind === 'payouts');
     const layers = (await layersOf(tx, 'payouts', 'all')).filter(({ by }) => by !== MACHINE);
     if (before !== undefined) await liftKillSwitch(tx, 'payouts', before.subject);

@@ -112,7 +112,7 @@ export async function restoreBackup(input: {
     const documents = join(input.backup, DOCUMENTS);
     if (existsSync(documents)) {
       cpSync(documents, join(dataDir, DOCUMENTS), { recursive: true, force: false });
-      // Whom either list names stays erased; a server erases them again before it serves anybody.
+      // Customers on either list stay erased; a server erases them again before it accepts requests.
       const list = openErasureList(join(dataDir, DOCUMENTS));
       const known = new Set(await list.all());
       for (const id of await openErasureList(documents).all()) if (!known.has(id)) await list.add(id);

@@ -1,8 +1,9 @@
 /**
  * Blobs: bytes that are too large for a row, under names of ours.
  *
- * What is stored is encrypted already: the store sees neither a document nor a name from outside. A write is done when the bytes
- * are on disk under their final name; a name is written once. s3.ts follows the same contract in a bucket.
+ * Stored bytes are encrypted already: the store sees neither a document nor a name from outside. A write is done when the bytes
+ * are on disk
+ * under their final name; a name is written once. s3.ts follows the same contract in a bucket.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -12,7 +13,7 @@ import { assert } from './errors.ts';
 export interface Blobs {
   /** Resolves when they are on disk. */
   write(id: string, bytes: Buffer): Promise<void>;
-  /** @returns undefined when there is none */
+  /** @returns undefined when there is no such blob */
   read(id: string): Promise<Buffer | undefined>;
   /** Ids of those written before a time, and not before another, in pieces. Unfinished ones that old are removed. */
   olderThan(time: Date, notBefore?: Date): AsyncIterable<string[]>;
@@ -24,7 +25,7 @@ const UNFINISHED = /^[0-9a-f]{32}\.[0-9a-f]{8}\.part$/;
 
 export const newBlobId = (): string => randomBytes(16).toString('hex');
 
-/** In a folder, of which the first two digits of an id are a folder each. */
+/** In a folder with a subfolder per first two digits of an id. */
 export function openFolder(folder: string): Blobs {
   const root = resolve(folder);
   const pathOf = (id: string): string => {

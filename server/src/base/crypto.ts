@@ -8,8 +8,9 @@
  * - `index` is a keyed hash for exact look-up (blind index): equal inputs give equal bytes, and without the key a dump cannot
  *   be searched by guessing.
  *
- * While the master key is exchanged (src/rotation), a vault also has the old key: it reads what either has encrypted, writes under
- * the new one only, and looks up by both.
+ * While the master key is exchanged (src/rotation), a vault also has the old key: it decrypts values of both, writes under the
+ * new one only,
+ * and looks up by both.
  *
  * Layout of an encrypted value: version (1 byte) | nonce (12) | tag (16) | ciphertext.
  */
@@ -23,19 +24,19 @@ const TAG_BYTES = 16;
 export interface Vault {
   /** @param context names table, column and row, for example `customers.phone:1T7c…_1` */
   encrypt(text: string, context: string): Buffer;
-  /** Equal bytes for equal text and context: the nonce is a keyed hash of both. For what is looked up by equality. */
+  /** Equal bytes for equal text and context: the nonce is a keyed hash of both. For values that are looked up by equality. */
   encryptSame(text: string, context: string): Buffer;
   /** @throws when the bytes, the key or the context do not match */
   decrypt(encrypted: Buffer, context: string): string;
   /** 32 bytes, equal for equal text and purpose. */
   index(text: string, purpose: string): Buffer;
-  /** What equal text may stand as in a column of `encryptSame`: under the present key first, then under an old one. */
+  /** The values that equal text may have in a column of `encryptSame`: under the present key first, then under an old one. */
   sames(text: string, context: string): Buffer[];
   /** The same of `index`. */
   indexes(text: string, purpose: string): Buffer[];
   /** A separate key or password for one purpose, as hex. */
   derive(purpose: string): string;
-  /** Names the master key, and reveals nothing of it. */
+  /** Identifies the master key, and reveals nothing of it. */
   readonly keyName: string;
   /** The old master key alone, and the present one alone; only while there are two. */
   readonly old?: Vault;
@@ -65,7 +66,7 @@ export function decryptBytes(key: Buffer, encrypted: Buffer, context: string): B
 
 /**
  * @param masterKey at least 32 random bytes
- * @param oldKey    read and look up by it, too: its values are being encrypted again
+ * @param oldKey    also used to read and look up: its values are being encrypted again
  */
 export function openVault(masterKey: Buffer, oldKey?: Buffer): Vault {
   const present = vaultOf(masterKey);

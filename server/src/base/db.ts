@@ -39,13 +39,15 @@ export interface Tx {
   /** @returns the number of rows touched */
   run(text: string, values?: readonly unknown[]): Promise<number>;
   /**
-   * Sends a statement whose result the caller does not need before going on. It goes out, in order, with the next awaited
-   * statement or with the commit. If it fails, that later call throws and the transaction is rolled back.
+   * Sends a statement whose result the caller does not need yet. It goes out, in order, with the next awaited statement or with
+   * the commit.
+   * If it fails, that later call throws and the transaction is rolled back.
    */
   defer(text: string, values?: readonly unknown[]): void;
   /**
-   * Likewise, but sent with the commit, in the order of the keys. For rows that any other transaction may insert as well: the wait
-   * for such a one comes after every other lock, and in one order, so it is no part of a deadlock.
+   * Likewise, but sent with the commit, in the order of the keys. For rows that any other transaction may insert as well: the
+   * wait for such
+   * a row comes after every other lock, and in one order, so it cannot cause a deadlock.
    */
   deferLast(key: string, text: string, values?: readonly unknown[]): void;
   /** The same object in every attempt of one transaction, so that an attempt can leave word for the next (in a WeakMap). */
@@ -281,7 +283,7 @@ function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>, atte
   return { tx, ask, sendLast };
 }
 
-/** Shorter keys first, so that numbers stand in their order. */
+/** Shorter keys first, so that numbers sort in numeric order. */
 const byKey = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 
 function worthRepeating(error: unknown): boolean {

@@ -5,7 +5,7 @@
 
 type Optional<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
 
-/** What is left: fields that cannot be undefined, and the others as fields that may be absent. */
+/** The result: fields that cannot be undefined, and the others as optional fields. */
 export type Defined<T> = { [K in Exclude<keyof T, Optional<T>>]: T[K] } & {
   [K in Optional<T>]?: Exclude<T[K], undefined>;
 };

@@ -31,7 +31,7 @@ export interface Setting<T> {
   fallback?: string | undefined;
   /** Allowed values, when they are a list. */
   choices?: readonly string[];
-  /** What the setting is for. Production refuses to start without it when the part it belongs to is used. */
+  /** Purpose of the setting. Production refuses to start without it when the part it belongs to is used. */
   demand?: string;
   /** A secret shared with another program: production checks its length and randomness. */
   shared?: boolean;
@@ -80,7 +80,7 @@ export function sharedSecret(name: string, about: string): Setting<string | unde
   return { ...secret(name, about), shared: true };
 }
 
-/** @param what what the setting is for: production refuses to start without it when the part it belongs to is used */
+/** @param what purpose of the setting: production refuses to start without it when the part it belongs to is used */
 export const demanded = <T>(setting: Setting<T>, what: string): Setting<T> => ({ ...setting, demand: what });
 
 function setting<T, F extends T | undefined>(

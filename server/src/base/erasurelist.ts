@@ -1,11 +1,13 @@
 /**
  * The erasure list: ids of customers who were erased, in a file outside the database.
  *
- * A restored database is older than the erasures since its backup, so what must stay erased is kept where a restore does not reach: in
- * the folder of customers' files, which all servers of an installation share. A backup contains that folder, and a restore never
- * replaces the list that is there, but adds to it. Lines are appended and on disk before an erasure goes on; nothing removes one.
+ * A restored database is older than the erasures since its backup, so the list of erased customers is kept outside the database:
+ * in the folder
+ * of customers' files, which all servers of an installation share. A backup contains that folder, and a restore never replaces
+ * the present
+ * list, but adds to it. Lines are appended and on disk before an erasure continues; no code removes one.
  *
- * A line is an id and nothing else: neither names nor times. A line that was cut off by a crash is completed by the next one's break.
+ * A line is an id only: no names, no times. A line that was cut off by a crash is ended by the next one's line break.
  */
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -5,7 +5,7 @@
  *   Thrown out of a database transaction it leaves nothing changed, because the transaction is rolled back.
  * - `Unavailable`: an outside system (a node, a bank, a price source) did not answer or its data is stale. The caller
  *   retries.
- * - `assert`: our own bug. Never caught in order to go on.
+ * - `assert`: our own bug. Never caught in order to continue.
  *
  * HTTP status codes are not here: each protocol maps these codes to its own.
  */

@@ -1,13 +1,17 @@
 /**
- * Fields: what a value from outside must be, said once: the rule in words, a JSON Schema that describes it, and the reader that
+ * Fields: the rules of values from outside, each declared once: the rule in words, a JSON Schema that describes it, and the
+ * reader that
  * decides. Settings (env.ts), files that people write (jsonfile.ts), the operator's API and /v1 (protocols/declaration), the
- * white-label wire (protocols/whitelabel/fields.ts) and the forms of hosted pages are all read by fields of this form.
+ * white-label
+ * wire (protocols/whitelabel/fields.ts) and the forms of hosted pages all use fields of this form.
  *
- * A reader never throws. It returns the value, or undefined where the rule is broken: the sentence is then `<name> must be <rule>`.
- * A wire that says more than the rule has a problem of its own, which its readers return instead (`P`).
+ * A reader never throws. It returns the value, or undefined when the rule is violated: the sentence is then `<name> must be
+ * <rule>`. A wire
+ * that reports more than the rule has a problem of its own, which its readers return instead (`P`).
  *
- * Not here: what counts as absent, in which order errors are reported, and how one is answered. Each reader of a whole request
- * has its own (docs/decisions/0064-one-field.md).
+ * Not here: which values count as absent, the order of errors, and the reply to one. Each reader of a whole request has its own
+ * rules
+ * (docs/decisions/0064-one-field.md).
  */
 import { isIP } from 'node:net';
 import { isDay } from './clock.ts';
@@ -15,9 +19,9 @@ import { isDay } from './clock.ts';
 /** JSON Schema of what may be sent. It describes; the reader decides. */
 export type FieldSchema = Readonly<Record<string, unknown>>;
 
-/** @typeParam P what a wire returns that says more of a refused value than the rule */
+/** @typeParam P a wire's own report about a refused value, if it says more than the rule */
 export interface Form<T, P = never> {
-  /** In words: what it must be. */
+  /** The rule in words. */
   readonly rule: string;
   readonly schema: FieldSchema;
   /** The value, or undefined when it breaks the rule. Numbers, flags and lists may be text, as from a command line. */
@@ -26,7 +30,7 @@ export interface Form<T, P = never> {
 
 /** A form under a name. */
 export interface Field<T, P = never> extends Form<T, P> {
-  /** Meaning, where the name alone does not say it. */
+  /** Meaning, if the name alone does not say it. */
   readonly says?: string;
   readonly example?: unknown;
   readonly optional?: true;
@@ -38,7 +42,7 @@ export interface Field<T, P = never> extends Form<T, P> {
 
 export const optional = <T>(field: Field<T>): Field<T | undefined> => ({ ...field, optional: true });
 
-/** The field with its meaning where it stands, and a value that it takes. */
+/** The field with its meaning in this place, and an example value. */
 export const about = <T>(field: Field<T>, says: string, example?: unknown): Field<T> => ({
   ...field,
   says,
@@ -114,7 +118,7 @@ export const listOf = <T>(part: Field<T>, most: number): Field<T[]> => ({
   },
 });
 
-/** The same, where an empty list says that there is none. */
+/** The same, with an empty list for none. */
 export const listOrNone = <T>(part: Field<T>, most: number): Field<T[]> => {
   const { rule, schema, read } = listOf(part, most);
   const { minItems: _, ...free } = schema;
@@ -140,7 +144,7 @@ export const network: Field<string> = {
   },
 };
 
-/** An address on the web, as a browser writes it. @param takes which of them */
+/** An address on the web, as a browser writes it. @param takes which schemes are accepted */
 export const webAddress = (rule: string, takes: (url: URL) => boolean): Field<string> => ({
   rule,
   schema: { type: 'string', format: 'uri' },

@@ -20,7 +20,7 @@ export const LEASE_MS = 20_000;
 const MAX_ATTEMPTS = 25;
 const PAUSES = { firstMs: 250, longestMs: 60_000 };
 
-/** How many rows are read for the next one of the kinds asked for: rows of kinds that no process runs any more stand first. */
+/** How many rows are read for the next one of these kinds: rows of kinds that no process runs any more sort first. */
 const AMONG = 50;
 
 export interface Claimed {
@@ -38,11 +38,11 @@ export type Outcome = { done: Handled } | { failed: unknown };
 
 export interface Round {
   claimed: Claimed[];
-  /** When the next unleased row of these kinds is due; undefined where the first rows that are due have none. */
+  /** When the next unleased row of these kinds is due; undefined when there is none among the first due rows. */
   nextAt?: Date;
 }
 
-/** One transaction: frees what is left behind, claims what is due, or says when something will be. */
+/** One transaction: frees rows of dead workers, claims due rows, or returns when the next one is due. */
 export async function look(
   db: Database,
   round: { kinds: string[]; now: Date; room: number; token: string; holder: number; isTidied: boolean },
@@ -79,7 +79,7 @@ export async function look(
  * Records how a claimed row has ended, unless another worker has claimed it since.
  *
  * @param s.pauseMs how long it waits if it was enqueued again while being worked on
- * @returns when the row is due again; undefined where it is gone, or another worker's
+ * @returns when the row is due again; undefined when it is deleted, or another worker's
  */
 export async function settle(
   db: Database,

@@ -32,7 +32,7 @@ export function enqueue(tx: Tx, work: Job): void {
   tx.defer(`select pg_notify('jobs', $1)`, [nameOf(work)]);
 }
 
-/** What a notification calls a job. */
+/** A job's name in a notification. */
 export const nameOf = ({ kind, subject }: { kind: string; subject: string }): string => `${kind} ${subject}`;
 
 /** Inserts a job that is due later. It wakes no worker: workers look for due jobs every second. */
@@ -48,7 +48,8 @@ export function enqueueAt(tx: Tx, work: Job): void {
 
 /**
  * Moves due times of these subjects earlier by the given time. A row that a worker holds counts as enqueued again: its worker
- * runs it once more, because what it read, and when it wants to run next, is of before.
+ * runs it once
+ * more, because the data it read, and its next due time, are from before.
  */
 export async function shiftDueTimes(
   tx: Tx,

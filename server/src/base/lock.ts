@@ -5,8 +5,9 @@
  * checks whether that very process still lives; it takes over a dead holder's lock, so a kill -9 needs no cleanup. It does
  * not wait: a living holder is an error with its process number.
  *
- * What would surprise: process numbers mean nothing across containers, so two containers sharing one folder are not told
- * apart. PostgreSQL's own lock on its cluster is then the last guard.
+ * What would surprise: process numbers mean nothing across containers, so two containers sharing one folder cannot be
+ * distinguished.
+ * PostgreSQL's own lock on its cluster is then the last guard.
  */
 import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

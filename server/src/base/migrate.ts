@@ -129,7 +129,7 @@ async function refuseWhileOlderRun(client: pg.Client, name: string, why: string)
   );
 }
 
-/** Servers with the old master key only could neither connect again nor read what is written from now on. */
+/** Servers with the old master key only could neither reconnect nor read values written from now on. */
 async function refuseWhileServersRun(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ count: bigint }>(
     'select count(*) as count from cloverleaf.servers where seen_at > now() - make_interval(secs => $1)',

@@ -4,7 +4,8 @@
  * No amount, rate or fee is ever a `number`: units are bigint, a rate is a fraction of two bigints. Every call that can round
  * *requires* the direction. The house rule: down when we pay, up when we charge.
  *
- * Not here: which fees apply (partners), what a quote comes to (quotes/price.ts), how the wire spells amounts (protocols).
+ * Not here: which fees apply (partners), the computation of a quote (quotes/price.ts), the wire's spelling of amounts
+ * (protocols).
  */
 import { Refusal } from './errors.ts';
 

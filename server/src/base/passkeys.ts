@@ -1,9 +1,10 @@
 /**
- * Passkeys (WebAuthn): what a browser is given, and the checks of what an authenticator answered. The same for all people who sign
- * in, whoever they are.
+ * Passkeys (WebAuthn): the options sent to a browser, and the checks of an authenticator's answer. The same for all people who
+ * sign in.
  *
- * User verification is required, no attestation is asked for, and one with certificates is declined: checking it would call other
- * servers. A challenge is proved by its hash; who keeps it, and lets it count once, is signin.ts.
+ * User verification is required, no attestation is requested, and one with certificates is declined: checking it would call other
+ * servers.
+ * A challenge is proved by its hash; signin.ts stores it and accepts it once.
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 
@@ -25,7 +26,7 @@ export interface NewPasskey {
   readonly counter: bigint;
 }
 
-/** What `navigator.credentials.create` takes. @param person.handle what the authenticator keeps of who it is */
+/** Input of `navigator.credentials.create`. @param person.handle the person's id that the authenticator stores */
 export async function registrationOptions(
   person: { name: string; handle: Buffer },
   site: Site,
@@ -41,11 +42,11 @@ export async function registrationOptions(
   });
 }
 
-/** What `navigator.credentials.get` takes: any passkey of this site. */
+/** Input of `navigator.credentials.get`: any passkey of this site. */
 export const authenticationOptions = async (site: Site): Promise<{ challenge: string }> =>
   await (await webauthn()).generateAuthenticationOptions({ rpID: site.host, userVerification: 'required' });
 
-/** The challenge that an answer says it signed; nothing is proved by it. */
+/** The challenge that an answer claims to have signed; it proves nothing. */
 export function challengeIn(credential: unknown): string | undefined {
   const { response } = credential as { response?: { clientDataJSON?: unknown } };
   try {
@@ -58,7 +59,7 @@ export function challengeIn(credential: unknown): string | undefined {
   }
 }
 
-/** Undefined where it does not say which passkey answered. */
+/** Undefined when it does not say which passkey answered. */
 export const credentialIdIn = (credential: unknown): Buffer =>
   Buffer.from(String((credential as { id?: unknown }).id), 'base64url');
 
@@ -70,7 +71,7 @@ async function hasNoCertificates(attestationObject: string): Promise<boolean> {
   return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined);
 }
 
-/** The library throws whatever it finds wrong in what a browser sent. */
+/** The library throws for every fault in a browser's answer. */
 const orUndefined = async <T>(check: () => Promise<T>): Promise<T | undefined> => {
   try {
     return await check();
@@ -79,7 +80,7 @@ const orUndefined = async <T>(check: () => Promise<T>): Promise<T | undefined> =
   }
 };
 
-/** The passkey that an authenticator made for this challenge and site; undefined where anything is wrong with it. */
+/** The passkey that an authenticator made for this challenge and site; undefined when anything in it is invalid. */
 export const checkRegistration = (
   credential: unknown,
   { challenge, site }: { challenge: string; site: Site },

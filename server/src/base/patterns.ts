@@ -15,7 +15,7 @@ import { Unavailable } from './errors.ts';
 /** The longest pattern, and the longest text that one is tried on or used on. */
 export const MAX_PATTERN_CHARS = 200;
 export const MAX_MATCHED_CHARS = 1_000;
-/** A good pattern takes microseconds. The limits grow, because the pause of a busy machine must not decide about an answer. */
+/** A good pattern takes microseconds. The limits grow, because the pause of a busy machine must not decide the result. */
 const TRIES_MS = [50, 200, 800];
 
 const sandbox = createContext({ source: '', text: '' });
@@ -34,7 +34,7 @@ function tried(source: string, text: string, timeout: number): boolean | undefin
   }
 }
 
-/** Whether the text matches. @throws Unavailable when the pattern ran out of time: it said neither yes nor no */
+/** Whether the text matches. @throws Unavailable when the pattern ran out of time without a result */
 export function matches(source: string, text: string): boolean {
   if (text.length > MAX_MATCHED_CHARS) return false;
   const found = judged(source, text);

@@ -1,15 +1,18 @@
 /**
  * S3: blobs and the erasure list in a bucket of any store that speaks the S3 protocol, instead of a folder.
  *
- * Four requests are needed: PUT, GET, DELETE of an object, and ListObjectsV2. Each is signed by Signature Version 4 with the hash of its
- * body. The bucket is in the path, which every compatible store takes. One try each, with a deadline: whoever asks knows whether again
- * is harmless. What does not answer, or not as documented, is Unavailable; the message has the status and no key.
+ * Four requests are needed: PUT, GET, DELETE of an object, and ListObjectsV2. Each is signed by Signature Version 4 with the hash
+ * of its body.
+ * The bucket is in the path, which every compatible store accepts. One try each, with a deadline: the caller knows whether a
+ * retry is
+ * harmless. A missing or undocumented answer is Unavailable; the message has the status and no key.
  *
  * Written here rather than with an SDK: the smallest one brings some forty packages, retries of its own and its own HTTP. The signature
  * is tested with examples that AWS publishes.
  *
- * What surprises: a bucket with versioning keeps what is removed. What is stored is encrypted with a key per customer that an erasure
- * deletes, so it cannot be read; but such a bucket grows until its own rules expire old versions.
+ * What surprises: a bucket with versioning keeps removed objects. Their content is encrypted with a key per customer that an
+ * erasure deletes,
+ * so it cannot be read; but such a bucket grows until its own rules expire old versions.
  *
  * Sources: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html,
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html Not yet run against AWS itself.
@@ -31,7 +34,7 @@ export interface Bucket {
   accessKey: string;
   secretKey: string;
   deadlineMs?: number;
-  /** Real time, whatever the clock of a sandbox shows: a store refuses signatures of another time. */
+  /** Real time, whatever a sandbox's clock shows: a store refuses signatures of another time. */
   realNow?: () => Date;
 }
 
@@ -112,7 +115,7 @@ function openStore(bucket: Bucket) {
     async get(name: string): Promise<Buffer | undefined> {
       const { status, body } = await call({ method: 'GET', name, expects: [200, 404] });
       if (status === 200) return body;
-      // A bucket that is not there answers 404, too, and is no reason to take a file for gone.
+      // A missing bucket answers 404 too, and does not prove that a file is gone.
       if (body.includes('NoSuchBucket')) throw new Unavailable(CODE, 'the store has no such bucket');
       return undefined;
     },
@@ -140,7 +143,7 @@ function openStore(bucket: Bucket) {
   };
 }
 
-/** All or nothing: a page that is not plainly one is no answer. Removing files goes by it. */
+/** All or nothing: a page that cannot be parsed completely is no answer, because files are removed by it. */
 function readPage(body: Buffer): { objects: { name: string; at: Date }[]; next: string | undefined } {
   const objects: { name: string; at: Date }[] = [];
   const path: string[] = [];

@@ -4,7 +4,7 @@
  */
 import type { Tx } from './db.ts';
 
-/** What every kind of people has. */
+/** The columns of every kind of people. */
 export interface Person {
   id: bigint;
   name: string;
@@ -18,7 +18,7 @@ export interface PeopleTables {
   readonly people: string;
   /** Columns of a person, of the alias `o`. */
   readonly columns: string;
-  /** More that has to hold for a person to come in, of the alias `o`. */
+  /** A further condition for a person to sign in, on the alias `o`. */
   readonly lives?: string;
 }
 

@@ -6,7 +6,7 @@
  * its person and its passkey, so disabling, another role and a revoked passkey act at once. It ends after half an hour without
  * a request, and twelve hours after login.
  *
- * A challenge is stored as its SHA-256 and deleted by whoever uses it, before the signature is looked at: each counts once.
+ * A challenge is stored as its SHA-256 and deleted by its first use, before the signature is checked: each counts once.
  *
  * Not here: cookies, origins and which requests need a fresh login (protocols/browser.ts).
  */

@@ -1,5 +1,5 @@
 /**
- * Supervise: what the programs we start on this machine have in common (the embedded PostgreSQL, a node per local chain).
+ * Supervise: the common part of the programs we start on this machine (the embedded PostgreSQL, a node per local chain).
  *
  * - **A free port** is found before the start. Another program may take it in between: then another port is tried, five times
  *   in all.
@@ -9,7 +9,8 @@
  *   `Unavailable`, never forgotten.
  *
  * Not here: how each is started and how it shows that it is ready; whether it outlives us (PostgreSQL ends with us, the next
- * server adopts a node); telling processes with one number apart (processes.ts). The operator runs the signer, not we.
+ * server adopts a
+ * node); distinguishing processes with the same number (processes.ts). The operator runs the signer; we do not.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Pauses, pauseAfter } from './backoff.ts';

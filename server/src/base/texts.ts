@@ -1,5 +1,5 @@
 /**
- * Texts: what partners and their customers type into free fields, encrypted in the same column.
+ * Texts: free-text fields of partners and their customers, encrypted in the same column.
  *
  * Names of customers and orders are looked up by equality and are unique, so equal texts of one partner encrypt to equal
  * texts: the nonce is a keyed hash of partner and text (AES-256-GCM, as in SIV mode). A column keeps its type, its uniqueness
@@ -13,7 +13,7 @@ const PREFIX = 'enc:v1:';
 export const encryptText = (vault: Vault, partnerId: bigint, text: string): string =>
   `${PREFIX}${vault.encryptSame(text, contextOf(partnerId)).toString('base64url')}`;
 
-/** How the same text may stand in a column: also under an old master key. For look-ups. */
+/** The values that the same text may have in a column: also under an old master key. For look-ups. */
 export const textsLike = (vault: Vault, partnerId: bigint, text: string): string[] =>
   vault.sames(text, contextOf(partnerId)).map((one) => `${PREFIX}${one.toString('base64url')}`);
 

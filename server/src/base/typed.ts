@@ -10,7 +10,7 @@
  * Texts written by the program are in clear and returned as they are. Typed texts are not bound to their row, because they
  * move between rows; an edited audit row is detected by its seal, which covers the encrypted text.
  *
- * Not here: what partners and customers type (texts.ts).
+ * Not here: texts of partners and customers (texts.ts).
  */
 import type { Vault } from './crypto.ts';
 
@@ -25,7 +25,7 @@ export const encryptTyped = (vault: Vault, text: string): string => wrapped(vaul
 /** Equal texts give equal results: for texts that are looked up. */
 export const encryptTypedSame = (vault: Vault, text: string): string => wrapped(vault.encryptSame(text, CONTEXT));
 
-/** How such a text may stand in a column: also under an old master key. For look-ups. */
+/** The values that such a text may have in a column: also under an old master key. For look-ups. */
 export const typedLike = (vault: Vault, text: string): string[] => vault.sames(text, CONTEXT).map(wrapped);
 
 const wrapped = (encrypted: Buffer): string => `${BEGIN}${encrypted.toString('base64url')}${END}`;

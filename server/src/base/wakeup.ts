@@ -1,5 +1,5 @@
 /**
- * Wakeup: what a loop waits on between two rounds.
+ * Wakeup: the signal that a loop waits for between two rounds.
  *
  * A signal during a round starts another round at once, because the round may have looked before the new work was there.
  * Without a signal the loop looks again after a while, because a signal may be lost.

@@ -2,9 +2,11 @@
  * Workers: run the handlers of due jobs (jobs.ts).
  *
  * - Rows that share an `ordering_key` run strictly in creation order.
- * - A poll that is to run again within seconds stays with the worker that ran it: the worker keeps the lease and runs it again
- *   itself, and its row is written once in several seconds and not at every run. An enqueue of it is heard. Rows of other kinds
- *   are put off in the table, where everybody sees what they wait for.
+ * - A poll that runs again within seconds stays with the worker that ran it: the worker keeps the lease and runs it again itself,
+ *   and its row is
+ *   written once in several seconds and not at every run. An enqueue of it still takes effect. Rows of other kinds are postponed
+ * in the
+ *   table, where every worker sees their due times.
  * - A worker sleeps until the next row is due, and no longer than a second, because a row may be inserted without a
  *   notification. So an idle server asks the database once in a second.
  * - A row that is enqueued while it runs is run again at once. One to which that happens at every run, because its own handler
@@ -33,7 +35,9 @@ const TIDY_EVERY_MS = 1_000;
 const KEEP_MS = 10_000;
 /** A row that took longer is not kept, so that a run never outlives its lease. */
 const QUICK_MS = 2_000;
-/** A run that begins within this time after the one before follows at once, and after so many of them in a row it is paused. */
+/**
+ * A run that begins within this time after the previous one is consecutive; after this many consecutive runs the row is paused.
+ */
 const AT_ONCE_MS = 100;
 const FREE_RUNS = 10;
 const AGAIN_PAUSES = { firstMs: 20, longestMs: 1_000 };
@@ -69,7 +73,7 @@ interface Kept {
   dueAt: Date;
 }
 
-/** What one process knows of its jobs. Times by the monotonic timer. */
+/** One process's knowledge of its jobs. Times by the monotonic timer. */
 interface Worker extends WorkersOptions {
   readonly token: string;
   readonly concurrency: number;
@@ -83,7 +87,7 @@ interface Worker extends WorkersOptions {
   readonly kept: Map<string, Kept>;
   /** By name: whether it was enqueued again while it runs. */
   readonly underWay: Map<string, boolean>;
-  /** By name: when it ran last, and how many runs have followed each other at once since. */
+  /** By name: time of the last run, and the number of consecutive runs since. */
   readonly runs: Map<string, { endedAt: number; inARow: number }>;
   /** Whether a row may have become due since the table was read, and when it is read at the latest. */
   isStale: boolean;
@@ -151,11 +155,11 @@ async function loop(worker: Worker): Promise<void> {
     } catch (error) {
       if (!worker.isStopped) log.error(describeError(error), 'work could not be claimed');
       worker.lookAt = performance.now() + BLOCKED_MS;
-      // What is kept waits as long: a database that is away is not asked at full speed.
+      // Kept rows wait just as long: an unreachable database is not queried at full speed.
       if (!worker.isStopped) await wakeup.wait(BLOCKED_MS);
       continue;
     }
-    // Where there is no room for what is kept, a run that ends wakes the loop.
+    // If there is no slot for the kept rows, a run that ends wakes the loop.
     const nextKept = hasRoomForKept(worker)
       ? Math.min(...[...kept.values()].map(({ dueIn }) => dueIn))
       : Number.POSITIVE_INFINITY;
@@ -163,11 +167,11 @@ async function loop(worker: Worker): Promise<void> {
   }
 }
 
-/** Kept rows come first and leave one slot to the table: neither has to wait until there is nothing due of the other. */
+/** Kept rows come first and leave one slot to the table: neither has to wait until the other has no due rows. */
 const hasRoomForKept = ({ running, runningKept, concurrency }: Worker): boolean =>
   running.size < concurrency && runningKept.size < Math.max(1, concurrency - 1);
 
-/** Claims what there is room for, and notes when to look again: at once where there was no room for all that is due. */
+/** Claims rows for the free slots, and notes when to check again: immediately if there were more due rows than slots. */
 async function claimAll(worker: Worker): Promise<void> {
   const { db, clock, handlers, token, concurrency, pollMs, running, kept } = worker;
   worker.isStale = false;
@@ -191,12 +195,12 @@ async function claimAll(worker: Worker): Promise<void> {
     isTidied,
   });
   for (const item of claimed) {
-    // Its lease had lapsed: it is run as what was claimed now.
+    // Its lease had lapsed: it runs as the row claimed now.
     kept.delete(nameOf(item));
     run(worker, item, began);
   }
   if (claimed.length > 0 && claimed.length === room) {
-    // What is kept and due comes between: a table with a backlog does not keep it waiting.
+    // Due kept rows run in between: a table with a backlog does not delay them.
     worker.isStale = true;
     worker.wakeup.signal();
     return;
@@ -274,8 +278,9 @@ async function handle({ handlers, log, onFailure }: Worker, item: Claimed): Prom
 }
 
 /**
- * Whether a worker runs a row again itself: a poll's. Not one whose failures are to be forgotten in the table, nor one that
- * others wait for, nor one that takes long.
+ * Whether a worker runs a row again itself: only a poll's. Not one whose failures must be recorded in the table, nor one that
+ * other rows
+ * wait for, nor one that takes long.
  */
 const isKeepable = ({ polls = [] }: Worker, item: Claimed, againInMs: number, tookMs: number): boolean =>
   polls.includes(item.kind) &&

@@ -1,7 +1,9 @@
 /**
- * The commands of `npm run operator`: words, what stands behind them, and one request of the operator's wire. They are made from the
- * declarations of the endpoints (protocols/operator/declared) and kept in commands.json, because loading the server for them would
- * take longer than the command: UPDATE_DOCS=1 writes the file anew, and a test keeps it fresh. What an option may be, the server knows.
+ * The commands of `npm run operator`: words, meaning, and one request of the operator's wire. They are made from the declarations
+ * of the
+ * endpoints (protocols/operator/declared) and kept in commands.json, because loading the server for them would take longer than
+ * the
+ * command: UPDATE_DOCS=1 writes the file again, and a test checks it. The server checks the values of options.
  */
 import file from './commands.json' with { type: 'json' };
 
@@ -14,9 +16,9 @@ export interface Command {
   options?: readonly string[];
   method: 'GET' | 'POST';
   path: string;
-  /** What it does, in one sentence. */
+  /** Its effect, in one sentence. */
   about: string;
-  /** Meaning of each argument and option, as far as they are fields. */
+  /** Meaning of each argument and option that is a field. */
   fields?: Readonly<Record<string, string>>;
   /** How many people it takes. */
   people?: string;

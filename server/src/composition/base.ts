@@ -1,6 +1,4 @@
-/**
- * Base: what every part of a process is built on, and the order in which it ends.
- */
+/** Base: the common parts of every process, and the order in which they end. */
 import type { Blobs } from '../base/blobs.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
@@ -38,7 +36,7 @@ export function endings() {
         try {
           await step();
         } catch {
-          // Whatever failed, its rows are unchanged.
+          // Whichever part failed, its rows are unchanged.
         }
       }
     },

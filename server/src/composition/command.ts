@@ -1,6 +1,4 @@
-/**
- * What commands beside the server share: the database and the keys of its configuration.
- */
+/** Common part of the other commands: the database and the keys of its configuration. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openVault, type Vault } from '../base/crypto.ts';
@@ -24,7 +22,7 @@ export function configuredVault(config: Config): Vault {
   );
 }
 
-/** For a command that says more with the master key, and works without it. */
+/** For a command that reports more with the master key, and works without it. */
 export function vaultIfThere({ masterKey, oldMasterKey, dataDir }: Config): Vault | undefined {
   const path = join(dataDir, 'master.key');
   const key = masterKey ?? (existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined);

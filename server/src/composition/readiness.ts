@@ -34,7 +34,7 @@ import type { Base } from './base.ts';
 import type { RailParts } from './rails.ts';
 
 export interface Readiness {
-  /** The checks as they are now: chains are woken, and assets get their first threshold. */
+  /** The present checks: chains are woken, and assets get their first threshold. */
   checks(): Check[];
   metrics: ReturnType<typeof openMetrics>;
   /** Reads again which assets have thresholds. */

@@ -18,7 +18,7 @@ import { OBSERVE, type Rail } from '../rails/rail.ts';
 import { RECONCILE } from '../reconcile/index.ts';
 import { SWEEP, WATCH } from '../treasury/index.ts';
 
-/** Kinds that poll, every few seconds and for ever. */
+/** Kinds that poll, every few seconds without end. */
 export const POLLS: readonly string[] = [
   ...[OBSERVE, SWEEP, WATCH, RECONCILE, OVERDUE],
   ...['refresh_gas', 'refresh_prices', 'watch_prices', 'seal', TELL],
@@ -73,7 +73,7 @@ export function recurringHandlers(deps: {
   clock: Clock;
   rails: ReadonlyMap<string, Rail>;
   chains: ReadonlyMap<string, ChainRail>;
-  /** Deletes what protocols keep for a time, besides replies to idempotent requests. */
+  /** Deletes expired rows of protocols, except replies to idempotent requests. */
   purge?: (now: Date) => Promise<unknown>;
 }): Handlers {
   const { db, clock, rails, chains, purge } = deps;

@@ -1,4 +1,4 @@
-/** The verifier of this installation, with what it may read of customers and reviews. */
+/** The verifier of this installation, with its read access to customers and reviews. */
 import { type AskedVerifier, askReview, reviewed } from '../compliance/index.ts';
 import { checkUnderWay, openGivenDetails } from '../customers/index.ts';
 import * as registry from '../registry.ts';

@@ -3,7 +3,7 @@
  * A request is looked up in that map and never becomes a path of the file system. A path without a file is a route of the app and
  * gets its page. Both share scripts and styles, below /console/assets.
  *
- * Not here: what the consoles ask for, and who may (protocols/operator, protocols/team, protocols/v1).
+ * Not here: the consoles' requests, and their permissions (protocols/operator, protocols/team, protocols/v1).
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
@@ -41,7 +41,7 @@ interface Built {
   readonly bytes: Buffer;
 }
 
-/** @param dist the folder that the build made; without it, each app says that the console was not built */
+/** @param dist the built folder; without it, each app says that the console was not built */
 export const consolePages =
   ({ dist, publicUrl }: { dist: string; publicUrl: () => string }): FastifyPluginAsync =>
   async (app) => {

@@ -81,7 +81,7 @@ async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
     // A phone belongs to one customer: each run uses a new one.
     phone: `+91-9${String(Date.now()).slice(-9)}`,
   });
-  // What the customer does on our pages, a control of the sandbox does here.
+  // The sandbox's control replaces the customer's step on our pages.
   const verified = { customerId, status: 'ADVANCE_KYC_COMPLETED' } as const;
   await client.whitelabel.post('test/changeKycStatus', verified, { repeat: true });
   say('customer enrolled and verified', 'the customer', customerId);
@@ -110,7 +110,7 @@ interface Scene {
   heard: Heard[];
 }
 
-/** Waits until the partner has received the last event. @returns what is wrong */
+/** Waits until the partner has received the last event. @returns the faults found */
 async function told({ heard }: Pick<Scene, 'heard'>, orderId: string): Promise<string[]> {
   const isTold = () => heard.some(({ subject, what }) => subject === `order:${orderId}` && what === 'order.settled');
   const giveUpAt = Date.now() + PATIENCE_MS;
@@ -118,7 +118,7 @@ async function told({ heard }: Pick<Scene, 'heard'>, orderId: string): Promise<s
   return isTold() ? [] : [`webhooks did not tell of the end of order ${orderId}`];
 }
 
-/** Quotes and takes the quote; where it is over when it is taken, because the server was away, once more. */
+/** Quotes and takes the quote; if it has expired by then, because the server was down, quotes once more. */
 async function order(
   client: Cloverleaf,
   asked: { payAsset: string; receiveAsset: string; payAmount: string },
@@ -194,7 +194,7 @@ async function buy({ client, chain, token, ...scene }: Scene, customerId: string
   ];
 }
 
-/** What the partner sees of its order. */
+/** The partner's view of its order. */
 async function seen(client: Cloverleaf, id: string) {
   const { state, heldBy, evidence } = await client.orders.trace(id);
   const last = evidence.at(-1);

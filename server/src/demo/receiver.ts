@@ -101,7 +101,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
 
 type Format = Heard['format'];
 
-/** What a message says: of a forged one too, because the person who watches wants to know what it pretended. */
+/** The content of a message: of a forged one too, because the person who watches wants to know what it pretended. */
 async function read(
   format: Format,
   message: { headers: IncomingMessage['headers']; body: string },

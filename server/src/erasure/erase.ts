@@ -3,11 +3,12 @@
  *
  * 1. `orderErasure`: a row says that the customer is to be erased, and blocks it. Refusals were checked in the same transaction.
  * 2. Its id is appended to the list outside the database, and on disk.
- * 3. Everything personal is overwritten or deleted, in one transaction that also writes when.
- * 4. Its files are removed from the store. Without the customer's key, which step 3 deletes, they can be read no more anyway.
+ * 3. All personal data is overwritten or deleted, in one transaction that also records the time.
+ * 4. Its files are removed from the store. Without the customer's key, which step 3 deletes, they cannot be read any more anyway.
  *
- * `replayErasures` goes on where a process has stopped, and repeats 3 and 4 for every customer of the list that a restore has brought
- * back. It runs before a server serves anybody.
+ * `replayErasures` continues a stopped process's erasures, and repeats 3 and 4 for every customer of the list that a restore has
+ * brought back.
+ * It runs before a server accepts requests.
  */
 import type { Blobs } from '../base/blobs.ts';
 import { later } from '../base/clock.ts';
@@ -49,7 +50,7 @@ export const erasureOf = (tx: Tx, customerId: string): Promise<Erased | undefine
     customerId,
   ]);
 
-/** Step 1. The caller has checked that nothing stands in the way, in this transaction. */
+/** Step 1. The caller has checked in this transaction that nothing prevents it. */
 export async function orderErasure(tx: Tx, e: { customerId: string; by: string; now: Date }): Promise<void> {
   await tx.run(
     'insert into erasures (customer_id, ordered_at, ordered_by) values ($1, $2, $3) on conflict (customer_id) do nothing',
@@ -59,7 +60,7 @@ export async function orderErasure(tx: Tx, e: { customerId: string; by: string; 
 }
 
 /**
- * Steps 2 to 4, for a customer whose erasure was ordered. Again is the same.
+ * Steps 2 to 4, for a customer whose erasure was ordered. Repeating them has no further effect.
  *
  * @throws Refusal 'erasure_refused' when an order has begun before the block was seen; nothing is erased then
  */
@@ -128,7 +129,7 @@ export async function replayErasures(deps: Erasing, now: Date): Promise<number> 
   const ids = await list.all();
   const listed = new Set(ids);
   let count = 0;
-  // What is in the list was begun, and has to end.
+  // An erasure in the list has begun, and must be completed.
   for (const { id } of unfinished)
     if (listed.has(id) || (await unlessRefused(erase(deps, id, now)))) {
       if (listed.has(id)) await eraseNow(deps, id, now);
@@ -153,7 +154,7 @@ export async function replayErasures(deps: Erasing, now: Date): Promise<number> 
   return count;
 }
 
-/** @returns false when something stands in its way by now: an operator orders it again */
+/** @returns false when something prevents it by now: an operator orders it again */
 async function unlessRefused(erased: Promise<void>): Promise<boolean> {
   try {
     await erased;

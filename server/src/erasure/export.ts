@@ -18,10 +18,10 @@ import {
 } from '../customers/index.ts';
 import { erasureOf } from './erase.ts';
 
-/** Rows of a kind: a person has fewer. If there are more, `more` says so. */
+/** Maximum rows of a kind, more than a person has. If there are more, `more` says so. */
 const MOST = 5_000;
 
-/** What there is beside what is encrypted, by name. Each statement takes the customer's id. */
+/** Unencrypted data, by name. Each statement takes the customer's id. */
 const ROWS: Readonly<Record<string, string>> = {
   verifications: 'select verifier, outcome, level, at from verifications where customer_id = $1 order by id',
   destinations: `select id, fiat_account_id, chain, address, created_at, usable_at, confirmed_at from customer_destinations
@@ -69,7 +69,7 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
     submissions: await openSubmissions(tx, vault, customerId),
     accounts,
     information: information.slice(0, MOST),
-    // Without what was found: a hit is never disclosed (decision 73).
+    // Without findings: a hit is never disclosed (decision 73).
     compared,
     ...tables,
     erasure: (await erasureOf(tx, customerId)) ?? null,

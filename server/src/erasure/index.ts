@@ -1,9 +1,11 @@
 /**
- * Erasure: forgetting a customer, for good. Refusals first (why.ts): money that is not at its end, open cases, a legal hold, the time
- * that the law has records kept. Then erase.ts, step by step; the list outside the database (base/erasurelist.ts) has every erased
- * customer erased again after a restore. export.ts has everything that is held about a person.
+ * Erasure: forgetting a customer, permanently. Refusals first (why.ts): unfinished money, open cases, a legal hold, the retention
+ * time required
+ * by law. Then erase.ts, step by step; the list outside the database (base/erasurelist.ts) repeats every erasure after a restore.
+ * export.ts
+ * returns all data about a person.
  *
- * Orders, amounts, ids and the books stay as they are.
+ * Orders, amounts, ids and the books stay unchanged.
  */
 export { type Erased, type Erasing, erase, erasureOf, orderErasure, replayErasures } from './erase.ts';
 export { exportCustomer } from './export.ts';

@@ -1,8 +1,9 @@
 /**
  * Why a customer cannot be erased now, and legal holds.
  *
- * Money must never become unexplained: whom it came from and whom it goes to has to be known until it is at its end. So an open order,
- * money that is unplaced, on its way or owed, and an open case each refuse the erasure.
+ * Money must stay explainable: its payer and payee have to be known until it is final. So an open order, money that is
+ * unassigned, under way or
+ * owed, and an open case each refuse the erasure.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -26,7 +27,7 @@ const OVER = Object.entries(STATES)
   .filter(([state, { final }]) => final && state !== 'frozen')
   .map(([state]) => state);
 
-/** Each answers with the ids of what stands in the way. */
+/** Each returns the ids of the obstacles. */
 const OBSTACLES: readonly [what: string, text: string][] = [
   // A frozen order's money is held for the law.
   ['orders are open', `select id::text from orders where customer_id = $1 and not state = any($2::text[])`],
@@ -66,7 +67,7 @@ const OBSTACLES: readonly [what: string, text: string][] = [
 ];
 
 /**
- * Sentences that say why not, each with what it is about; none if it can be erased.
+ * Sentences with the reasons against it, each with its subject; empty if the customer can be erased.
  *
  * @param afterDays after the customer's last order
  */

@@ -1,7 +1,8 @@
 /**
- * Transaction monitoring: rules over a customer's orders, as versioned data. What a rule finds is kept with what it saw, and is a case.
+ * Transaction monitoring: rules over a customer's orders, as versioned data. A finding of a rule is stored with its evidence, and
+ * is a case.
  *
- * rules.ts has the kinds and judges (pure), watch.ts looks at orders as their money comes, and tries a new rule over history.
+ * rules.ts has the kinds and judges (pure), watch.ts checks orders as they receive money, and tests a new rule on history.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -15,7 +16,7 @@ export { MONITOR, MOST_TRIED, monitoringHandlers, tryRule } from './watch.ts';
 /**
  * Adds a version of a rule; the newest of a name is in force.
  *
- * @throws Refusal 'malformed_field' when its kind does not take what was given, or needs more
+ * @throws Refusal 'malformed_field' when its kind does not accept a parameter, or requires another
  */
 export async function setRule(
   tx: Tx,

@@ -1,10 +1,11 @@
 /**
- * Rules of transaction monitoring: what each kind takes, and whether an order is one that it finds. Pure.
+ * Rules of transaction monitoring: the parameters of each kind, and whether a rule matches an order. Pure.
  *
- * A rule looks at one order beside the customer's orders before it. What an order is worth is what its customer pays or is paid in
- * the fiat, as for limits; orders of another fiat than the rule's are not counted. Only orders whose money came count.
+ * A rule reads one order and the customer's earlier orders. The value of an order is the customer's payment or payout in the
+ * fiat, as for
+ * limits; orders of another fiat than the rule's are not counted. Only orders that have received money count.
  *
- * A finding says what was seen: numbers of orders, sums, ids. Names and documents are in none.
+ * A finding has its evidence: numbers of orders, sums, ids. It contains no names and no documents.
  */
 
 /** An order as rules see it. */
@@ -15,16 +16,16 @@ export interface Traded {
   readonly worthUnits: bigint;
 }
 
-/** What is known at the time of an order. */
+/** The facts known at the time of an order. */
 export interface Facts {
   readonly order: Traded;
-  /** The customer's orders in the 30 days before it, whose money came. */
+  /** The customer's orders in the 30 days before it that received money. */
   readonly before: readonly Traded[];
   /** Whether there is any order before it, however old. */
   readonly isFirst: boolean;
-  /** Other customers paid at the wallet of this order; 0 where it pays an account. */
+  /** Other customers paid at the wallet of this order; 0 if it pays an account. */
   readonly othersAtWallet: number;
-  /** Where the customer lives, as said by form or partner, and the country of the phone; undefined where unknown. */
+  /** The customer's country, as stated by form or partner, and the country of the phone; undefined when unknown. */
   readonly country: string | undefined;
   readonly phoneCountry: string | undefined;
 }
@@ -53,7 +54,7 @@ export type Kind = keyof typeof KINDS;
 export type Param = 'fiat' | 'days' | 'count' | 'worth' | 'withinBps';
 export const PARAMS: readonly Param[] = ['fiat', 'worth', 'count', 'days', 'withinBps'];
 
-/** What a rule is: its kind, and of its params those that the kind takes. */
+/** A rule: its kind, and the parameters that the kind accepts. */
 export interface RuleText {
   readonly kind: Kind;
   readonly fiat: string | null;
@@ -65,7 +66,7 @@ export interface RuleText {
 
 export type Saw = Readonly<Record<string, string | number | readonly string[]>>;
 
-/** What is wrong with a rule, by param; empty where nothing is. */
+/** The faults of a rule, by parameter; empty when it is valid. */
 export function faultsOf({ kind, worthUnits, ...rest }: RuleText): Partial<Record<Param, string>> {
   const given: Readonly<Record<Param, unknown>> = { ...rest, worth: worthUnits };
   const { takes, mayTake }: { takes: readonly Param[]; mayTake: readonly Param[] } = KINDS[kind];
@@ -85,7 +86,7 @@ const MOST_NAMED = 20;
 const DAY_MS = 86_400_000;
 const BPS = 10_000n;
 
-/** What the rule saw in this order; undefined where it found nothing. */
+/** The evidence in this order; undefined when the rule does not match. */
 export function judge(rule: RuleText, facts: Facts): Saw | undefined {
   return JUDGES[rule.kind](rule, facts);
 }

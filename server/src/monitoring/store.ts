@@ -1,4 +1,4 @@
-/** Rows of monitoring: versions of rules, findings, and how far it has come. */
+/** Rows of monitoring: versions of rules, findings, and its position. */
 import type { Tx } from '../base/db.ts';
 import type { Kind, Saw } from './rules.ts';
 

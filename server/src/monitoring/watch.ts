@@ -1,12 +1,15 @@
 /**
- * Watch: looks at each order once money was seen for it, by all rules that are on, and opens a case where one finds something.
+ * Watch: checks each order once money was seen for it, by all rules that are on, and opens a case for each match.
  *
- * A job walks deposits in the order in which they were seen, a part at a time, a while behind: a transaction may commit after another
- * that began later. What it found and how far it came are in one transaction, and a rule finds an order once; so a crash repeats
- * nothing, and two servers at once wait for each other at the cursor. While no rule is on, the cursor moves along: a new rule looks at
- * what comes after it, and `tryRule` at what came before.
+ * A job walks deposits in the order in which they were seen, a part at a time, with a delay: a transaction may commit after
+ * another that began
+ * later. Its findings and its position are stored in one transaction, and a rule matches an order once; so a crash repeats
+ * nothing, and two
+ * servers wait for each other at the cursor. While no rule is on, the cursor moves along: a new rule checks later orders, and
+ * `tryRule`
+ * earlier ones.
  *
- * It holds no money. Who is watched is not told: events and partners learn nothing of it.
+ * It holds no money. The customer is not notified: events and partners get no information about it.
  */
 import { type Clock, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
@@ -25,7 +28,7 @@ import {
 import { type Facts, judge, type RuleText, type Saw } from './rules.ts';
 import { newestRules, type RuleRow, sql } from './store.ts';
 
-/** Re-enqueues itself for ever; its subject has no meaning. */
+/** Re-enqueues itself without end; its subject has no meaning. */
 export const MONITOR = 'monitor_orders';
 const EVERY_MS = 30_000;
 /** Longer than any transaction that stores a deposit. */
@@ -114,10 +117,11 @@ export interface Tried {
 export const MOST_TRIED = 500;
 
 /**
- * What a rule would have found in orders that were created in a span, without keeping anything. Wallets and orders count as they were
- * then, states and countries as they are now.
+ * The matches that a rule would have had in orders created in a span, without storing anything. Wallets and orders count as of
+ * that time,
+ * states and countries as of now.
  *
- * @returns `next`: where to go on, if there was more than MOST_TRIED
+ * @returns `next`: where to continue, if there was more than MOST_TRIED
  */
 export async function tryRule(
   tx: Tx,

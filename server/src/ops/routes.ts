@@ -54,7 +54,7 @@ export function opsRoutes(checks: () => readonly Check[]): FastifyPluginAsync {
   };
 }
 
-/** Never throws and never takes longer than the deadline, whatever the check does. */
+/** Never throws and never takes longer than the deadline. */
 export async function runCheck(check: Check, deadlineMs = CHECK_DEADLINE_MS): Promise<Checked> {
   const { name, essential } = check;
   const from = performance.now();

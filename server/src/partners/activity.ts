@@ -1,15 +1,15 @@
 /**
- * Activity: what a partner's keys do, one row per changing request, written in the transaction of the change.
+ * Activity: the requests of a partner's keys that change something, one row each, written in the transaction of the change.
  *
  * Everything a key created or changed has its row: endpoints, rotated secrets, links, customers, accounts, orders with their
- * destinations, refund destinations. Quotes and reads have none: they are most of the traffic, and leave nothing behind that
- * money or events could go to.
+ * destinations, refund
+ * destinations. Quotes and reads have none: they are most of the traffic, and create no destination for money or events.
  *
  * The row also stops requests that came too late: a trigger rejects it once the partner is suspended or the key is revoked or
  * held, and the whole request is rolled back. So a server that still remembers a revoked key for three seconds answers its
  * reads and changes nothing for it.
  *
- * It costs one statement that nobody waits for. It is sent last, because its trigger holds a shared lock until the commit.
+ * It costs one statement that no caller awaits. It is sent last, because its trigger holds a shared lock until the commit.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -72,7 +72,7 @@ export interface Activity {
   /** Null for a link created before keys were recorded. */
   readonly apiKey: string | null;
   readonly link: string | null;
-  /** The member who did it, where no key did. */
+  /** The member who did it, if it was not a key. */
   readonly member: bigint | null;
   readonly facts: Readonly<Record<string, unknown>>;
 }
@@ -110,7 +110,7 @@ export function cutOff(error: unknown): Refusal | undefined {
 /** Maximum page size. */
 export const MAX_ACTIVITY = 200;
 
-/** What a partner, or one of its keys, did in a span of time, newest first. */
+/** The activity of a partner, or of one of its keys, in a span of time, newest first. */
 export async function activityOf(
   tx: Tx,
   input: {
@@ -118,7 +118,7 @@ export async function activityOf(
     apiKey?: string | undefined;
     action?: ActivityKind | undefined;
     since?: Date | undefined;
-    /** Only what was done before. */
+    /** Only earlier activity. */
     until?: Date | undefined;
     /** Only those older than this one. */
     below?: bigint | undefined;

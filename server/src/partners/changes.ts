@@ -1,8 +1,9 @@
 /**
  * Changes: the previous value of a market, fee, limit, cap or policy, and who changed it and why.
  *
- * Written in the transaction that makes the change, so there is none without its row, and never changed itself. Setting a
- * term to what it is already leaves no row: a sandbox says its terms at every start, but for those that a person has set.
+ * Written in the transaction that makes the change, so there is none without its row, and never changed itself. Setting a term to
+ * its present
+ * value leaves no row: a sandbox sets its terms at every start, except those that an operator has set.
  */
 import type { Tx } from '../base/db.ts';
 import { sql } from './store.ts';
@@ -77,7 +78,7 @@ interface ChangeRow {
   at: Date;
 }
 
-/** Markets and fees as a person has set them last: market, what it is, and of a fee its partner and kind. */
+/** Markets and fees as an operator has last set them: market, term, and for a fee its partner and kind. */
 export async function setByPeople(
   tx: Tx,
 ): Promise<(of: Pick<MarketChange, 'what' | 'marketId'> & Partial<MarketChange>) => boolean> {

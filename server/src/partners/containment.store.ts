@@ -1,4 +1,4 @@
-/** Rows of containments and of what they hold (migrations/0003_partners.sql). */
+/** Rows of containments and of the items they hold (migrations/0003_partners.sql). */
 
 export type HeldKind = 'key' | 'endpoint' | 'link' | 'account' | 'destination';
 export type HeldState = 'held' | 'released' | 'rejected';

@@ -1,14 +1,17 @@
 /**
- * Containment: what is held after a leak, from a time on.
+ * Containment: the items held after a leak, from a time on.
  *
  * A partner is suspended with a time since which one key, or all of its keys, are distrusted. Everything made since then is
- * written down item by item in the transaction that suspends (protocols/operator/containment.ts finds it), so later checks
- * need no rule and no clock: an item is held until an operator releases it, and rejected permanently when an operator rejects
- * it. Nothing is added while the partner is suspended, because nothing can be made then (activity.ts).
+ * written down item by item in the transaction that suspends (protocols/operator/containment.ts finds it), so later checks need
+ * no rule and no
+ * clock: an item is held until an operator releases it, and rejected permanently when an operator rejects it. Nothing is added
+ * while the
+ * partner is suspended, because nothing can be created then (activity.ts).
  *
- * - A held key authenticates nobody. A held endpoint's deliveries wait. A held link opens no page.
- * - A held destination (a bank account, an address named for an order) is paid nothing. An older one is paid as usual, also
- *   for a newer order.
+ * - A held key cannot authenticate. A held endpoint's deliveries wait. A held link opens no page.
+ * - A held destination (a bank account, an address named for an order) receives no payouts. An older one is paid as usual, also
+ *   for a newer
+ *   order.
  *
  * Releasing everything ends the containment; keys are then revoked unless they are named.
  *
@@ -85,7 +88,7 @@ export async function openContainment(
   const made = keys.map(({ key, createdAt }) => ({ key, why: 'made since then', madeAt: createdAt }));
   if (apiKey !== null && !keys.some(({ key }) => key === apiKey))
     made.push({ key: apiKey, why: 'named as leaked', madeAt: since });
-  // Operators create keys, so no activity says whose they are: all of them are held.
+  // Operators create keys, so the activity does not show which key was made by whom: all of them are held.
   const none = made.map(() => null);
   await tx.run(sql.hold, [
     ...[row.id, partnerId, since, null, now, by],
@@ -98,9 +101,9 @@ export async function openContainment(
 }
 
 /**
- * Records what is held. For one key's containment: what that key made, and what may have been made by any key.
+ * Records the held items. For one key's containment: that key's items, and items that any key may have made.
  *
- * @returns what of it is held now
+ * @returns the items held now
  */
 export async function holdItems(
   tx: Tx,
@@ -129,7 +132,7 @@ export const changedSince = (
 ): Promise<{ action: ActivityKind; subject: string; at: Date }[]> =>
   tx.rows(sql.changed, [input.partnerId, input.since, input.actions, input.apiKey]);
 
-/** The refund addresses named since, as they were sent. */
+/** The refund addresses named since, as sent. */
 export const namedSince = (
   tx: Tx,
   input: { partnerId: bigint; since: Date; apiKey: string | null },

@@ -1,12 +1,12 @@
 /**
- * Credentials: whose key it is, what it may do, and which of its secrets are valid now.
+ * Credentials: the partner of a key, its permissions, and its currently valid secrets.
  *
  * A secret is encrypted rather than hashed, because checking an HMAC needs the secret itself; it is shown once, when it is
- * created. Rotation overlaps: the new secret is valid at once, the old one until a time, so a partner changes over without a
- * gap.
+ * created. Rotation
+ * overlaps: the new secret is valid at once, the old one until a time, so a partner changes over without a gap.
  *
- * A key must be looked up before it is known whose it is, so this look-up uses the system role: the only one that a request
- * makes there.
+ * A key must be looked up before its partner is known, so this look-up uses the system role: the only one that a request makes
+ * there.
  *
  * Not here: checking a signature, a scope or an address (done where requests are read).
  */
@@ -129,9 +129,9 @@ function credentialAt({ row, partner, secret, nextSecret }: Known, now: Date): C
 }
 
 /**
- * The secrets used to sign messages for the holder of this key: one, or two during a rotation, the old one first. Reading
- * them does not count as a use of the key. A held key authenticates nobody but still signs, because its older endpoints still
- * receive events.
+ * The secrets used to sign messages for the holder of this key: one, or two during a rotation, the old one first. Reading them
+ * does not count as
+ * a use of the key. A held key cannot authenticate but still signs, because its older endpoints still receive events.
  *
  * @returns none when the key is unknown, revoked or expired
  */
@@ -144,13 +144,14 @@ export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Dat
 }
 
 /**
- * The bearer token of a key: derived from its secret, and not the secret, so that what a bearer sends does not suffice to sign. It ends
- * with the secret.
+ * The bearer token of a key: derived from its secret, and not the secret, so that a bearer's request does not reveal the means to
+ * sign. It
+ * ends with the secret.
  */
 export const bearerToken = (apiKey: string, secret: string): string =>
   `${apiKey}.${createHmac('sha256', secret).update(`cloverleaf bearer ${apiKey}`).digest('hex')}`;
 
-/** Lets a key write in production without a signature, or no longer. */
+/** Sets whether a key may write in production without a signature. */
 export const setUnsignedWrites = (tx: Tx, key: string, allowed: boolean): Promise<number> =>
   tx.run(sql.setUnsignedWrites, [key, allowed]);
 
@@ -164,7 +165,7 @@ const waiting = (name: string | undefined, now: Date) =>
 /**
  * Creates a key. The secret is in the reply and, encrypted, in its row; the bearer token is derived from it.
  *
- * @param k.secretFor     the operator who collects it, if the reply goes to another
+ * @param k.secretFor     the operator who collects it, if it is not in the reply
  * @param k.key,k.secret  given only by seeds and tests; otherwise random
  * @param k.addresses     networks as CIDR text; none means any
  */
@@ -220,7 +221,7 @@ export async function rotateKey(
   return { apiSecret, bearerToken: bearerToken(k.key, apiSecret) };
 }
 
-/** What a key is called, what it may do, and from where. Servers that have just read it know within REMEMBER_MS. */
+/** Changes a key's name, permissions and networks. Servers that have just read it know within REMEMBER_MS. */
 export async function changeKey(
   tx: Tx,
   k: { key: string; label: string; scopes: readonly Scope[]; addresses: readonly string[] },
@@ -259,7 +260,7 @@ export interface ShownKey {
   addresses: readonly string[];
   expiresAt: Date | null;
   revokedAt: Date | null;
-  /** Since when a containment holds it; a held key authenticates nobody. */
+  /** Since when a containment holds it; a held key cannot authenticate. */
   heldAt: Date | null;
   /** Until when the previous secret is valid too; null when it was never rotated. */
   rotatingUntil: Date | null;

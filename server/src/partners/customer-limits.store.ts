@@ -15,7 +15,7 @@ export interface CustomerLimitRow {
   setAt: Date;
 }
 
-/** What a limit is of: these together have versions. */
+/** The scope of a limit: these columns together have versions. */
 export type LimitScope = Pick<CustomerLimitRow, 'fiatAsset' | 'direction' | 'marketId' | 'level' | 'period'>;
 
 const COLUMNS = 'id, fiat_asset, direction, market_id, level, period, version, max_units, set_by, why, set_at';
@@ -40,7 +40,7 @@ export const newestLimits = (tx: Tx) => tx.rows<CustomerLimitRow>(SQL.newest);
 export const newestLimit = (tx: Tx, scope: LimitScope) => tx.row<CustomerLimitRow>(SQL.newestOf, scopeOf(scope));
 export const limitVersions = (tx: Tx, of: { fiat: string | null; below: bigint | null; limit: number }) =>
   tx.rows<CustomerLimitRow>(SQL.versions, [of.fiat, of.below, of.limit]);
-/** Two who set limits at once: the second waits. */
+/** Of two operators who set limits concurrently, the second waits. */
 export const lockLimits = (tx: Tx) => tx.run(SQL.lock, ['customer limits']);
 /** Deferred, so that it is sent ahead of the statement that counts and sees what the last holder committed. */
 export const lockCustomerOrders = (tx: Tx, customerId: string) => tx.defer(SQL.lock, [`limits ${customerId}`]);

@@ -1,13 +1,15 @@
 /**
- * Customer limits: how much a customer of a level may trade across all of its orders, in a fiat: with one order, in any 24
- * hours, in any 30 days. A limit may be of one direction or of one market alone.
+ * Customer limits: how much a customer of a level may trade across all of its orders, in a fiat: with one order, in any 24 hours,
+ * in any 30
+ * days. A limit may apply to one direction or to one market alone.
  *
- * Like limits of a market (limits.ts), a limit is for customers verified up to its level, and the row of the lowest level not
- * below the customer's applies. Where several cover an order, it must fit each. Without a row nothing is counted.
+ * Like limits of a market (limits.ts), a limit applies to customers verified up to its level, and the row of the lowest level not
+ * below the
+ * customer's applies. If several cover an order, it must fit each. Without a row there is no limit.
  *
  * Rows are versions that never change; a change takes effect within two seconds.
  *
- * Not here: what counts of which order (orders/limits.ts).
+ * Not here: the amounts that count per order (orders/limits.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
@@ -64,7 +66,7 @@ export async function customerLimits(tx: Tx, level: number, market?: Market): Pr
   return market === undefined ? found : found.filter((limit) => covers(limit, market));
 }
 
-/** The lowest level whose customers may do more than this limit allows; null where none may. */
+/** The lowest level whose customers may do more than this limit allows; null when there is none. */
 export async function levelWithMore(tx: Tx, limit: CustomerLimit, level: number): Promise<number | null> {
   const rows = await current.get('', () => newestLimits(tx));
   for (let higher = level + 1; higher <= HIGHEST; higher += 1) {
@@ -74,7 +76,7 @@ export async function levelWithMore(tx: Tx, limit: CustomerLimit, level: number)
   return null;
 }
 
-/** The newest version of a limit, also where it has been taken away. */
+/** The newest version of a limit, including a removed one. */
 export const customerLimitRow = (tx: Tx, scope: LimitScope): Promise<CustomerLimitRow | undefined> =>
   newestLimit(tx, scope);
 
@@ -88,7 +90,7 @@ export const customerLimitVersions = (
 /** The newest version of each limit that is in force, whatever the level. */
 export const allCustomerLimits = async (tx: Tx): Promise<CustomerLimit[]> => (await newestLimits(tx)).filter(isLimit);
 
-/** Sets a limit, or (null) takes it away, by a new version; none where nothing would change. */
+/** Sets a limit, or (null) removes it, by a new version; no version without a change. */
 export async function setCustomerLimit(
   tx: Tx,
   l: LimitScope & { maxUnits: bigint | null; now: Date },

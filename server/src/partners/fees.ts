@@ -1,6 +1,4 @@
-/**
- * Fees: the terms of the four fees on a market. What they come to is computed by the quote.
- */
+/** Fees: the terms of the four fees on a market. The quote computes the amounts. */
 import type { Tx } from '../base/db.ts';
 import { jsonOf, type Reason, recordChange, rowsJson, UNSAID } from './changes.ts';
 import type { Market } from './markets.ts';

@@ -95,8 +95,9 @@ export async function requireOpen(
 }
 
 /**
- * Whether nothing may be submitted to this rail now. The answer stays valid until `tx` ends: call it in the transaction that
- * claims what is to be submitted.
+ * Whether submissions to this rail are switched off now. The answer stays valid until `tx` ends: call it in the transaction that
+ * claims the
+ * submission.
  */
 export async function isSubmittingOff(tx: Tx, rail: string): Promise<boolean> {
   await shareSubmitting(tx);

@@ -1,5 +1,5 @@
 /**
- * Markets: what is traded, in which direction, on which rails and terms.
+ * Markets: the traded asset, direction, rails and terms.
  *
  * A market is one crypto asset (a coin on a chain), one fiat and a direction. All markets together are a small table that
  * every quote reads, so it is cached for a moment; a changed row takes effect within that, without a restart.
@@ -130,7 +130,7 @@ const MOST_LISTED = 50;
 const listed = (names: readonly string[]): string[] => [...new Set(names)].toSorted().slice(0, MOST_LISTED);
 
 /**
- * Adds an asset, or leaves it as it is.
+ * Adds an asset, or leaves it unchanged.
  *
  * @throws BugError when it exists with other decimals, chain or contract: booked units would change their meaning
  */

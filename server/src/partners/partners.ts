@@ -50,7 +50,7 @@ export async function createPartner(
   return partnerOf(row);
 }
 
-/** undefined when there is none, or none that this role may see. */
+/** undefined when there is no such partner, or this role may not see it. */
 export async function findPartner(tx: Tx, by: { id: bigint } | { name: string }): Promise<Partner | undefined> {
   const row = 'id' in by ? await partnerById(tx, by.id) : await partnerByName(tx, by.name);
   return row === undefined ? undefined : partnerOf(row);
@@ -64,7 +64,7 @@ export const listPartners = async (tx: Tx, input: { after: bigint; limit: number
 export const partnerIds = async (tx: Tx): Promise<bigint[]> =>
   (await tx.rows<{ id: bigint }>(sql.partnerIds)).map(({ id }) => id);
 
-/** Origins whose pages may call with its keys; it counts within REMEMBER_MS. */
+/** Origins whose pages may call with its keys; a change takes effect within REMEMBER_MS. */
 export async function setOrigins(tx: Tx, id: bigint, origins: readonly string[]): Promise<void> {
   await tx.run(sql.setOrigins, [id, origins]);
 }

@@ -6,7 +6,7 @@
  *
  * Numbers here are basis points and seconds, never money.
  *
- * Not here: what follows from an answer (orders/decide.ts), fees and limits themselves (fees.ts, limits.ts).
+ * Not here: the effect of an answer (orders/decide.ts), fees and limits themselves (fees.ts, limits.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';

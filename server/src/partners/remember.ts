@@ -5,7 +5,7 @@
  * `forMs`, and the oldest entry is evicted beyond `most`. `undefined` is not cached: a stranger's made-up keys must not evict
  * real ones.
  *
- * Only results are shared, never a read under way: it belongs to another transaction, which may yet fail.
+ * Only results are shared, never a read under way: it belongs to another transaction, which may still fail.
  */
 export interface Memory<V> {
   get(key: string, read: () => Promise<V>): Promise<V>;

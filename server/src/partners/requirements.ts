@@ -1,5 +1,5 @@
 /**
- * A partner's own requirements: what its business customers must supply, if not the default.
+ * A partner's own requirements: the data that its business customers must supply, if not the default.
  *
  * Stored as shown, because the list is the partner's own. A customer submits by it (customers/identity/).
  */
@@ -22,7 +22,7 @@ export async function kybRequirementsOf(tx: Tx, partnerId: bigint): Promise<OwnR
 }
 
 /**
- * Sets what a partner's businesses must supply, or (null) restores the default.
+ * Sets the data that a partner's businesses must supply, or (null) restores the default.
  *
  * @throws Refusal 'malformed_field' for a pattern that backtracks badly
  */

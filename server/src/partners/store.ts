@@ -1,8 +1,9 @@
 /**
  * Rows of partners: the SQL of partners, their keys, assets, markets, fee schedules and confirmation policies.
  *
- * Two kinds of reader. Requests use the partner role, where row-level security shows a partner its own rows; a key must be
- * looked up before it is known whose it is, so that one look-up uses the system role.
+ * Two kinds of reader. Requests use the partner role, where row-level security shows a partner its own rows; a key must be looked
+ * up before its
+ * partner is known, so that one look-up uses the system role.
  */
 import type { Tx } from '../base/db.ts';
 
@@ -212,7 +213,7 @@ export const sql = {
   lockExposure: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
   removeCap: 'delete from exposure_caps where partner_id = $1 and fiat_asset = $2',
   capJson: 'select to_jsonb(c)::text as json from exposure_caps c where partner_id = $1 and fiat_asset = $2',
-  // Setting a value to what it already is records no change.
+  // Setting a value to its present one records no change.
   insertChange: `insert into market_changes (what, market_id, partner_id, item, before, after, changed_by, why)
     select $1, $2, $3, $4, $5::jsonb, $6::jsonb, $7, $8 where $5::jsonb is distinct from $6::jsonb`,
   changes: `select ${CHANGE} from market_changes

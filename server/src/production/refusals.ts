@@ -1,6 +1,6 @@
 /**
- * Refusals: why production does not start, all reasons at once. Everything that only a sandbox may have is rejected here, by
- * the name of its setting, and nowhere else.
+ * Refusals: why production does not start, all reasons together. Every sandbox-only setting is rejected here by name, and nowhere
+ * else.
  *
  * Secrets are checked by their appearance: too short, or with too few different characters to be random.
  */

@@ -1,4 +1,4 @@
-/** What a key that has proved itself may do, and from where: the same on every wire of partners. */
+/** The rights of an authenticated key, and its permitted networks: the same on every wire of partners. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { Refusal } from '../base/errors.ts';
 import type { Credential, Scope } from '../partners/index.ts';

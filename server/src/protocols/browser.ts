@@ -1,9 +1,11 @@
 /**
- * What keeps a session of a browser apart from a page of another site: the cookie, and where a request comes from. The same for the
- * operators' and the partners' console, each with a cookie of its own name.
+ * Separates a browser's session from pages of other sites: the cookie, and the check of a request's origin. The same for the
+ * operators'
+ * and the partners' console, each with a cookie of its own name.
  *
- * A request by session that changes something needs the header `x-console: 1` and an origin that is ours, and so does a login: a
- * page of another site can send neither.
+ * A request by session that changes something needs the header `x-console: 1` and one of our origins, and so does a login: a page
+ * of
+ * another site can send neither.
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../base/errors.ts';
@@ -14,7 +16,7 @@ export const STEP_UP_MS = 10 * 60_000;
 
 export interface SiteDeps {
   publicUrl: () => string;
-  /** Production where it is left out. */
+  /** Production by default. */
   profile?: 'sandbox' | 'production';
 }
 
@@ -36,7 +38,7 @@ export interface Cookie {
   of(deps: SiteDeps, secret: string): string;
   /** `Set-Cookie` that ends it. */
   ended(deps: SiteDeps): string;
-  /** The session that a request came with. */
+  /** The session of a request. */
   in(deps: SiteDeps, request: Pick<FastifyRequest, 'headers'>): string | undefined;
 }
 

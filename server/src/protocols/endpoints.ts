@@ -1,4 +1,4 @@
-/** What the wires for partners' programs do alike with webhook endpoints and their events. */
+/** Webhook endpoints and their events: the part common to the wires for partners' programs. */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { closeCases } from '../compliance/index.ts';

@@ -1,4 +1,4 @@
-/** What the wires for partners' programs do alike with HTTP, below what they mean by it. */
+/** HTTP of the wires for partners' programs: the part below their own meaning. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /** Bodies stay raw bytes, whatever their content type: a signature covers them as sent, and numbers keep their digits. */

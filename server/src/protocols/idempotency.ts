@@ -5,7 +5,7 @@
  * neither. A request that arrives while the first is still running is refused at once rather than made to wait. A Refusal rolls
  * everything back, so it is not stored.
  *
- * A key belongs to a partner and an endpoint for 24 hours. What makes two bodies equal is the protocol's to say.
+ * A key belongs to a partner and an endpoint for 24 hours. Each protocol defines when two bodies are equal.
  */
 import { createHash } from 'node:crypto';
 import type { Vault } from '../base/crypto.ts';
@@ -26,8 +26,8 @@ export const hashOf = (text: string): Buffer => createHash('sha256').update(text
  * @param request.path the endpoint's own name, the same for all its aliases
  * @param request.key  hash of the key
  * @param request.body hash of the body: equal for requests that mean the same
- * @param request.as   the role that does the work; the system's only where it is known that the partner may do it
- * @returns what `work` replied, now or when it ran, and which of the two
+ * @param request.as   the role that does the work; the system's only if the partner is known to be allowed
+ * @returns the reply of `work`, now or when it ran, and which of the two
  * @throws Refusal 'idempotency_in_flight' | 'idempotency_conflict'
  */
 export async function once(

@@ -1,6 +1,4 @@
-/**
- * Suggests the path that a mistyped one most likely means. A path may have `:names`, which stand for what was typed there.
- */
+/** Suggests the path that a mistyped one most likely means. A path may have `:names`, which match any typed segment. */
 
 const MOST_CHARS = 160;
 /** A path with more differing characters is unrelated. */

@@ -1,6 +1,7 @@
 /**
- * Statement of a customer: deposits, payouts, fees and refunds of all their orders within a time span, with what we held for
- * them and what they owed at both ends. Every line is a line of the journal, so opening plus lines equals closing.
+ * Statement of a customer: deposits, payouts, fees and refunds of all their orders within a time span, with the amounts we held
+ * for them and
+ * the amounts they owed at both ends. Every line is a line of the journal, so opening plus lines equals closing.
  *
  * Held for a customer is the balance of their orders' accounts, its part blocked by law, and their orders' money in suspense.
  * Unidentified money in suspense that was later assigned to an order counts from then on. A conversion takes one asset and
@@ -44,7 +45,7 @@ export interface StatementRow {
   units: bigint;
   /** Change of what the customer owes us; for opening and closing the total. */
   owedUnits: bigint;
-  /** What we hold afterwards, in this asset. */
+  /** Amount held afterwards, in this asset. */
   heldAfterUnits: bigint;
   entry: string | null;
 }

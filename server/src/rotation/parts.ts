@@ -1,11 +1,13 @@
 /**
- * Parts: every column that the master key has encrypted or indexed, and how its values are written again under another key.
+ * Parts: every column that the master key has encrypted or indexed, and how its values are encrypted again under another key.
  *
- * Bytes are listed one by one, with the context in which their module encrypts them. Encrypted texts carry their own marks
- * (base/texts.ts, base/typed.ts) and stand in many columns, so they are searched for in all of them (texts.ts).
+ * Columns of bytes are listed one by one, with the context in which their module encrypts them. Encrypted texts carry their own
+ * marks
+ * (base/texts.ts, base/typed.ts) and occur in many columns, so they are searched for in all of them (texts.ts).
  *
- * `rewrite` gets a row and returns the new values of `writes`, or undefined when all of them are the new key's already, so a row may
- * be visited twice.
+ * `rewrite` gets a row and returns the new values of `writes`, or undefined when all of them use the new key already, so a row
+ * may be visited
+ * twice.
  */
 import type { Vault } from '../base/crypto.ts';
 import { renewedHit, renewedResult } from '../compliance/index.ts';
@@ -21,12 +23,12 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface Part {
   readonly name: string;
   readonly table: string;
-  /** Columns beside the primary key that `rewrite` reads. */
+  /** Columns besides the primary key that `rewrite` reads. */
   readonly reads: readonly string[];
   readonly writes: readonly string[];
   /** Only rows that fit: an SQL condition with $1, the time from which everything is written under the new key. */
   readonly where?: string;
-  /** A keyed hash of what is not stored: whether a row is the new key's cannot be seen, so a row is visited once. */
+  /** A keyed hash of a value that is not stored: a row does not show which key it uses, so it is visited once. */
   readonly isBlind?: boolean;
   rewrite(keys: Keys, row: Row): readonly (Buffer | readonly Buffer[] | null)[] | undefined;
 }
@@ -54,7 +56,7 @@ const encrypted = (table: string, column: string, reads: readonly string[], cont
   },
 });
 
-/** An index of what is in no other column: a keyed hash of the old one, which the old key alone cannot compute. */
+/** An index of a value in no other column: a keyed hash of the old one, which only the old key can compute. */
 const again = ({ to }: Keys, old: Buffer, column: string): Buffer => to.index(old.toString('hex'), `again ${column}`);
 
 export const PARTS: readonly Part[] = [
@@ -168,7 +170,7 @@ export const PARTS: readonly Part[] = [
     rewrite: (keys, { digest }) => [again(keys, digest as Buffer, 'submission_files.digest')],
   },
   {
-    // The reference is in no other column. A reversal of a line taken before is matched by a person then.
+    // The reference is in no other column. An operator then matches a reversal of an earlier line.
     name: 'manual_lines.relation',
     table: 'manual_lines',
     reads: ['relation'],

@@ -1,12 +1,16 @@
 /**
- * Exchange of the master key: everything that the old key has encrypted or indexed is written again under the new one, in batches.
+ * Exchange of the master key: everything that the old key has encrypted or indexed is written again under the new one, in
+ * batches.
  *
- * A batch is one transaction: its rows, and how far its part has come. A process that is killed anywhere goes on from there when the
- * command is run again; two at once take turns. Servers work meanwhile. Each has both keys (base/crypto.ts): it writes under the new
- * one, reads by either, and looks up by both. So what is left of the old key only becomes less.
+ * A batch is one transaction: its rows, and the position in its part. The next run continues from there if the process is killed;
+ * two
+ * concurrent runs take turns. Servers work meanwhile. Each has both keys (base/crypto.ts): it writes under the new one, reads by
+ * either, and
+ * looks up by both. So the number of values under the old key only decreases.
  *
- * The end is not believed but counted: every value is opened once more with the new key alone. The exchange is finished when nothing
- * is left; until then no server starts without the old key.
+ * The end is verified: every value is opened once more with the new key alone. The exchange is finished when no value is left
+ * under the old key;
+ * until then no server starts without it.
  *
  * It works as the owner of the tables, because encrypted texts stand in append-only ones (migration 0028).
  */
@@ -24,7 +28,7 @@ import { renew, TOKEN_SQL } from './texts.ts';
 export interface RotationReport {
   /** Parts that had something of the old key, over all runs. */
   rewritten: { part: string; values: bigint }[];
-  /** What the old key still has, and what ends it. */
+  /** Values still under the old key, and how they end. */
   left: { part: string; values: number; how: string }[];
 }
 
@@ -124,7 +128,7 @@ async function run(
   return { rewritten: done.rows.map(({ part, rewritten }) => ({ part, values: rewritten as bigint })), left };
 }
 
-/** Addresses of sanctions lists are stored, so those are indexed again without asking anybody. */
+/** Addresses of sanctions lists are stored, so those are indexed again without downloading the lists. */
 async function reloadLists({ client, keys, rotation }: Going): Promise<void> {
   await client.query('begin');
   try {
@@ -309,7 +313,7 @@ async function leftOf(going: Going, parts: readonly (Part | TextPart)[]): Promis
   return left;
 }
 
-/** Hashes whose values are nowhere: they end by themselves, or by loading them again. */
+/** Hashes whose values are not stored: they expire, or are replaced by loading them again. */
 async function leftBlind(client: pg.Client, startedAt: Date, sends: number): Promise<RotationReport['left']> {
   const left = [
     {

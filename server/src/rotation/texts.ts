@@ -1,8 +1,9 @@
 /**
- * Encrypted texts (base/texts.ts, base/typed.ts) wherever they stand: in a column of text, inside a sentence, inside jsonb.
+ * Encrypted texts (base/texts.ts, base/typed.ts) in all their places: in a column of text, inside a sentence, inside jsonb.
  *
- * Rows of the audit are sealed with their texts as they are. A row that is written again gets a proof by the master key that it
- * stands for the sealed one, and the seals stay as they are (operators/seals.ts).
+ * Rows of the audit are sealed with their encrypted texts. A row that is encrypted again gets a proof by the master key that it
+ * replaces the
+ * sealed one, and the seals stay unchanged (operators/seals.ts).
  */
 import type { Vault } from '../base/crypto.ts';
 import { textsLike } from '../base/texts.ts';
@@ -42,7 +43,7 @@ function renewed(keys: Keys, token: string, partnerIds: readonly bigint[]): stri
 }
 
 /**
- * @param partnerIds whose a partner's text may be, the likeliest first
+ * @param partnerIds the partners that a partner's text may belong to, the likeliest first
  * @returns the value with every token of the old key replaced, and how many there were
  */
 export function renew(keys: Keys, value: string, partnerIds: readonly bigint[]): { value: string; renewed: number } {

@@ -1,13 +1,11 @@
-/**
- * What the sandbox trades: chains, tokens, markets, fees and opening funds. Data, inserted by seed.ts.
- */
+/** The sandbox's offer: chains, tokens, markets, fees and opening funds. Data, inserted by seed.ts. */
 
 export interface SandboxChain {
   code: string;
   chainId: number;
   native: string;
   nativeDecimals: number;
-  /** How its node is asked; EVM where it is left out. Tron is played on an EVM node (tron.ts). */
+  /** How its node is queried; EVM by default. Tron is simulated on an EVM node (tron.ts). */
   family?: 'tron';
   /** Its node runs from the start. The nodes of all other chains start when first needed (chains.ts). */
   atStart: boolean;
@@ -113,7 +111,7 @@ export const OPENING = { fiat: 500_000_000n, tokens: 1_000_000n } as const;
 /** Whole units below which a wallet counts as low. */
 export const ENOUGH = { fiat: 50_000_000n, tokens: 100_000n, native: 100n } as const;
 
-/** Below this, money that no order takes is dust. As decimals. */
+/** Below this, money that no order accepts is dust. As decimals. */
 export const DUST = { inr: '1', eur: '0.05', token: '0.01', native: '0.0001' } as const;
 /** For another fiat: a hundredth of the minimum purchase. */
 export const DUST_PARTS = 100n;

@@ -27,7 +27,7 @@ export async function recall(context: ControlsContext, input: Asked<'recall'>): 
   return { line: recalled };
 }
 
-/** A credit on the bank's statement that was taken for this order. */
+/** A credit on the bank's statement that was accepted for this order. */
 async function lastCredit({ bank, db }: ControlsContext, order: Order): Promise<string> {
   const { deposits } = await db.asSystem((tx) => trace(tx, order.id));
   const line = deposits.findLast(({ rail }) => rail === BANK)?.externalId;

@@ -1,5 +1,5 @@
 /**
- * What all controls of the sandbox share: what they work on, how they decline, and how they tell that something outside does
+ * The common part of all controls of the sandbox: their context, their refusals, and their report of an outside system that does
  * not answer.
  */
 import type { Vault } from '../base/crypto.ts';
@@ -30,7 +30,7 @@ export interface ControlsContext extends OrdersContext {
   webhooks: { dropped: boolean };
 }
 
-/** What a control is asked, and what it answers. */
+/** A control's input and reply. */
 export type Asked<Name extends keyof SandboxControls> = Parameters<SandboxControls[Name]>[0];
 export type Answered<Name extends keyof SandboxControls> = ReturnType<SandboxControls[Name]>;
 

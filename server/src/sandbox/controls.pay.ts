@@ -18,7 +18,7 @@ import {
 } from './controls.context.ts';
 
 const PATIENCE_MS = 10_000;
-/** A payer who is no customer here. */
+/** A payer who is not a customer here. */
 const STRANGER = 'Somebody Else';
 
 export async function pay(context: ControlsContext, asked: Asked<'pay'>): Answered<'pay'> {

@@ -1,5 +1,5 @@
 /**
- * Controls: what a partner can make happen in the sandbox, so that its programs meet it before their customers do.
+ * Controls: situations that a partner can cause in the sandbox, so that its programs meet them before its customers do.
  *
  * Nothing here writes a state. Money moves on the chain and at the bank, sent by the simulated customer or the bank itself;
  * deny lists, the operator's books and due times are changed through the same interfaces as in production. The state machine

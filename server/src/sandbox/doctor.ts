@@ -1,5 +1,5 @@
 /**
- * `npm run sandbox -- doctor`: reads a refused request and explains what is wrong with it.
+ * `npm run sandbox -- doctor`: reads a refused request and explains its faults.
  *
  * @returns the text to print, and 0 when nothing is wrong, 1 otherwise. Secrets are removed from the text.
  */

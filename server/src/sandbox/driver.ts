@@ -1,6 +1,6 @@
 /**
- * Driver: brings an order to a status by causing the facts that lead there, in an environment where no customer pays by
- * itself.
+ * Driver: brings an order to a status by causing the facts that lead there, in an environment where customers do not pay by
+ * themselves.
  *
  * It never writes a state. A deposit is money that really moves: a transfer on the sandbox's chain from the simulated
  * customer's wallet, or a credit at its bank. A deadline is passed by moving it. A wrong amount is half the amount paid, then

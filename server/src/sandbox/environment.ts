@@ -43,7 +43,7 @@ export interface LocalEnvironment {
   bank: SimulatedBank;
   /** Of every chain, asleep or not. */
   tokens: ReadonlyMap<string, readonly DeployedToken[]>;
-  /** What programs are told about the chains that have a node, and about those that have none yet. */
+  /** What programs see of the chains that have a node, and of those that have none yet. */
   chains(): Pick<SandboxFile, 'chains' | 'asleep'>;
   sleepers: Sleepers;
   /** Sets the later steps of a wake, after the node runs and has its tokens. Until it is called, no chain can be woken. */
@@ -193,7 +193,7 @@ export function blocksToFinalize(of: { finality: number; head: bigint; followed:
   return of.followed !== undefined && of.head - of.followed > BigInt(of.finality) ? 0 : of.finality + 1;
 }
 
-/** Chains in the books: their nodes must run, because orders on them would otherwise wait for ever. */
+/** Chains in the books: their nodes must run, because orders on them would otherwise wait without end. */
 export const chainsFollowed = async (db: Database): Promise<ReadonlySet<string>> =>
   await db.asSystem(async (tx) => {
     const genesis = await awaitAll(...CHAIN_CODES.map((code) => followedGenesis(tx, railCode(code))));
@@ -263,7 +263,7 @@ function limitsOf(chain: SandboxChain, tokens: readonly DeployedToken[]): ChainL
   };
 }
 
-/** A chain with its keys in the signer, looked at often, because its blocks come as they are asked for. */
+/** A chain with its keys in the signer, polled often, because its blocks are mined on demand. */
 function connected(
   chain: SandboxChain,
   { client, wallets, xpub }: Signing,

@@ -1,10 +1,13 @@
 /**
- * A node of Tron, played on a local EVM node: the HTTP calls that rails/tron uses, over what anvil computes. The sandbox's
- * chain `trc20` and the tests of the rail run on it.
+ * A simulated node of Tron on a local EVM node: the HTTP calls that rails/tron uses, over anvil's results. The sandbox's chain
+ * `trc20` and the
+ * tests of the rail run on it.
  *
  * Faithful: transactions are decoded from the bytes that were signed; their hash, signer, reference block and expiration are
- * checked as a node checks them; blocks have Tron's ids, and are solidified some blocks later; a failed call is in its block
- * and costs; what is in a block, its events and balances are what the EVM made of it, reorgs included.
+ * checked as a node
+ * checks them; blocks have Tron's ids, and are solidified some blocks later; a failed call is in its block and costs energy; the
+ * content of a
+ * block, its events and balances are the EVM's results, reorgs included.
  *
  * Not faithful:
  * - Energy is the EVM's gas, at a price that never changes; staking and the free bandwidth of a day do not exist. A native
@@ -14,11 +17,13 @@
  * - Just after a restart the EVM node has no balances of old blocks: the solidified ones are then those of the newest block.
  * - Other transactions of the EVM node (its deployer's) have its hash in place of an id.
  *
- * `POST sandbox/lose {"what": "bytes" | "answer" | "nothing"}` plays a bad line: transactions that never arrive, or arrive and
- * are not confirmed, until it is asked for something else.
+ * `POST sandbox/lose {"what": "bytes" | "answer" | "nothing"}` simulates a bad line: transactions that never arrive, or arrive
+ * and are not
+ * confirmed, until it is set to something else.
  *
- * A transaction rides behind the call data of the EVM transaction that plays it, so that the node itself knows every id, also
- * after a restart: nothing is kept here that it has not.
+ * A Tron transaction is stored behind the call data of the EVM transaction that represents it, so that the node itself knows
+ * every id, also
+ * after a restart: nothing is stored here in addition.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -47,7 +52,7 @@ const LONGEST_BODY = 64 * 1024;
 
 export interface TronNode {
   url: string;
-  /** What happens to the next transaction: it is taken and the answer is lost, or nothing of it arrives. */
+  /** The fate of the next transaction: it is accepted and the answer is lost, or it does not arrive. */
   loseNext(what: 'answer' | 'bytes'): void;
   /** While it pauses, nothing is answered. */
   pause(isPaused: boolean): void;
@@ -419,5 +424,5 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The EVM node itself did not answer: that says nothing about what was asked. */
+/** The EVM node itself did not answer: the transaction's fate is unknown. */
 const isSilent = (error: unknown): boolean => error instanceof Error && /was not answered/.test(error.message);

@@ -68,7 +68,7 @@ export async function watchOutside(deps: {
         .filter(({ family }) => family === 'tron')
         .map(async (chain) => {
           const rpcUrl = await rpcUrlOf(chain);
-          // What it plays is on the EVM node, so another one beside the server's shows the same.
+          // Its data is on the EVM node, so another one beside the server's shows the same.
           const tron = await startTron({ rpcUrl: () => rpcUrl, chainId: chain.chainId, solidBlocks: chain.finality });
           started.push(tron);
           const limits = { maxFeeLimit: 0n, maxEnergyPrice: 0n };

@@ -65,7 +65,7 @@ function shownOf({ sandbox, baseUrl, metricsUrl, file, hasDocs }: Welcome) {
   return {
     name: 'Cloverleaf sandbox',
     api: baseUrl,
-    // A passkey belongs to a name, and an address is none.
+    // A passkey belongs to a host name, and an IP address is not one.
     console: `${baseUrl.replace('//127.0.0.1', '//localhost')}/console`,
     readiness: `${baseUrl}/readyz`,
     metrics: metricsUrl,

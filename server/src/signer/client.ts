@@ -44,7 +44,7 @@ export interface SignerClientOptions {
   /** Opens a connection; may fail later, as sockets do. */
   connect: () => Duplex;
   secret: string;
-  /** What we watch, and the signer must match. */
+  /** The wallets we watch, which the signer must match. */
   expected: { wallets: Readonly<Record<string, string>>; xpub: string; chainId?: bigint };
   deadlineMs?: number;
 }

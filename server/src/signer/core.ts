@@ -34,7 +34,10 @@ export interface SignerCore {
   sign(from: From, unsigned: Unsigned): Promise<SignedTransfer | { refused: string }>;
   /** Signs the bytes of a transaction, on a chain of Tron's family. */
   signRaw(from: From, asked: AskedRaw): Buffer | { refused: string };
-  /** What it has signed out of a named wallet, from a nonce on: the first `SIGNED_AT_ONCE`. Of a deposit address under that nonce alone. */
+  /**
+   * The transactions it has signed for a named wallet, from a nonce on: the first `SIGNED_AT_ONCE`. For a deposit address, under
+   * that nonce alone.
+   */
   signed(chainId: bigint, from: From, nonce: bigint): Content[];
 }
 
@@ -79,7 +82,7 @@ export function openSigner(
     return key;
   }
 
-  /** What the bytes say is all that is signed: they are decoded strictly, and the limits see the result. */
+  /** The signature covers only the content of the bytes: they are decoded strictly, and the limits apply to the result. */
   function signRaw(from: From, { chainId, rawData, depositIndex }: AskedRaw): Buffer | { refused: string } {
     const raw = decodeRawData(rawData);
     if (raw === undefined) return { refused: 'bytes that are no transfer' };

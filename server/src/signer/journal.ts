@@ -1,9 +1,11 @@
 /**
- * Journal: what the signer has signed, in its own append-only file.
+ * Journal: the signer's record of its signatures, in its own append-only file.
  *
- * A line is on disk before its signature is returned, so a restart forgets nothing, and after a crash the journal may contain
- * a signature that was never returned. The last line of a crash may be torn: it is cut off, because nothing was signed for
- * it. Any other unreadable line stops the signer: the file was tampered with.
+ * A line is on disk before its signature is returned, so a restart loses no line, and after a crash the journal may contain a
+ * signature that was
+ * never returned. The last line of a crash may be torn: it is cut off, because no signature was made for it. Any other unreadable
+ * line stops
+ * the signer: the file was tampered with.
  *
  * The whole file is read at start (about 280 bytes per transfer, kept in memory). It is never shortened; after its hour is
  * over a line is still needed for its nonce.
@@ -14,7 +16,7 @@ import { type Content, counterOf, FEES, type Kind, type Signed, sameTransfer } f
 export interface Journal extends Signed {
   /** Records it; on disk when this returns. The same content without a higher fee is not written again. */
   keep(content: Content): void;
-  /** What was signed under nonces from this one on, in order. */
+  /** The transactions signed under nonces from this one on, in order. */
   since(chainId: bigint, from: string, nonce: bigint, limit: number): Content[];
   close(): void;
 }

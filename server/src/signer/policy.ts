@@ -1,20 +1,23 @@
 /**
- * Policy: what the signer signs. Pure; earlier signatures are passed in.
+ * Policy: which transactions the signer signs. Pure; earlier signatures are passed in.
  *
  * From a named wallet (`hot`): listed tokens to any recipient, native coin to its own deposit addresses as gas, and native
  * coin to other recipients only if a limit above zero allows it. Each has a limit per transfer and one per hour, fees too.
  * From a deposit address: listed tokens to the hot wallet only; that needs no limit.
  *
- * A nonce has one transfer for ever. Signing it again is allowed for the same recipient and amount (a higher fee, a lost
- * answer) and counts once, its fee by what it grew; another transfer under it is refused. So a client cannot have two
- * transfers signed and send the one that suits it. One thing is signed under any nonce, whatever was signed under it before: an empty
- * transfer of the wallet or deposit address to itself, which pays nobody and ends the nonce. After it nothing else is.
+ * A nonce has one transfer permanently. Signing it again is allowed for the same recipient and amount (a higher fee, a lost
+ * answer) and counts
+ * once, plus the increase of its fee; another transfer under it is refused. So a client cannot have two transfers signed and send
+ * the one
+ * that suits it. One transaction is signed under any nonce, whatever was signed under it before: an empty transfer of the wallet
+ * or deposit
+ * address to itself, which pays no one and ends the nonce. After it nothing else is signed.
  *
  * A chain without nonces (Tron) has the hash of the transaction in a nonce's place: the same bytes count once, others again.
  */
 import { movedBy, refusalOf, type Unsigned, type Wanted } from '../rails/evm/index.ts';
 
-/** Smallest units. `perHour` counts what was signed in the last 60 minutes, mined or not. */
+/** Smallest units. `perHour` counts signatures of the last 60 minutes, mined or not. */
 export interface Limit {
   perTransfer: bigint;
   perHour: bigint;
@@ -22,7 +25,7 @@ export interface Limit {
 
 export interface ChainLimits {
   chainId: bigint;
-  /** How its transactions are written; EVM where it is left out. */
+  /** How its transactions are encoded; EVM by default. */
   family?: 'tron';
   /** Lower-case contract → limit. A contract that is not listed is not called. */
   tokens: Readonly<Record<string, Limit>>;
@@ -40,7 +43,7 @@ export type From = { wallet: string } | { deposit: bigint };
 /** `cancel`: an empty transfer to the wallet itself. */
 export type Kind = 'token' | 'gas' | 'native' | 'sweep' | 'cancel';
 
-/** What the journal records of a signature. */
+/** The journal's record of a signature. */
 export interface Content {
   chainId: bigint;
   from: string;
@@ -84,7 +87,7 @@ export interface Asked {
 export const FEES = 'fees';
 export const counterOf = ({ kind, asset }: Pick<Content, 'kind' | 'asset'>): string => `${kind}:${asset}`;
 
-/** @returns a sentence why not, or what the journal would record */
+/** @returns why not, as a sentence, or the record for the journal */
 export function decide(limits: ChainLimits, asked: Asked, signed: Signed): string | Content {
   const { from, address, wanted, nonce, tx } = asked;
   const moved = movedBy(wanted);
@@ -141,7 +144,7 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
 export const sameTransfer = (a: Content, b: Content): boolean =>
   a.asset === b.asset && a.to === b.to && a.units === b.units;
 
-/** What was signed can be asked for by nonces below this (wire.ts); a chain has fewer than 2^64. */
+/** Signed transactions can be queried by nonces below this (wire.ts); a chain has fewer than 2^64. */
 const NONCES = 10n ** 18n;
 
 const NOTHING: Limit = { perTransfer: 0n, perHour: 0n };

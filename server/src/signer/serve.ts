@@ -60,7 +60,7 @@ export function serveOn(
       return await called(id, method, params);
     } catch (error) {
       if (error instanceof Misread) return { id, error: error.message };
-      // For example a full disk. What was not recorded is not signed.
+      // For example a full disk. A transaction that was not recorded is not signed.
       said(`failed: ${error instanceof Error ? error.message : String(error)}`);
       return { id, error: 'the signer failed; its own output says why' };
     }

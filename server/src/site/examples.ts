@@ -31,7 +31,7 @@ export interface Request {
   readonly inQuery: readonly (readonly [name: string, value: string])[];
 }
 
-/** Values of names in paths, where the description has none. */
+/** Values of names in paths, if the description has none. */
 const IDS: Readonly<Record<string, string>> = { id: 'whe_Zx81kQmP0aLd37Tn', event: 'evt_1_42' };
 
 /** The request with the examples of its required fields; where none is required, of some that have one. */

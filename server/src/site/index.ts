@@ -2,8 +2,9 @@
  * The docs at `/docs`: pages for partners' engineers, with search, and the same for programs. Read-only, the same for all,
  * and complete on this server: a page loads nothing from anywhere else, and its content security policy would not let it.
  *
- * The Markdown is read at the first request and pages are rendered when they are first asked for, so a server whose docs
- * nobody reads spends nothing on them. `DOCS=0` leaves them out.
+ * The Markdown is read at the first request and pages are rendered at their first request, so unread docs cost nothing. `DOCS=0`
+ * leaves them
+ * out.
  *
  * | File | What it does |
  * |---|---|
@@ -105,7 +106,7 @@ export const site =
     const page = async (request: FastifyRequest, reply: FastifyReply) => {
       const { library } = open();
       const path = pathOf(request);
-      // A path such as `constructor` is none of them.
+      // A path such as `constructor` does not match any of them.
       const file = Object.hasOwn(files, path) ? files[path] : undefined;
       if (file !== undefined) return send(request, reply, file[0], file[1](library));
       const stored = library.files.get(path);
@@ -140,7 +141,7 @@ const pathOf = ({ url }: FastifyRequest): string => {
   return path.slice(ROOT.length).replaceAll(/^\/+|\/+$/g, '');
 };
 
-/** With a validator, so that a browser asks again and is told that nothing changed. */
+/** With a validator, so that a browser revalidates and gets 304 when nothing changed. */
 function send(request: FastifyRequest, reply: FastifyReply, type: string, text: string): FastifyReply {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 16)}"`;
   reply.headers({ ...HEADERS, 'content-type': type, 'cache-control': 'no-cache', etag });

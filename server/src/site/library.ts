@@ -1,10 +1,11 @@
 /**
- * The library: which pages there are, in which order, and what is on each. Pages that people wrote are Markdown files of docs/
- * (most in docs/site/); the reference is made from the OpenAPI descriptions. A page is rendered when it is first asked for,
- * and kept.
+ * The library: the list of pages, their order, and their content. Pages that people wrote are Markdown files of docs/ (most in
+ * docs/site/); the
+ * reference is made from the OpenAPI descriptions. A page is rendered at its first request, and kept.
  *
- * Links between Markdown files are those that work where the files lie; here they lead to the page of that file. A file that
- * is no page of this site (the source, the operator's handbook) is named and not linked.
+ * Links between Markdown files work in the repository; here they lead to the page of that file. A file that is no page of this
+ * site (the
+ * source, the operator's handbook) is named and not linked.
  */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -27,7 +28,7 @@ export interface Page {
   readonly isListed: boolean;
   /** The page under which it is listed. */
   readonly parent: string;
-  /** Where its Markdown lies, for the links in it; undefined where it is made. */
+  /** The path of its Markdown, for the links in it; undefined for a generated page. */
   readonly file?: string;
   readonly markdown: string;
 }
@@ -42,10 +43,10 @@ export interface Library {
   readonly sections: readonly Section[];
   readonly pages: ReadonlyMap<string, Page>;
   readonly interfaces: readonly { readonly api: Interface; readonly root: string; readonly title: string }[];
-  /** Files to fetch as they are, by path below the root. */
+  /** Files served unchanged, by path below the root. */
   readonly files: ReadonlyMap<string, string>;
   render(page: Page): Rendered;
-  /** Its Markdown for a program: links lead to the Markdown of other pages, and what is no page here is named alone. */
+  /** Its Markdown for a program: links lead to the Markdown of other pages, and files that are no page here are named only. */
   source(page: Page): string;
   /** Of a list: the one before and the one after. */
   neighbours(page: Page): { before: Page | undefined; after: Page | undefined };
@@ -268,7 +269,7 @@ function reasonsOf(interfaces: readonly { api: Interface; root: string; title: s
   }));
 }
 
-/** What inline code names and has a page: an endpoint by its method and path; by its path alone, where it is one endpoint's. */
+/** The page of an endpoint named in inline code: by its method and path; by its path alone, if only one endpoint has it. */
 function namedIn(interfaces: readonly { api: Interface; root: string }[]): Map<string, string> {
   const named = new Map<string, string>();
   const twice = new Set<string>();

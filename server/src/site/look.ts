@@ -1,6 +1,7 @@
 /**
- * The frame around every page: heading, search, list of pages, what is on this page, the page before and after. Plain
- * documents: without a script everything can be read and found.
+ * The frame around every page: heading, search, list of pages, sections of this page, the page before and after. Plain documents:
+ * everything can
+ * be read and found without a script.
  */
 import { escape } from './html.ts';
 import { type Library, type Page, ROOT } from './library.ts';

@@ -2,9 +2,9 @@
  * Markdown to HTML, in the few forms that our pages use: headings with anchors, tables that scroll by themselves, code that
  * can be copied, and the same program in several languages as tabs.
  *
- * The text is ours (docs/), but nothing in it becomes HTML as it stands: a tag in the text is shown as text. Comments name
- * blocks: the table after `<!-- table: … -->` gets the name's first word as a class, so that
- * site.css can draw some tables as pictures.
+ * The text is ours (docs/), but it never becomes HTML unescaped: a tag in the text is shown as text. Comments name blocks: the
+ * table after
+ * `<!-- table: … -->` gets the name's first word as a class, so that site.css can draw some tables as pictures.
  *
  * Code blocks with a title (```py title="Python"```) that follow one another are one group of tabs. Tabs are radio buttons, so
  * they work without a script.
@@ -24,7 +24,7 @@ export interface Rendered {
   readonly headings: readonly Heading[];
 }
 
-/** Where a link leads or a picture lies, or undefined where the file is not part of the site: its text is shown alone. */
+/** Target of a link or picture, or undefined when the file is not part of the site: its text is shown alone. */
 export type Resolve = (href: string) => string | undefined;
 
 /** The anchor of a heading, as GitHub makes it, so that links work in both places. */
@@ -42,7 +42,7 @@ export const plain = (markdown: string): string =>
     .replaceAll(/\*\*|`/g, '')
     .replaceAll(/\\(.)/g, '$1');
 
-/** @param code turns inline code into HTML where it names something that has a page, and otherwise answers undefined */
+/** @param code turns inline code into HTML if it names something that has a page, and otherwise returns undefined */
 export function renderMarkdown(
   markdown: string,
   { resolve, code }: { resolve: Resolve; code?: (text: string) => string | undefined },

@@ -1,6 +1,7 @@
 /**
- * An OpenAPI description as a list of endpoints, in what our pages need of it: fields in rows, replies in rows, reasons to
- * decline. It reads docs/openapi*.json, which are made from the declarations of the endpoints; nothing is said here again.
+ * An OpenAPI description as a list of endpoints, limited to the parts that our pages need: fields in rows, replies in rows,
+ * reasons to decline.
+ * It reads docs/openapi*.json, which are made from the declarations of the endpoints, and adds no text.
  */
 import { readFileSync } from 'node:fs';
 
@@ -69,7 +70,7 @@ interface Document {
     readonly parameters?: Readonly<Record<string, Parameter>>;
     readonly headers?: Readonly<Record<string, { readonly description?: string }>>;
   };
-  /** What each reason means and what to do about it. */
+  /** The meaning and remedy of each reason. */
   readonly 'x-reasons'?: Readonly<
     Record<string, { readonly status: number; readonly means: string; readonly todo: string }>
   >;
@@ -87,14 +88,14 @@ export interface Field {
 
 export interface Endpoint {
   readonly id: string;
-  /** As the SDK names it: `orders.create`; empty where it is called by its path. */
+  /** Its name in the SDK: `orders.create`; empty when it is called by its path. */
   readonly name: string;
   /** Of the page: `post-offramp-quote`. */
   readonly slug: string;
   readonly group: string;
   readonly method: string;
   readonly path: string;
-  /** Without what all paths of the interface begin with: `offramp/quote`. */
+  /** Without the common prefix of the interface's paths: `offramp/quote`. */
   readonly short: string;
   readonly says: string;
   readonly more: string;

@@ -50,7 +50,7 @@ export function endpointPage(endpoint: Endpoint, api: Interface, errors: string)
   const { method, path, says, more, fields, replies, headers, reasons } = endpoint;
   const of = (place: Field['place']) => fields.filter((field) => field.place === place);
   const request = exampleOf(endpoint);
-  // What every request and reply of an interface has stands on a page of its own.
+  // The part common to every request and reply of an interface has a page of its own.
   const inHeaders = of('header').filter(
     ({ name }) => !isEverywhere(api, ({ fields: all }) => all.some((one) => one.name === name)),
   );

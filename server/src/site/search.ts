@@ -11,7 +11,7 @@ import { anchorOf, plain } from './markdown.ts';
 
 export interface Found {
   readonly title: string;
-  /** The heading of the section, where it is not the page's own. */
+  /** The heading of the section, if it is not the page's own. */
   readonly section: string;
   readonly excerpt: string;
   readonly url: string;
@@ -37,7 +37,7 @@ const wholes = (text: string): string[] =>
     return bare === '' ? [] : [bare];
   });
 
-/** As they are indexed: names whole, and the words that they are made of. */
+/** The index terms: names whole, and the words in them. */
 const words = (text: string): string[] => [
   ...new Set(
     wholes(text).flatMap((word) => [
@@ -64,7 +64,7 @@ export function openSearch(library: Library): Search {
         combineWith: 'AND',
       },
     });
-    // Page by page: money waits for nobody's first search.
+    // Page by page, so that a first search does not block requests about money.
     for (const page of library.pages.values()) {
       for (const part of partsOf(page)) {
         const entry = { id: entries.length, isListed: page.isListed, ...part };
@@ -98,7 +98,7 @@ export function openSearch(library: Library): Search {
   };
 }
 
-/** A page as its sections: what stands before the first heading belongs to the page. */
+/** A page as its sections: text before the first heading belongs to the page. */
 function partsOf(page: Page): { title: string; section: string; text: string; url: string }[] {
   const url = `${ROOT}${page.path === '' ? '' : `/${page.path}`}`;
   const seen = new Map<string, number>();

@@ -1,14 +1,16 @@
 /**
  * The team of a partner: the people who sign in to the partners' console.
  *
- * A member belongs to one partner and has one role (roles.ts). Whoever is invited gets a link with a code that lets them enrol a
- * passkey, once, within three days; a session begins with a passkey and with nothing else (base/signin.ts). Ten recovery codes are
- * shown when the first passkey is enrolled: one of them lets the member enrol another passkey, and revokes those there were.
+ * A member belongs to one partner and has one role (roles.ts). An invited person gets a link with a code that lets them enrol a
+ * passkey, once,
+ * within three days; a session always begins with a passkey (base/signin.ts). Ten recovery codes are shown when the first passkey
+ * is enrolled:
+ * one of them lets the member enrol another passkey, and revokes the earlier ones.
  *
- * A team always keeps an owner who has joined. All writes are at the system's role: the caller has found that the team is the
+ * A team always keeps an owner who has joined. All writes are at the system's role: the caller has checked that the team is the
  * partner's own.
  *
- * Not here: cookies and requests (protocols/team), which endpoint takes which right (protocols/v1/declared).
+ * Not here: cookies and requests (protocols/team), the right that each endpoint needs (protocols/v1/declared).
  */
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { later } from '../base/clock.ts';
@@ -42,7 +44,7 @@ export interface Member {
   readonly role: MemberRole;
   readonly invitedBy: string;
   readonly createdAt: Date;
-  /** When the first passkey was enrolled; null: invited, and not come yet. */
+  /** When the first passkey was enrolled; null: invited, and not joined yet. */
   readonly joinedAt: Date | null;
   readonly disabledAt: Date | null;
 }
@@ -168,7 +170,7 @@ const plainCode = (typed: string): string =>
     ? typed
     : typed.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1');
 
-/** Whose code this is, as a person may have typed it. Nothing is used up. @throws Refusal 'unauthenticated' */
+/** The member of a code, in any typed form. It uses up nothing. @throws Refusal 'unauthenticated' */
 export async function memberOfCode(tx: Tx, typed: string, now: Date): Promise<{ member: Member; kind: CodeKind }> {
   const found = await store.code(tx, hashOf(plainCode(typed)), now);
   if (found === undefined) throw new Refusal('unauthenticated');
@@ -177,8 +179,9 @@ export async function memberOfCode(tx: Tx, typed: string, now: Date): Promise<{ 
 }
 
 /**
- * Uses a code up, for a member who has enrolled a passkey with it. Whatever passkeys and sessions there were end: a code is for
- * somebody who has none, or has lost them.
+ * Uses a code up, for a member who has enrolled a passkey with it. All earlier passkeys and sessions end: a code is for a member
+ * who has none, or
+ * has lost them.
  *
  * @throws Refusal 'unauthenticated' when another used it first
  */

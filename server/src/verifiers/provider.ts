@@ -60,7 +60,7 @@ export function jsonOf(bytes: Buffer): Json | undefined {
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The value at this path; undefined where a part of it is missing. */
+/** The value at this path; undefined when a part of it is missing. */
 export const at = (value: unknown, ...path: readonly string[]): unknown =>
   path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
 
@@ -104,6 +104,6 @@ export function nameFor(all: Levels, level: number): string | undefined {
 export const levelOf = (all: Levels, name: string | undefined): number | undefined =>
   [...all].filter(([, one]) => one === name).sort(([a], [b]) => b - a)[0]?.[0];
 
-/** A word of the provider's as a reason: it names nobody. Anything else is left out. */
+/** A word of the provider's as a reason: it contains no personal data. Anything else is left out. */
 export const wordOf = (given: unknown): string | undefined =>
   typeof given === 'string' && /^[A-Za-z][A-Za-z_]{0,59}$/.test(given) ? given.toLowerCase() : undefined;

@@ -1,8 +1,9 @@
 /**
  * The contract of a verifier: a provider or a person that establishes who a customer is.
  *
- * A verifier reports results and keeps no state of its own; customers.recordVerification decides and stores what a result
- * means. Names and documents pass through it and are neither logged nor stored here.
+ * A verifier reports results and keeps no state of its own; customers.recordVerification decides and stores their effect. Names
+ * and documents
+ * pass through it and are neither logged nor stored here.
  *
  * How to add one: a folder beside `simulated/` that exports its adapter, and one line in registry.ts
  * (docs/adding-a-verifier.md).
@@ -15,8 +16,8 @@ export type VerifierAdapter = Adapter<Verifier, VerifierContext>;
 /** What an installation passes to a verifier besides its settings. */
 export interface VerifierContext {
   /**
-   * What the customer has submitted, decrypted, by field, and when. For the provider, and for no log; undefined when no
-   * check is under way.
+   * The customer's submitted data, decrypted, by field, and the time. For the provider, never for a log; undefined when no check
+   * is under way.
    */
   details(customerId: string): Promise<{ fields: Readonly<Record<string, string>>; givenAt: Date } | undefined>;
   /** The time, as rows have it. */
@@ -53,14 +54,15 @@ export interface Verifier {
 
   /**
    * Reads a call that the provider made to `POST /verifiers/<code>/callback`. It only wakes the job, which then asks for the
-   * finding: what the call says beside the key is not believed, and the same call again is harmless.
+   * finding: of the
+   * call only the key is used, and repeating the call is harmless.
    *
    * @returns the key of the verification it is about; undefined unless the provider's signature is right
    */
   readCallback?(call: ProviderCall): string | undefined;
 }
 
-/** A call of a provider, as it came. */
+/** A provider's call, unchanged. */
 export interface ProviderCall {
   /** Names in lower case. Values of a repeated header are joined. */
   headers: Readonly<Record<string, string | undefined>>;
@@ -83,11 +85,12 @@ export interface Finding {
   outcome: 'in_review' | 'verified' | 'failed' | 'refused';
   /** The level reached; 0 unless verified. */
   level: number;
-  /** A word or sentence that names nobody. */
+  /** A word or sentence without personal data. */
   reason?: string;
   /**
-   * With failed: what must be given again, by field or file of the form, and why: `unreadable`, `expired`, `does_not_match`,
-   * `incomplete` or `not_accepted`. What was submitted by a program is then open again.
+   * With failed: the fields or files of the form to submit again, with reasons: `unreadable`, `expired`, `does_not_match`,
+   * `incomplete` or
+   * `not_accepted`. A program's submission is then open again.
    */
   fields?: Readonly<Record<string, string>>;
   /** In review only. */

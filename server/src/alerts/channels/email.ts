@@ -9,7 +9,7 @@ import { type Channel, DEADLINE_MS, textOf } from '../channel.ts';
 
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** @throws SettingError without what the address contains: it may have a password */
+/** @throws SettingError without the address's content: it may have a password */
 function serverOf(url: string) {
   const at = URL.canParse(url) ? new URL(url) : undefined;
   if (at === undefined || !['smtp:', 'smtps:'].includes(at.protocol) || at.hostname === '')

@@ -1,12 +1,15 @@
 /**
- * Callbacks: `POST /verifiers/<code>/callback`, where a verifier's provider says that a check has news.
+ * Callbacks: `POST /verifiers/<code>/callback`, through which a verifier's provider reports news about a check.
  *
  * A call only wakes the job that asks the verifier (compliance/checks.ts). Its signature is checked by the verifier's adapter,
- * and nothing that it says beside the key is believed or stored; so a call that is repeated, late or about an unknown check is
- * harmless, and is answered like any other. Logs have the code and the status only.
+ * and of its
+ * content only the key is used, none stored; so a call that is repeated, late or about an unknown check is harmless, and is
+ * answered like
+ * any other. Logs have the code and the status only.
  *
- * Answers: 204 once it is signed right and names a check, 401 otherwise, 404 where this installation's verifier takes no calls, 413 above
- * MAX_BODY_BYTES, 429 above REQUESTS_PER_MINUTE of one network, 503 when the job cannot be woken now: providers call again.
+ * Answers: 204 once the signature is valid and it names a check, 401 otherwise, 404 if this installation's verifier takes no
+ * calls, 413
+ * above MAX_BODY_BYTES, 429 above REQUESTS_PER_MINUTE of one network, 503 when the job cannot be woken now: providers call again.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
@@ -20,7 +23,7 @@ export interface CallbacksDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** What is needed of a verifier; its contract is verifiers/verifier.ts. */
+  /** The functions needed of a verifier; its contract is verifiers/verifier.ts. */
   readonly verifier: {
     readonly code: string;
     readCallback?(call: { headers: Readonly<Record<string, string | undefined>>; body: Buffer }): string | undefined;
@@ -36,7 +39,7 @@ const REQUESTS_PER_MINUTE = 300;
 export const callbacks: Protocol<CallbacksDeps> = (deps) => async (app) => {
   const { db, clock, log, verifier } = deps;
   const limiter = openLimiter();
-  /** What an adapter throws about a call may repeat it, and goes no further. */
+  /** An adapter's error about a call may quote the call, so it is not passed on. */
   const keyOf = (request: FastifyRequest, body: Buffer): string | undefined => {
     try {
       return verifier.readCallback?.({ headers: joined(request.headers), body });
@@ -46,7 +49,7 @@ export const callbacks: Protocol<CallbacksDeps> = (deps) => async (app) => {
     }
   };
   await app.register(async (inside) => {
-    // The signature is over the bytes as they came, of whatever type.
+    // The signature is over the received bytes, whatever their type.
     inside.removeAllContentTypeParsers();
     inside.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     inside.setErrorHandler(async (error, request, reply) => {

@@ -119,7 +119,7 @@ async function addAccount(visit: Visit, sent: URLSearchParams): Promise<Outcome>
   return { goTo: `${visit.action}?added=${kept.account.id}` };
 }
 
-/** Adds the account in a form, or says what is wrong with it. */
+/** Adds the account in a form, or returns the faults of its fields. */
 export async function keepAccount(
   { deps, look, customer, now, through, inTx }: Pick<Visit, 'deps' | 'look' | 'customer' | 'now' | 'through' | 'inTx'>,
   fiat: Asset,
@@ -130,7 +130,7 @@ export async function keepAccount(
   const details = accountDetails(values);
   const account = await inTx(async (tx) => {
     const added = await addFiatAccount(tx, deps.vault, { customer, fiat: fiat.code, details, now });
-    // Named by the customer, logged in: nothing waits for a confirmation of it.
+    // Named by the customer, logged in: it needs no further confirmation.
     const trust = { customerId: customer.id, coolingOffMs: deps.coolingOffMs ?? 0, now };
     if ((await phoneCountsFrom(tx, trust)) === undefined)
       await noteConfirmedAccount(tx, { customer, accountId: added.id, now });

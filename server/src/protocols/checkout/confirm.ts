@@ -1,10 +1,13 @@
 /**
- * The page on which a customer confirms a destination that the partner's program has added: what it is, and a code to the phone. Money
- * leaves to it from then on (customers/destinations.ts).
+ * The page on which a customer confirms a destination that the partner's program has added: it shows the destination and asks for
+ * a code
+ * sent to the phone. Money may leave to it from then on (customers/destinations.ts).
  *
- * Logging in is not enough: the code is one for this destination, entered on the page that shows it. An account is shown by its last
- * characters, which is all that is stored in the clear. An address is shown whole: one that only resembles the customer's, with the
- * same beginning and end, costs an attacker minutes to make.
+ * Logging in is not enough: the code is one for this destination, entered on the page that shows it. An account is shown by its
+ * last
+ * characters, the only part stored unencrypted. An address is shown whole: an attacker needs minutes to make one that resembles
+ * the
+ * customer's, with the same beginning and end.
  */
 import { Refusal, Unavailable } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
@@ -60,7 +63,7 @@ export async function confirm(visit: Visit): Promise<Outcome> {
   return await askPage(visit, shown, {});
 }
 
-/** @returns undefined where the link's customer has no such destination */
+/** @returns undefined when the link's customer has no such destination */
 async function shownBy({ inTx, deps, customer, link, now }: Visit): Promise<Shown | undefined> {
   const customerId = customer.id;
   try {
@@ -85,7 +88,7 @@ async function sendCode(visit: Visit, shown: Shown): Promise<Outcome> {
   if (sender === undefined || phone === undefined) return await askPage(visit, shown, { status: 503 });
   const code = sender.nextCode?.() ?? randomCode();
   const subject = `destination:${destination.id}`;
-  // Apart from the codes to log in with: one follows the other at once.
+  // Counted separately from login codes: one follows the other at once.
   const asking = { network: from.network, link: `${from.link} ${subject}`, session: sessionOf(visit, destination) };
   const issued = await inTx(async (tx) => {
     const made = await issueCode(tx, deps.vault, { customer, code, asking: { ...asking, isOpen: false }, now });

@@ -1,8 +1,9 @@
 /**
- * Forms: a page's fields as data, and parsing what was submitted.
+ * Forms: a page's fields as data, and parsing of submitted forms.
  *
- * All missing or malformed fields are reported at once, by name; the page ties each error to its input. Not here: which
- * fields (kyc.ts, bank.ts), their look (pages.ts).
+ * All missing or malformed fields are reported together, by name; the page ties each error to its input. Not here: which fields
+ * (kyc.ts,
+ * bank.ts), their look (pages.ts).
  */
 import { isPlain } from '../../base/fields.ts';
 import type { Messages } from './messages.ts';
@@ -23,7 +24,7 @@ export interface Field {
   readonly mostChars?: number | undefined;
 }
 
-/** Field name → what is wrong with it. */
+/** Field name → its fault. */
 export type Problems = ReadonlyMap<string, string>;
 
 export const MOST_CHARS = 128;

@@ -1,9 +1,11 @@
 /**
- * The verification page: what a customer is asked, and what happens with it.
+ * The verification page: the questions to a customer, and the processing of the answers.
  *
  * Details are stored first, then the verifier is called, then its result is recorded: two transactions with the call between
- * them. A failed call leaves the stored details. Whatever this page does not learn, a job does (compliance/checks.ts), and the
- * page shows it by itself.
+ * them. A
+ * failed call leaves the stored details. If this page gets no result, a job continues (compliance/checks.ts), and the page shows
+ * its
+ * result by itself.
  */
 import { defined } from '../../base/defined.ts';
 import { Unavailable } from '../../base/errors.ts';
@@ -73,7 +75,8 @@ async function takeDetails(visit: Visit): Promise<Outcome> {
   const { values, problems } = readForm([...person, ...address], sent, look.m);
   if (problems.size > 0) return detailsPage(visit, sent, problems);
   const given = await visit.inTx(async (tx) => {
-    // Details before the customer: a result is recorded on both at once, so the customer is not older than the details are.
+    // Details before the customer: a result is recorded on both in one transaction, so the customer read second is not older than
+    // the details.
     const before = await givenDetails(tx, visit.customer.id);
     const customer = await findCustomer(tx, visit.customer.id);
     // Submitted twice: the first submission has done it, is doing it, or does it before this one can (saveDetails).
@@ -114,7 +117,7 @@ function reviewPage(visit: Visit, p: { said?: string; status?: number; pageUrl?:
   return show(visit, {
     title: review.title,
     body: html`${p.said !== undefined && alert(p.said)}${elsewhere}${look}${wayBack(visit, back(visit))}`,
-    // It reloads by itself: the result comes without the button, too.
+    // It reloads by itself: the result arrives without the button too.
     news: { text: 'review', isOver: false },
     ...defined({ status: p.status }),
   });

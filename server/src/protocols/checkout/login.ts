@@ -1,8 +1,9 @@
 /**
  * Login: a code sent to the phone that the partner named, and entered here.
  *
- * The code's row is inserted before the code is sent, and nothing is sent inside a transaction. What a page says depends on
- * the link and this browser's own session, and on nothing that others did with the same number.
+ * The code's row is inserted before the code is sent, and nothing is sent inside a transaction. A page's text depends on the link
+ * and this
+ * browser's own session, never on other people's requests for the same number.
  */
 import { Unavailable } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';

@@ -1,5 +1,5 @@
 /**
- * The offer: what an order would cost, shown, and confirmed.
+ * The offer: the terms of an order, shown and confirmed.
  *
  * Before login it is the current price. Afterwards it is a quote, stored with the link, so that reloading shows the same
  * promise; confirming takes exactly that quote. If it has expired, a new one is made: it is taken if it promises exactly the
@@ -41,7 +41,7 @@ export const marketOf = async ({ inTx, link }: CheckoutVisit): Promise<Market | 
 const titleOf = ({ m }: { m: Messages }, { direction, crypto }: Market): string =>
   m.checkout.title[direction](coinOf(crypto));
 
-/** For anybody who has the link: the current price, and the next step. */
+/** For every holder of the link: the current price, and the next step. */
 export async function previewPage(visit: CheckoutVisit, market: Market): Promise<Outcome> {
   const { look, partner, now, action } = visit;
   const depositUnits = BigInt(visit.link.depositUnits);
@@ -200,7 +200,7 @@ async function order(
     if (live === undefined) await checkouts.quoteShown(tx, link.id, quote.id);
     if (!isSameOffer(shown, quote)) return 'moved';
     const { id } = await deps.orders.create(tx, {
-      // No deviation from what was shown: a partner's tolerance is for programs that computed with an older price.
+      // No deviation from the shown terms: a partner's tolerance is for programs that computed with an older price.
       partner: { ...partner, toleranceBps: 0n },
       customer,
       market,

@@ -1,5 +1,5 @@
 /**
- * The page of an order: whom to pay, its progress, what has come in and was refunded, and the link back to the partner.
+ * The page of an order: the payee, its progress, money received and refunded, and the link back to the partner.
  *
  * It reloads itself while the order is under way, and shows only stored data.
  */
@@ -90,11 +90,11 @@ function saidOf({ look }: CheckoutVisit, shown: Facts, payable: boolean): { titl
     return { title, text: destinations.length > 0 ? named : goesOn ? again : text };
   }
   if (order.state === 'created') return words.timeOver;
-  // What the law stops is shown as what anybody looks into; what it has let go, as what goes back.
+  // An order blocked by law is shown as under review; money that the law released, as a refund.
   const usual = order.state === 'frozen' ? 'on_hold' : order.state;
   const state = words.states[shown.goesBack ? (isOver ? 'refunded' : 'refunding') : usual];
   if (isFinal(usual)) return isOver ? state : { title: state.title, text: words.besides };
-  // Who is asked where money goes is not told that there is nothing to do.
+  // A customer who is asked for a destination is not told that there is nothing to do.
   return destinations.length > 0 ? { title: state.title, text: words.destination.asked } : state;
 }
 

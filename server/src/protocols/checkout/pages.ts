@@ -1,8 +1,9 @@
 /**
  * Pages: their look. Plain documents that a browser shows without any script of ours.
  *
- * Each field has a label, its error stands beside it and is tied to it, and all errors are listed first with links to their
- * fields. Nothing here reads or decides; html.ts escapes every inserted value.
+ * Each field has a label, its error is beside it and tied to it, and all errors are listed first with links to their fields.
+ * Nothing here
+ * reads or decides; html.ts escapes every inserted value.
  */
 import type { Field, Problems } from './form.ts';
 import { Html, html } from './html.ts';
@@ -10,7 +11,7 @@ import type { Messages } from './messages.ts';
 
 export interface Look {
   readonly m: Messages;
-  /** Whose customer this is; empty when unknown. */
+  /** The customer's partner; empty when unknown. */
   readonly partner: string;
   /** URLs of our own style sheet and script. */
   readonly assets: { readonly css: string; readonly js: string };

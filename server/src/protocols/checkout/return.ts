@@ -1,10 +1,10 @@
 /**
- * The page for a refund of coins: what arrived, where the customer wants it sent, that address once more in full, and then
- * the progress.
+ * The page for a refund of coins: the money received, the question for an address, that address once more in full, and then the
+ * progress.
  *
- * The typed address is stored in the link's row, so that the page's own URL contains none. What is confirmed is what was
- * shown: a form of an older page, with another address, changes nothing. The page neither knows nor says whether anything
- * stands against the address.
+ * The typed address is stored in the link's row, so that the page's own URL contains none. Only the shown address is confirmed: a
+ * form of an
+ * older page, with another address, changes nothing. The page does not read findings against the address.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../../base/errors.ts';
@@ -137,7 +137,7 @@ ${isOver ? paragraph(mayClose) : linkButton(action, checkout.lookAgain)}`,
   });
 }
 
-/** What arrived and what is refunded, described for its sender. */
+/** The money received and refunded, described for its sender. */
 function what(
   { look }: Visit,
   { orderId, of, cameUnits, units, cameAt, reference, stage, address, paidBy }: Shown,

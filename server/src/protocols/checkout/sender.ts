@@ -9,7 +9,7 @@ import { Unavailable } from '../../base/errors.ts';
 export interface CodeSender {
   /** Creates the next code, six digits. Random if absent; only the sandbox's is not. */
   readonly nextCode?: () => string;
-  /** What the page may say about the code, if it is no secret. */
+  /** The code as the page may show it, if it is not secret. */
   readonly hint?: string;
   /** @throws Unavailable when it could not be submitted */
   sendCode(phone: string, code: string): Promise<void>;

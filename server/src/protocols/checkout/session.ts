@@ -1,10 +1,11 @@
 /**
  * Sessions: an encrypted cookie, with nothing stored on the server.
  *
- * A session belongs to one customer (or, before a customer is known, to nobody: '') and lasts half an hour from its start or
- * login. Every form repeats its `csrf` text, which a page of another origin can neither read nor guess. It is a login as long
- * as its customer still has the phone used to log in. Login starts a new session, so a session that an attacker planted
- * before is worthless afterwards.
+ * A session belongs to one customer (or, before a customer is known, to none: '') and lasts half an hour from its start or login.
+ * Every form
+ * repeats its `csrf` text, which a page of another origin can neither read nor guess. It is a login as long as its customer still
+ * has the
+ * phone used to log in. Login starts a new session, so a session that an attacker planted before is worthless afterwards.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Vault } from '../../base/crypto.ts';
@@ -38,7 +39,7 @@ export const beginSession = (customerId: string, now: Date, login?: { epoch: num
 });
 
 /**
- * @param who.customerId whose it must be; null: anybody's
+ * @param who.customerId the required customer; null: any
  * @returns undefined when there is none, or it is expired, not ours, or another customer's
  */
 export function readSession(

@@ -25,7 +25,7 @@ export interface CheckoutDeps {
   readonly publicUrl: () => string;
   readonly orders: Orders;
   readonly verifier: AskedVerifier;
-  /** Without one no customer can log in, and the page says so. */
+  /** Without a sender no customer can log in, and the page says so. */
   readonly sender: CodeSender | undefined;
   /** The customer's status in the return URL: the partner's own word. */
   readonly statusWord: (customer: Customer, partner: Partner) => string;
@@ -63,7 +63,7 @@ export interface Arrival {
 export interface Visit extends Arrival {
   readonly link: Link;
   readonly customer: Customer;
-  /** The holder of the link typed the customer's number: the page shows only what was typed. */
+  /** The holder of the link typed the customer's number: the page shows only the typed digits. */
   readonly isOpen?: boolean;
 }
 
@@ -98,7 +98,7 @@ export const show = (
 export const formOf = (visit: Arrival, f: { intent: string; body: Html; button: Html }): Html =>
   form({ action: visit.action, csrf: visit.session.csrf, ...f });
 
-/** The partner's return URL with the result added; undefined when there is none that a browser may be sent to. */
+/** The partner's return URL with the result added; undefined without a URL that a browser may be sent to. */
 export function addressBack(
   link: Pick<Link, 'redirectUrl'>,
   told: Readonly<Record<string, string>>,

@@ -1,6 +1,7 @@
 /**
- * Names of a wire's fields. A name means the same wherever it stands, so its meaning is said once; a declaration says its own only
- * where it differs (`about` in fields.ts).
+ * Names of a wire's fields. A name has the same meaning everywhere, so it is described once; a declaration describes it only if
+ * it differs
+ * (`about` in fields.ts).
  */
 import type { Field, Fields } from './fields.ts';
 
@@ -11,7 +12,7 @@ export interface Name {
 
 export const name = (says: string, example?: unknown): Name => (example === undefined ? { says } : { says, example });
 
-/** Examples by the form of a field, where neither field nor name has one. */
+/** Examples by the form of a field, when neither field nor name has one. */
 const EXAMPLES: Readonly<Record<string, unknown>> = {
   boolean: true,
   'date-time': '2027-01-31T00:00:00Z',
@@ -19,9 +20,9 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
 };
 
 export interface Meanings {
-  /** @throws Error where a field has no meaning: it has to be said among the names, or with the field */
+  /** @throws Error when a field has no meaning: describe it among the names, or with the field */
   meaningOf(declared: { readonly path: string; readonly fields: Fields }, name: string): string;
-  /** A value that the field takes; undefined where nobody has named one. */
+  /** A value that the field accepts; undefined when none is declared. */
   exampleOf(name: string, field: Field<unknown>): unknown;
 }
 

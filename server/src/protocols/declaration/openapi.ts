@@ -1,6 +1,7 @@
 /**
- * OpenAPI 3.1 of declared endpoints: the parts that every declared wire has in common. What a wire says besides (its security, its
- * headers, its envelope of a failure) is its own.
+ * OpenAPI 3.1 of declared endpoints: the parts common to every declared wire. Each wire adds its security, its headers, and its
+ * envelope of
+ * a failure.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Field, Fields } from './fields.ts';
@@ -28,7 +29,7 @@ export const operationIdOf = (name: string): string =>
     .map((word, at) => (at === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
     .join('');
 
-/** As JSON has it: what a schema carries for the compiler is left out. */
+/** As JSON: without the part of a schema that only the compiler needs. */
 export const plain = (schema: unknown): unknown => JSON.parse(JSON.stringify(schema));
 
 function schemaOf({ exampleOf }: Meanings, name: string, field: Field<unknown>, description: string): Json {
@@ -36,7 +37,7 @@ function schemaOf({ exampleOf }: Meanings, name: string, field: Field<unknown>, 
   return { ...field.schema, description, ...(example === undefined ? {} : { examples: [example] }) };
 }
 
-/** @param isQuery whether what is not in the path stands in the query */
+/** @param isQuery whether fields outside the path are in the query */
 export function parametersOf(meanings: Meanings, declared: Described, isQuery: boolean): readonly Json[] {
   return Object.entries(declared.fields).flatMap(([name, field]) => {
     const inPath = isInPath(declared, name);
@@ -63,9 +64,9 @@ export function bodySchemaOf(meanings: Meanings, { path, fields }: Described): J
   };
 }
 
-/** Components: what several endpoints answer alike stands there once. */
+/** Components: a reply shared by several endpoints appears there once. */
 export interface Components {
-  /** The same schema with a reference wherever a part stands that has a name. */
+  /** The same schema with a reference for every part that has a name. */
   referring(schema: unknown): unknown;
   /** Most endpoints decline for the same reasons with the same status. @returns a reference */
   failure(status: number, answer: Json): Json;
@@ -74,7 +75,10 @@ export interface Components {
   readonly schemas: () => Json;
 }
 
-/** @param options.ownWords a part that differs in description and example alone is referred to, with that description beside */
+/**
+ * @param options.ownWords a part that differs only in description and example becomes a reference, with that description beside
+ *   it
+ */
 export function openComponents(parts: Parts, { ownWords = false } = {}): Components {
   const textOf = (schema: object): string => {
     if (!ownWords) return JSON.stringify(schema);
@@ -83,7 +87,7 @@ export function openComponents(parts: Parts, { ownWords = false } = {}): Compone
   const named = new Map(Object.entries(parts).map(([name, part]) => [textOf(part), name]));
   const used = new Set<string>();
   const answers = new Map<string, unknown>();
-  /** What a part with a name is made of, with references inside. */
+  /** The content of a named part, with references inside. */
   const shown = new Map<string, unknown>();
   const refer = (schema: unknown, root?: unknown): unknown => {
     if (typeof schema !== 'object' || schema === null) return schema;

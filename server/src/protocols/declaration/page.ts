@@ -25,10 +25,10 @@ export function fieldRows(
 const ALL = { skipped: () => false, says: {} };
 
 /**
- * What is answered, two levels deep.
+ * The reply, two levels deep.
  *
- * @param options.skipped whether a name at the top is told elsewhere
- * @param options.says    of names that have no description
+ * @param options.skipped whether a name at the top is described elsewhere
+ * @param options.says    descriptions of names that have none of their own
  */
 export function replyLines(
   schema: Json,

@@ -1,6 +1,7 @@
 /**
- * Forms of what a wire answers, as schemas. A name in a reply means the same wherever it stands: a wire says the form and meaning of
- * each once, in a table of parts, and its declarations name them (`shapesOf`).
+ * Parts of a wire's replies, as schemas. A name in a reply has the same meaning everywhere: a wire declares the form and meaning
+ * of each
+ * once, in a table of parts, and its declarations name them (`shapesOf`).
  */
 import { type TSchema, Type } from 'typebox';
 
@@ -16,7 +17,7 @@ export const time = (description: string): TSchema =>
 export const object = (description: string): TSchema => Type.Object({}, { description, additionalProperties: true });
 export const list = (description: string): TSchema => Type.Array(Type.Unknown(), { description });
 export const texts = (description: string): TSchema => Type.Array(Type.String(), { description });
-/** Or null: there is none, or it is not known yet. */
+/** Or null: it does not exist, or is not known yet. */
 export const maybe = (schema: TSchema): TSchema => {
   const { description, ...rest } = schema as TSchema & { description?: string };
   return Type.Union([rest as TSchema, Type.Null()], description === undefined ? {} : { description });

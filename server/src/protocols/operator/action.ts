@@ -44,19 +44,20 @@ import { type DeclaredAction, reason } from './declare.ts';
 import type { OperatorDeps } from './deps.ts';
 import { needsFresh } from './fresh.ts';
 
-/** What an action needs approval for; of several needs, the one that takes most people decides. */
+/** The approval that an action needs; of several needs, the one that takes most people decides. */
 export type Needs = Need | readonly Need[];
 
 export interface Action<F extends Fields = Fields> extends DeclaredAction<F> {
   /**
-   * Fills in fields from the current state, at the time of the request only: a proposal stores them, so what is confirmed is
-   * what was shown.
+   * Fills in fields from the current state, at the time of the request only: a proposal stores them, so that the confirmation
+   * covers the
+   * values shown.
    */
   bind?(deps: OperatorDeps, tx: Tx, input: Values<F>, doing: Doing): Promise<Values<F>>;
   subject(input: Values<F>): string;
   /** The current state of its subject, null when it is still to be created. Locked if that matters. Ids, states, amounts. */
   look(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<unknown>;
-  /** What people have to approve, if anything. */
+  /** The findings that people have to approve, if any. */
   needs?(deps: OperatorDeps, tx: Tx, input: Values<F>, doing: Doing): Promise<Needs | undefined>;
   /** @returns what only the caller is shown: a secret, or something personal */
   perform?(
@@ -65,7 +66,7 @@ export interface Action<F extends Fields = Fields> extends DeclaredAction<F> {
     input: Values<F>,
     doing: Doing,
   ): Promise<Readonly<Record<string, unknown>> | void>;
-  /** Reads outside what the caller is shown besides, once `perform` has been committed and audited. */
+  /** Further reads that only the caller is shown, once `perform` has been committed and audited. */
   shows?(deps: OperatorDeps, input: Values<F>): Promise<Readonly<Record<string, unknown>>>;
   /** Runs after a Refusal, in a transaction after the rolled-back one: its subject waits for this. */
   refused?(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<void>;
@@ -103,7 +104,7 @@ export function requireFresh({ session }: Pick<Caller, 'session'>, now: Date): v
     throw new Refusal('step_up_required');
 }
 
-/** As it stands in the audit. */
+/** As recorded in the audit. */
 export const viaOf = ({ session }: { session?: Session | undefined }): string =>
   session === undefined ? 'token' : `session:${session.id}`;
 
@@ -204,7 +205,7 @@ async function doingNow(tx: Tx, caller: Caller, { why, now }: { why: string; now
   return { operator, address: caller.address, people: [operator.name], reason: why, now, via: viaOf(caller) };
 }
 
-/** @param by whose actions of the day count with it: the first to request it */
+/** @param by the operator whose actions of the day count with it: the first to request it */
 async function wantedOf(deps: OperatorDeps, tx: Tx, { action, input, doing }: Going, by: bigint): Promise<Wanted> {
   const given = (await action.needs?.(deps, tx, input, doing)) ?? [];
   const needs: readonly Need[] = Array.isArray(given) ? given : [given as Need];

@@ -1,6 +1,7 @@
 /**
- * Why a request of an operator is declined, for those who read the description of this wire: what the reason means, and what to do.
- * The sentence that goes with a refusal itself, with the field or the amount it is about, is errors.ts'.
+ * Why an operator's request is declined, for readers of this wire's description: the meaning of the reason, and the remedy. The
+ * sentence
+ * sent with a refusal itself, with its field or amount, is in errors.ts.
  */
 import type { Declared, DeclaredAction } from './declare.ts';
 import { PROPOSALS } from './declared/people.ts';
@@ -29,25 +30,25 @@ const COMMON: Partial<Record<Reason, Advice>> = {
     'Look for `x-request-id` in the log.',
   ),
 };
-/** What a request of the console may be declined for when it changes something. */
+/** Reasons to decline a console request that changes something. */
 const CHANGES: Partial<Record<Reason, Advice>> = {
   cross_site: advice(
     'By session, a change came without `x-console: 1`, or from a page of another site.',
     'Send the header, from a page of this server.',
   ),
 };
-/** What a change may be declined for by session that takes a fresh login. */
+/** Reasons to decline a change by session that takes a fresh login. */
 const FRESH: Partial<Record<Reason, Advice>> = {
   step_up_required: advice(
     'By session, this takes a login of the last ten minutes.',
     'Log in again with the passkey (`POST /session`), then repeat it.',
   ),
 };
-/** What a request may be declined for that needs more than reading. */
+/** Reasons to decline a request that needs more than reading. */
 const RIGHT: Partial<Record<Reason, Advice>> = {
   role_missing: advice('The role of the operator lacks the right.', 'Ask an operator whose role has it.'),
 };
-/** What a request with fields may be declined for. */
+/** Reasons to decline a request with fields. */
 const FIELDS: Partial<Record<Reason, Advice>> = {
   missing_fields: advice('A required field is missing; `fields` names each.', 'Send it.'),
   malformed_field: advice(
@@ -152,7 +153,7 @@ const OWN: Partial<Record<Reason, Advice>> = {
 export const adviceOf = (reason: Reason): Advice | undefined =>
   COMMON[reason] ?? CHANGES[reason] ?? FRESH[reason] ?? RIGHT[reason] ?? FIELDS[reason] ?? BODY[reason] ?? OWN[reason];
 
-/** Reasons for which most endpoints decline: told once. */
+/** Reasons common to most endpoints: described once. */
 export const COMMON_REASONS: ReadonlySet<string> = new Set(
   [COMMON, CHANGES, FRESH, RIGHT, FIELDS, BODY].flatMap((reasons) => Object.keys(reasons)),
 );
@@ -167,7 +168,7 @@ export function reasonsOf(declared: Declared): Reason[] {
     ...Object.keys(COMMON),
     ...(isChange ? Object.keys(CHANGES) : []),
     ...(isChange && takesFresh ? Object.keys(FRESH) : []),
-    // Reading is everybody's; whom a proposal needs, its action says.
+    // Reading is open to all roles; an action says which rights its proposal needs.
     ...(right !== 'read' || declared === PROPOSALS.confirm || declared === PROPOSALS.decline ? Object.keys(RIGHT) : []),
     ...(method === 'POST' || Object.keys(fields).length > 0 ? Object.keys(FIELDS) : ['malformed_field']),
     ...(method === 'POST' && takesFile !== true ? Object.keys(BODY) : []),

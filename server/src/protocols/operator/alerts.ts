@@ -1,4 +1,4 @@
-/** Rules of alerts: setting, removing and trying them, and reading them with what was told. */
+/** Alert rules: setting, removing and testing them, and reading them with their messages. */
 
 import {
   alertMessages,

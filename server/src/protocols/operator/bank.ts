@@ -2,8 +2,10 @@
  * Reads and uploads for the desk of a bank without an API. Statements come in as files.
  *
  * Mounted below /operator/v1. Changes are actions like any other (actions/bank.ts); for a statement the request is the file
- * itself. If taking it in needs another person, that person uploads the same file: one that differs in a byte is another. So
- * no part of a file is stored before it is taken, and both people had the file.
+ * itself. If taking
+ * it in needs another person, that person uploads the same file, equal in every byte. So no part of a file is stored before it is
+ * taken in,
+ * and both people had the file.
  *
  *   GET  /bank/accounts, /bank/payouts, /bank/files, /bank/files/<id>, /bank/imports, /bank/statements
  *   GET  /bank/files/preview?asset=eur            what a file closed now would contain; nothing is closed
@@ -198,8 +200,8 @@ interface Showing {
 }
 
 /**
- * Shows every amount beside or below an `asset` as its plain decimal, ids and other numbers as digits, and decrypts what
- * operators typed.
+ * Adds to every amount beside or below an `asset` its plain decimal, shows ids and other numbers as digits, and decrypts
+ * operators' texts.
  */
 function shown(by: Showing, value: unknown, asset?: string): unknown {
   if (typeof value === 'string') return openTyped(by.vault, value);

@@ -1,11 +1,11 @@
-/** What a change of terms has changed, in a line: for people, who look for a fee of March and not through two rows of JSON. */
+/** A change of terms in one line: for people, who look for a fee of March and not through two rows of JSON. */
 import type { Asset, Market, MarketChange } from '../../partners/index.ts';
 import { termsRow } from './actions/terms.ts';
 
-/** Which row it is, and not what it says. */
+/** Columns that identify the row, as opposed to its terms. */
 const NAMES = new Set(['id', 'market_id', 'partner_id', 'kind', 'fiat_asset', 'crypto_asset', 'direction', 'question']);
 
-/** @returns `bps 25 → 100, fixed_units 0 → 5`, amounts as they are typed; `set: …` of a first row, `removed` of none */
+/** @returns `bps 25 → 100, fixed_units 0 → 5`, amounts in the typed form; `set: …` for a first row, `removed` for none */
 export function changed(
   { what, marketId, item, before, after }: MarketChange,
   markets: ReadonlyMap<bigint, Market>,

@@ -13,7 +13,7 @@ type Command = Readonly<Record<string, unknown>> & { readonly words: string };
 
 const namesInPath = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
 
-/** A field that is left out where it is what everybody takes. */
+/** A field that is omitted when it has the usual value. */
 const given = (name: string, value: unknown): Readonly<Record<string, unknown>> =>
   value === undefined || (Array.isArray(value) && value.length === 0) ? {} : { [name]: value };
 

@@ -1,6 +1,7 @@
 /**
- * What a declaration of an endpoint of this wire holds. Route, rule of people, CLI command and description of the wire follow from
- * it; behaviour stands beside the declaration that it belongs to (actions/, reads.ts, lists.ts, reports.ts, bank.ts).
+ * The declaration of an endpoint of this wire. Route, number of people, CLI command and description of the wire follow from it;
+ * the
+ * behaviour is in the file that the declaration belongs to (actions/, reads.ts, lists.ts, reports.ts, bank.ts).
  *
  * The declarations are in declared/, one file for each part of the table of contents, and declared/index.ts lists them all.
  */
@@ -29,7 +30,7 @@ export interface CommandOf {
   readonly args?: readonly string[];
   /** Fields that may follow as `--name value`; without it, all that are no argument. */
   readonly options?: readonly string[];
-  /** Where it differs from the endpoint's own sentence. */
+  /** If it differs from the endpoint's own sentence. */
   readonly says?: string;
   /** The list in the reply that is shown in columns; of a table, its own. */
   readonly list?: string;
@@ -38,13 +39,13 @@ export interface CommandOf {
   readonly brief?: readonly string[];
   /** `--csv` and `--all` are refused although the answer is a table. */
   readonly plain?: true;
-  /** Fields that are sent with it, whatever is typed. */
+  /** Fields that are sent with every command, whatever is typed. */
   readonly always?: Readonly<Record<string, string>>;
-  /** The last of `args` is a file on this machine, and the body of the request; the rest stands in the query. */
+  /** The last of `args` is a file on this machine, and the body of the request; the rest is in the query. */
   readonly sendsFile?: true;
   /** The answer may be a file, which is written to `--out`, for its owner only. */
   readonly getsFile?: true;
-  /** What `--dry-run` asks instead. Nothing is changed by it. */
+  /** The request that `--dry-run` makes instead. It changes nothing. */
   readonly dryRun?: { readonly of: Declared; readonly list: string; readonly columns: readonly string[] };
 }
 
@@ -53,7 +54,7 @@ export interface Declared<F extends Fields = Fields> {
   /** Under /operator/v1; its `:names` are fields. */
   readonly path: string;
   readonly right: Right;
-  /** What it does, in one sentence of the present tense. */
+  /** Its effect, in one sentence of the present tense. */
   readonly says: string;
   readonly fields: F;
   /** It changes no business: no reason is asked for. */
@@ -72,17 +73,17 @@ export interface DeclaredAction<F extends Fields = Fields> extends Declared<F> {
   /** Noun and verb: `order.release`. Rules, proposals and the audit name it. */
   readonly name: string;
   readonly people: People;
-  /** Where it takes more. */
+  /** If it takes more people. */
   readonly morePeople?: string;
   /** Its amounts are held against limits of rules. */
   readonly weighs?: true;
-  /** Its `needs` are all `named` or `always`: a rule for every action (`*`) says nothing of it. */
+  /** Its `needs` are all `named` or `always`: a rule for every action (`*`) does not apply to it. */
   readonly onlyNamed?: true;
   /** By session it takes a fresh login, although its right does not. */
   readonly isFresh?: true;
-  /** It has a reason of its own where none is given. */
+  /** It has a default reason. */
   readonly reasonIsOptional?: true;
-  /** The body is a file; its fields stand in the query. */
+  /** The body is a file; its fields are in the query. */
   readonly takesFile?: true;
 }
 
@@ -99,7 +100,7 @@ export interface DeclaredRead<F extends Fields = Fields> extends Declared<F> {
   readonly table?: Table;
 }
 
-/** Why an action is done: every action takes it beside its own fields. */
+/** Why an action is done: every action takes it in addition to its own fields. */
 export const reason = typed(500, /\S{2}/, 'a reason of 3 to 500 characters');
 
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
@@ -110,7 +111,7 @@ export const act = <F extends Fields>(declared: Without<DeclaredAction<F>, 'meth
 /** How a table is answered. */
 const FORMAT = { format: optional(oneOf(['json', 'csv'])) };
 
-/** Without `gives`, the answer is the table in pages. */
+/** Without `gives`, the reply is the table in pages. */
 export const look = <F extends Fields>(
   declared: Without<DeclaredRead<F>, 'method' | 'right' | 'gives'> & (Pick<Declared, 'gives'> | { table: Table }),
 ): DeclaredRead<F> =>

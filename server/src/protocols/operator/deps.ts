@@ -1,6 +1,7 @@
 /**
- * What reads and actions of operators are given to run with: connections of this process, and desks, which the composition
- * opens. A desk is the part of another module that operators use and that protocols may not import.
+ * The dependencies of operators' reads and actions: connections of this process, and desks, which the composition opens. A desk
+ * is the part
+ * of another module that operators use and that protocols may not import.
  */
 import type { Blobs } from '../../base/blobs.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -14,9 +15,9 @@ export interface OperatorDeps {
   vault: Vault;
   clock: Clock;
   orders: OrdersContext;
-  /** Production where it is left out. */
+  /** Production by default. */
   profile?: 'sandbox' | 'production';
-  /** Requests for logins that a network may send; 30 where it is left out. */
+  /** Login requests per network; 30 by default. */
   loginsPerMinute?: number;
   /** Enqueues what waited while submission was switched off. */
   submitAgain: (tx: Tx, now: Date) => Promise<void>;
@@ -26,17 +27,17 @@ export interface OperatorDeps {
   movements: MovementDesk;
   corrections: CorrectionDesk;
   treasury: TreasuryDesk;
-  /** Networks that operators may come from; none is any. */
+  /** Networks that operators may come from; an empty list allows any. */
   networks?: readonly string[];
   /** A page of the handbook, as Markdown. */
   handbook?: (page: string) => Promise<string | undefined>;
-  /** Codes of the channels by which people can be told. */
+  /** Codes of the channels by which people can be notified. */
   alertChannels?: readonly string[];
   /** The desk of a bank without an API, if there is one. */
   bank?: BankDesk;
   /** Files of customers. */
   blobs?: Blobs;
-  /** What an erasure needs, and how many days after the last order it may be. */
+  /** The dependencies of an erasure, and the minimum number of days since the last order. */
   erasing?: Erasing;
   eraseAfterDays?: number;
 }
@@ -70,7 +71,7 @@ export interface MovementDesk {
   look(tx: Tx, id: bigint): Promise<{ asset: string | null; units: bigint | null }>;
   /** @throws Refusal 'unknown_payout' */
   lookPayout(tx: Tx, key: string): Promise<{ rail: string }>;
-  /** What the books order under a key, on the movement's rail; undefined when there is nothing. */
+  /** The books' order under a key, on the movement's rail; undefined when there is none. */
   ordered(tx: Tx, movement: bigint, key: string): Promise<object | undefined>;
   match(tx: Tx, input: { movement: bigint; key: string; otherAmount?: boolean | undefined }): Promise<void>;
   foreign(tx: Tx, id: bigint): Promise<void>;

@@ -4,7 +4,7 @@
 import { defined } from '../../base/defined.ts';
 import { type Facts, Refusal, type RefusalCode } from '../../base/errors.ts';
 
-/** What stands as `reason` in a failure. */
+/** The `reason` of a failure. */
 export type Reason = RefusalCode | 'internal' | 'proposal_overtaken';
 
 interface Word {

@@ -1,6 +1,6 @@
 /**
- * Which rights take a fresh login when they are used by a session: those that move money or let it move, and those that could give
- * them away.
+ * Rights that need a fresh login when they are used by a session: those that move money or release it, and those that could grant
+ * such rights.
  */
 import type { Right } from '../../operators/index.ts';
 

@@ -1,4 +1,4 @@
-/** Pages of the handbook of operators, as they stand in docs/operating: the runbook beside a case. */
+/** Pages of the operators' handbook, from docs/operating: the runbook beside a case. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from '../../base/errors.ts';

@@ -1,9 +1,11 @@
 /**
- * The operator API: what operators read and do, as JSON under /operator/v1.
+ * The operator API: operators' reads and actions, as JSON under /operator/v1.
  *
- * Each request carries a token of a named operator, or the session of a browser (session.ts), looked up anew at each request. GET reads and changes nothing but the audit; what
- * changes something, or opens what is personal, is an action: a POST with a reason, carried out in one way (action.ts). Which there
- * are is declared in declared/; what they do stands in reads.ts and actions/.
+ * Each request carries a token of a named operator, or the session of a browser (session.ts), looked up anew at each request. GET
+ * reads and
+ * changes nothing but the audit; a request that changes something, or reads personal data, is an action: a POST with a reason,
+ * carried out
+ * in one way (action.ts). They are declared in declared/; their behaviour is in reads.ts and actions/.
  *
  * Amounts are plain decimals of their asset, times ISO 8601 in UTC. A failure has `error` (a sentence), `reason` (a code)
  * and, for invalid input, `fields` (each with its rule).
@@ -103,7 +105,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
 
 const PREFIX = '/operator/v1';
 const MAX_BODY_BYTES = 64 * 1024;
-/** Where the next page begins, for CSV, which has no other place for it. */
+/** Where the next page begins, for CSV, which cannot carry it otherwise. */
 const NEXT_HEADER = 'x-next';
 
 export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
@@ -195,7 +197,7 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
   );
 };
 
-/** A look at a personal text, for the audit. Reads take no reason. */
+/** A read of a personal text, for the audit. Reads take no reason. */
 const lookOf = ({ vault, clock }: OperatorDeps, caller: Caller): Doing => ({
   ...{ operator: caller.operator, address: caller.address, people: [caller.operator.name] },
   ...{ reason: encryptTyped(vault, 'a read'), now: clock.now(), via: viaOf(caller) },
@@ -219,9 +221,7 @@ function translated(error: unknown): Refusal | undefined {
   return code.startsWith('FST_ERR_CTP') || error instanceof SyntaxError ? new Refusal('malformed_body') : undefined;
 }
 
-/**
- * Converts amounts to plain decimals: every object with an `asset` gets its units converted. Decrypts what operators typed.
- */
+/** Converts amounts to plain decimals: every object with an `asset` gets its units converted. Decrypts operators' texts. */
 async function readable(
   { db, vault }: Pick<OperatorDeps, 'db' | 'vault'>,
   read: (tx: Tx) => Promise<unknown>,
@@ -236,7 +236,7 @@ async function readable(
       if (Array.isArray(value)) return value.map((one) => write(one, asset));
       if (typeof value !== 'object' || value === null) return value;
       const said = value as Record<string, unknown>;
-      // `payoutUnits` are in `payoutAsset` if that is beside them, and not in another asset.
+      // `payoutUnits` are in `payoutAsset` if that is beside them, otherwise in `asset`.
       const assetFor = (name: string) =>
         (name.endsWith('Units') ? said[`${name.slice(0, -'Units'.length)}Asset`] : undefined) ?? said.asset;
       return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Limits of customers: setting them, and reading them with what is used. */
+/** Limits of customers: setting them, and reading them with their usage. */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits, parseUnits } from '../../base/money.ts';

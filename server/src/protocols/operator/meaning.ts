@@ -1,4 +1,4 @@
-/** What a declaration says in words: of a field, and of how many people an action takes. */
+/** A declaration in words: its fields, and how many people an action takes. */
 import { meaningsOf } from '../declaration/names.ts';
 import type { DeclaredAction, People } from './declare.ts';
 import { NAMES } from './names.ts';

@@ -1,4 +1,4 @@
-/** Transaction monitoring: setting rules, trying them over history, and reading what they found. */
+/** Transaction monitoring: setting rules, testing them on history, and reading their findings. */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits, parseUnits } from '../../base/money.ts';

@@ -1,12 +1,10 @@
-/**
- * Names of fields on the operator's wire: their meaning, said once (declaration/names.ts).
- */
+/** Names of fields on the operator's wire: their meaning, described once (declaration/names.ts). */
 import { type Name, name } from '../declaration/names.ts';
 
 const AT = '2027-01-31T00:00:00Z';
 
 export const NAMES: Readonly<Record<string, Name>> = {
-  // What it is about
+  // Subjects
   order: name('Number of the order', '17'),
   deposit: name('Number of the deposit', '42'),
   case: name('Number of the case', '31'),

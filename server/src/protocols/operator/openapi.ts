@@ -22,7 +22,7 @@ import { MEANINGS, peopleSentence } from './meaning.ts';
 import { PARTS } from './parts.ts';
 import { FAILURE, PROPOSED } from './replies.ts';
 
-/** All that it takes: an action takes a reason besides. */
+/** All of its fields: an action has a reason in addition. */
 export function takenBy(declared: Declared): Fields {
   if (declared.method === 'GET' || declared.withoutReason === true) return declared.fields;
   const { reasonIsOptional, takesFile, name } = declared as DeclaredAction;

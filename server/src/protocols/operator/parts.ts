@@ -1,4 +1,4 @@
-/** Names in replies of the operator's wire: the form of each, and what it means. */
+/** Names in replies of the operator's wire: the form and meaning of each. */
 import type { TSchema } from 'typebox';
 import { amount, id, list, maybe, object, text, texts, time, whole, yes } from '../declaration/parts.ts';
 

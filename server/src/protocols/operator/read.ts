@@ -14,7 +14,7 @@ import type { OperatorDeps } from './deps.ts';
 
 export interface Read<F extends Fields = Fields> extends DeclaredRead<F> {
   answer(deps: OperatorDeps, tx: Tx, input: Values<F>, caller: Caller): Promise<unknown>;
-  /** Whose personal texts an answer shows: each gets a line in the audit, in the transaction that read them. */
+  /** The customers whose personal texts a reply shows: each gets a line in the audit, in the transaction that read them. */
   personal?(body: unknown): readonly string[];
 }
 

@@ -1,8 +1,9 @@
 /**
- * What operators read. Contact, names, accounts and files are a separate action (`customer.personal`). What partners and customers type
- * may name a person, too: an answer with such a text says whose it is (`personal`), and is a line in the audit.
+ * Operators' reads. Contact, names, accounts and files are a separate action (`customer.personal`). Texts that partners and
+ * customers type may
+ * contain names too: a reply with such a text names its customer (`personal`), and is a line in the audit.
  *
- * Every list is bounded, and returns how to continue.
+ * Every list is bounded, and says how to continue.
  */
 import { columnsOf } from '../../base/columns.ts';
 import type { Vault } from '../../base/crypto.ts';
@@ -143,7 +144,7 @@ export const READS: readonly Read[] = [
     ...ORDERS.timeline,
     answer: ({ orders }, tx, input) => timeline(tx, input.order, orders.rails),
   }),
-  // What the actions on unpaid orders would touch now.
+  // The orders that the actions on unpaid orders would change now.
   read({
     ...BULK.unpaid,
     async answer(_deps, tx, input) {

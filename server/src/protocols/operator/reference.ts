@@ -58,10 +58,10 @@ function section(declared: Declared): string[] {
   ];
 }
 
-/** The envelope of an action is told once. */
+/** The envelope of an action is described once. */
 const ENVELOPE = new Set(['action', 'subject', 'outcome']);
 
-/** What is answered, two levels deep. */
+/** The reply, two levels deep. */
 const replyLines = (schema: Json): string[] =>
   linesOf(schema, {
     skipped: (name, properties) => ENVELOPE.has(name) && 'after' in properties,

@@ -1,6 +1,7 @@
 /**
- * What this wire answers, as schemas. A name in a reply means the same wherever it stands, so its form and meaning are said once
- * (PARTS); a declaration says its own only where it differs.
+ * Replies of this wire, as schemas. A name in a reply has the same meaning everywhere, so its form and meaning are declared once
+ * (PARTS); a
+ * declaration describes it only if it differs.
  *
  * Amounts are exact decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC.
  */
@@ -16,7 +17,7 @@ const next = Type.Union([Type.String(), Type.Null()], {
   description: 'Where the next page begins; null where there is none',
 });
 
-/** A list with its rows, and beside it what else there is. */
+/** A list with its rows, and further fields beside it. */
 export const rows = (list: string, columns: Names, beside: Names = []): TSchema =>
   thing([{ [list]: many(columns, 'Rows of the list') }, ...beside]);
 /** The same in pages. */
@@ -24,10 +25,10 @@ export const pages = (list: string, columns: Names, beside: Names = []): TSchema
   rows(list, columns, [{ next }, ...beside]);
 
 /**
- * What an action answers when it is done.
+ * The reply of a completed action.
  *
- * @param after what it is about, as it stands now; null where that is nothing that could be shown
- * @param shown what only the caller is shown
+ * @param after the subject in its present state; null when there is nothing to show
+ * @param shown fields that only the caller is shown
  */
 export const done = (after: Names | null, shown: Names = []): TSchema =>
   thing([
@@ -37,7 +38,7 @@ export const done = (after: Names | null, shown: Names = []): TSchema =>
     ...shown,
   ]);
 
-/** What an action answers that waits for others to agree, or for its delay. */
+/** The reply of an action that waits for others to approve, or for its delay. */
 export const PROPOSED = thing(
   [
     ...['action', 'subject'],

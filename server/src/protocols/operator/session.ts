@@ -1,7 +1,7 @@
 /**
- * Who comes to this wire: by a token, or by the session of a browser. `callerOf` is the one way in for both.
+ * The caller of a request to this wire: by a token, or by the session of a browser. `callerOf` is the one way in for both.
  *
- * Actions by session that move money or open doors need a login of the last ten minutes.
+ * Actions by session that move money or grant rights need a login of the last ten minutes.
  *
  * Cookies and origins are browser.ts; sessions and passkeys themselves are operators/sessions.ts.
  */

@@ -1,11 +1,13 @@
-/** Reads of our own money. What wallets hold comes from the desk that the composition opens; what orders owe, from their rows. */
+/**
+ * Reads of our own money. Wallet balances come from the desk that the composition opens; amounts owed by orders, from their rows.
+ */
 
 import { exposure, shortfalls } from '../../orders/index.ts';
 import { allMarkets } from '../../partners/index.ts';
 import { TREASURY } from './declared/treasury.ts';
 import { amountsIn, type Read, read } from './read.ts';
 
-/** What is missing most stands first. */
+/** The largest shortage is listed first. */
 const gravity = (state: string): number => ['alarm', 'low'].indexOf(state) + (state === 'ok' ? 3 : 0);
 
 export const TREASURY_READS: readonly Read[] = [

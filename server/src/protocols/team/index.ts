@@ -1,9 +1,11 @@
 /**
- * Signing in to the partners' console, as JSON under /partner/v1: passkeys, sessions, invitations and recovery codes of one's own.
- * Everything else that the console shows is the partner API's (/v1), which takes the same session.
+ * Signing in to the partners' console, as JSON under /partner/v1: passkeys, sessions, invitations and recovery codes of one's
+ * own.
+ * Everything else that the console shows comes from the partner API (/v1), which accepts the same session.
  *
- * A session begins with a passkey. The code of an invitation, or of recovery, lets its member enrol one, once; what passkeys and
- * sessions there were end then. A password there is none.
+ * A session begins with a passkey. The code of an invitation, or of recovery, lets its member enrol one, once; the member's
+ * earlier
+ * passkeys and sessions end then. There are no passwords.
  *
  * No command and no client has these: a program has a key.
  */
@@ -35,9 +37,9 @@ export interface TeamDeps {
   clock: Clock;
   log: Log;
   publicUrl: () => string;
-  /** Production where it is left out. */
+  /** Production by default. */
   profile?: 'sandbox' | 'production';
-  /** Requests for logins that a network may send; 30 where it is left out. */
+  /** Login requests per network; 30 by default. */
   loginsPerMinute?: number;
 }
 

@@ -1,6 +1,9 @@
 /**
  * The order in which a request of this wire is checked: key, version, allowance, rights, Idempotency-Key, fields, and then the
- * endpoint. A refusal at any step changes nothing; a signed write that was declined stays so (refused.ts). What was asked and answered is noted for the request log.
+ * endpoint. A
+ * refusal at any step changes nothing; a signed write that was declined stays declined (refused.ts). Request and reply are
+ * recorded in the
+ * request log.
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/errors.ts';
@@ -29,7 +32,7 @@ const CLIENT_REQUEST_ID = /^[A-Za-z0-9_.-]{1,64}$/;
 type Headers = Readonly<Record<string, string | undefined>>;
 type Given = Readonly<Record<string, unknown>>;
 
-/** A request on its way, with what its answer will say of it. */
+/** A request under way, with the parts of its reply known so far. */
 interface Underway {
   readonly one: Handled;
   readonly request: FastifyRequest;
@@ -37,17 +40,17 @@ interface Underway {
   readonly body: Buffer;
   readonly caller: Caller;
   readonly now: Date;
-  /** Headers of the answer, whatever it is. */
+  /** Headers of every reply. */
   readonly about: Record<string, string>;
-  /** The fields, as far as they were read. */
+  /** The fields that were understood. */
   given: Given;
   replayed: boolean;
 }
 
 /**
  * @param note      takes the request into the log
- * @param problemOf an error as the answer to a request
- * @returns a function that answers a request whose key is known, also where it is declined
+ * @param problemOf an error as the reply to a request
+ * @returns a function that answers a request whose key is known, including declined ones
  */
 export function answerer(
   deps: V1Deps,
@@ -83,7 +86,7 @@ export function answerer(
     return reply;
   };
 
-  /** The caller of a request with a key. A key that is known and not proved has a line in the log, with what is wrong. */
+  /** The caller of a request with a key. A request with a known key and no valid proof has a line in the log, with the fault. */
   async function keyOf(
     one: Handled,
     request: FastifyRequest,
@@ -110,8 +113,8 @@ export function answerer(
     const { one, request, headers, body, caller, now, about } = underway;
     const { declared } = one;
     const { credential, partner } = caller;
-    // In the sandbox the limit of production is shown, and does not stop anybody.
-    // Two partners may have a member of one name.
+    // In the sandbox the limit of production is shown, and not enforced.
+    // Members of two partners may have the same name.
     const whose = caller.member === undefined ? credential.key : `member ${caller.member.member.id}`;
     const allowance = limiter.take(whose, partner.requestsPerMinute);
     Object.assign(about, allowance.headers);
@@ -157,15 +160,18 @@ async function carriedOut(underway: Underway, asked: Asked): Promise<Reply> {
   return reply;
 }
 
-/** Lines of one key that prove nothing: whoever knows a key could fill the log of its partner. */
+/** Maximum log lines per key of unproved requests: anyone who knows a key could otherwise fill its partner's log. */
 const UNPROVED_PER_MINUTE = 2;
 const UNPROVED_AT_ONCE = 30;
 
-/** A member's keys are its own: the answer to a colleague's request, or to a program's, is not given again to another. */
+/**
+ * Idempotency keys of a member are separate: the reply to a colleague's request, or to a program's, is not repeated to another
+ * caller.
+ */
 const ownKey = ({ member }: Caller, key: string): string =>
   member === undefined ? `header ${key}` : `member ${member.member.id} ${key}`;
 
-/** Of a request whose key is known, and which does not prove that it has the secret: nothing of what was sent is kept. */
+/** A request whose key is known, without proof of its secret: none of its content is kept. */
 function unprovedLine(
   { declared }: Handled,
   request: FastifyRequest,
@@ -230,7 +236,7 @@ async function write(
     try {
       await after(asked, reply.body as never);
     } catch (error) {
-      // What follows outside failed: the same request may be sent again, and begins anew.
+      // A later outside call failed: the same request may be sent again, and starts over.
       await deps.db.asSystem((tx) => idempotencyRecords.drop(tx, record));
       throw error;
     }

@@ -1,6 +1,7 @@
 /**
- * What a declaration of an endpoint of this wire holds. Route, validation, the types of a handler, the request log, OpenAPI and the
- * reference page follow from it; what it does stands in handlers/, under the declaration's name.
+ * The declaration of an endpoint of this wire. Route, validation, the types of a handler, the request log, OpenAPI and the
+ * reference page
+ * follow from it; its behaviour is in handlers/, under the declaration's name.
  *
  * The declarations are in declared/, one file for each part of the table of contents, and declared/index.ts lists them all.
  */
@@ -18,26 +19,28 @@ export interface Declared<F extends Fields = Fields, G extends TSchema = TSchema
   readonly method: Method;
   /** Below /v1; its `:names` are fields. */
   readonly path: string;
-  /** What a key needs. */
+  /** The scope that a key needs. */
   readonly scope: Scope;
-  /** What a member of the team needs, by session; left out, it follows from the scope. `none`: only a key may. */
+  /**
+   * The right that a member of the team needs, by session; by default it follows from the scope. `none`: only a key may call it.
+   */
   readonly member?: MemberRight | 'none';
   /** Only a member may, signed in with a passkey; a key is declined. */
   readonly person?: true;
-  /** What it does, in one sentence of the present tense. */
+  /** Its effect, in one sentence of the present tense. */
   readonly says: string;
   /** What else has to be known. */
   readonly more?: string;
   readonly fields: F;
   /** The reply of a success. */
   readonly gives: G;
-  /** 201 where it creates something. */
+  /** 201 if it creates something. */
   readonly status?: 200 | 201;
   /** Why it declines, beyond what any request may be declined for. */
   readonly refuses?: readonly Reason[];
-  /** A request that is understood, where the examples of its required fields are none. */
+  /** A valid example request, if the examples of its required fields do not make one. */
   readonly example?: Readonly<Record<string, unknown>>;
-  /** Since when it is deprecated, when it ends, and what stands for it. */
+  /** Since when it is deprecated, when it ends, and its replacement. */
   readonly deprecated?: { readonly since: Date; readonly sunset: Date; readonly instead: string };
 }
 

@@ -1,9 +1,11 @@
 /**
- * The doctor: why a request of a program was not accepted, part by part, for the people who wrote it. It uses the functions that
- * check requests (signature.ts), so what it accepts the server accepts. Where a signature does not match, it tries the mistakes that
- * are known to be made until one of them gives the signature that came.
+ * The doctor: explains why a program's request was not accepted, part by part, to the program's authors. It uses the functions
+ * that check
+ * requests (signature.ts), so what it accepts the server accepts. If a signature does not match, it tries common mistakes until
+ * one of them
+ * gives the received signature.
  *
- * What it tells has nothing of a secret. What it is asked is not kept: the fields are personal (declared/catalogue.ts).
+ * Its answer contains no part of a secret. Its input is not kept: the fields are personal (declared/catalogue.ts).
  */
 import { createHash, createHmac } from 'node:crypto';
 import { httpbis } from 'http-message-signatures';
@@ -107,7 +109,7 @@ function digestHint({ headers, body }: SignedMessage): string {
   return hit === undefined ? '' : `: ${hit[0]}`;
 }
 
-/** The first known mistake that gives the signature that came. */
+/** The first common mistake that gives the received signature. */
 function mistakeIn(m: SignedMessage, { key, secrets }: Credential): string | undefined {
   const { headers, method, url } = m;
   const [, label = ''] = /^([a-z][a-z0-9_-]*)=/.exec(headers['signature-input'] ?? '') ?? [];

@@ -12,7 +12,7 @@ type Schema = TSchema & {
   readonly anyOf?: readonly Schema[];
 };
 
-/** A value that the schema takes. @throws Error where nobody has named one */
+/** A value that the schema accepts. @throws Error when none is declared */
 export function exampleIn(schema: TSchema): unknown {
   const { examples, properties, required = [], items, anyOf } = schema as Schema;
   if (examples !== undefined) return examples[0];
@@ -30,7 +30,7 @@ export function exampleRequest(declared: Declared): Readonly<Record<string, unkn
   return Object.fromEntries(required.map(([name, field]) => [name, MEANINGS.exampleOf(name, field)]));
 }
 
-/** The same as parts of a request: where each field stands. */
+/** The same by part of the request: path, query and body. */
 export function exampleParts(declared: Declared): {
   path: string;
   body: Readonly<Record<string, unknown>> | undefined;

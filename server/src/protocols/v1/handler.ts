@@ -1,6 +1,7 @@
 /**
- * Handlers: what an endpoint of this wire does, beside its declaration. A read answers from a read-only transaction or several. A write
- * does its work in one transaction, together with the stored reply (protocols/idempotency.ts).
+ * Handlers: the behaviour of an endpoint of this wire. A read answers from one read-only transaction or several. A write does its
+ * work in one
+ * transaction, together with the stored reply (protocols/idempotency.ts).
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
@@ -21,7 +22,7 @@ export interface V1Deps {
   log: Log;
   partners: Partners;
   orders: Orders;
-  /** For actions that the system's role carries out, once it is known whose order it is. */
+  /** For actions that the system's role carries out, once the order's partner is known. */
   context: OrdersContext;
   publicUrl: () => string;
   /** Whether /docs is served, with the page of each reason. */
@@ -36,14 +37,14 @@ export interface V1Deps {
   codes?: { nextCode?: () => string; sendCode(phone: string, code: string): Promise<void> };
   /** In the sandbox only. */
   sandbox?: SandboxDriver;
-  /** Endpoints beside the declared ones, for tests. */
+  /** Further endpoints, for tests. */
   beside?: readonly Handled[];
 }
 
 export interface Caller {
   readonly partner: Partner;
   readonly credential: Credential;
-  /** The secret that is valid now: quotes are signed with it. */
+  /** The currently valid secret: quotes are signed with it. */
   readonly secret: string;
   /** Of a signed request: the same for the same request sent again. */
   readonly signature: Buffer | undefined;
@@ -74,7 +75,7 @@ interface Write {
   readonly declared: Declared;
   /** The role that does the work: the system's only after `check` has found that the partner may. */
   readonly as: 'partner' | 'system';
-  /** Runs first, at the partner's role: what is not the partner's is unknown. */
+  /** Runs first, at the partner's role: a subject that is not the partner's is unknown. */
   readonly check: ((tx: Tx, asked: Asked) => Promise<void>) | undefined;
   /** Runs before the work, in transactions of its own, unless the request was answered before; repeated, it does no more. */
   readonly before: ((asked: Asked) => Promise<void>) | undefined;
@@ -116,6 +117,6 @@ export const throughOf = ({ partner, credential, member }: Caller): Through =>
     ? { partnerId: partner.id, apiKey: credential.key }
     : { partnerId: partner.id, apiKey: null, member: member.member.id };
 
-/** The same, as it is written down beside what was done. */
+/** The same, as recorded with the action. */
 export const byOf = ({ credential, member }: Caller): string =>
   member === undefined ? `key ${credential.key}` : `member ${member.member.name}`;

@@ -1,8 +1,9 @@
 /**
  * The partner API under /v1: REST and JSON, beside the white-label wire.
  *
- * declared/ lists the endpoints, handlers/ says what they do; answer.ts fixes the order in which a request is checked. A refusal
- * changes nothing, and is a problem of RFC 9457 (problems.ts). What was asked and answered is in the request log (request-log.ts).
+ * declared/ lists the endpoints, handlers/ has their behaviour; answer.ts fixes the order in which a request is checked. A
+ * refusal changes
+ * nothing, and is a problem of RFC 9457 (problems.ts). Requests and replies are in the request log (request-log.ts).
  *
  * The paths /v1/events and /v1/webhooks are the white-label wire's and older than this API.
  */
@@ -71,7 +72,7 @@ export const unreadablePath =
     return { ...failed, headers: { ...about, ...failed.headers } };
   };
 
-/** A failure as it is answered; our own are logged. */
+/** A failure as a reply; our own bugs are logged. */
 const problems =
   (deps: V1Deps) =>
   (error: unknown, request: FastifyRequest): Failed => {
@@ -86,7 +87,7 @@ const problems =
     return failed;
   };
 
-/** Where the docs are not served, what a problem links to is: a short page of each reason. */
+/** If the docs are not served, a problem links to a short page of each reason. */
 function pagesOfReasons(app: FastifyInstance): void {
   app.get(`${ERRORS}/:reason`, async (request, reply) => {
     const { reason } = request.params as { reason: string };

@@ -1,4 +1,4 @@
-/** Limits of a customer across its orders, and what a higher level takes, in the form of this wire. */
+/** Limits of a customer across its orders, and the requirements of a higher level, in the form of this wire. */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { formatUnits } from '../../base/money.ts';

@@ -1,11 +1,13 @@
 /**
- * Requests of the team: a member in a browser, by the session of a passkey, beside the keys of programs. A session is one partner's,
- * and sees what a key of it sees; its role says which endpoints it may call (`member` in a declaration).
+ * Requests of the team: a member in a browser, by the session of a passkey, beside the keys of programs. A session belongs to one
+ * partner, and
+ * sees the same as a key of that partner; its role says which endpoints it may call (`member` in a declaration).
  *
- * A write by session comes from a page of this server (browser.ts), and takes a login of the last ten minutes where it moves money,
- * makes secrets or lets people in.
+ * A write by session comes from a page of this server (browser.ts), and needs a login of the last ten minutes if it moves money,
+ * makes
+ * secrets or admits people.
  *
- * How a session begins: protocols/team.
+ * The start of a session: protocols/team.
  */
 import type { FastifyRequest } from 'fastify';
 import { later } from '../../base/clock.ts';
@@ -20,13 +22,13 @@ import { NEWEST } from './version.ts';
 
 export const TEAM_COOKIE = cookieNamed('partner');
 
-/** What a member needs where a declaration does not say it. */
+/** The right that a member needs if a declaration does not say it. */
 const RIGHT_OF_SCOPE = { read: 'read', trade: 'orders', customers: 'customers', admin: 'develop' } as const;
 
 export const memberRightOf = ({ scope, member }: Pick<Declared, 'scope' | 'member'>): MemberRight | 'none' =>
   member ?? RIGHT_OF_SCOPE[scope];
 
-/** Undefined where the request comes with a key. @throws Refusal 'unauthenticated' | 'cross_site' */
+/** Undefined when the request has a key. @throws Refusal 'unauthenticated' | 'cross_site' */
 export async function memberOfRequest(deps: V1Deps, request: FastifyRequest): Promise<Caller | undefined> {
   const headers = request.headers as Readonly<Record<string, string | undefined>>;
   if (headers.authorization !== undefined || isSigned({ headers })) return undefined;

@@ -1,10 +1,10 @@
-/** Names of fields on this wire: their meaning, said once (declaration/names.ts). */
+/** Names of fields on this wire: their meaning, described once (declaration/names.ts). */
 import { meaningsOf, type Name, name } from '../declaration/names.ts';
 
 const ID = '747983292881815';
 
 export const NAMES: Readonly<Record<string, Name>> = {
-  // What it is about
+  // Subjects
   quote: name('Id of the quote', ID),
   order: name('Id of the order', ID),
   customer: name('Id of the customer', '8tvxR5aVmM_1'),

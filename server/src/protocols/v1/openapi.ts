@@ -1,6 +1,7 @@
 /**
- * The description of this wire as OpenAPI 3.1, made from the declarations and from nothing else. docs/openapi-v1.json is what this
- * function returns; a test compares them. The same for people: reference.ts.
+ * The description of this wire as OpenAPI 3.1, made from the declarations alone. docs/openapi-v1.json is the output of this
+ * function; a test
+ * compares them. The same for people: reference.ts.
  */
 import {
   bodySchemaOf,

@@ -1,4 +1,4 @@
-/** Pages of lists: a cursor is where the next page begins, and means nothing to who sends it back. */
+/** Pages of lists: a cursor is the start of the next page, and opaque to the caller. */
 import { Refusal } from '../../base/errors.ts';
 
 const PAGE = 50;
@@ -6,7 +6,7 @@ const PAGE = 50;
 export const unknownCursor = (): Refusal =>
   new Refusal('malformed_field', { fields: { cursor: 'must be a nextCursor that was answered' } });
 
-/** @throws Refusal 'malformed_field' for what no page has answered */
+/** @throws Refusal 'malformed_field' for a cursor that no page has returned */
 export function readCursor(cursor: string | undefined): bigint | undefined {
   if (cursor === undefined) return undefined;
   const text = Buffer.from(cursor, 'base64url').toString('latin1');

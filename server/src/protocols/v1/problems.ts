@@ -12,14 +12,14 @@ export interface Failed {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Where the reasons are explained: pages of the docs (site/). */
+/** Base URL of the explanations of reasons: pages of the docs (site/). */
 export const ERRORS = '/docs/errors';
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 
 const PER: Readonly<Record<string, string>> = { order: 'an order', day: 'in 24 hours', month: 'in 30 days' };
 
-/** What is wrong with this request, where more is known than the reason says. */
+/** The fault of this request, if more is known than the reason says. */
 const DETAILS: Partial<Record<Reason, (facts: Facts) => string | undefined>> = {
   missing_fields: ({ names }) => `Missing: ${texts(names).join(', ')}.`,
   malformed_field: ({ fields }) =>
@@ -67,8 +67,8 @@ const OTHERWISE: Readonly<Record<string, Reason>> = {
 };
 
 /**
- * @param error what was thrown
- * @param at    where problems are explained, and the request's id
+ * @param error the thrown error
+ * @param at    base URL of the explanations, and the request's id
  */
 export function problemOf(error: unknown, at: { baseUrl: string; requestId: string }): Failed {
   if (error instanceof Unavailable) {
@@ -136,7 +136,7 @@ function failed(
   };
 }
 
-/** The page of a reason, where the docs are not served. */
+/** The page of a reason, if the docs are not served. */
 export function problemPage(reason: Reason): string {
   const { status, title, means, todo } = REASONS[reason];
   const [head, text, what] = [title, means, todo].map(escapeHtml);

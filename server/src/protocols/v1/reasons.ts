@@ -1,8 +1,9 @@
 /**
- * Reasons of this wire: for each its HTTP status, a title, what it means and what to do. A failure is a problem of RFC 9457 with a
- * stable `reason`; the pages under /docs/errors, OpenAPI and the reference are made from this table and from nothing else.
+ * Reasons of this wire: for each its HTTP status, a title, its meaning and the remedy. A failure is a problem of RFC 9457 with a
+ * stable
+ * `reason`; the pages under /docs/errors, OpenAPI and the reference are made from this table alone.
  *
- * The sentence about one request (`detail`) is problems.ts'.
+ * The sentence about one request (`detail`) is in problems.ts.
  */
 import type { RefusalCode, Unavailable } from '../../base/errors.ts';
 
@@ -45,7 +46,7 @@ export const REASONS = {
     'Send JSON.',
   ),
 
-  // Who asks
+  // Authentication
   unauthenticated: told(
     401,
     'Not authenticated',
@@ -319,7 +320,7 @@ export const REASONS = {
     'Name another, or ask the operator.',
   ),
 
-  // What is away
+  // Outages
   price_halted: told(
     503,
     'Quoting is halted',
@@ -345,7 +346,7 @@ export type Reason = keyof typeof REASONS;
 export const isReason = (code: string): code is Reason => Object.hasOwn(REASONS, code);
 export const statusOf = (reason: Reason): number => REASONS[reason].status;
 
-/** What every request may be declined for; a write for more; one with a body or fields for more again. */
+/** Reasons to decline every request; further ones for a write; further ones for a request with a body or fields. */
 const ALWAYS = [
   'unauthenticated',
   'partner_suspended',

@@ -1,12 +1,15 @@
 /**
  * Signed writes that were declined, so that a copy of one does nothing later.
  *
- * A signature is valid for five minutes. A write that took effect is known by its Idempotency-Key; one that was declined is not, because
- * the partner may correct it and send it under the same key. An attacker who has a copy could send it again until it is no longer declined:
- * when a price is back, or a cap has room. So the answer is kept under the signature itself, and given again. A partner who wants
- * it tried again signs it again.
+ * A signature is valid for five minutes. A write that took effect is recognised by its Idempotency-Key; a declined one is not,
+ * because the
+ * partner may correct it and send it under the same key. An attacker who has a copy could send it again until it is no longer
+ * declined:
+ * when a price is back, or a cap has room. So the reply is kept under the signature itself, and repeated. A partner who wants
+ * another try
+ * signs the request again.
  *
- * What comes with a Retry-After was not decided on, and is not kept: the partner is told to send it again.
+ * A reply with a Retry-After is not a decision, and is not kept: the partner is asked to send the request again.
  */
 import { encryptText, openText } from '../../base/texts.ts';
 import { idempotencyRecords } from '../idempotency.store.ts';
@@ -17,7 +20,7 @@ import type { Caller, V1Deps } from './handler.ts';
 const PATH = 'v1 refused';
 const keyOf = (signature: Buffer): Buffer => hashOf(`signature ${signature.toString('hex')}`);
 
-/** What the same signed request was declined with before. */
+/** The earlier refusal of the same signed request. */
 export async function refusedBefore(
   { db, vault }: Pick<V1Deps, 'db' | 'vault'>,
   { partner, signature }: Caller,

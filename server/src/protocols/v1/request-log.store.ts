@@ -17,7 +17,7 @@ export interface Line {
   idempotencyKey: string | null;
   request: unknown;
   reply: unknown;
-  /** What is wrong with the signature or token of a request that was not accepted. */
+  /** The fault of the signature or token of a request that was not accepted. */
   why: string | null;
   at: Date;
 }

@@ -1,9 +1,11 @@
 /**
- * Request log: what a partner asked in the last thirty days, what was answered and why; searchable by the id of a request.
+ * Request log: a partner's requests of the last thirty days with replies and reasons; searchable by the id of a request.
  *
- * Bodies are the declared fields that were understood, without what is personal, and replies without what is personal or secret. What a
- * field was refused for may be anything, a name typed into the wrong place too: it is left out. Replies beyond a few kilobytes are left
- * out as a whole.
+ * Bodies are the declared fields that were understood, without personal data, and replies without personal data and secrets. The
+ * value of a
+ * refused field may be anything, also a name typed into the wrong place: it is left out. Replies beyond a few kilobytes are left
+ * out
+ * as a whole.
  *
  * A line is written after its answer was sent, several together: a request never waits for its line, and a process that is killed
  * loses the lines of its last moments. Money and its history do not depend on this log.
@@ -81,7 +83,7 @@ export function openRequestLog({ db, vault, log }: { db: Database; vault: Vault;
   };
 }
 
-/** What was understood of a request, without what is personal. */
+/** The understood fields of a request, without personal data. */
 export function shownRequest(fields: Fields, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]) => {
@@ -109,9 +111,9 @@ const HIDDEN_IN_REPLIES = new Set([
 ]);
 
 /**
- * A reply without what is personal or secret; null where it is too long.
+ * A reply without personal data and secrets; null when it is too long.
  *
- * @param fields those that are declared: a name that is none came from the caller, and may be anything
+ * @param fields the declared fields: an undeclared name came from the caller, and may be anything
  */
 export function shownReply(reply: unknown, fields: Fields): unknown {
   const text = JSON.stringify(reply, (name, value: unknown) => {

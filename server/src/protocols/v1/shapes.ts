@@ -88,10 +88,10 @@ interface Target {
   readonly fiatAccountId: bigint | null;
 }
 
-/** How destinations are told. */
+/** Destinations in replies. */
 export type Refs = (customerId: string, to: Target) => Ref | null;
 
-/** @param named what is to be told, by customer: the ids of addresses are looked up at once */
+/** @param named the destinations to look up, by customer: the ids of addresses are read in one query */
 export async function refsOf(
   tx: Tx,
   named: readonly { readonly customerId: string; readonly to: readonly Target[] }[],
@@ -114,7 +114,7 @@ export async function refsOf(
   };
 }
 
-/** What an order tells: where its payout goes, and where its deposit would go back to. */
+/** The destinations in an order's reply: of its payout, and of a refund of its deposit. */
 export function targetsOf(order: Order): [paid: Target, back: Target] {
   const { payoutAddress, fiatAccountId, refundAddress, refundAccountId } = order;
   return [
@@ -135,7 +135,7 @@ function paymentOf(order: Order, orders: Orders, known: Assets, now: Date): Is<'
 
 const NOWHERE: Ref = { kind: 'account', id: null, address: null };
 
-/** One order with what is told of its money. */
+/** One order with its money. */
 export async function orderShape(
   tx: Tx,
   order: Order,
@@ -193,7 +193,7 @@ export const depositShape = (row: DepositRow, orderId: bigint, known: Assets): I
 
 type PayoutRow = Awaited<ReturnType<Orders['parts']>>['payouts'][number];
 
-/** What a rail is being asked to send may still be cancelled: it is not told as submitted. */
+/** A rail's request may still be cancelled: it is not shown as submitted. */
 export const payoutState = ({ state }: Pick<PayoutRow, 'state'>): Is<'Payout'>['state'] =>
   state === 'submitting' ? 'created' : state;
 

@@ -1,9 +1,11 @@
 /**
  * Signatures of requests: RFC 9421 with Content-Digest (RFC 9530), HMAC-SHA256 under the secret of the key.
  *
- * A signature covers method, path, query where there is one, body and Idempotency-Key. The library makes the signature base and checks
- * the signature; what it would leave open is closed here: exactly one signature, whose parts are plain names, each once, and whose
- * time is near ours. Times are real ones, not the movable clock's.
+ * A signature covers method, path, query if there is one, body and Idempotency-Key. The library makes the signature base and
+ * checks the
+ * signature; further rules are enforced here: exactly one signature, whose parts are plain names, each once, and whose time is
+ * near ours.
+ * Times are real ones, not the movable clock's.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { httpbis } from 'http-message-signatures';
@@ -14,12 +16,12 @@ export const ALGORITHM = 'hmac-sha256';
 const BEHIND_S = 300;
 const AHEAD_S = 30;
 
-/** Parts of which the server sees only what a proxy has left. */
+/** Parts that a proxy may change before the server sees them. */
 const REWRITTEN: readonly string[] = ['@authority', '@target-uri', '@scheme', '@request-target', 'host'];
 
 const PART = '"[a-z@][a-z0-9@-]{0,63}"';
 const PARAMETER = ';[a-z]{1,16}=(?:[0-9]{1,15}|"[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]{0,256}")';
-/** One signature; its parts have no parameters, so that none of them means something else than it says. */
+/** One signature; its parts have no parameters, so that none changes their meaning. */
 const INPUT = new RegExp(`^([a-z][a-z0-9_-]{0,31})=\\((${PART}(?: ${PART}){0,15})\\)((?:${PARAMETER}){1,8})$`);
 
 export interface SignedMessage {
@@ -36,7 +38,7 @@ export const isSigned = ({ headers }: Pick<SignedMessage, 'headers'>): boolean =
   headers.signature !== undefined || headers['signature-input'] !== undefined;
 
 /**
- * The key that a request says it is signed with. Nothing is proved by it.
+ * The key that a request claims. It proves nothing.
  *
  * @throws Refusal 'unauthenticated'
  */
@@ -58,8 +60,9 @@ function parametersOf(headers: SignedMessage['headers']): Map<string, string> {
 /**
  * @param secrets valid ones of the key that the request claims
  * @param nowMs   real time
- * @returns the secret that signed, and what it signed with: the same for the same request, however its headers are written
- * @throws Refusal 'unauthenticated' that says what is wrong
+ * @returns the secret that signed, and an id of the signed content: the same for the same request, however its headers are
+ *   written
+ * @throws Refusal 'unauthenticated' with the fault
  */
 export async function verifySignature(
   message: SignedMessage,
@@ -106,7 +109,7 @@ export async function verifySignature(
           requiredFields: needed,
           notAfter: Math.floor(nowMs / 1_000) + AHEAD_S,
         },
-        // The host is no part of what has to be covered.
+        // The host need not be covered.
         { method, url: `http://localhost${url}`, headers: plain },
       )
       .catch(() => false);

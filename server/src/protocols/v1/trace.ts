@@ -1,6 +1,7 @@
 /**
- * Where the money of an order is, for its partner: from the same facts as everything that is told of it (orders/read/told.ts), in words
- * of this wire. Pure. What is under review is told as that and nothing more.
+ * Where the money of an order is, for its partner: from the same facts as the order's reply (orders/read/told.ts), in words of
+ * this wire.
+ * Pure. Money under review is shown as that and nothing more.
  */
 import {
   type DepositRow,
@@ -156,7 +157,7 @@ const freeUnits = (row: DepositRow): bigint =>
 
 const isOpenRefund = ({ state }: { state: string }): boolean => state !== 'settled' && state !== 'cancelled';
 
-/** Deposits of which something lies in suspense, or is on its way back from there. */
+/** Deposits with a part in suspense, or being refunded from there. */
 const othersOf = ({ parts }: Facts): DepositRow[] =>
   parts.deposits.filter(
     (row) =>
@@ -210,7 +211,7 @@ function evidenceOf({ parts, known }: Facts): Evidence[] {
         : row.state === 'returned'
           ? (`${kind}_returned` as const)
           : undefined;
-    // What the gate has held was never with a rail.
+    // A payout that the gate has held never reached its rail.
     const isRails = row.state === 'rejected' && publicReason(row.why ?? '') !== 'under_review';
     const rejected = isRails && kind === 'payout' ? line('payout_rejected', row, row.endedAt) : [];
     return [

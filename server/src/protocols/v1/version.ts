@@ -1,7 +1,9 @@
 /**
- * Versions of this API: a date each. A key has the version that was the newest when it was first used, until it is changed; a request
- * may name another in `Cloverleaf-Version`. A change that a program could notice is a new version, with what turns its replies into
- * those of the version before; what is added (a field of a reply, an endpoint, a reason) is none.
+ * Versions of this API: a date each. A key has the version that was the newest when it was first used, until it is changed; a
+ * request may name
+ * another in `Cloverleaf-Version`. A change that a program could notice is a new version, with a conversion of its replies to the
+ * previous
+ * version; an addition (a field of a reply, an endpoint, a reason) is not.
  */
 import { Refusal } from '../../base/errors.ts';
 
@@ -10,8 +12,8 @@ export type Version = (typeof VERSIONS)[number];
 export const NEWEST: Version = '2026-11-23';
 
 /**
- * @param asked  what the request names, if it does
- * @param pinned what the key has, if it does
+ * @param asked  the version that the request names, if any
+ * @param pinned the version of the key, if any
  * @throws Refusal 'unknown_version'
  */
 export function versionFor(asked: string | undefined, pinned: string | null): Version {

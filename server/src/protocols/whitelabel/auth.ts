@@ -1,5 +1,5 @@
 /**
- * Authentication: which key a request comes from, and that nobody else wrote it.
+ * Authentication: which key a request comes from, and proof that the key's holder wrote it.
  *
  * Three headers, each in either of two spellings: the key, a payload (base64 of the JSON `{body, timestamp}`, in the plain or
  * the URL alphabet, padded or not) and the HMAC-SHA512 of that base64 text under the key's secret, in lower-case hex. The

@@ -6,10 +6,11 @@
  * missing are the values checked, again all at once. An object, array or boolean instead of a text is a different error
  * (`wrong_type`) with its own status. Fields that are not declared are ignored.
  *
- * A field has the same form as everywhere (base/fields.ts). Where this wire says more of a value than one rule, its readers
- * return `Malformed` with the sentence.
+ * A field has the same form as everywhere (base/fields.ts). If this wire reports more about a value than one rule, its readers
+ * return
+ * `Malformed` with the sentence.
  *
- * Not here: whether the thing a field names exists.
+ * Not here: whether the subject of a field exists.
  */
 import { isCalendarDay } from '../../base/clock.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -22,7 +23,7 @@ export type Field<T> = base.Field<T, Malformed>;
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never };
 
-/** What a refused value is answered with: a rule as the end of a sentence that begins with the field's name. */
+/** The reply to a refused value: a rule as the end of a sentence that begins with the field's name. */
 export class Malformed {
   readonly why: string;
   readonly wrongType: boolean;
@@ -108,7 +109,7 @@ function asText(value: unknown, max: number): string | Malformed {
   return read;
 }
 
-/** What the text of a field must be. */
+/** The rule for the text of a field. */
 interface TextForm<T> extends Pick<Field<T>, 'rule' | 'schema'> {
   read(text: string): T | Malformed | undefined;
 }

@@ -264,7 +264,7 @@ export function openapi(version: string): Json {
   };
 }
 
-/** What is posted to an endpoint in each format. */
+/** The message posted to an endpoint in each format. */
 const webhooks = (named: Named): Json =>
   Object.fromEntries(
     Object.entries(WEBHOOK_BODIES).map(([format, schema]) => [
@@ -303,7 +303,7 @@ const WEBHOOK_HEADERS = {
 
 const SIGNED = { key: [], payload: [], signature: [] };
 
-/** What a field must be, in a few words. */
+/** The rule of a field, in a few words. */
 function formOf({ rule, schema }: Field<unknown>): string {
   const { enum: words, minimum, maximum } = schema;
   if (Array.isArray(words)) return words.map((word) => `\`${word}\``).join(', ');

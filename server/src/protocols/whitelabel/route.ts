@@ -40,7 +40,7 @@ export interface WhitelabelDeps {
   readonly withdrawalFee?: ((market: Market) => Promise<bigint>) | undefined;
   /** Chain ids of the connected chains; without it, the publicly known ones. */
   readonly networkIds?: NetworkIds | undefined;
-  /** Which addresses webhooks may go to, and how one is tested at once. */
+  /** Which addresses webhooks may go to, and how one is tested immediately. */
   readonly egress: Pick<EgressPolicy, 'plain' | 'allows'>;
   readonly send: Sender;
   readonly clockWindow?: ClockWindow | undefined;
@@ -61,7 +61,7 @@ export interface Input<F extends Fields> {
 }
 export interface SignedRequest<F extends Fields> extends Input<F> {
   readonly caller: Caller;
-  /** Files that came with it, where the route takes any. */
+  /** Files of the request, if the route accepts any. */
   readonly files: readonly UploadedFile[];
   /** A transaction that sees only this partner's rows. */
   readonly inTx: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
@@ -74,11 +74,11 @@ export type MaybeSigned = Input<Fields> & Partial<Pick<SignedRequest<Fields>, 'c
 
 /** The description of an endpoint beside its paths and fields (openapi.ts). */
 export interface Declared {
-  /** One sentence in the present tense: what it does. */
+  /** Its effect, in one sentence of the present tense. */
   readonly says: string;
   /** `data` of a success. */
   readonly gives: TSchema;
-  /** A request, where the examples of its required fields do not make one that shows what it does. */
+  /** A request, if the examples of its required fields do not make a meaningful one. */
   readonly example?: Readonly<Record<string, string | number>>;
   /** Its refusals, beyond those of any request (COMMON_REFUSALS). */
   readonly refuses?: readonly RefusalCode[];
@@ -101,7 +101,7 @@ export interface Route extends Declared {
   readonly strict: boolean;
   /** Its multipart bodies may have files. */
   readonly files: boolean;
-  /** Its fields, which may depend on what was sent. */
+  /** Its fields, which may depend on the request. */
   readonly fields: (body: Body) => Fields;
   /** All fields it may take, one row per form of a request. */
   readonly forms: readonly Fields[];

@@ -107,7 +107,7 @@ export function offrampShape(order: ListedOrder, assets: Assets) {
   };
 }
 
-/** One sale: the list's item, where to pay until when, and what has happened to the money. */
+/** One sale: the list's item, where to pay until when, and the history of the money. */
 export const offrampDetailShape = (order: ListedOrder, assets: Assets, told: Told) => ({
   ...offrampShape(order, assets),
   depositAddress: order.depositTarget,
@@ -115,7 +115,7 @@ export const offrampDetailShape = (order: ListedOrder, assets: Assets, told: Tol
   ...toldShape(told),
 });
 
-/** What has happened to an order's money. Texts are never null here: '' if empty. */
+/** The history of an order's money. Texts are never null here: '' if empty. */
 export const toldShape = ({ reason, refunds, returnedPayouts, ...rest }: Told) => ({
   ...rest,
   reason: reason ?? '',

@@ -1,11 +1,13 @@
 /**
- * Uploads: multipart bodies with files, read as they come, within hard limits.
+ * Uploads: multipart bodies with files, read as a stream, within hard limits.
  *
- * Nothing of them is read before the headers are verified (index.ts). A file is kept in memory until it was inspected as a whole,
- * so that nothing readable ever lies on a disk; that is why files are few and small, and requests with files a few at a time.
+ * No part of them is read before the headers are verified (index.ts). A file is kept in memory until it was inspected as a whole,
+ * so that no
+ * unencrypted content reaches a disk; that is why files are few and small, and requests with files a few at a time.
  *
- * A file belongs to a slot of the form, which the name of its part, or its file name, must equal. Names from outside go nowhere:
- * neither to the store nor into a sentence.
+ * A file belongs to a slot of the form, which the name of its part, or its file name, must equal. Names from outside are used
+ * nowhere else:
+ * neither in the store nor in a sentence.
  */
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
@@ -28,7 +30,7 @@ export const UPLOAD_LIMITS: UploadLimits = {
 };
 
 export interface UploadedFile {
-  /** What a slot may be recognised by: the name of the part, and the file name. Never shown, logged or stored. */
+  /** The names by which a slot is recognised: of the part, and of the file. Never shown, logged or stored. */
   readonly names: readonly string[];
   readonly content: Buffer;
 }
@@ -56,7 +58,7 @@ export async function readUpload(
     return await readParts(stream, contentType, limits);
   } finally {
     underWay -= 1;
-    // What is left of a refused body is not waited for: the reply closes the connection.
+    // The rest of a refused body is not awaited: the reply closes the connection.
     stream.unpipe();
     stream.resume();
   }
@@ -129,14 +131,14 @@ async function readParts(
     });
   } finally {
     clearTimeout(timer);
-    // It may still speak of an end that nobody waits for.
+    // It may still report an end that no code awaits.
     parser.on('error', () => {});
   }
   if (fields.size === 0 && files.length === 0) throw malformed('has no part that can be read');
   return { body: fields, files };
 }
 
-/** Whether every text that was signed is what was sent. Files are not signed, and other texts need not be. */
+/** Whether every signed text was sent unchanged. Files are not signed, and other texts need not be. */
 export const signedTextsAgree = (signed: Body, sent: Body): boolean =>
   [...signed].every(([name, value]) => {
     if (isAbsent(value)) return isAbsent(sent.get(name));

@@ -164,7 +164,7 @@ export function whitelabelBody(
   };
 }
 
-/** What the event contains about the order's money; older events contain nothing. */
+/** The event's facts about the order's money; older events have none. */
 function toldIn({ receivedAmount, receivedCurrency, reason, needsDestination, ...more }: OrderBody) {
   const { refunds, returnedPayouts, unclaimedFrom, olderRefunds, olderReturnedPayouts } = more;
   if (receivedAmount === undefined || receivedCurrency === undefined) return {};

@@ -56,7 +56,7 @@ export interface PersonaAccount {
   /** What `completed` is. */
   completed: 'in_review' | 'verified';
   deadlineMs?: number;
-  /** Real time: signatures are of it, whatever the clock of a sandbox shows. */
+  /** Real time, which signatures use, whatever a sandbox's clock shows. */
   realNow?: () => number;
 }
 
@@ -147,7 +147,7 @@ function readInquiry(data: unknown, key: string): Inquiry {
   return { id, status, template: textAt(data, 'relationships', 'inquiry-template', 'data', 'id') };
 }
 
-/** What is filled in on Persona's page already, under the names of its standard fields. */
+/** Prefilled data on Persona's page, under the names of its standard fields. */
 function prefilled(fields: Readonly<Record<string, string>>): Json {
   const lastName = [fields.lastName, fields.firstSurname, fields.secondSurname].filter(Boolean).join(' ');
   const { firstName, dob } = fields;

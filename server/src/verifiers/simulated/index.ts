@@ -1,5 +1,5 @@
 /**
- * The sandbox's verifier: verifies everybody to the requested level, at once.
+ * The sandbox's verifier: verifies every customer to the requested level, at once.
  *
  * Two identity numbers make it wait, like a provider whose people look at pictures (MAGIC_IDENTITIES). It keeps no state: when
  * it answers follows from when the details were given. A test that needs another outcome records it directly, instead of a

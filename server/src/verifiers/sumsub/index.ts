@@ -52,7 +52,7 @@ export interface SumsubAccount {
   levels: Levels;
   companyLevels?: Levels | undefined;
   deadlineMs?: number;
-  /** Real time: signatures are of it, whatever the clock of a sandbox shows. */
+  /** Real time, which signatures use, whatever a sandbox's clock shows. */
   realNow?: () => number;
 }
 
@@ -113,7 +113,10 @@ export function sumsub(account: SumsubAccount, context: Pick<VerifierContext, 'd
   };
 }
 
-/** What the document must say; empty where nothing was given. Sumsub's countries have three letters, so none is passed on. */
+/**
+ * The fields that the document must match; empty when nothing was given. Sumsub's countries have three letters, so none is passed
+ * on.
+ */
 function fixedInfo(fields: Readonly<Record<string, string>>): Json {
   const { firstName, dob } = fields;
   const lastName = [fields.lastName, fields.firstSurname, fields.secondSurname].filter(Boolean).join(' ');

@@ -7,7 +7,7 @@
  * of an account's first one counts, because it is booked as the operator's own. A proposal to close a file names its payouts,
  * as they were shown: the file contains exactly these, or nothing is closed. Later payouts are left for the next file.
  *
- * Not here: reading statements (../bank.ts), what a file or a line is (rails/manual).
+ * Not here: reading statements (../bank.ts), the meaning of a file or a line (rails/manual).
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
@@ -103,7 +103,7 @@ export function bankActions(desk: BankDesk): readonly Action[] {
 export const takeStatement = <File extends StatementFile>(desk: BankDesk<File>, file: File | undefined): Action =>
   action({
     ...BANK.take,
-    // Its file stands for itself by its hash, in the proposal and in the audit.
+    // Its file is represented by its hash, in the proposal and in the audit.
     fields: { ...BANK.take.fields, sha256: text(64, /^[0-9a-f]{64}$/, 'the SHA-256 of the file') },
     subject: ({ sha256 }) => `${desk.code}:${sha256}`,
     async look(_deps, tx, input) {
@@ -128,7 +128,7 @@ const lastFileOf = async (desk: BankDesk, tx: Tx, of: string): Promise<bigint | 
 
 const HOW = 'another operator sends the same file to bank/statements';
 
-/** The payouts shown, as far as they are still waiting. */
+/** The shown payouts that are still waiting. */
 const shownOf = (desk: BankDesk, tx: Tx, input: { asset: string; payouts?: readonly string[] | undefined }) =>
   desk.stillWaiting(tx, { asset: input.asset, keys: input.payouts ?? [] });
 

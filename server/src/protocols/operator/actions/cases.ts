@@ -20,7 +20,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { case: bigint }): Promi
   return { kind, about, assignee, outcome, open: closedAt === null };
 }
 
-/** What lies in suspense of the deposits that a case is about, in words. */
+/** The money in suspense of the deposits that a case is about, in words. */
 async function leftInSuspense(tx: Tx, id: bigint): Promise<string | undefined> {
   const there = await findCase(tx, id);
   if (there === undefined) throw new Refusal('unknown_case');

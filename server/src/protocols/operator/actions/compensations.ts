@@ -1,6 +1,4 @@
-/**
- * Operator actions that pay customers back what a wrong fee took from settled orders: one order, or all of a time span.
- */
+/** Operator actions that pay customers back a fee that was too high, of settled orders: one order, or all of a time span. */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseUnits } from '../../../base/money.ts';
@@ -66,7 +64,7 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
   action({
     ...ORDERS.compensate,
     subject: ({ order }) => `order:${order}`,
-    // Includes what was charged and how often it was compensated: of two concurrent proposals, the second is superseded.
+    // Includes the charge and the number of compensations: of two concurrent proposals, the second is superseded.
     async look({ orders }, tx, { order: orderId, fee, fiatAccountId }) {
       const found = await lookCompensation(orders, tx, { orderId, fee, fiatAccountId });
       const { order, chargedUnits, before, goesTo } = found;
@@ -88,11 +86,12 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
       const input = await askOf(tx, said);
       // Reported at once instead of after a proposal.
       const { compensatedUnits, goesTo } = await requireCompensable(orders, tx, input);
-      // Counts everything the order was compensated with, of every fee, so splitting does not avoid a limit; in a person's day it
-      // counts beside what the order itself paid or refunded, because it is other money.
+      // Counts all compensations of the order, of every fee, so splitting does not avoid a limit; in a person's day it counts
+      // separately from
+      // the order's own payouts and refunds, because it is other money.
       const units = compensatedUnits + input.units;
       const counts = `compensation:${input.orderId}`;
-      // Two people if no rule names it; if only the bank says whose the account is, two whatever a rule says.
+      // Two people if no rule names it; if only the bank says who owns the account, two whatever a rule says.
       return { asset: input.asset, units, counts, asks: 'senderOf' in goesTo ? 'always' : 'named' };
     },
     async perform({ orders }, tx, said, { people, reason, now }) {

@@ -1,4 +1,4 @@
-/** Actions on customers: who may trade, and looking at what is personal. */
+/** Actions on customers: permission to trade, and reading personal data. */
 import type { Tx } from '../../../base/db.ts';
 import {
   blockCustomer,
@@ -18,7 +18,7 @@ import { type Action, action } from '../action.ts';
 import { CUSTOMERS } from '../declared/cases.ts';
 import type { OperatorDeps } from '../deps.ts';
 
-/** With what it owes: a debt does not keep a customer blocked, but those who unblock it see it. */
+/** With its debt: a debt does not keep a customer blocked, but operators who unblock the customer see it. */
 async function customerLook(_deps: OperatorDeps, tx: Tx, input: { customer: string }) {
   await lockCustomer(tx, input.customer);
   const { blocked, partnerId } = await findCustomer(tx, input.customer);
@@ -38,7 +38,7 @@ export const CUSTOMER_ACTIONS: readonly Action[] = [
     ...CUSTOMERS.block,
     subject: customerSubject,
     look: customerLook,
-    // What is not submitted is held from here on. What is submitted may still arrive, and the reply says so.
+    // Payouts that are not submitted are held from here on. A submitted one may still arrive, and the reply says so.
     async perform(_deps, tx, input, doing) {
       await blockCustomer(tx, input.customer, doing.now);
       return { underWay: await blockedNow(tx, input.customer, doing.now) };

@@ -42,8 +42,8 @@ export const DEPOSIT_ACTIONS: readonly Action[] = [
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
       const leaving = await ofDeposit(deps, tx, input);
       const back = async (amount: { asset: string; units: bigint }): Promise<Need[]> => [
-        // Without an order only the operator says whose it is, and with a debt a claim is given up: two people, whatever a
-        // rule says.
+        // Without an order only the operator says who owns it, and with a debt a claim is given up: two people, whatever a rule
+        // says.
         orderId === null || (await standsForLoss(tx, orderId)) ? { ...amount, asks: 'always' } : amount,
         ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true })),
       ];
@@ -81,8 +81,7 @@ export const DEPOSIT_ACTIONS: readonly Action[] = [
     },
     async needs(_deps, tx, input) {
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
-      // If the deposit belongs to another order or none, only the operator says whose it is: two people, whatever a rule
-      // says.
+      // If the deposit belongs to another order or none, only the operator says who owns it: two people, whatever a rule says.
       return orderId === input.order ? { asset, units } : { asset, units, asks: 'always' as const };
     },
     async perform({ orders }, tx, input, { operator, reason, now }) {
@@ -94,7 +93,7 @@ export const DEPOSIT_ACTIONS: readonly Action[] = [
   }),
 ];
 
-/** What a deposit in suspense would refund, if the destination is known. */
+/** The refund of a deposit in suspense, if the destination is known. */
 async function ofDeposit(
   { orders }: OperatorDeps,
   tx: Tx,

@@ -1,6 +1,7 @@
 /**
- * Destinations that an operator names: of which form they have to be, and whose. A refund goes to an address on the deposit's
- * rail or to an account of the order's customer.
+ * Destinations that an operator names: their required form and owner. A refund goes to an address on the deposit's rail or to an
+ * account of
+ * the order's customer.
  */
 
 import type { Tx } from '../../../base/db.ts';
@@ -11,7 +12,7 @@ import { lockOrder, type RefundTo, refundAddressOn } from '../../../orders/index
 import { assets } from '../../../partners/index.ts';
 import type { OperatorDeps } from '../deps.ts';
 
-/** What an operator has named: one of them, or neither. */
+/** The operator's destination: one of them, or neither. */
 export interface To {
   address: string | undefined;
   fiatAccountId: bigint | undefined;
@@ -22,7 +23,7 @@ export const isNamed = ({ address: to, fiatAccountId }: Partial<To>): boolean =>
 export const toOf = ({ address: to, fiatAccountId }: Partial<To>): RefundTo =>
   to === undefined ? { fiatAccountId } : { address: to };
 
-/** Money that goes back: on which rail, in what, and of which order. */
+/** Money to be refunded: rail, asset and order. */
 export interface Back {
   rail: string;
   asset: string;

@@ -18,7 +18,7 @@ import type { OperatorDeps } from '../deps.ts';
 
 const subject = (input: { customer: string }): string => `customer:${input.customer}`;
 
-/** Locked: of an order and an erasure at once, one sees the other. */
+/** Locked: of a concurrent order and erasure, one sees the other. */
 async function look(_deps: OperatorDeps, tx: Tx, { customer }: { customer: string }): Promise<unknown> {
   await findCustomer(tx, customer);
   await lockCustomer(tx, customer);

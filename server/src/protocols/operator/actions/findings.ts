@@ -1,4 +1,4 @@
-/** What stands against money that would leave by an action: shown with it, and how many people it takes. */
+/** Findings against money that would leave by an action: shown with it, and how many people it takes. */
 import type { Tx } from '../../../base/db.ts';
 import type { Need } from '../../../operators/index.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../../orders/index.ts';
 import type { OperatorDeps } from '../deps.ts';
 
-/** What stands against money that would leave: the hit, the list's entry, destination and amount. */
+/** A finding against money that would leave: the hit, the list's entry, destination and amount. */
 export async function approves(
   { orders, clock }: OperatorDeps,
   tx: Tx,

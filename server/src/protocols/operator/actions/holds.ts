@@ -1,4 +1,4 @@
-/** Actions that hold what lies in suspense of a deposit, and release it. */
+/** Actions that hold a deposit's money in suspense, and release it. */
 import type { Tx } from '../../../base/db.ts';
 import { findDeposit, heldDeposit, holdDeposit, refundsOfDeposit, releaseDeposit } from '../../../orders/index.ts';
 import { type Action, action } from '../action.ts';
@@ -18,7 +18,7 @@ export const HOLD_ACTIONS: readonly Action[] = [
     ...DEPOSITS.hold,
     subject: (input) => `deposit:${input.deposit}`,
     look: lookHeld,
-    // Nothing leaves by it, so the night desk may.
+    // It sends no money, so the night desk may do it.
     async perform({ orders }, tx, input, { operator, reason, now }) {
       await holdDeposit(orders, tx, { depositId: input.deposit, by: operator.name, why: reason, now });
     },
@@ -29,7 +29,7 @@ export const HOLD_ACTIONS: readonly Action[] = [
     look: lookHeld,
     async needs(_deps, tx, input) {
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
-      // Only the operator knows whose it is.
+      // Only the operator knows the owner.
       return orderId === null ? ('always' as const) : { asset, units };
     },
     async perform(_deps, tx, input, { operator, now }) {

@@ -13,7 +13,7 @@ const subject = (input: { customer: string }): string => `customer:${input.custo
 const requestsOf = async ({ vault }: OperatorDeps, tx: Tx, customerId: string) =>
   await informationOf(tx, vault, { customerId, limit: MAX_REQUESTS });
 
-/** By number alone: what was asked and answered may be personal. */
+/** By number alone: question and answer may be personal. */
 async function look(deps: OperatorDeps, tx: Tx, input: { customer: string }): Promise<unknown> {
   await findCustomer(tx, input.customer);
   const all = await requestsOf(deps, tx, input.customer);

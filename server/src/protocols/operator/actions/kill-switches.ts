@@ -53,12 +53,12 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
   action({
     ...SWITCHES.lift,
     subject,
-    // Locked: one that is set again meanwhile is seen, or waits.
+    // Locked: a concurrent new setting is either visible here, or waits.
     async look(deps, tx, input) {
       await lockKillSwitches(tx);
       return await look(deps, tx, input);
     },
-    // As many people as have set it, but no more than there are who may confirm. The machine does not count.
+    // As many people as have set it, but no more than may confirm. The server's own switch does not count.
     async needs(_deps, tx, { kind, subject: of }) {
       const laid = (await layersOf(tx, kind, of)).filter(({ by }) => by !== MACHINE).length;
       return ['rule', { atLeast: Math.min(laid, await confirmers(tx)) }];

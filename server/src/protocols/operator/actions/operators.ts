@@ -213,7 +213,7 @@ async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & 
   if (asset !== '*' && known === undefined) throw wrong({ asset: "must be an asset's code, or *" });
   const aboveUnits = known === undefined ? 0n : parseUnits(above, known.decimals);
   if (known === undefined && !/^0+(\.0+)?$/.test(above)) throw wrong({ above: 'must be left out where asset is *' });
-  // So would a rule for an action that needs nobody's approval. An existing rule may be removed.
+  // The same for a rule about an action that needs no approval. An existing rule may be removed.
   if (input.people !== 'none') {
     const asking = named.filter(
       ({ needs, onlyNamed }) => needs !== undefined && !(action === '*' && onlyNamed === true),

@@ -70,7 +70,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { order: bigint }): Prom
   };
 }
 
-/** The same for a refund of what the order took: the named destination has to fit it. */
+/** The same for a refund of the amount that the order accepted: the named destination has to fit it. */
 async function lookBack(deps: OperatorDeps, tx: Tx, input: { order: bigint } & To): Promise<unknown> {
   const { depositRail, depositAsset } = await lockOrder(tx, input.order);
   await requireFit(deps, tx, { rail: depositRail, asset: depositAsset, orderId: input.order }, input);
@@ -91,7 +91,7 @@ async function lookPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint } & P
   return { ...(Object(await look(deps, tx, input)) as object), approves: await approves(deps, tx, leaving) };
 }
 
-/** What an order would pay, to the named destination or else to where its last attempt went. */
+/** The payout of an order, to the named destination or otherwise to that of the last attempt. */
 async function paidTo({ orders }: OperatorDeps, tx: Tx, input: { order: bigint } & Partial<To>): Promise<Leaving> {
   const order = await lockOrder(tx, input.order);
   if (!isNamed(input)) return await payoutOf(tx, order);
@@ -99,7 +99,7 @@ async function paidTo({ orders }: OperatorDeps, tx: Tx, input: { order: bigint }
   return await payoutOf(tx, order, { address: to, fiatAccountId });
 }
 
-/** The order continues to its payout, despite whatever stands against it. */
+/** The order continues to its payout, despite the findings against it. */
 async function needsPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<Need[]> {
   const order = await lockOrder(tx, input.order);
   return [await amountOf(tx, input.order), ...(await needsOf(deps, tx, await payoutOf(tx, order)))];
@@ -109,7 +109,7 @@ async function needsPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint }): 
 const isRejected = async (tx: Tx, { order }: { order: bigint }): Promise<boolean> =>
   (await lockOrder(tx, order)).state === 'payout_held';
 
-/** What an order would refund, if the destination is known. */
+/** The refund of an order, if the destination is known. */
 async function goesBack(
   { orders }: OperatorDeps,
   tx: Tx,
@@ -135,8 +135,9 @@ async function needsBack(
 }
 
 /**
- * The same for a destination that is named: of the deposit where it can arrive there, otherwise of what waits on the other leg's rail,
- * such as coins of a purchase that the law has released.
+ * The same for a named destination: the deposit's refund if it can arrive there, otherwise the money waiting on the other leg's
+ * rail, such
+ * as coins of a purchase that the law has released.
  */
 async function needsNamed(
   deps: OperatorDeps,
@@ -159,7 +160,7 @@ async function needsNamed(
   return needs;
 }
 
-/** The account that the order's only deposit came from, and what would leave to it. */
+/** The account that the order's only deposit came from, and the refund to it. */
 async function toSender({ orders, clock }: OperatorDeps, tx: Tx, input: { order: bigint } & To) {
   if (isNamed(input))
     throw new Refusal('malformed_field', { fields: { toSender: 'must not stand beside address or fiatAccountId' } });
@@ -174,7 +175,7 @@ async function lookToSender(deps: OperatorDeps, tx: Tx, input: { order: bigint }
   return { ...Object(await look(deps, tx, input)), approves: approved, goesTo: sender };
 }
 
-/** Only the bank says whose the account is: two people, whatever a rule says. */
+/** Only the bank says who owns the account: two people, whatever a rule says. */
 async function needsToSender(
   deps: OperatorDeps,
   tx: Tx,
@@ -195,7 +196,7 @@ const said = (input: { order: bigint }, doing: Doing): OrderAction => ({
   now: doing.now,
 });
 
-/** The hits that these people let pass: those that they were shown, in an earlier transaction than the one that acts. */
+/** The hits that these people let pass: those shown to them, in an earlier transaction than the one that acts. */
 const shown = ({ pastHits }: { pastHits?: boolean | undefined }, seen: unknown) => ({
   pastHits,
   seen: (seen as { approves: readonly SeenFinding[] }).approves,
@@ -224,7 +225,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     ...ORDERS.hold,
     subject,
     look,
-    // Nothing leaves by it, so the night desk may do it.
+    // It sends no money, so the night desk may do it.
     async perform({ orders }, tx, input, doing) {
       const { notCancelled } = await holdBack(orders, tx, said(input, doing));
       return notCancelled.length === 0 ? {} : { notCancelled };
@@ -277,7 +278,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       const { failure } = input;
       const acting = { ...said(input, doing), ...shown(input, seen) };
       if (input.toSender === true) return void (await refundOrder(orders, acting, { failure, toSender: true }));
-      // Where it went when people confirmed: its partner may have named another destination since.
+      // The destination when people confirmed: its partner may have named another one since.
       const { address: to, fiatAccountId } = (seen as { goesTo: Partial<To> }).goesTo;
       if (to === undefined && fiatAccountId === undefined)
         return await db.asSystem(async (tx) => {
@@ -306,7 +307,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       const { state } = order;
       if (state !== 'payout_held') throw new Refusal('order_over', { state });
       await requireNotHeldByOperator(tx, order);
-      // To where the last attempt went, what is shown passes with it; to another destination, hits pass only when asked for.
+      // A payout to the last destination passes the shown hits; to another destination, hits pass only on explicit request.
       const pastHits = isNamed(input) ? input.pastHits === true : true;
       return [
         await amountOf(tx, input.order),
@@ -330,7 +331,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     async needs(deps, tx, input): Promise<Need[]> {
       if (input.toSender === true) return await needsToSender(deps, tx, input);
       const needs = await needsBack(deps, tx, input);
-      // Again to the account that only the bank names: two people, whatever a rule says.
+      // Again to the account that only the bank identifies: two people, whatever a rule says.
       return isNamed(input) || !(await goesToSender(tx, input.order)) ? needs : [...needs, 'always'];
     },
     async outside({ db, orders }, input, doing, seen) {
@@ -403,7 +404,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       const attempt = (await trace(tx, input.order)).payouts.find(({ id: of }) => of === input.payout);
       return { ...seen, attempt: attempt && { state: attempt.state, units: attempt.paidUnits ?? attempt.units } };
     },
-    // It decides what a customer is owed, and what is ours.
+    // It decides the amounts owed to a customer and to us.
     needs: async (_deps, tx, input) => {
       await paidBefore(tx, await lockOrder(tx, input.order), input);
       return 'always' as const;
@@ -417,7 +418,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     ...ORDERS.block,
     subject,
     look,
-    // Nothing leaves by it, and a legal order cannot wait.
+    // It sends no money, and a legal order cannot wait.
     async perform({ orders }, tx, input, doing) {
       await block(orders, tx, said(input, doing));
     },

@@ -43,7 +43,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Pr
   return { name: found.name, suspended: found.suspended };
 }
 
-/** With what is held: a resume or release covers exactly that, and not as much of something else. */
+/** With the held items: a resume or release covers exactly these, not an equal number of others. */
 async function lookAtHeld(deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<Record<string, unknown>> {
   const found = (await look(deps, tx, input)) as Record<string, unknown>;
   const suspendedAt = await suspendedSince(tx, input.partner);

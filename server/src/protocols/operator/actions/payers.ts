@@ -1,6 +1,4 @@
-/**
- * Operator actions on payers: viewing them, which the audit records, and returning money to where it came from.
- */
+/** Operator actions on payers: viewing them, which the audit records, and returning money to its source. */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { findCase } from '../../../compliance/index.ts';
@@ -114,7 +112,7 @@ export const PAYER_ACTIONS: readonly Action[] = [
       const confirmed = (await confirmedReturn(tx, input.deposit))?.confirmedAddress ?? null;
       return { state, asset, units, confirmed };
     },
-    // Nothing leaves by it. The link opens a page that requires a code sent to the customer's phone.
+    // It sends no money. The link opens a page that requires a code sent to the customer's phone.
     async perform({ orders, vault, publicUrl }, tx, input, { operator, now }) {
       const expiresAt = new Date(now.getTime() + RETURN_FOR_MS);
       const made = await makeReturnLink(orders, tx, { depositId: input.deposit, by: operator.name, expiresAt, now });
@@ -131,12 +129,12 @@ export const PAYER_ACTIONS: readonly Action[] = [
     async look(deps, tx, input) {
       const { state, asset, units } = await findDeposit(tx, input.deposit);
       await requireNotHeldDeposit(tx, input.deposit);
-      // Said before anybody is asked to agree.
+      // Reported before anyone is asked to approve.
       await requireInSuspense(tx, input.deposit);
       const leaving = await leavingOf(deps, tx, input);
       const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
       const to = leaving.address ?? `account:${leaving.fiatAccountId}`;
-      // The people who confirm see on whose word the destination is based.
+      // The people who confirm see the source of the destination.
       const by = input.signature === undefined ? await confirmedReturn(tx, input.deposit) : undefined;
       const confirmed = by && { link: by.id, at: by.confirmedAt, loggedInAt: by.loggedInAt };
       return { state, asset, units, to, confirmed, refunds, approves: await approves(deps, tx, leaving) };

@@ -1,6 +1,7 @@
 /**
- * Actions after a restore from an older backup: what happened outside and is not in the books is matched, or declared not
- * ours; and a payout whose outcome stays unknown is declared never paid. Each takes two people, whatever the amount: it decides whether something is paid again.
+ * Actions after a restore from an older backup: movements missing in the books are matched, or declared not ours; and a payout
+ * whose outcome
+ * stays unknown is declared never paid. Each takes two people, whatever the amount: it decides whether a payment is repeated.
  */
 import { Refusal } from '../../../base/errors.ts';
 import { declareNeverPaid, requireUnpaid } from '../../../orders/index.ts';
@@ -11,7 +12,7 @@ import type { BankDesk, OperatorDeps } from '../deps.ts';
 
 const always = async () => 'always' as const;
 
-/** Ends a movement without naming what it paid. */
+/** Ends a movement without naming the payment that it made. */
 const ending = (how: 'foreign' | 'cancel'): Action =>
   action({
     ...MOVEMENTS[how],

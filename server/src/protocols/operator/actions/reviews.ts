@@ -1,6 +1,7 @@
 /**
- * Actions on reviews: a person reads a customer's details, and decides, when no program verifies them. Reading is an action,
- * too. The partner sees the reason of a refusal, so it names nobody.
+ * Actions on reviews: an operator reads a customer's details, and decides, when no program verifies them. Reading is an action
+ * too. The
+ * partner sees the reason of a refusal, so it must contain no personal data.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal, Unavailable } from '../../../base/errors.ts';
@@ -32,7 +33,7 @@ async function look({ vault }: OperatorDeps, tx: Tx, input: { customer: string }
   return { level, verification, version, sameDocument: await sameDocument(tx, vault, input.customer) };
 }
 
-/** To verify where the risk is high takes two: another customer gave the same document, or the level is one of enhanced checks. */
+/** Verifying a high risk takes two people: another customer gave the same document, or the level is one of enhanced checks. */
 const HIGH_LEVEL = 4;
 const isRisky = async (
   { vault }: OperatorDeps,
@@ -40,7 +41,7 @@ const isRisky = async (
   { customer, level = 0 }: { customer: string; level?: number | undefined },
 ): Promise<boolean> => level >= HIGH_LEVEL || (await sameDocument(tx, vault, customer)).length > 0;
 
-/** What a program submitted last, with its files; undefined for a customer of our own pages. */
+/** The program's last submission, with its files; undefined for a customer of our own pages. */
 async function submissionOf(tx: Tx, customerId: string) {
   try {
     const { id, state, reasons } = await findSubmission(tx, customerId);

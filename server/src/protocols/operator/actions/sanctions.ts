@@ -1,6 +1,7 @@
 /**
- * Actions on hits in sanctions lists. Reading one is an action, too. Dismissing one takes two people, because money leaves on
- * it; that it is the one on the list takes one, because it must be quick and holds money only.
+ * Actions on hits in sanctions lists. Reading one is an action too. Dismissing one takes two people, because it lets money leave;
+ * confirming
+ * one takes one person, because it must be quick and only holds money.
  */
 import type { Tx } from '../../../base/db.ts';
 import { decideHit, findHit, findScreening, openHit, replayScreening } from '../../../compliance/index.ts';

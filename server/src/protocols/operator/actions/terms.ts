@@ -109,7 +109,7 @@ export async function requirePartner(tx: Tx, partner: bigint | undefined): Promi
 
 const json = (row: string | null): unknown => (row === null ? null : JSON.parse(row));
 
-/** A row as JSON text, with its amounts as they are typed: units of this many places, but for gas, which is none of money. */
+/** A row as JSON text, with its amounts in the typed form: units with this many decimals, except gas, which is not money. */
 export function termsRow(row: string | null, decimals: number): Record<string, unknown> | null {
   const asAmount = (name: string, value: unknown, { source }: { source?: string }): unknown =>
     typeof value === 'number' && name.endsWith('_units') && name !== 'gas_units' && source !== undefined

@@ -1,4 +1,4 @@
-/** Alerts: which cases people are told about, by which channel, and what was sent. */
+/** Alerts: the cases that people are notified about, by which channel, and the sent messages. */
 import { Type } from 'typebox';
 import { ABOUT, MAX_MESSAGES } from '../../../alerts/index.ts';
 import { about, amount, id, listOf, oneOf, optional, text, whole } from '../../declaration/fields.ts';

@@ -1,4 +1,4 @@
-/** The desk of a bank without an API: files of payouts out, statements in. Served where there is such a bank. */
+/** The desk of a bank without an API: files of payouts out, statements in. Served if there is such a bank. */
 import { Type } from 'typebox';
 import { about, day, id, listOf, optional, text, time } from '../../declaration/fields.ts';
 import { act, look, PROPOSES } from '../declare.ts';
@@ -52,7 +52,7 @@ const closePreview = look({
   gives: thing([{ preview }, 'asset', { payouts }, 'units', 'format', { leftOut }]),
 });
 
-/** Looks as no GET could: the statement is its body. Nothing of it is taken, so it needs no reason. */
+/** A read that cannot be a GET: the statement is its body. It takes nothing in, so it needs no reason. */
 const takePreview = {
   ...look({
     path: '/bank/statements/preview',

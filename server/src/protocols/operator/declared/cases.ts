@@ -1,4 +1,4 @@
-/** Cases and what a person does with them; customers and their reviews. */
+/** Cases and operators' work on them; customers and their reviews. */
 import { Type } from 'typebox';
 import { MAX_CASES } from '../../../compliance/index.ts';
 import { FIELD_REASONS, HIGHEST_LEVEL } from '../../../customers/index.ts';

@@ -1,4 +1,4 @@
-/** Deposits, what lies in suspense, who paid, and money that nobody claims. */
+/** Deposits, money in suspense, payers, and unclaimed money. */
 import { Type } from 'typebox';
 import { MAX_DORMANT, MAX_DUST, MAX_LISTED } from '../../../orders/index.ts';
 import { about, amount, flag, id, oneOf, optional, orNone, text, time, whole } from '../../declaration/fields.ts';
@@ -227,7 +227,7 @@ export const DEPOSITS = {
   }),
 };
 
-/** What was announced; null where it is not dormant any more. */
+/** The announced date; null when it is not dormant any more. */
 const woken = thing([
   ...['action', 'subject', { outcome: Type.Literal('done') }],
   { after: Type.Unknown({ description: 'What is dormant of it still; null for nothing' }) },

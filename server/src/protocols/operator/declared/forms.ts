@@ -1,4 +1,4 @@
-/** Fields that more than one declaration takes. */
+/** Fields shared by several declarations. */
 import { POLICY_QUESTIONS } from '../../../partners/index.ts';
 import { PRICED_FEES } from '../../../quotes/index.ts';
 import { about, amount, type Field, id, listOf, oneOf, optional, text, whole } from '../../declaration/fields.ts';
@@ -27,7 +27,7 @@ export const itemsOf = (most: number): Field<bigint[] | 'all'> => ({
   read: (given) => (given === 'all' ? given : listOf(id, most).read(given)),
 });
 
-/** Other terms than orders were charged by, said in one of three ways. */
+/** Other terms than those the orders were charged by, given in one of three ways. */
 export const TERMS = {
   change: optional(id),
   fee: optional(oneOf(PRICED_FEES)),

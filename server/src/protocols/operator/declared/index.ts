@@ -1,5 +1,5 @@
 /**
- * All endpoints of the operator's wire, in the order of the description. Everything that is said of one stands in its declaration;
+ * All endpoints of the operator's wire, in the order of the description. An endpoint is described in its declaration only;
  * docs/operator-api.md, docs/operator-openapi.json and the commands of `npm run operator` are made from this table.
  */
 import type { Declared } from '../declare.ts';

@@ -1,4 +1,4 @@
-/** Rules of transaction monitoring, dry runs of them, and what they found. */
+/** Rules of transaction monitoring, dry runs of them, and their findings. */
 import { Type } from 'typebox';
 import { KINDS, type Kind, MOST_TRIED } from '../../../monitoring/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../../declaration/fields.ts';
@@ -15,7 +15,7 @@ const ruleName = about(
   'many-in-a-day',
 );
 const kind = about(oneOf(kinds), `What it finds: ${kinds.map((one) => `${one}: ${KINDS[one].says}`).join('; ')}`);
-/** Which of these a kind takes is said by `kind`. */
+/** `kind` determines which of these apply. */
 const PARAMS = {
   fiat: optional(about(fiatCode, 'Fiat whose orders count', 'inr')),
   worth: optional(about(amount, 'Amount in the fiat: of a sum, a limit or a first order', '50000')),

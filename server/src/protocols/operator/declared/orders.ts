@@ -1,4 +1,4 @@
-/** Orders, one at a time and all of a span: what is read of them, and what is done with them. */
+/** Orders, one at a time and all of a span: reads and actions. */
 import { Type } from 'typebox';
 import { MAX_LISTED, MAX_UNPAID, STATES } from '../../../orders/index.ts';
 import { PRICED_FEES } from '../../../quotes/index.ts';

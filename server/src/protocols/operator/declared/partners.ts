@@ -1,4 +1,4 @@
-/** Partners: who they are, their keys, what the keys did, and what is held since a leak. */
+/** Partners: their settings, keys, the keys' activity, and the items held since a leak. */
 import { Type } from 'typebox';
 import { MAX_ENDPOINTS } from '../../../events/index.ts';
 import { ACTIVITIES, HELD_KINDS, HELD_STATES, MAX_ACTIVITY, MAX_HELD, SCOPES } from '../../../partners/index.ts';

@@ -1,4 +1,4 @@
-/** Payouts and refunds, and what a restore from an older backup left to be matched: movements, debits, breaks. */
+/** Payouts and refunds, and the items that a restore from an older backup left to be matched: movements, debits, breaks. */
 import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, typed } from '../../declaration/fields.ts';

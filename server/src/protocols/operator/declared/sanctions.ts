@@ -1,4 +1,4 @@
-/** Sanctions screening: the lists, what was found in them, decisions about it, and the same comparison again. */
+/** Sanctions screening: the lists, hits, decisions about hits, and repeating a comparison. */
 import { Type } from 'typebox';
 import { HIT_STATES, MAX_HITS } from '../../../compliance/index.ts';
 import { about, id, oneOf, optional } from '../../declaration/fields.ts';

@@ -35,7 +35,7 @@ const times = {
   singleSource: optional(flag),
   jumpBps: optional(whole(1, 1_000_000)),
   resumeAfterS: optional(whole(1, DAY_S)),
-  // Withheld of the fiat converted or paid in; none where left out. No country takes more than half.
+  // Withheld from the fiat converted or paid in; none by default. No country takes more than half.
   taxBps: optional(whole(0, 5_000)),
 };
 const partner = optional(about(id, 'For this partner alone; without it, for all that have none of their own', '1'));
@@ -72,7 +72,7 @@ const MARKET = [
 ];
 const seenMarket = done(MARKET);
 const row = (description: string) => Type.Object({}, { additionalProperties: true, description });
-/** Rows as they are kept: amounts in smallest units. */
+/** Rows as stored: amounts in smallest units. */
 const kept = (description: string) =>
   thing(['action', 'subject', { outcome: Type.Literal('done') }, { after: maybe(row(description)) }]);
 const PRICE = ['marketId', 'coin', 'level', 'levelAt', 'haltedAt', 'why', 'seen', 'seenSince'];

@@ -1,6 +1,7 @@
 /**
- * All endpoints of this wire, in the order of the description. Everything that is said of one stands in its declaration;
- * docs/openapi-v1.json and docs/api-v1.md are made from this table, and the routes are mounted from it.
+ * All endpoints of this wire, in the order of the description. An endpoint is described in its declaration only;
+ * docs/openapi-v1.json and
+ * docs/api-v1.md are made from this table, and the routes are mounted from it.
  */
 import type { Declared } from '../declare.ts';
 import { ACCOUNT, CATALOGUE, REQUESTS } from './catalogue.ts';

@@ -1,4 +1,4 @@
-/** The team, its keys, what was done, and settings of the partner. Secrets are made by people only, signed in with a passkey. */
+/** The team, its keys, its activity, and settings of the partner. Secrets are made by people only, signed in with a passkey. */
 
 import { SCOPES } from '../../../partners/index.ts';
 import { MEMBER_ROLES } from '../../../team/index.ts';

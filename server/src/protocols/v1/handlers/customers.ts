@@ -336,7 +336,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
 /** The code under way of a request, until it is sent after the commit. */
 const toSend = new WeakMap<object, { id: bigint; phone: string; code: string }>();
 
-/** Requests whose code was right. */
+/** Requests with a correct code. */
 const tried = new WeakSet<object>();
 
 /** A code belongs to the destination that it was sent for. */
@@ -351,7 +351,7 @@ async function tryCode(asked: Asked<(typeof DESTINATIONS.confirm)['fields']>): P
   const found = await inTx(async (tx) => {
     const customer = await findCustomer(tx, values.customer);
     const { id, confirmedAt } = await destinationById(tx, { customerId: customer.id, id: values.destination });
-    // Sent again after its answer was lost: the code has done what it was for.
+    // Sent again after its reply was lost: the code has already taken effect.
     if (confirmedAt !== null) return 'right';
     return await checkCode(tx, deps.vault, { customerId: customer.id, code: values.code, session: sessionOf(id), now });
   });

@@ -1,4 +1,4 @@
-/** What each declared endpoint does. */
+/** The handler of each declared endpoint. */
 import type { Handled } from '../handler.ts';
 import { ACCOUNT_HANDLERS, CATALOGUE_HANDLERS } from './catalogue.ts';
 import { CUSTOMER_HANDLERS } from './customers.ts';

@@ -1,4 +1,4 @@
-/** What the operator asks about a customer, and the partner's answer. */
+/** The operator's questions about a customer, and the partner's answers. */
 import type { Tx } from '../../../base/db.ts';
 import { informationEnded } from '../../../compliance/index.ts';
 import {
@@ -53,7 +53,7 @@ export const INFORMATION_HANDLERS: readonly Handled[] = [
       recordActivity(tx, throughOf(caller), { action: 'information.answered', ...about, now });
       return shape(ended);
     },
-    // The case about the answer is the system's to open, once it is known whose customer it is.
+    // The system's role opens the case about the answer, once the customer's partner is known.
     { as: 'system', check: async (tx: Tx, { values }: Answer) => void (await findCustomer(tx, values.customer)) },
   ),
 ];

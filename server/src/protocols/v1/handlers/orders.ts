@@ -169,7 +169,7 @@ export const ORDER_HANDLERS: readonly Handled[] = [
       const order = await own(tx, asked);
       const { deposits } = await asked.deps.orders.parts(tx, order);
       const known = await assets(tx);
-      // What is no rail's is told with the payout that came back, or the review that it ended.
+      // A reference that is no rail's appears with the payout that was returned, or the review that it ended.
       const came = deposits.filter(({ origin }) => origin === 'rail' || origin === 'credit');
       return pageFrom(came, asked.values, (row) => depositShape(row, order.id, known));
     }),
@@ -239,7 +239,7 @@ export const ORDER_HANDLERS: readonly Handled[] = [
         const order = await inTx((tx) => own(tx, asked));
         const found = await inTx(async (tx) => {
           const named = await usable(tx, order, values.destinationId, asked);
-          // Recorded first: a key that is revoked by now is stopped by it.
+          // Recorded first: a key that is revoked by now is rejected by it.
           recordNamed(tx, asked, order, named.to);
           return named;
         });

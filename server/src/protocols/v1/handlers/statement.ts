@@ -1,4 +1,4 @@
-/** What a partner's orders came to. */
+/** A statement of a partner's orders. */
 import { Refusal } from '../../../base/errors.ts';
 import { partnerDays } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';

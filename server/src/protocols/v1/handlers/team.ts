@@ -1,4 +1,7 @@
-/** The team, its keys, what was done, and settings. Members and keys are rows of the system's role: each is found as the partner's first. */
+/**
+ * The team, its keys, its activity, and settings. Members and keys are rows of the system's role: each is first checked to be the
+ * partner's.
+ */
 
 import { later } from '../../../base/clock.ts';
 import type { Tx } from '../../../base/db.ts';

@@ -1,4 +1,4 @@
-/** Customers, their destinations, limits and what they have to give. */
+/** Customers, their destinations, limits and requirements. */
 import { Type } from 'typebox';
 import {
   ADDRESS,

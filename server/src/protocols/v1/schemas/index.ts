@@ -1,6 +1,7 @@
 /**
- * What this wire answers, as schemas, a file for each noun: each is the static type of a handler's reply, the check of the tests, and a
- * component of OpenAPI.
+ * Replies of this wire, as schemas, one file per noun: each is the static type of a handler's reply, the check of the tests, and
+ * a component
+ * of OpenAPI.
  */
 import type { TSchema } from 'typebox';
 import { Asset, Chain, Market, PaymentMethod } from './catalogue.ts';

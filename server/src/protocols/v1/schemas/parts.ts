@@ -1,7 +1,7 @@
 /**
- * Parts that the schemas of this wire are made of: amounts are decimals as text beside the code of their asset; ids are text; times are
- * RFC 3339 in UTC; null says that there is none. Every leaf has a meaning and an example, so that every endpoint has an example of its
- * reply.
+ * Parts of this wire's schemas: amounts are decimals as text beside the code of their asset; ids are text; times are RFC 3339 in
+ * UTC; null
+ * means that there is none. Every leaf has a meaning and an example, so that every endpoint has an example reply.
  */
 import { type TSchema, Type } from 'typebox';
 import { PUBLIC_REASONS, STATES } from '../../../orders/index.ts';
@@ -26,12 +26,12 @@ export const decimal = (description: string, example: string) =>
   Type.String({ description, pattern: '^-?[0-9]+(\\.[0-9]+)?$', examples: [example] });
 export const word = <const T extends readonly string[]>(words: T, description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...words], description, examples: [words[0]] });
-/** Or null: there is none, or it is not known yet. */
+/** Or null: it does not exist, or is not known yet. */
 export const maybe = <S extends TSchema>(schema: S) => {
   const { description } = schema as { description?: string };
   return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 };
-/** The same of something that is null in the example, because it does not go with the rest of it. */
+/** The same for a value that is null in the example, because it does not fit the rest of the example. */
 export const rarely = <S extends TSchema>(schema: S) => {
   const { description } = schema as { description?: string };
   return Type.Union([schema, Type.Null()], {
@@ -51,7 +51,7 @@ export const pageOf = <S extends TSchema>(items: S) =>
     },
     closed,
   );
-/** A list that is short enough to be told at once. */
+/** A list that is short enough to be returned whole. */
 export const listOf = <S extends TSchema>(items: S) => Type.Object({ data: list(items, 'All of them') }, closed);
 
 export const moneyAs = (description: string, amount: string, asset: string) =>
@@ -68,7 +68,7 @@ export const Money = money('An amount of an asset');
 
 export const DIRECTIONS = ['sell', 'buy'] as const;
 export const direction = () => word(DIRECTIONS, '`sell`: crypto is paid, fiat received. `buy`: the reverse');
-/** What a partner sees: an order that the law stops is shown as held. */
+/** The state shown to a partner: an order blocked by law is shown as held. */
 export const SHOWN_STATES = (Object.keys(STATES) as (keyof typeof STATES)[]).filter(
   (state): state is Exclude<keyof typeof STATES, 'frozen'> => state !== 'frozen',
 );
@@ -79,7 +79,7 @@ export const state = () =>
     description: 'State of the order',
     examples: ['created'],
   });
-/** What a limit across orders counts. */
+/** The amounts that a limit across orders counts. */
 export const LIMIT_SCOPE = {
   per: word(['order', 'day', 'month'] as const, 'Counted of one order, of any 24 hours (day), of any 30 days (month)'),
   asset: text('Fiat whose worth counts', 'inr'),

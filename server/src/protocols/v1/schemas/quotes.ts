@@ -1,4 +1,4 @@
-/** Quotes, as they are answered. */
+/** Quotes in replies. */
 import { Type } from 'typebox';
 import { FEE_KINDS } from '../../../quotes/index.ts';
 import { closed, decimal, direction, id, list, maybe, moneyAs, text, time, word } from './parts.ts';

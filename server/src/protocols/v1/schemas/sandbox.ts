@@ -1,4 +1,4 @@
-/** What a control of the sandbox answers. */
+/** Replies of the sandbox's controls. */
 import { Type } from 'typebox';
 import { closed, text } from './parts.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Submissions on this wire: a program submits what the requirements ask for, and asks for the result.
+ * Submissions on this wire: a program submits the required data, and asks for the result.
  *
  * Answers come in the groups of the form (`details`, `address`), each an object or its JSON text, or one by one under their own
  * names, as programs send both. A refusal names each field, its rule and an example.
@@ -168,7 +168,7 @@ function shape(form: ChosenForm, { id: submissionId, state, reasons, createdAt, 
   };
 }
 
-/** A submission's id as it was sent; one that is none of ours is unknown. */
+/** A submission's id as sent; one that is not ours is unknown. */
 export function submissionIdOf(sent: string | undefined): bigint | undefined {
   if (sent === undefined) return undefined;
   if (!/^[0-9]{1,18}$/.test(sent)) throw new Refusal('unknown_submission');

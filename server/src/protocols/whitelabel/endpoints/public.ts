@@ -1,6 +1,4 @@
-/**
- * Public reference data: what is offered, without a signature.
- */
+/** Public reference data: the offered assets, chains and methods, without a signature. */
 import { formatUnits } from '../../../base/money.ts';
 import { BUSINESS_FORM } from '../../../customers/index.ts';
 import { type Market, markets } from '../../../partners/index.ts';

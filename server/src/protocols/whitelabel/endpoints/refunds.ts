@@ -1,7 +1,7 @@
 /**
- * Deposits and refunds, and their destinations: our own endpoints beside the interface. A partner reads what has happened to
- * an order's money, and names the refund destination in advance or when asked; likewise for a returned payout, which is paid
- * again.
+ * Deposits and refunds, and their destinations: our own endpoints beside the interface. A partner reads the history of an order's
+ * money, and
+ * names the refund destination in advance or when asked; likewise for a returned payout, which is paid again.
  */
 import * as base from '../../../base/fields.ts';
 import { findCustomer } from '../../../customers/index.ts';
@@ -42,7 +42,7 @@ export const destinationFields = {
   fiatAccountId: optional(id),
 };
 
-/** The partner role checks whose order it is; the system role changes what waits for the destination. */
+/** The partner role checks the order's partner; the system role changes the refund that waits for the destination. */
 export const nameDestinationIn =
   (direction: Direction) =>
   async ({ deps, caller, values, inTx }: SignedRequest<typeof destinationFields>): Promise<Reply> => {

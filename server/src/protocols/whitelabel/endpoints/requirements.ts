@@ -1,4 +1,4 @@
-/** What a customer must supply to be verified. */
+/** The data that a customer must supply to be verified. */
 import { findCustomer } from '../../../customers/index.ts';
 import type { Reply } from '../../protocol.ts';
 import type { Body } from '../body.ts';

@@ -178,7 +178,7 @@ const STANDARD_WEBHOOK = object(
   { title: 'StandardWebhook' },
 );
 
-/** What is posted to an endpoint, by its format. */
+/** The message posted to an endpoint, by its format. */
 export const WEBHOOK_BODIES = {
   whitelabel: WHITELABEL_WEBHOOK,
   flat: FLAT_WEBHOOK,

@@ -65,7 +65,7 @@ function parameterOf(control: string, name: string, { says, schema, optional }: 
   return { says, optional: optional === true, words };
 }
 
-/** Values that are needed stand without their names, and so does the first; words in lower case. */
+/** Required values are written without their names, and so is the first; words in lower case. */
 const commandOf = (name: string, takes: Fields, example: Readonly<Record<string, string | number>>): string =>
   Object.entries(example).reduce((line, [field, value], at) => {
     const typed = takes[field]?.schema.enum === undefined ? value : String(value).toLowerCase();

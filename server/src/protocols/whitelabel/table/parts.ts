@@ -1,4 +1,4 @@
-/** What rows of the table share: paths, and refusals that come together. */
+/** Shared parts of the table's rows: paths, and groups of refusals. */
 import type { RefusalCode } from '../../../base/errors.ts';
 import type { Body } from '../body.ts';
 
@@ -35,5 +35,5 @@ export const QUOTE_HEADERS = {
 };
 export const COUNTED = { 'x-total-count': 'Rows there are in all' };
 
-/** Bodies that show each form of a request, for fields that depend on what is sent. */
+/** Bodies that show each form of a request, for fields that depend on the request. */
 export const sent = (...pairs: (readonly [string, string])[]): Body => new Map(pairs);
