@@ -161,7 +161,7 @@ class Batch {
 
   get #current() {
     const part = this.#answering;
-    assert(part !== undefined, 'PostgreSQL answers what it was asked');
+    assert(part !== undefined, 'PostgreSQL answered out of order');
     return part;
   }
 }

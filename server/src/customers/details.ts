@@ -68,7 +68,7 @@ export async function saveDetails(
     return { version: 1, outcome: null };
   }
   const there = await tx.row<CustomerDetailsRow>(sql.lockDetails, [id]);
-  assert(there !== undefined, `details of ${id} neither stored nor there`);
+  assert(there !== undefined, `details of ${id} were neither stored nor found`);
   const { version, outcome } = there;
   if (version !== d.over?.version || outcome !== d.over.outcome) return { version, outcome };
   followCheck(tx, id, d.now);

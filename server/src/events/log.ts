@@ -158,7 +158,7 @@ export async function deliveries(
   const events = new Map(about.map((row) => [row.id, row]));
   return page.map((row) => {
     const event = events.get(row.eventId);
-    assert(event !== undefined, 'what is delivered is an event');
+    assert(event !== undefined, 'a delivery without an event');
     return {
       eventId: eventIdOf(event),
       position: event.position,

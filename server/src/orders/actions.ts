@@ -266,7 +266,7 @@ export async function reprice(context: Rails, tx: Tx, action: Action): Promise<O
     terms,
     facts: { by, why, reason: 'by_operator' },
   });
-  assert(advanced.outcome === 'advanced', `order ${order.id} could not be priced anew`);
+  assert(advanced.outcome === 'advanced', `order ${order.id} could not be repriced`);
   return advanced.order;
 }
 

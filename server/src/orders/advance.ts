@@ -104,7 +104,7 @@ export async function advance(
   if (transition.post === 'convert_and_hold') {
     assert(
       booked.receivedUnits === order.depositUnits,
-      `order ${order.id} is converted only when what was received is what it asks for`,
+      `order ${order.id} has received another amount than it asks for`,
     );
   }
   if (transition.post !== undefined) {

@@ -53,7 +53,7 @@ export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Repor
         return await unexpectedCredit(context, tx, fact);
       case 'own_transfer_settled':
       case 'own_transfer_failed':
-        assert(ownTransfers !== undefined, `somebody takes own transfer ${fact.key}`);
+        assert(ownTransfers !== undefined, `no receiver for own transfer ${fact.key}`);
         return await ownTransfers(tx, fact);
       case 'cost_changed':
         return await costChanged(context, tx, fact);

@@ -349,7 +349,7 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
       requireNotOver(order);
       if (!isPayable(order, context.clock.now())) throw new Refusal('order_over', { state: order.state });
       const payee = context.rails.get(order.depositRail)?.payee?.(order.depositAsset);
-      assert(payee !== undefined, `rail ${order.depositRail} says whom to pay`);
+      assert(payee !== undefined, `rail ${order.depositRail} has no payee`);
       return { payee, reference: order.depositTarget };
     },
 

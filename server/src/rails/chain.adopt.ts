@@ -156,7 +156,7 @@ export async function readByHash(engine: Engine, hash: string): Promise<bigint> 
       throw new Refusal('does_not_fit', { why: 'the transaction is in the books already' });
     await found.noteHash(tx, rail, HOT, hash);
     const row = await found.foundByHash(tx, rail, hash);
-    assert(row !== undefined, 'what was noted is there');
+    assert(row !== undefined, 'a stored movement has disappeared');
     if (row.state === 'unread') await fill(engine, tx, row, sent);
     return row.id;
   });

@@ -381,7 +381,7 @@ export async function takeOwnTransfer(
   }
   if (!failed) await closeCases(tx, { ...caseOf(row), outcome: 'submitted', now });
   const ended = await store.find(tx, row.key);
-  assert(ended !== undefined, 'a transfer stays where it is');
+  assert(ended !== undefined, 'a locked transfer has disappeared');
   await bookOrLater(context, tx, ended);
   // Both may become final in one run, and the rail reports them in the order of their wallets.
   const sweep = row.sweep === null ? undefined : await store.lock(tx, row.sweep);

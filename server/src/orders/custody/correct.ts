@@ -32,7 +32,7 @@ export async function bookFound(
   const { asset } = custody;
   const suspense = chart.suspense(rail, asset);
   const posted = await post(tx, { ...entry, lines: move(custody, suspense, units) });
-  assert(posted.outcome === 'posted', `what was found as ${externalId} is booked once`);
+  assert(posted.outcome === 'posted', `${externalId} is booked already`);
   const { id } = await depositStore.insertDeposit(tx, {
     ...{ rail, externalId, asset, units, target: '', orderId: null, partnerId: null },
     ...{ state: 'suspense', reference, facts: {}, seenAt: now, payer: 'unknown', origin: 'credit' },
@@ -114,7 +114,7 @@ async function debtOf(tx: Tx, subject: string): Promise<{ row: DepositRow }> {
   if (known === undefined) throw unfit('its deposit is not in the books');
   if (known.orderId !== null) await store.lock(tx, known.orderId);
   const row = await depositStore.lockDepositById(tx, id);
-  assert(row !== undefined, `deposit ${id} stays where it is`);
+  assert(row !== undefined, `deposit ${id} has disappeared`);
   return { row };
 }
 

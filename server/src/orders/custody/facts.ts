@@ -244,7 +244,7 @@ export async function bookGone(
   const uncovered = units - free;
   const inParts = [...move(to, custody, free), ...move(to, chart.uncovered(rail.code, asset), uncovered)];
   const booked = await post(tx, { ...entry, lines: inParts });
-  assert(booked.outcome === 'posted', `what is gone of ${custody.code} is booked`);
+  assert(booked.outcome === 'posted', `the missing amount of ${custody.code} could not be booked`);
   await openCase(tx, {
     kind: 'uncovered',
     subject: custody.code,

@@ -39,7 +39,7 @@ export async function requireRecalled(tx: Tx, debit: Recalled): Promise<{ order:
   if (known === undefined) throw new Refusal('unknown_deposit', {});
   const order = known.orderId === null ? undefined : await store.lock(tx, known.orderId);
   const row = await depositStore.lockDepositById(tx, known.id);
-  assert(row !== undefined, `deposit ${known.id} stays where it is`);
+  assert(row !== undefined, `deposit ${known.id} has disappeared`);
   if (row.rail !== debit.rail || row.asset !== debit.asset || row.origin !== 'rail')
     throw unfit('the deposit is no credit of this account in this currency');
   if (order === undefined) throw unfit('the deposit is of no order: what left for it is owed by nobody we know');

@@ -26,7 +26,7 @@ export interface Waking {
 /** The account that a dormancy's money came from, and returns to. */
 export const homeOf = ({ depositId, orderId, partnerId, rail, asset }: Dormancy): Account => {
   if (depositId !== null) return chart.suspense(rail, asset);
-  assert(orderId !== null && partnerId !== null, 'a dormancy is of no deposit and of no order');
+  assert(orderId !== null && partnerId !== null, 'a dormancy has neither deposit nor order');
   return chart.order(orderId, partnerId, asset);
 };
 

@@ -44,7 +44,7 @@ export async function depositConfirmed(context: Context, tx: Tx, fact: DepositFa
   const { order, row } = await depositRow(context, tx, fact, 'seen');
   if (row.state !== 'seen' && row.state !== 'reversed') return;
   if (order !== undefined && (await isClearing(context, tx, order, row))) return;
-  assert(row.units === fact.units && row.asset === fact.asset, `deposit ${row.id} is what it was when first seen`);
+  assert(row.units === fact.units && row.asset === fact.asset, `deposit ${row.id} differs from when it was first seen`);
 
   const earlier =
     order === undefined ? [] : (await depositStore.depositsOf(tx, order.id)).filter((one) => one.state === 'confirmed');
@@ -177,7 +177,7 @@ async function toSuspense(
   const lost = order && standingLoss(await depositStore.depositsOf(tx, order.id));
   if (order !== undefined && lost !== undefined && isChain(context, row) && isSameMoney(order, row, lost)) {
     const booked = await depositStore.lockDepositById(tx, row.id);
-    assert(booked !== undefined, `deposit ${row.id} stays where it is`);
+    assert(booked !== undefined, `deposit ${row.id} has disappeared`);
     await replaceLost(tx, { by: 'the rail', why: 'in a block again', now }, { order, row: booked, lost });
     await endDebtBlock(tx, order, now);
     return;

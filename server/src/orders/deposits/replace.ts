@@ -70,7 +70,7 @@ export async function replaceLost(
     facts: { by, why, replaces: String(lost.id) },
     lines: move(chart.suspense(row.rail, row.asset), lossAccount(order, lost), kept),
   });
-  assert(posted.outcome === 'posted', `deposit ${row.id} lies in suspense`);
+  assert(posted.outcome === 'posted', `deposit ${row.id} is not in suspense`);
   await depositStore.giveDepositTo(tx, row.id, order.id);
   if (row.partnerId === null) await depositStore.nameDepositPartner(tx, row.id, order.partnerId);
   const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;

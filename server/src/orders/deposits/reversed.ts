@@ -43,7 +43,7 @@ export async function depositReversed(
   if (known === undefined) return;
   const order = known.orderId === null ? undefined : await store.lock(tx, known.orderId);
   const row = await depositStore.lockDeposit(tx, fact.rail, fact.externalId);
-  assert(row !== undefined, 'a deposit stays where it is');
+  assert(row !== undefined, 'a locked deposit has disappeared');
   if (row.state === 'reversed' || row.state === 'lost') return;
   if (row.state === 'seen') {
     await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why: fact.why });

@@ -80,7 +80,7 @@ export function dormancyHandlers(context: OrdersContext): Handlers {
 
 const whoseOf = ({ depositId, orderId }: Dormancy): Whose => {
   if (depositId !== null) return { depositId };
-  assert(orderId !== null, 'a dormancy is of no deposit and of no order');
+  assert(orderId !== null, 'a dormancy has neither deposit nor order');
   return { orderId };
 };
 
@@ -211,7 +211,7 @@ async function ripen(
     facts: { ...factsOf(row), since: row.since.toISOString() },
     lines: move(homeOf(row), chart.dormant(rail, asset), units),
   });
-  assert(posted.outcome === 'posted', `what is unclaimed of ${subjectOf(whose)} is not in the books`);
+  assert(posted.outcome === 'posted', `the unclaimed money of ${subjectOf(whose)} is not in the books`);
   await dormantStore.markDormant(tx, id, units, now);
   await dormantStore.mark(tx, whose, { from: row.dormantFrom, units });
   await closeCases(tx, { kind: 'dormant_soon', subject: subjectOf(whose), outcome: 'it is dormant', now });

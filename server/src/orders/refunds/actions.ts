@@ -160,7 +160,7 @@ async function refundOfDeposit(
   const order = known.orderId === null ? undefined : await lockOrder(tx, known.orderId);
   // Locked before it is read: of two concurrent calls, the second sees the first one's refund.
   const deposit = await depositStore.lockDepositById(tx, known.id);
-  assert(deposit !== undefined, `deposit ${known.id} stays where it is`);
+  assert(deposit !== undefined, `deposit ${known.id} has disappeared`);
   await requireNotHeldDeposit(tx, known.id);
   const open = (await refundsOfDeposit(tx, deposit.id)).find(
     ({ source, state }) => source === 'suspense' && state !== 'settled' && state !== 'cancelled',

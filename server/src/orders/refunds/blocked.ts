@@ -42,7 +42,7 @@ export async function releaseBlocked(context: Rails, tx: Tx, action: Action & { 
   // The treasury may have spent the conversion's proceeds: the position account covers the rest.
   if (posted.outcome === 'short')
     posted = await post(tx, { ...entry, lines: released.lines.flatMap(fromPosition(order.depositAsset)) });
-  assert(posted.outcome === 'posted', `what was blocked of order ${order.id} cannot be let go`);
+  assert(posted.outcome === 'posted', `the blocked money of order ${order.id} could not be released`);
   if (lost.length > 0) await giveUpLost(tx, order, deposits, action.now);
   for (const { asset, units } of released.free) {
     const suspense = chart.suspense(railOf(asset), asset);

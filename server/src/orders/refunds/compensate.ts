@@ -224,7 +224,7 @@ export async function compensate(
     facts: { by, why, fee, deposit: String(row.id) },
     lines: move(feeAccount(fee, order), suspense, units),
   });
-  assert(posted.outcome === 'posted', `fee ${fee} of order ${order.id} is not where it was charged to`);
+  assert(posted.outcome === 'posted', `fee ${fee} of order ${order.id} is missing on its account`);
   await depositStore.changeDeposit(tx, row.id, {
     ...{ state: 'suspense', bookedTo: suspense.code, why: FEE_COMPENSATED, confirmedAt: now },
   });
@@ -235,7 +235,7 @@ export async function compensate(
   const refund = await requestRefund(context, tx, {
     ...{ depositId: row.id, units, why: FEE_COMPENSATED, by, order: noted, to, now },
   });
-  assert(refund !== undefined, `compensation ${name} lies in suspense`);
+  assert(refund !== undefined, `compensation ${name} is not in suspense`);
   return refund;
 }
 

@@ -217,7 +217,7 @@ async function rejectLocked(
   );
   for (const { id } of applied) {
     const deposit = await depositStore.lockDepositById(tx, id);
-    assert(deposit !== undefined, `deposit ${id} stays where it is`);
+    assert(deposit !== undefined, `deposit ${id} has disappeared`);
     const costUnits = keepUnits < deposit.takenUnits ? keepUnits : deposit.takenUnits - 1n;
     keepUnits -= costUnits;
     const fresh = blank(deposit, deposit.takenUnits, costUnits, now);

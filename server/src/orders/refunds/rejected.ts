@@ -145,7 +145,7 @@ export async function cancelCompensations(context: Rails, tx: Tx, order: Order, 
     await wakeDeposit(tx, known, { by: 'the rail', why: TAKEN_BACK, now });
     const goneUnits = await cancelRefunds(context, tx, known.id, now);
     const row = await depositStore.lockDepositById(tx, known.id);
-    assert(row !== undefined, `deposit ${known.id} stays where it is`);
+    assert(row !== undefined, `deposit ${known.id} has disappeared`);
     // Not while it is still under way or has settled; nor if cancelling its payout just now has already ended it.
     if (row.state === 'reversed' || row.refundUnits > 0n || inSuspense(row) === 0n) continue;
     const fee = PRICED_FEES.find((kind) => kind === row.facts.fee);
@@ -155,7 +155,7 @@ export async function cancelCompensations(context: Rails, tx: Tx, order: Order, 
       const facts = { deposit: String(row.id), why: TAKEN_BACK };
       const entry = { id: `ord_${row.externalId}:undone`, kind: 'compensation_undone', orderId: order.id, at: now };
       const posted = await post(tx, { ...entry, facts, lines });
-      assert(posted.outcome === 'posted', `compensation ${row.externalId} lies in suspense`);
+      assert(posted.outcome === 'posted', `compensation ${row.externalId} is not in suspense`);
     }
     await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why: 'deposit_lost' });
   }
@@ -189,7 +189,7 @@ export async function cancelReleased(context: Rails, tx: Tx, order: Order, now: 
     await wakeDeposit(tx, known, { by: 'the rail', why: TAKEN_BACK, now });
     const goneUnits = await cancelRefunds(context, tx, known.id, now);
     const row = await depositStore.lockDepositById(tx, known.id);
-    assert(row !== undefined, `deposit ${known.id} stays where it is`);
+    assert(row !== undefined, `deposit ${known.id} has disappeared`);
     await makeGoodOfReleased(context, tx, { order, row, goneUnits, now });
   }
 }

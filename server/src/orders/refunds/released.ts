@@ -71,7 +71,7 @@ export async function makeGoodOfReleased(
     });
   }
   const posted = await post(tx, { ...posting, lines });
-  assert(posted.outcome === 'posted', `what law has let go, deposit ${row.id}, lies in suspense`);
+  assert(posted.outcome === 'posted', `released deposit ${row.id} is not in suspense`);
   if (leftUnits === 0n) return await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why: 'deposit_lost' });
   await depositStore.changeDeposit(tx, row.id, { state: row.state, takenUnits: row.units - leftUnits });
   await requestRefund(context, tx, { depositId: row.id, units: leftUnits, why: 'released_by_law', order, now });

@@ -52,7 +52,7 @@ export async function requestRefund(
   if (known === undefined) return undefined;
   const order = want.order ?? (known.orderId === null ? undefined : await store.lock(tx, known.orderId));
   const deposit = await depositStore.lockDepositById(tx, depositId);
-  assert(deposit !== undefined, `deposit ${depositId} stays where it is`);
+  assert(deposit !== undefined, `deposit ${depositId} has disappeared`);
   const open = (await refundsOfDeposit(tx, depositId)).find((one) => one.source === 'suspense' && isOpen(one));
   if (open !== undefined) return open;
   if (units <= 0n || units > inSuspense(deposit)) return undefined;

@@ -96,7 +96,7 @@ export async function retryRefund(
     const again: Refund[] = [];
     for (const { id } of (await refundsOf(tx, orderId)).filter(isRejectedPart)) {
       const locked = await lockRefund(tx, id);
-      assert(locked !== undefined, `refund ${id} stays where it is`);
+      assert(locked !== undefined, `refund ${id} has disappeared`);
       const { refund, deposit } = locked;
       if (deposit.state === 'lost') await changeRefund(tx, refund, { state: 'cancelled', now });
       else {

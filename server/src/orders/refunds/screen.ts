@@ -38,7 +38,7 @@ export async function screenRefund(context: OrdersContext, id: bigint): Promise<
   const verdict = await screenOutside(context, screeningOf(asked));
   return await context.db.asSystem(async (tx) => {
     const locked = await lockRefund(tx, id);
-    assert(locked !== undefined, `refund ${id} stays where it is`);
+    assert(locked !== undefined, `refund ${id} has disappeared`);
     const there = locked.refund;
     const same = there.address === refund.address && there.fiatAccountId === refund.fiatAccountId;
     if (there.state !== 'screening') return undefined;

@@ -185,7 +185,7 @@ export async function endOrderRefund(
   if (refunds.some(({ state }) => state === 'created' || state === 'submitted')) return;
   const failed = refunds.filter(({ state }) => state === 'rejected');
   const order = await store.lock(tx, orderId);
-  assert(order !== undefined, `order ${orderId} stays where it is`);
+  assert(order !== undefined, `order ${orderId} has disappeared`);
   // Independent of which part ended last: if an operator held one, an operator decides about all of them.
   const why = (await heldParts(tx, orderId)) ?? rejectedWhy ?? 'another part of it failed';
   await advance(context, tx, order, 'refund_rejected', {

@@ -155,7 +155,7 @@ export async function changeRefund(
       refund.attempt,
     ],
   );
-  assert(row !== undefined, `refund ${refund.id} is as it was under its lock`);
+  assert(row !== undefined, `refund ${refund.id} changed under its lock`);
   return row;
 }
 

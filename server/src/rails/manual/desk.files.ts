@@ -149,7 +149,7 @@ export async function file(
   const content = await store.batchContent(tx, id);
   assert(content !== undefined, `file ${id} has content`);
   const bytes = Buffer.from(vault.decrypt(content, filePlace(rail, id)), 'utf8');
-  assert(createHash('sha256').update(bytes).digest('hex') === batch.sha256, `file ${id} is what was closed`);
+  assert(createHash('sha256').update(bytes).digest('hex') === batch.sha256, `file ${id} differs from the closed one`);
   log.info({ rail, batch: id }, 'payout file downloaded');
   const { type, ending } = FILE_TYPES[batch.format];
   return { name: `${batchName(id)}.${ending}`, type, bytes, sha256: batch.sha256 };

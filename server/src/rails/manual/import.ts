@@ -318,7 +318,7 @@ export async function takenSoFar(tx: Tx, rail: string, asset: string): Promise<T
   const sum = await store.sumTaken(tx, rail, asset);
   const ties = (await statementStore.newestStatements(tx, rail, asset)).flatMap((one) => endsOf(one) ?? []);
   const newest = newestOf(ties, from, sum);
-  assert(newest !== undefined, 'where there is a first statement there is a newest');
+  assert(newest !== undefined, 'a first statement without a newest');
   return { first: from, newest, sum };
 }
 

@@ -120,7 +120,7 @@ export async function sign(
   assert(signer, `${tron.code} has a signer for the wallet`);
   const raw = body === null ? undefined : decodeRawData(body);
   const isSame = raw?.target === call.target && raw.value === call.value && raw.data.equals(call.data);
-  assert(body !== null && isSame && raw.owner === signer.address, 'what was stored is the transfer that is signed');
+  assert(body !== null && isSame && raw.owner === signer.address, 'the stored bytes are another transfer');
   const signature = await signer.sign(body, call.depositIndex);
   assert(tronSignerOf(body, signature) === signer.address, `the signature is that of wallet ${wallet}`);
   return { raw: encodeTransaction(body, signature), hash: hashOf(body) };
