@@ -18,7 +18,7 @@ import { holdBeforePayout, isHeldByOperator, lastHold } from './decide.ts';
 import * as depositStore from './deposits/store.ts';
 import { payoutId } from './entries.ts';
 import { history } from './history.store.ts';
-import { lockOrder } from './lock.ts';
+import { lockOrder, requireNotHeldSince } from './lock.ts';
 import { isFinal, next, type OrderEvent } from './machine.ts';
 import { lockRetryable, requireNotHeldByOperator } from './payouts/elsewhere.ts';
 import { approveRefund, approveStanding } from './payouts/gate.ts';
@@ -110,6 +110,7 @@ export async function refundOrder(
   const before = async (tx: Tx, order: Order) => {
     // No other deposit arrived for the order while the destination was screened.
     if (senderOf !== undefined) await onlyDeposit(tx, order);
+    await requireNotHeldSince(tx, order, action.seenVersion);
     return order.state === 'refunding' ? order : await heldBack(context, tx, order, action);
   };
   const approvedBy = approval(action);
@@ -135,6 +136,7 @@ export async function requestOrderRefund(
   const { by, why, now } = action;
   const found = await lockOrder(tx, action.orderId);
   requireRefundable(found);
+  await requireNotHeldSince(tx, found, action.seenVersion);
   const order = await heldBack(context, tx, found, action);
   if (await isPaidOut(tx, order.id))
     throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
@@ -165,10 +167,10 @@ export async function retry(context: GateContext, tx: Tx, action: Action): Promi
 }
 
 /**
- * Puts an order that continues automatically under an operator's control. Nothing more is submitted: the order is held, or its
- * payout or refund is. If its payout was rejected, neither partner nor policy may retry it before an operator releases the order.
- * Of
- * several refunds the unsubmitted ones are cancelled, and the order is held once the others have ended.
+ * Puts an order under an operator's control. Nothing more is submitted: the order is held, or its payout or refund is. One that is held
+ * already is held again, for this reason: neither partner nor policy nor an earlier decision sends it on. A rejected payout is not
+ * retried before an operator releases the order. Of several refunds the unsubmitted ones are cancelled, and the order is held once the
+ * others have ended.
  *
  * @returns the order, and the refund payouts that were already submitted
  * @throws Refusal 'unknown_order' | 'order_over' when no part of it continues automatically | 'payout_submitted' when everything
@@ -187,10 +189,11 @@ export async function holdBack(
     case 'deposit_confirmed':
     case 'awaiting_liquidity':
       return held((await advance(context, tx, order, 'held', given)).order);
+    case 'on_hold':
     case 'payout_held':
-      if (isHeldByOperator(await history(tx, order.id)))
-        throw new Refusal('order_over', { state: order.state, why: 'held_by_operator' });
-      await closeCases(tx, { kind: 'payout_held', subject: `order:${order.id}`, outcome: `held by ${by}`, now });
+    case 'refund_held':
+      // Its case says why it is held now; the history and the closed case keep what was said before.
+      await closeCases(tx, { kind: order.state, subject: `order:${order.id}`, outcome: `held again by ${by}`, now });
       return held((await advance(context, tx, order, 'held', given)).order);
     case 'paying_out':
       await unsubmit(context, tx, order, `held by ${by}`, now);

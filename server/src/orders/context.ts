@@ -55,6 +55,8 @@ export interface Action {
   pastHits?: boolean | undefined;
   /** The findings that these operators were shown, if they confirmed in an earlier transaction. */
   seen?: readonly SeenFinding[] | undefined;
+  /** Version of the order then: an operator's hold since is one that these people did not know of. */
+  seenVersion?: number | undefined;
   why: string;
   now: Date;
 }

@@ -236,6 +236,10 @@ const isByOperator = (step: HoldStep | undefined): boolean => step?.facts?.heldB
 /** Whether an operator's hold is on: only a release ends it, and no other decision continues the order meanwhile. */
 export const isHeldByOperator = (history: readonly HoldStep[]): boolean => isByOperator(lastHold(history));
 
+/** Whether an operator has held it since this version of the order. */
+export const isHeldSince = (history: readonly (HoldStep & { version: number })[], version: number): boolean =>
+  history.some((step) => step.version > version && HOLDING.includes(step.event) && isByOperator(step));
+
 /**
  * How long a state may last and what happens then; undefined when the order waits for nothing or the unpaid order's own deadline
  * applies.

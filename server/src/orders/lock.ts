@@ -3,6 +3,8 @@ import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { lockCustomer } from '../customers/index.ts';
 import { payoutByKey } from '../rails/payouts.ts';
+import { isHeldSince } from './decide.ts';
+import { history } from './history.store.ts';
 import { lockRefund } from './refunds/store.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
@@ -12,6 +14,20 @@ export async function lockOrder(tx: Tx, id: bigint): Promise<Order> {
   const order = await store.lock(tx, id);
   if (order === undefined) throw new Refusal('unknown_order', {});
   return order;
+}
+
+/**
+ * People confirmed an action in an earlier transaction, at this version of the order: it does not undo a hold laid since.
+ *
+ * @throws Refusal 'order_over'
+ */
+export async function requireNotHeldSince(
+  tx: Tx,
+  { id, state }: Order,
+  seenVersion: number | undefined,
+): Promise<void> {
+  if (seenVersion !== undefined && isHeldSince(await history(tx, id), seenVersion))
+    throw new Refusal('order_over', { state, why: 'held_by_operator' });
 }
 
 /**

@@ -119,7 +119,10 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ['payout_held'], on: 'payout_found', to: 'settled', post: 'payout_found' },
   // The same after its conversion was undone: two operators confirm that the attempt paid it.
   { from: ['on_hold', 'refund_held'], on: 'payout_found', to: 'settled', post: 'convert_and_payout_found' },
-  // An operator holds it, so that it is neither retried nor sent elsewhere, and releases it: neither step moves money.
+  // An operator holds what is held already, for a reason of its own, so that it is neither retried, refunded nor sent elsewhere; and
+  // releases a rejected payout: neither step moves money.
+  { from: ['on_hold'], on: 'held', to: 'on_hold', then: 'open_case' },
+  { from: ['refund_held'], on: 'held', to: 'refund_held', then: 'open_case' },
   { from: ['payout_held'], on: 'held', to: 'payout_held', then: 'open_case' },
   { from: ['payout_held'], on: 'released', to: 'payout_held', then: 'open_case' },
   { from: ['payout_held'], on: 'retried', to: 'paying_out', post: 'hold_payout', then: 'send_payout' },

@@ -42,6 +42,8 @@ paying_out         payout_settled     settled            settle_payout          
 paying_out         payout_rejected      payout_held        void_payout                        open_case
 payout_held        payout_found       settled            payout_found                       -
 payout_held        requoted           deposit_confirmed  reverse_conversion                 screen
+on_hold            held               on_hold            -                                  open_case
+refund_held        held               refund_held        -                                  open_case
 payout_held        held               payout_held        -                                  open_case
 payout_held        released           payout_held        -                                  open_case
 payout_held        retried            paying_out         hold_payout                        send_payout

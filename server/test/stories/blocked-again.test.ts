@@ -3,8 +3,9 @@
  * decided about the block before says nothing about it.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { findCustomer } from '../../src/customers/index.ts';
+import { refundOrder } from '../../src/orders/index.ts';
 import { oneOrTwoDo, type Person, takes, twoDo } from '../protocols/operator/people.ts';
 import { heldSale, strayCredit } from '../support/orders.ts';
 import { openStaffedStory, operatorIn } from '../support/staffed.ts';
@@ -13,9 +14,10 @@ import type { Sale, Story, StoryCustomer } from '../support/story.ts';
 let world: Story;
 let ada: Person;
 let finn: Person;
+let nia: Person;
 
 before(async () => {
-  ({ world, ada, finn } = await openStaffedStory({ ada: 'admin', finn: 'admin' }));
+  ({ world, ada, finn, nia } = await openStaffedStory({ ada: 'admin', finn: 'admin', nia: 'night' }));
 });
 after(async () => await world?.close());
 
@@ -140,4 +142,81 @@ test('a proposal to enable an operator, or to lift a legal hold, undoes nothing 
     await isOvertaken(proposed);
     await bothDo(`${path}/${go}`);
   }
+});
+
+describe('an order that is held already, and that the night desk holds for another reason', () => {
+  const holds = async ({ id }: { id: bigint }, reason: string) => {
+    const said = await nia.does(`/orders/${id}/hold`, { reason });
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+  };
+  const reasonOf = async (order: Sale) => {
+    const [last] = (await world.traceOf(order)).history.toReversed();
+    return [last?.event, last?.facts?.by, (await world.openCaseKinds(order)).length];
+  };
+
+  test('is not paid by a release that was proposed before', async () => {
+    await world.read((tx) => takes(tx, 2, { action: 'order.release' }));
+    const { order } = await heldSale(world, '10');
+    const proposed = await finn.does(`/orders/${order.id}/release`);
+    assert.equal(proposed.status, 202, JSON.stringify(proposed.body));
+    await holds(order, 'the number is on a list of the police');
+    await isOvertaken(proposed);
+    assert.deepEqual([await world.stateOf(order), ...(await reasonOf(order))], ['on_hold', 'held', 'nia', 1]);
+    assert.equal((await nia.does(`/orders/${order.id}/release`)).status, 403, 'the night desk released it');
+    await bothDo(`/orders/${order.id}/release`);
+    await world.until('it goes on', async () => (await world.stateOf(order)) !== 'on_hold');
+  });
+
+  test('is not refunded by what was decided before, also where its people confirmed in an earlier transaction', async () => {
+    const { order } = await heldSale(world, '10');
+    const refund = (to: Record<string, string> = {}) =>
+      oneOrTwoDo(finn, ada, `/orders/${order.id}/refund`, { failure: 'other', ...to });
+    assert.equal((await refund()).status, 200);
+    const { version } = (await world.traceOf(order)).order;
+    await holds(order, 'somebody else claims it');
+    const address = world.newAddress();
+    const named = await world.partner.put('offramp/refundDestination', {
+      ...{ customerId: order.customerId, transactionId: String(order.id), address },
+    });
+    assert.equal(named.status, 200, JSON.stringify(named.body));
+    const late = {
+      orderId: order.id,
+      by: 'finn',
+      people: ['finn', 'ada'],
+      why: 'a test',
+      seenVersion: version,
+      now: world.clock.now(),
+    };
+    await assert.rejects(refundOrder(world.server.orders, late, { failure: 'other', address }), { code: 'order_over' });
+    assert.deepEqual([await world.stateOf(order), (await world.traceOf(order)).refunds], ['on_hold', []]);
+    const said = await refund({ address });
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+    await world.refundArrives(order, -2);
+  });
+
+  test('with its payout rejected, or its refund, it gets the new reason and waits', async () => {
+    const refused = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
+    await world.pays(refused, '10');
+    await world.mines(2);
+    await world.until('its payout is refused', async () => (await world.stateOf(refused)) === 'payout_held');
+    const { order: back } = await heldSale(world, '10');
+    assert.equal((await ada.does('/kill-switches', everything)).status, 200);
+    const refund = `/orders/${back.id}/refund`;
+    const said = await oneOrTwoDo(finn, ada, refund, { failure: 'other', address: world.newAddress() });
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+    await holds(back, 'the first reason');
+    await bothDo('/kill-switches/lift', everything);
+    for (const [order, state] of [
+      [refused, 'payout_held'],
+      [back, 'refund_held'],
+    ] as const) {
+      await holds(order, 'one reason');
+      const { version } = (await world.traceOf(order)).order;
+      await holds(order, 'another reason');
+      assert.deepEqual([await world.stateOf(order), ...(await reasonOf(order))], [state, 'held', 'nia', 1]);
+      assert.equal((await world.traceOf(order)).order.version, version + 1, 'a proposal of before would stand');
+    }
+    await bothDo(`/orders/${refused.id}/release`);
+    assert.deepEqual(await world.openCaseKinds(refused), ['payout_held']);
+  });
 });

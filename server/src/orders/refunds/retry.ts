@@ -8,6 +8,7 @@ import { advance } from '../advance.ts';
 import type { OrdersContext, Rails, RefundTo } from '../context.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
 import * as depositStore from '../deposits/store.ts';
+import { requireNotHeldSince } from '../lock.ts';
 import { approveRefund } from '../payouts/gate.ts';
 import { refundOf } from '../payouts/leaving.ts';
 import type { SeenFinding } from '../payouts/rules.ts';
@@ -64,6 +65,7 @@ export async function retryRefund(
     people?: readonly string[];
     pastHits?: boolean | undefined;
     seen?: readonly SeenFinding[] | undefined;
+    seenVersion?: number | undefined;
     why: string;
     to?: RefundTo | undefined;
     now: Date;
@@ -86,6 +88,7 @@ export async function retryRefund(
   const retried = await context.db.asSystem(async (tx) => {
     const order = await store.lock(tx, orderId);
     if (order?.state !== 'refund_held') throw new Refusal('order_over', { state: order?.state });
+    await requireNotHeldSince(tx, order, input.seenVersion);
     if (input.people !== undefined)
       await approveRefund(context, tx, await refundOf(tx, order, to), {
         ...{ people: input.people, reason: why, pastHits: input.pastHits, seen: input.seen, now },

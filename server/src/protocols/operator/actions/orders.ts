@@ -200,6 +200,7 @@ const said = (input: { order: bigint }, doing: Doing): OrderAction => ({
 const shown = ({ pastHits }: { pastHits?: boolean | undefined }, seen: unknown) => ({
   pastHits,
   seen: (seen as { approves: readonly SeenFinding[] }).approves,
+  seenVersion: (seen as { version: number }).version,
 });
 
 export const ORDER_ACTIONS: readonly Action[] = [
@@ -283,7 +284,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       if (to === undefined && fiatAccountId === undefined)
         return await db.asSystem(async (tx) => {
           if (isNamed(await refusedTo(tx, input))) throw new Refusal('order_over', { why: 'destination_named_since' });
-          await requestOrderRefund(orders, tx, said(input, doing), { failure });
+          await requestOrderRefund(orders, tx, acting, { failure });
         });
       await refundOrder(orders, acting, {
         failure,

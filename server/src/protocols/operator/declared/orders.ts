@@ -108,7 +108,7 @@ export const ORDERS = {
   hold: act({
     name: 'order.hold',
     path: '/orders/:order/hold',
-    says: 'Takes an order back before its payout or refund is submitted, or keeps a rejected payout from being sent on.',
+    says: 'Takes an order back before its payout or refund is submitted, or holds one that is held already for another reason.',
     right: 'block',
     people: 'one',
     fields: { order: id },
