@@ -9,6 +9,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } fr
 import { createServer, type Server, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
 import { readSettings, readTextFile, type Setting, SettingError, secret, text } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
 import { lockDataDir } from '../base/lock.ts';
@@ -36,7 +37,7 @@ const MOST_CONNECTIONS = 32;
 
 async function main(): Promise<void> {
   const given = readSettings(SETTINGS, process.env);
-  const [command = 'serve'] = process.argv.slice(2);
+  const command = readCommand(process.argv.slice(2));
   if (command === 'serve') return await serve(given);
   if (command === 'show') return show(keysFrom(given));
   if (command === 'new-keys') {
@@ -49,9 +50,20 @@ async function main(): Promise<void> {
     makeKeys(given, await readAll(process.stdin));
     return show(keysFrom(given));
   }
-  throw new SettingError(
-    'the commands are: serve (without a word), new-keys, restore-keys (words on standard input), show',
-  );
+  throw new SettingError(COMMANDS);
+}
+
+const COMMANDS = 'the commands are: serve (without a word), new-keys, restore-keys (words on standard input), show';
+
+/** @throws SettingError naming the commands, where there are options or several words */
+function readCommand(args: string[]): string {
+  try {
+    const { positionals } = parseArgs({ args, options: {}, allowPositionals: true });
+    if (positionals.length <= 1) return positionals[0] ?? 'serve';
+  } catch {
+    // An option: there are none.
+  }
+  throw new SettingError(COMMANDS);
 }
 
 function show(keys: Keys): void {

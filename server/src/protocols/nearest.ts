@@ -24,7 +24,9 @@ export function nearestPath(url: string, paths: readonly string[]): string | und
   if (url.length > MOST_CHARS) return undefined;
   const all = paths.map((path) => ({ path, filled: filled(path, url) }));
   const ends = all.filter((one) => lastOf(one.filled) !== '' && lastOf(one.filled) === lastOf(url));
-  const near = (ends.length > 0 ? ends : all).map((one) => ({ path: one.path, edits: edits(url, one.filled) }));
+  // Anybody may ask for a path: texts that are too different in length are not compared.
+  const alike = all.filter((one) => Math.abs(one.filled.length - url.length) <= MOST_EDITS);
+  const near = (ends.length > 0 ? ends : alike).map((one) => ({ path: one.path, edits: edits(url, one.filled) }));
   const [nearest] = near.toSorted((a, b) => a.edits - b.edits);
   if (nearest === undefined || (ends.length === 0 && nearest.edits > MOST_EDITS)) return undefined;
   return nearest.path;

@@ -8,9 +8,11 @@
  * The paths /v1/events and /v1/webhooks are the white-label wire's and older than this API.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { defined } from '../../base/defined.ts';
 import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
 import { frameworkCode, isBare, isPath, readBodiesAsBytes } from '../http.ts';
+import { nearestPath } from '../nearest.ts';
 import type { Protocol, Reply } from '../protocol.ts';
 import { answerer, clientRequestId, PREFIX } from './answer.ts';
 import { isWrite } from './declare.ts';
@@ -123,11 +125,12 @@ function nothingElse(app: FastifyInstance, handled: readonly Handled[]): void {
     const form = `${PREFIX}${declared.path.replaceAll(/:\w+/g, ':')}`;
     methods.set(form, [...(methods.get(form) ?? []), declared.method, ...(declared.method === 'GET' ? ['HEAD'] : [])]);
   }
+  const paths = handled.map(({ declared }) => `${PREFIX}${declared.path}`);
   const refuse = async (request: FastifyRequest) => {
     const url = request.url.split('?', 1)[0] ?? '';
     const allow = [...methods].find(([form]) => isPath(form, url))?.[1];
     throw allow === undefined || allow.includes(request.method)
-      ? new Refusal('unknown_path')
+      ? new Refusal('unknown_path', defined({ nearest: nearestPath(url, paths) }))
       : new Refusal('method_not_allowed', { allow });
   };
   for (const url of ['/', '/*']) app.route({ method: app.supportedMethods, url, onRequest: refuse, handler: refuse });

@@ -1,4 +1,5 @@
 /** Problems: a failure as RFC 9457 has it. `type` leads to the page of its reason in the docs. */
+import { defined } from '../../base/defined.ts';
 import { type Facts, Refusal, Unavailable } from '../../base/errors.ts';
 import { isOutage } from '../outage.ts';
 import { escapeHtml } from './page.ts';
@@ -29,6 +30,8 @@ const DETAILS: Partial<Record<Reason, (facts: Facts) => string | undefined>> = {
   unauthenticated: ({ why }) => (typeof why === 'string' ? `Not authenticated: ${why}.` : undefined),
   scope_missing: ({ scope }) => `The key lacks the scope ${scope}.`,
   unknown_version: ({ supported }) => `Versions: ${texts(supported).join(', ')}.`,
+  unknown_path: ({ nearest }) =>
+    nearest === undefined ? undefined : `There is no such path. The nearest is ${nearest}.`,
   method_not_allowed: ({ allow }) => `This path takes ${texts(allow).join(', ')}.`,
   amount_outside_limits: ({ min, max, asset }) =>
     min === undefined ? undefined : `The amount must be from ${min} to ${max} ${asset}.`,
@@ -92,7 +95,7 @@ export function problemOf(error: unknown, at: { baseUrl: string; requestId: stri
     detail: error.code === 'malformed_amount' ? undefined : DETAILS[reason]?.(facts),
     retryAfterMs: typeof facts.retryAfterMs === 'number' ? facts.retryAfterMs : undefined,
     more: {
-      ...(fields === undefined ? {} : { fields }),
+      ...defined({ fields }),
       ...(typeof min === 'string' ? { limits: { asset, min, max } } : {}),
       ...(Array.isArray(facts.supported) ? { supported: facts.supported } : {}),
       ...(facts.state === undefined || reason !== 'order_over' ? {} : { state: shownState(facts.state) }),

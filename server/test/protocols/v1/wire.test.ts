@@ -392,6 +392,8 @@ describe('problems', () => {
   test('unknown paths and methods are answered as problems, and the white-label API keeps its own form', async () => {
     assert.equal((await api.get('/nothing')).body.reason, 'unknown_path');
     assert.equal((await api.get('/orders/1/nothing')).body.reason, 'unknown_path');
+    assert.match((await api.get('/ordres')).body.detail, /no such path\. The nearest is \/v1\/orders\.$/);
+    assert.doesNotMatch((await api.get('/nothing-like-any-of-them')).body.detail, /nearest/);
     const other = await api.send('PUT', '/orders', {});
     assert.deepEqual([other.body.reason, other.headers.get('allow')], ['method_not_allowed', 'POST, GET, HEAD']);
     // Signed as before, and answered in its own envelope.
