@@ -15,6 +15,7 @@
  */
 import { isIP } from 'node:net';
 import { isDay } from './clock.ts';
+import { defined } from './defined.ts';
 
 /** JSON Schema of what may be sent. It describes; the reader decides. */
 export type FieldSchema = Readonly<Record<string, unknown>>;
@@ -46,7 +47,7 @@ export const optional = <T>(field: Field<T>): Field<T | undefined> => ({ ...fiel
 export const about = <T>(field: Field<T>, says: string, example?: unknown): Field<T> => ({
   ...field,
   says,
-  ...(example === undefined ? {} : { example }),
+  ...defined({ example }),
 });
 
 /** Kept out of logs. */

@@ -308,7 +308,7 @@ export function sanctionsCheck(of: { db: Database; clock: Clock; list: string; m
       const why = agedWhy(state, list, { now: clock.now(), maxAgeMs });
       return {
         ok: why === undefined,
-        ...(why === undefined ? {} : { why }),
+        ...defined({ why }),
         ...(state === undefined
           ? {}
           : { version: String(state.versionId), asOf: state.asOf.toISOString(), entries: state.entries }),

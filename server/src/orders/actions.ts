@@ -5,6 +5,7 @@
  * records who and why in the order's history.
  */
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { enqueue } from '../base/jobs.ts';
 import { closeCases } from '../compliance/index.ts';
@@ -143,7 +144,7 @@ export async function requestOrderRefund(
   const decidedHold = lastHold(await history(tx, order.id))?.version;
   // The old case is closed first: the new one says what the order waits for now.
   await closeCases(tx, { subject: `order:${order.id}`, outcome: `refund requested by ${by}`, now });
-  const wanted = { by, why, failure, ...(decidedHold === undefined ? {} : { decidedHold }) };
+  const wanted = { by, why, failure, ...defined({ decidedHold }) };
   await awaitDestination(tx, order, wanted, now);
   return order;
 }

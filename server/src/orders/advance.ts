@@ -11,6 +11,7 @@
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { assert } from '../base/errors.ts';
 import { enqueue, enqueueAt } from '../base/jobs.ts';
 import { formatRate, formatUnits } from '../base/money.ts';
@@ -125,18 +126,17 @@ export async function advance(
     legalFrom: legalFrom(event, transition.to),
     now: given.now,
     ...attempts,
-    ...(given.receivedUnits === undefined ? {} : { receivedUnits: given.receivedUnits }),
+    ...defined({ receivedUnits: given.receivedUnits }),
     ...(given.lost === undefined || lostUnits === booked.receivedUnits
       ? {}
       : { receivedUnits: booked.receivedUnits - lostUnits }),
     ...(transition.to === 'refunded' ? { refundedUnits: booked.receivedUnits } : {}),
-    ...(given.exception === undefined ? {} : { exception: given.exception }),
+    ...defined({ exception: given.exception }),
     // The decision to continue cancels an earlier decision to refund; and a paid order has not failed.
     failure: given.failure ?? (transition.to === 'paying_out' || transition.to === 'settled' ? null : order.failure),
-    ...(given.terms === undefined ? {} : { terms: given.terms }),
+    ...defined({ terms: given.terms }),
     ...waitAfter(order, transition.to, given.waitsFrom ?? given.now),
-    ...(given.depositReference === undefined ? {} : { depositReference: given.depositReference }),
-    ...(given.payoutReference === undefined ? {} : { payoutReference: given.payoutReference }),
+    ...defined({ depositReference: given.depositReference, payoutReference: given.payoutReference }),
   });
   assert(changed !== undefined, `order ${order.id} changed under its lock`);
   const facts = { ...given.facts, ...(given.terms === undefined ? {} : termsChanged(order, given.terms)) };
@@ -230,7 +230,7 @@ async function postEntry(
     kind: name,
     orderId: order.id,
     at: given.now,
-    ...(given.facts === undefined ? {} : { facts: given.facts }),
+    ...defined({ facts: given.facts }),
   };
   // Every order that wants these funds locks the account they come from, so the turn is read under that lock.
   const isInTurn = async () => !(await waitsBehind(tx, order.id, given.now));

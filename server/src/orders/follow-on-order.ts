@@ -12,6 +12,7 @@
  * Not here: what the policy says (decide.ts and facts.ts).
  */
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { Handled } from '../base/jobs.ts';
 import { closeCases } from '../compliance/index.ts';
@@ -93,9 +94,11 @@ async function makeOrder(
     customer,
     market,
     depositUnits: row.units,
-    ...(first.fiatAccountId === null ? {} : { fiatAccountId: first.fiatAccountId }),
-    ...(first.payoutAddress === null ? {} : { payoutAddress: first.payoutAddress }),
-    ...(first.merchantReference === null ? {} : { merchantReference: first.merchantReference }),
+    ...defined({
+      fiatAccountId: first.fiatAccountId ?? undefined,
+      payoutAddress: first.payoutAddress ?? undefined,
+      merchantReference: first.merchantReference ?? undefined,
+    }),
     paymentMethod: first.paymentMethod,
     follows: first.id,
     now,

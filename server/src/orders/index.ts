@@ -10,6 +10,7 @@
  */
 import type { Vault } from '../base/crypto.ts';
 import { awaitAll, type Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { shiftDueTimes } from '../base/jobs.ts';
 import { encryptText } from '../base/texts.ts';
@@ -323,7 +324,7 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
         merchantReference === undefined ? undefined : encryptText(vault, input.partner.id, merchantReference);
       const order = await create(context, tx, {
         ...input,
-        ...(encrypted === undefined ? {} : { merchantReference: encrypted }),
+        ...defined({ merchantReference: encrypted }),
       });
       return opened(vault, order);
     },

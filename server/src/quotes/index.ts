@@ -7,6 +7,7 @@
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { Refusal, Unavailable } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
 import { divide, formatRate, formatUnits, quoteToBase, type Rate } from '../base/money.ts';
@@ -363,7 +364,7 @@ const described = (base: string, used: readonly SourcedPrice[]) =>
   used.map(
     (one): UsedPrice => ({
       ...{ base, source: one.source, rate: formatRate(one.rate), at: one.pricedAt.toISOString() },
-      ...(one.composedOf === undefined ? {} : { composedOf: one.composedOf }),
+      ...defined({ composedOf: one.composedOf }),
     }),
   );
 

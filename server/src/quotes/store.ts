@@ -1,5 +1,6 @@
 /** SQL of quotes, prices and gas prices. */
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import type { Rate } from '../base/money.ts';
 import type { Market } from '../partners/index.ts';
 import type { KeptPrice } from './crosses.ts';
@@ -138,7 +139,7 @@ export const store = {
           source: row.source,
           rate: { num: row.num, den: row.den },
           pricedAt: row.pricedAt,
-          ...(row.composedOf === null ? {} : { composedOf: row.composedOf }),
+          ...defined({ composedOf: row.composedOf ?? undefined }),
         });
       } else if (row.units !== null && row.fetchedAt !== null) {
         gasUnits = row.units;

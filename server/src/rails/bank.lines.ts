@@ -16,6 +16,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import type { AssetCode } from '../base/money.ts';
 import { type BankAdapter, type OpenBank, referencesOf, type StatementLine } from './bank.adapter.ts';
 import { explainByKey } from './bank.match.ts';
@@ -152,7 +153,7 @@ function deposited(adapter: BankAdapter, line: Bookable): Understood {
     units,
     reference: showable(line.reference),
     ...(bookedOn === 'unknown' ? {} : { at: bookedAt, ...(bookedOn === 'day' ? { withinMs: DAY_MS } : {}) }),
-    ...(free.name === undefined ? {} : { payerName: free.name }),
+    ...defined({ payerName: free.name }),
     facts: { bookedAt: bookedAt.toISOString(), ...(returnOf ? { returnOfUnknown: 1 } : {}) },
   };
   return { meaning: 'deposit', key: null, facts: [fact] };

@@ -7,6 +7,7 @@
  * (bank.match.ts) or operators decide about it.
  */
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { lastRestore, msSinceLost, wasRestored } from './ahead.store.ts';
 import type { BankAdapter, OpenBank } from './bank.adapter.ts';
 import { attemptsLike, explainByKey } from './bank.match.ts';
@@ -65,7 +66,6 @@ export async function sendOnce({ adapter, context }: OpenBank, sending: Sending)
   if (paid) return { outcome: 'submitted' };
   if (!isOlder) return await adapter.send(sending);
   const there = await adapter.status(key);
-  if (there.outcome === 'known')
-    return { outcome: 'submitted', ...(there.reference === undefined ? {} : { reference: there.reference }) };
+  if (there.outcome === 'known') return { outcome: 'submitted', ...defined({ reference: there.reference }) };
   return there.outcome === 'absent' ? await adapter.send(sending) : there;
 }

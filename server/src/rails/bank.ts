@@ -13,6 +13,7 @@
  * bank.match.ts, the time lost by a restore in bank.lost-time.ts.
  */
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { assert, Unavailable } from '../base/errors.ts';
 import { enqueue } from '../base/jobs.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -64,7 +65,7 @@ export function bankRail(adapter: BankAdapter, context: BankContext): BankRail {
     mayHavePaid: (tx, order) => mayHavePaid(adapter, tx, order),
     doubtful: (tx, payout) => doubtful(adapter, tx, payout),
     mayYetPay: (tx, payout) => unexplainedLike(tx, code, payout),
-    ...(context.unreadAtMostMs === undefined ? {} : { unreadAtMostMs: context.unreadAtMostMs }),
+    ...defined({ unreadAtMostMs: context.unreadAtMostMs }),
     async balance(wallet, asset) {
       assert(wallet === WALLET && Object.values(currencies).includes(asset), `${code} holds no ${asset} in ${wallet}`);
       return await adapter.balance(asset);

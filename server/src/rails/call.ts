@@ -2,6 +2,7 @@
  * One HTTP call to a bank, in JSON, with the guarantees of base/http.ts: above all, no layer ever sends a request twice by
  * itself.
  */
+import { defined } from '../base/defined.ts';
 import { Unavailable } from '../base/errors.ts';
 import { ask, NoAnswer } from '../base/http.ts';
 
@@ -37,7 +38,7 @@ export async function callOnce(source: string, call: Call): Promise<Answer> {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...call.headers,
       },
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
       deadline,
       longestBytes: LONGEST_ANSWER,
     });

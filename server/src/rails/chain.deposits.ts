@@ -7,6 +7,7 @@
  */
 import { onClock } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { type Block, NATIVE, type Transfer } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { noteHash } from './chain.adopt.store.ts';
@@ -154,7 +155,7 @@ async function confirm(
     rail,
     externalId: deposit.externalId,
     target: deposit.address,
-    ...(deposit.homeRail === null ? {} : { homeRail: deposit.homeRail }),
+    ...defined({ homeRail: deposit.homeRail ?? undefined }),
     asset: deposit.asset,
     units: deposit.units,
     reference: deposit.txHash,

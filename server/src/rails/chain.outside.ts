@@ -7,6 +7,7 @@
  * coin that
  * moved without our knowledge shows as a difference there.
  */
+import { defined } from '../base/defined.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Block, Transfer } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
@@ -120,7 +121,7 @@ async function tokenMovements(
     const common = {
       name: `${txHash}:${positions[at] ?? 0}`,
       asset: contracts.get(contract) ?? '',
-      ...(key === undefined ? {} : { key }),
+      ...defined({ key }),
     };
     const [out, into] = [walletOf(from), walletOf(to)];
     return [

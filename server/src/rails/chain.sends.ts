@@ -30,6 +30,7 @@
  * Not here: following a send once it is broadcast (chain.watch.ts), and how nonces are taken (chain.nonces.ts).
  */
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { assert, Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import { type Call, NotSigned, type SendAsked } from './chain.adapter.ts';
@@ -363,7 +364,7 @@ function endOf(versions: readonly SendVersion[]): Exclude<Sent, { outcome: 'unkn
   for (const { state, hash, why } of versions) {
     if (state === 'failed') return { outcome: 'rejected', why: why ?? 'failed' };
     if (state === 'confirmed' || state === 'mined')
-      return { outcome: 'submitted', ...(hash === null ? {} : { reference: hash }) };
+      return { outcome: 'submitted', ...defined({ reference: hash ?? undefined }) };
   }
   return undefined;
 }

@@ -11,6 +11,7 @@
  */
 
 import { onClock } from '../base/clock.ts';
+import { defined } from '../base/defined.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
@@ -101,8 +102,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
       const address = await depositStore.payerOf(tx, rail, externalId);
       return address === undefined ? undefined : { address };
     },
-    ...(adapter.isSignedBy === undefined ? {} : { isSignedBy: adapter.isSignedBy }),
-    ...(adapter.hasCode === undefined ? {} : { hasCode: adapter.hasCode }),
+    ...defined({ isSignedBy: adapter.isSignedBy, hasCode: adapter.hasCode }),
     async readTo(tx) {
       const cursor = await store.cursorOf(tx, rail);
       return cursor?.headAt == null ? undefined : onClock(clock, cursor.headAt);
@@ -133,7 +133,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
       await db.asSystem((tx) => sendStore.storeGasPrice(tx, chain, units, clock.now()));
     },
     health: () => healthOf(engine),
-    ...(adapter.isAsleep === undefined ? {} : { isAsleep: adapter.isAsleep }),
+    ...defined({ isAsleep: adapter.isAsleep }),
   };
 }
 
@@ -201,5 +201,5 @@ async function healthOf({ rail, db, pace, adapter }: Engine): Promise<RailHealth
     cursor?.haltedWhy ??
     (ageMs === null ? 'no block read yet' : ageMs > pace.headAgeLimitMs ? 'no new block for too long' : undefined) ??
     (hasNoTarget ? 'no free target is left' : undefined);
-  return { healthy: why === undefined, ageMs, ...(why === undefined ? {} : { why }) };
+  return { healthy: why === undefined, ageMs, ...defined({ why }) };
 }

@@ -9,6 +9,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { awaitAll, type Database } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { SettingError } from '../base/env.ts';
 import { Refusal, Unavailable } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
@@ -148,7 +149,7 @@ export async function startWorld(deps: {
           const node = nodes.get(chain.code);
           if (node === undefined) return [];
           const tronUrl = trons.get(chain.code);
-          return [{ ...told(chain), rpcUrl: node.rpcUrl, ...(tronUrl === undefined ? {} : { tronUrl }) }];
+          return [{ ...told(chain), rpcUrl: node.rpcUrl, ...defined({ tronUrl }) }];
         }),
         asleep: CHAINS.filter(({ code }) => !nodes.has(code)).map(told),
       }),
@@ -253,7 +254,7 @@ function limitsOf(chain: SandboxChain, tokens: readonly DeployedToken[]): ChainL
   const native = chain.family === 'tron' ? 100n * pow10(chain.nativeDecimals) : pow10(chain.nativeDecimals);
   return {
     chainId: BigInt(chain.chainId),
-    ...(chain.family === undefined ? {} : { family: chain.family }),
+    ...defined({ family: chain.family }),
     tokens: Object.fromEntries(
       tokens.map((token) => [accountIn(token.address), limit(POCKET_MONEY * pow10(token.decimals))]),
     ),

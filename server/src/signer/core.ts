@@ -4,6 +4,7 @@
  * Deciding and recording happen without an await in between, so two requests never share the rest of a limit.
  */
 import { HDKey } from '@scure/bip32';
+import { defined } from '../base/defined.ts';
 import { assert } from '../base/errors.ts';
 import {
   addressesOf,
@@ -72,7 +73,7 @@ export function openSigner(
     const { depositIndex } = wanted;
     const provenDeposit = depositIndex === undefined ? undefined : depositAddress(depositIndex);
     const { nonce, tx } = slot;
-    const asked = { from, address, hot: hot ?? '', wanted, nonce, provenDeposit, ...(tx === undefined ? {} : { tx }) };
+    const asked = { from, address, hot: hot ?? '', wanted, nonce, provenDeposit, ...defined({ tx }) };
     return decide(limits, asked satisfies Asked, journal);
   }
 

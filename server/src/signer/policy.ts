@@ -15,6 +15,7 @@
  *
  * A chain without nonces (Tron) has the hash of the transaction in a nonce's place: the same bytes count once, others again.
  */
+import { defined } from '../base/defined.ts';
 import { movedBy, refusalOf, type Unsigned, type Wanted } from '../rails/evm/index.ts';
 
 /** Smallest units. `perHour` counts signatures of the last 60 minutes, mined or not. */
@@ -120,7 +121,7 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
     chainId: limits.chainId,
     from: address,
     nonce: nonce ?? 0n,
-    ...(tx === undefined ? {} : { tx }),
+    ...defined({ tx }),
     kind: isCancel ? 'cancel' : isSweep ? 'sweep' : contract !== null ? 'token' : isGas ? 'gas' : 'native',
     asset: contract ?? 'native',
     to,

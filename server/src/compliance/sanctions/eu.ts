@@ -1,4 +1,5 @@
 /** Reads the consolidated list of EU financial sanctions in its XML format, version 1.1. Its content is in attributes. */
+import { defined } from '../../base/defined.ts';
 import { type Birth, countryOf, type ListEntry, type ListName, periodOf, yearsOf } from './entry.ts';
 import type { ReadList } from './un.ts';
 import { all, type Chunks, type Element, first, line, readRecords, refuseList } from './xml.ts';
@@ -68,5 +69,5 @@ function identifierOf(element: Element) {
   const country = countryIn(element);
   const kind =
     line(attributes.identificationTypeDescription ?? attributes.identificationTypeCode ?? '', 100) || 'document';
-  return [{ kind, value, ...(country === undefined ? {} : { country }) }];
+  return [{ kind, value, ...defined({ country }) }];
 }

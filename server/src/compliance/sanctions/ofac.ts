@@ -7,6 +7,7 @@
  * that of a
  * party's type and of a digital currency address.
  */
+import { defined } from '../../base/defined.ts';
 import {
   type Birth,
   type CoinAddress,
@@ -78,7 +79,7 @@ function keep(path: string, record: Element, known: Known): void {
     if (value === '' || identity === '') return;
     const country = countryBy(record.attributes['IssuedBy-CountryID'], known);
     const kind = line(valueOf('IDRegDocType', record.attributes.IDRegDocTypeID, known)?.text ?? '', 100) || 'document';
-    const said = { kind, value, ...(country === undefined ? {} : { country }) };
+    const said = { kind, value, ...defined({ country }) };
     known.documents.set(identity, [...(known.documents.get(identity) ?? []), said]);
   } else known.values.set(`${record.name}:${id}`, { text: line(record.text), attributes: record.attributes });
 }
@@ -137,7 +138,7 @@ function namesOf(alias: Element, known: Known): ListName[] {
     if (text === '') return [];
     const script = valueOf('Script', parts[0]?.attributes.ScriptID, known)?.attributes.ScriptCode;
     const isPrimary = alias.attributes.Primary === 'true' && (script === undefined || script === 'Latn');
-    return [{ text, ...(script === undefined ? {} : { script }), quality, isPrimary }];
+    return [{ text, ...defined({ script }), quality, isPrimary }];
   });
 }
 

@@ -8,6 +8,7 @@
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { findCustomer, givenDetails, openFiatAccount, openGivenDetails } from '../../customers/index.ts';
 import type { Subject } from './match.ts';
 import { sql } from './store.ts';
@@ -43,7 +44,7 @@ export async function knownOf(tx: Tx, vault: Vault, payerOf: PayerOf, key: strin
   const owner = await tx.row<Owner>(isAccount ? sql.accountOwner : sql.depositOwner, [number]);
   const { customerId = null, partnerId = null, senderOf } = owner ?? {};
   const names = bounded(name) === '' ? [] : [bounded(name)];
-  const known = { names, ...(address === undefined ? {} : { address }) };
+  const known = { names, ...defined({ address }) };
   return {
     // The account that a deposit came from is of that deposit.
     owner: customerId === null ? `deposit:${senderOf ?? id}` : `customer:${customerId}`,

@@ -3,6 +3,7 @@
  *
  * Not here: bounds of the file (xml.ts).
  */
+import { defined } from '../../base/defined.ts';
 import { type Birth, countryOf, type ListEntry, type ListName, periodOf, yearsOf } from './entry.ts';
 import { all, type Chunks, type Element, line, readRecords, refuseList, textAt } from './xml.ts';
 
@@ -79,5 +80,5 @@ function documentOf(document: Element) {
   if (value === '') return [];
   const country = countryOf(textAt(document, 'ISSUING_COUNTRY') || textAt(document, 'COUNTRY_OF_ISSUE'));
   const kind = line(textAt(document, 'TYPE_OF_DOCUMENT'), 100) || 'document';
-  return [{ kind, value, ...(country === undefined ? {} : { country }) }];
+  return [{ kind, value, ...defined({ country }) }];
 }

@@ -4,6 +4,7 @@
  * Money is never rejected: an amount without an owner is booked to suspense and becomes a case.
  */
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
@@ -234,7 +235,7 @@ export async function bookGone(
   const { asset } = to;
   const now = context.clock.now();
   const custody = chart.custody(rail.code, gone.wallet ?? rail.wallets.payouts, asset);
-  const entry = { id, kind, at: now, facts, ...(orderId === undefined ? {} : { orderId }) };
+  const entry = { id, kind, at: now, facts, ...defined({ orderId }) };
   // The uncovered part depends on today's balance, so posting again would be a different entry under the same id.
   if (await isPosted(tx, id)) return;
   const posted = await post(tx, { ...entry, lines: move(to, custody, units) });

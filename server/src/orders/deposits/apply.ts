@@ -12,6 +12,7 @@
  * (custody/correct.ts books to the treasury).
  */
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';
 import { openCase } from '../../compliance/index.ts';
 import { type Account, chart } from '../../ledger/index.ts';
@@ -51,7 +52,7 @@ export async function applyDeposits(
   for (const { row, units: takenUnits } of taken)
     await depositStore.changeDeposit(tx, row.id, {
       ...{ state: 'applied', bookedTo, takenUnits },
-      ...(confirmedAt === undefined ? {} : { confirmedAt }),
+      ...defined({ confirmedAt }),
     });
   const advanced = await advance(context, tx, order, 'deposit_confirmed', {
     ...transition,

@@ -9,6 +9,7 @@
  * Not here: what becomes dormant, and when (unclaimed.ts).
  */
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';
 import { cutTyped } from '../../base/typed.ts';
 import { closeCases } from '../../compliance/index.ts';
@@ -51,7 +52,7 @@ export async function wake(tx: Tx, whose: Whose, { by, why, now }: Waking): Prom
     const posted = await post(tx, {
       id: `dormant_${id}:woken`,
       kind: 'dormant_woken',
-      ...(orderId === null ? {} : { orderId }),
+      ...defined({ orderId: orderId ?? undefined }),
       at: now,
       facts: factsOf(found),
       lines: move(chart.dormant(rail, asset), homeOf(found), units),

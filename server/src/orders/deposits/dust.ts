@@ -10,6 +10,7 @@
  * Not here: what dust is (dust.store.ts), reconciliation breaks that are dust (reconcile/correct.ts).
  */
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
 import { findCustomer } from '../../customers/index.ts';
@@ -108,7 +109,7 @@ export async function writeOff(tx: Tx, row: DepositRow, { by, now }: { by: strin
   const posted = await post(tx, {
     id: `dust_${id}`,
     kind: 'dust_written_off',
-    ...(orderId === null ? {} : { orderId }),
+    ...defined({ orderId: orderId ?? undefined }),
     at: now,
     facts: { deposit: String(id), reference, by },
     lines: move(chart.suspense(rail, asset), rounding, units),

@@ -5,6 +5,7 @@
  */
 import { later } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';
 import { enqueue, enqueueAt, type Handled } from '../../base/jobs.ts';
 import { openCase } from '../../compliance/index.ts';
@@ -198,7 +199,7 @@ async function toSuspense(
       asset: row.asset,
       reference: row.reference,
       ...(order === undefined && row.target !== '' ? { target: row.target } : {}),
-      ...(row.facts.index === undefined ? {} : { index: row.facts.index }),
+      ...defined({ index: row.facts.index }),
     },
     now,
   });
@@ -264,7 +265,7 @@ async function bookDeposit(
   const posted = await post(tx, {
     id: `dep_${row.id}:book`,
     kind: 'deposit_book',
-    ...(orderId === undefined ? {} : { orderId }),
+    ...defined({ orderId }),
     at: context.clock.now(),
     facts: { deposit: String(row.id), reference: row.reference },
     lines,

@@ -18,6 +18,7 @@
  */
 import { later } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import type { Handlers } from '../../base/jobs.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
@@ -206,7 +207,7 @@ async function ripen(
   const posted = await post(tx, {
     id: `dormant_${id}`,
     kind: 'dormant',
-    ...(orderId === null ? {} : { orderId }),
+    ...defined({ orderId: orderId ?? undefined }),
     at: now,
     facts: { ...factsOf(row), since: row.since.toISOString() },
     lines: move(homeOf(row), chart.dormant(rail, asset), units),

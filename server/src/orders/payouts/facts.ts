@@ -4,6 +4,7 @@
  * A fact that contradicts an earlier booking changes no past row: it is booked as a new entry, and opens a case.
  */
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import { lockCustomer } from '../../customers/index.ts';
@@ -117,7 +118,7 @@ async function bookDifference(context: Context, tx: Tx, payout: Payout): Promise
   const entry = {
     id: `${id}:difference`,
     kind: 'payout_difference',
-    ...(orderId === null ? {} : { orderId }),
+    ...defined({ orderId: orderId ?? undefined }),
     facts: { movement: id, orderedUnits: String(units), paidUnits: String(unitsPaid(payout)) },
   };
   if (more > 0n) return await bookGone(context, tx, { ...entry, rail, to: difference, units: more });
@@ -217,7 +218,7 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
   const posted = await post(tx, {
     id: `ret_${code}_${fact.externalId}`,
     kind: 'payout_returned',
-    ...(payout.orderId === null ? {} : { orderId: payout.orderId }),
+    ...defined({ orderId: payout.orderId ?? undefined }),
     at: now,
     facts: { payout: payout.id, reference },
     lines: move(chart.custody(rail.code, rail.wallets.payouts, asset), suspense, units),

@@ -1,4 +1,5 @@
 /** The gate's decision: from facts about a payout to pay, wait or hold. Pure. */
+import { defined } from '../../base/defined.ts';
 import type { Finding } from './rules.ts';
 
 export interface GateFacts {
@@ -44,7 +45,7 @@ export function judge(facts: GateFacts): Judgement {
     };
   if (facts.notReady !== undefined) {
     const { cause, why, until } = facts.notReady;
-    return { outcome: 'wait', cause, why, ...(until === null ? {} : { until }) };
+    return { outcome: 'wait', cause, why, ...defined({ until: until ?? undefined }) };
   }
   if (facts.unconfirmedUntil !== undefined)
     return {

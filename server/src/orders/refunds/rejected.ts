@@ -4,6 +4,7 @@
  * that the law released, cancels the others of its order, and a cancelled one is rejected), so they share one file.
  */
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
 import { chart, move, post } from '../../ledger/index.ts';
@@ -40,7 +41,7 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
   await post(tx, {
     id: `${payout.id}:void`,
     kind: 'void_refund',
-    ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+    ...defined({ orderId: refund.orderId ?? undefined }),
     at: now,
     facts: { why, payout: payout.id },
     lines: voidRefund(bookedRefund(failed)),

@@ -1,5 +1,6 @@
 /** Screening of refunds, and creating the payouts of those that pass. */
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';
 import type { Handled } from '../../base/jobs.ts';
 import { closeCases, record } from '../../compliance/index.ts';
@@ -111,7 +112,7 @@ export async function sendFromSuspense(
   const posted = await post(tx, {
     id: `${key}:held`,
     kind: 'hold_refund',
-    ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+    ...defined({ orderId: refund.orderId ?? undefined }),
     at: now,
     facts: { refund: String(refund.id), deposit: String(refund.depositId) },
     lines: holdRefund(bookedRefund({ ...refund, key }), from, to),

@@ -1,5 +1,6 @@
 /** Refunds that are submitted and settled, and the effect on the deposit and its order. */
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
 import { findCustomer } from '../../customers/index.ts';
@@ -63,7 +64,7 @@ export async function refundSettled(
     await post(tx, {
       id: `${payout.id}:settled`,
       kind: 'settle_refund',
-      ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+      ...defined({ orderId: refund.orderId ?? undefined }),
       at: now,
       facts,
       lines: settleRefund(bookedRefund(settled)),
@@ -128,7 +129,7 @@ export async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date)
     await post(tx, {
       id: `${paid.id}:found`,
       kind: 'refund_found',
-      ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+      ...defined({ orderId: refund.orderId ?? undefined }),
       at: now,
       facts,
       lines: foundRefund(bookedRefund(settled), from),
@@ -219,7 +220,7 @@ export async function goesToLoss(
   const posted = await post(tx, {
     id: `${payout.id}:made_good`,
     kind: 'deposit_replaced',
-    ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+    ...defined({ orderId: refund.orderId ?? undefined }),
     at: now,
     facts: { refund: String(refund.id), deposit: String(deposit.id) },
     lines: move(chart.suspense(refund.rail, refund.asset), to, units),

@@ -4,6 +4,7 @@
  * once, in a table of parts, and its declarations name them (`shapesOf`).
  */
 import { type TSchema, Type } from 'typebox';
+import { defined } from '../../base/defined.ts';
 
 const TIME = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$';
 export const text = (description: string): TSchema => Type.String({ description });
@@ -48,7 +49,7 @@ export function shapesOf(parts: Parts): Shapes {
     }
     return Type.Object(properties, {
       additionalProperties: false,
-      ...(description === undefined ? {} : { description }),
+      ...defined({ description }),
     });
   };
   return { thing, many: (names, description) => Type.Array(thing(names), { description }) };

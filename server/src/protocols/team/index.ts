@@ -13,6 +13,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import { later } from '../../base/clock.ts';
 import type { Database, Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { Refusal } from '../../base/errors.ts';
 import { describeError, type Log } from '../../base/log.ts';
 import { cutOff, findPartner, type Partner, recordActivity } from '../../partners/index.ts';
@@ -90,8 +91,7 @@ export const team: Protocol<TeamDeps> = (deps) => async (app) => {
         return reply.code(status).send({
           error: says,
           reason,
-          ...(fields === undefined ? {} : { fields }),
-          ...(names === undefined ? {} : { names }),
+          ...defined({ fields, names }),
         });
       });
       inside.setNotFoundHandler(() => {

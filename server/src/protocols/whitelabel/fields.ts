@@ -13,6 +13,7 @@
  * Not here: whether the subject of a field exists.
  */
 import { isCalendarDay } from '../../base/clock.ts';
+import { defined } from '../../base/defined.ts';
 import { Refusal } from '../../base/errors.ts';
 import * as base from '../../base/fields.ts';
 import { MAX_AMOUNT_CHARS, parseUnits } from '../../base/money.ts';
@@ -38,7 +39,7 @@ export class Malformed {
 
 /** @param says its meaning here, and `example` a value, if different from those of the name (names.ts) */
 export const required = <T>(field: Field<T>, says?: string, example?: string): Field<T> =>
-  says === undefined ? field : { ...field, says, ...(example === undefined ? {} : { example }) };
+  says === undefined ? field : { ...field, says, ...defined({ example }) };
 export const optional = <T>(field: Field<T>, says?: string, example?: string): Field<T | undefined> => ({
   ...required(field, says, example),
   optional: true,
@@ -174,7 +175,7 @@ export function unitsOf(name: string, read: string, decimals: number): bigint {
 export const wholeNumber = ({ min, max }: { min: number; max?: number }): Field<number> =>
   ofText(200, {
     rule: 'a whole number of at most 9 digits',
-    schema: { type: 'integer', minimum: min, examples: [min], ...(max === undefined ? {} : { maximum: max }) },
+    schema: { type: 'integer', minimum: min, examples: [min], ...defined({ maximum: max }) },
     read(given) {
       const number = given.length > 9 ? undefined : ANY_WHOLE.read(given);
       if (number === undefined) return undefined;

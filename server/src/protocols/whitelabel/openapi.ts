@@ -2,6 +2,7 @@
  * The description of this API: OpenAPI 3.1, and the same as pages for people, both made only from the table of endpoints.
  * docs/openapi.json and docs/api.md are the output of these functions; a test compares them.
  */
+import { defined } from '../../base/defined.ts';
 import { type Components, openComponents, operationIdOf } from '../declaration/openapi.ts';
 import { cell } from '../declaration/page.ts';
 import { adviceOf, COMMON_REASONS, FIELD_REASONS, type Reason, SIGNED_REASONS } from './advice.ts';
@@ -98,7 +99,7 @@ function requestBody(route: Route, schemas: Map<string, unknown>): Json {
   });
   const schema = {
     schema: { $ref: `#/components/schemas/${title}` },
-    ...(route.example === undefined ? {} : { example: route.example }),
+    ...defined({ example: route.example }),
   };
   const content = Object.fromEntries(
     ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'].map((type) => [type, schema]),

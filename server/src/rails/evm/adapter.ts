@@ -8,6 +8,7 @@
  * send; one without `sweepSigner` cannot move funds from deposit addresses.
  */
 import { verifyMessage } from 'viem/utils';
+import { defined } from '../../base/defined.ts';
 import { type ChainAdapter, PACE, type RailContext } from '../chain.adapter.ts';
 import { type ChainRail, chainRail } from '../chain.ts';
 import { addressesOf, readAddress } from './addresses.ts';
@@ -64,7 +65,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       ...signers,
     },
     canSend: (wallet) => canSend(evm, wallet),
-    ...(options.isAsleep === undefined ? {} : { isAsleep: options.isAsleep }),
+    ...defined({ isAsleep: options.isAsleep }),
 
     head: () => head(evm),
     blocks: (from, to) => blocks(evm, from, to),

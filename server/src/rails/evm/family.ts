@@ -1,4 +1,5 @@
 /** EVM chains in the chains file. */
+import { defined } from '../../base/defined.ts';
 import { units, whole } from '../../base/fields.ts';
 import { readAt } from '../../base/jsonfile.ts';
 import { type ChainFamily, type ConnectedChain, nodesAt } from '../family.ts';
@@ -15,7 +16,7 @@ interface EvmKeys {
 export const evmChain = (options: EvmOptions): ConnectedChain => ({
   chain: options.chain,
   chainId: options.chainId,
-  open: (context, pace = options.pace) => evmRail({ ...options, ...(pace === undefined ? {} : { pace }) }, context),
+  open: (context, pace = options.pace) => evmRail({ ...options, ...defined({ pace }) }, context),
 });
 
 export const evmFamily: ChainFamily<EvmKeys> = {

@@ -16,6 +16,7 @@ import { adapter } from '../../base/adapter.ts';
 import { later } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { demanded, readTextFile, text } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
 import { openLog } from '../../base/log.ts';
@@ -255,5 +256,5 @@ async function health(
         : torn !== undefined
           ? `a statement of ${torn.asset} is missing`
           : undefined;
-  return { healthy: why === undefined, ageMs, ...(why === undefined ? {} : { why }) };
+  return { healthy: why === undefined, ageMs, ...defined({ why }) };
 }

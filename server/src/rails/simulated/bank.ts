@@ -17,6 +17,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
+import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';
 import { randomHex } from '../../base/ids.ts';
 import { describeError, type Log } from '../../base/log.ts';
@@ -130,7 +131,7 @@ export async function startSimulatedBank(
     creditAccount: ({ currency, units, text, payerName, payerAccount, id }) =>
       books.locked((tx) =>
         bookLine(tx, {
-          ...(id === undefined ? {} : { id }),
+          ...defined({ id }),
           direction: 'credit',
           currency,
           units,
@@ -147,7 +148,7 @@ export async function startSimulatedBank(
         assert(line, `the bank has a line ${lineId}`);
         return await bookLine(tx, {
           ...line,
-          ...(id === undefined ? {} : { id }),
+          ...defined({ id }),
           direction: 'debit',
           reference: `RECALL ${lineId}`,
           returnOf: lineId,

@@ -5,6 +5,7 @@
  * or no is `unknown`; amounts are parsed by hand, because a bank's JSON numbers are not trusted with money.
  */
 import { adapter, type Values } from '../../base/adapter.ts';
+import { defined } from '../../base/defined.ts';
 import { integer } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
 import type { AssetCode } from '../../base/money.ts';
@@ -23,7 +24,7 @@ const HOLDER = { holder: 'Cloverleaf Sandbox', bank: 'Simulated Bank', branch: '
 const byIban = (iban: string, bic: string): Payee => ({ ...HOLDER, accountNumber: '', ifsc: '', iban, bic });
 const byNumber = (accountNumber: string, codes?: Payee['codes']): Payee => ({
   ...{ ...HOLDER, accountNumber, ifsc: '', iban: '', bic: '' },
-  ...(codes === undefined ? {} : { codes }),
+  ...defined({ codes }),
 });
 const PAYEES: Readonly<Record<AssetCode, Payee>> = {
   inr: { ...HOLDER, accountNumber: '000100020003', ifsc: 'SIMU0000001', iban: '', bic: '' },
@@ -136,7 +137,7 @@ function adapterOf(settings: SimulatedBankSettings): BankAdapter {
           notAfter: notAfter?.toISOString(),
         });
         const { reference, why } = (body ?? {}) as { reference?: string; why?: string };
-        if (status === 202) return { outcome: 'submitted', ...(reference === undefined ? {} : { reference }) };
+        if (status === 202) return { outcome: 'submitted', ...defined({ reference }) };
         if (status === 422) return { outcome: 'rejected', why: why ?? 'refused_by_bank' };
         return { outcome: 'unknown', why: `the bank answered ${status}` };
       } catch (error) {
@@ -151,7 +152,7 @@ function adapterOf(settings: SimulatedBankSettings): BankAdapter {
         if (status === 404 && said.proved === true) return { outcome: 'absent' };
         if (status !== 200) return { outcome: 'unknown', why: `the bank answered ${status}` };
         if (said.state === 'rejected') return { outcome: 'rejected', why: said.why ?? 'refused_by_bank' };
-        return { outcome: 'known', ...(said.reference === undefined ? {} : { reference: said.reference }) };
+        return { outcome: 'known', ...defined({ reference: said.reference }) };
       } catch (error) {
         return { outcome: 'unknown', why: whyOf(error) };
       }
@@ -176,10 +177,10 @@ function readLine(shown: ShownLine): StatementLine {
     currency: shown.currency,
     // If a charge cannot be parsed, the whole line cannot be booked.
     units: charge === null ? null : readUnits(shown.units),
-    ...(charge === null ? {} : { chargeUnits: charge }),
+    ...defined({ chargeUnits: charge ?? undefined }),
     reference: shown.reference,
     bookedAt: new Date(shown.bookedAt),
-    ...(shown.key === null ? {} : { key: shown.key }),
+    ...defined({ key: shown.key ?? undefined }),
     ...(shown.returnOf === null
       ? {}
       : shown.direction === 'credit'

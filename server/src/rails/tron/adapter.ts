@@ -8,6 +8,7 @@
  * Watching needs only the extended public key and the addresses of our wallets, the same keys as on EVM chains. Node answers
  * are parsed strictly (http.ts).
  */
+import { defined } from '../../base/defined.ts';
 import { type ChainAdapter, PACE, type RailContext } from '../chain.adapter.ts';
 import { type ChainRail, chainRail } from '../chain.ts';
 import { addressesOf, isSignedBy, readAddress } from './addresses.ts';
@@ -53,7 +54,7 @@ export function tronAdapter(options: TronOptions): ChainAdapter {
       ...signers,
     },
     canSend: (wallet) => canSend(tron, wallet),
-    ...(options.isAsleep === undefined ? {} : { isAsleep: options.isAsleep }),
+    ...defined({ isAsleep: options.isAsleep }),
 
     head: () => head(tron),
     blocks: (from, to) => blocks(tron, from, to),

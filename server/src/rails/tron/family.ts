@@ -1,4 +1,5 @@
 /** Chains of Tron's family in the chains file. */
+import { defined } from '../../base/defined.ts';
 import { text, units, whole } from '../../base/fields.ts';
 import { readAt } from '../../base/jsonfile.ts';
 import { type ChainFamily, type ConnectedChain, nodesAt } from '../family.ts';
@@ -17,7 +18,7 @@ interface TronKeys {
 export const tronChain = (options: TronOptions): ConnectedChain => ({
   chain: options.chain,
   chainId: options.chainId,
-  open: (context, pace = options.pace) => tronRail({ ...options, ...(pace === undefined ? {} : { pace }) }, context),
+  open: (context, pace = options.pace) => tronRail({ ...options, ...defined({ pace }) }, context),
 });
 
 export const tronFamily: ChainFamily<TronKeys> = {

@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { later } from '../../../base/clock.ts';
 import type { Tx } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
 import { Refusal, Unavailable } from '../../../base/errors.ts';
 import { randomText } from '../../../base/ids.ts';
 import { formatUnits } from '../../../base/money.ts';
@@ -122,7 +123,7 @@ function linkFor(
     until: until.getTime(),
     redirectUrl: redirectUrl ?? null,
     closeAfterLogin: false,
-    ...(fiat === undefined ? {} : { fiat }),
+    ...defined({ fiat }),
     ...(destinationId === undefined ? {} : { destinationId: String(destinationId) }),
   });
   return { url: `${deps.publicUrl()}/${purpose}/${token}`, expiresAt: iso(until) };

@@ -1,5 +1,6 @@
 /** Orders: create, read, cancel, refund, and where their money is. */
 import { awaitAll, type Tx } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
 import { assert, Refusal } from '../../../base/errors.ts';
 import {
   type Destination,
@@ -114,10 +115,10 @@ export const ORDER_HANDLERS: readonly Handled[] = [
     const order = await sayLimits(market, async () =>
       deps.orders.create(tx, {
         ...{ partner, customer, market, depositUnits: quote.depositUnits, quoteId, now },
-        ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+        ...defined({ fiatAccountId }),
         ...(isSale || paid.address === null ? {} : { payoutAddress: paid.address }),
         ...(!isSale || back === undefined || back.address === null ? {} : { refundAddress: back.address }),
-        ...(reference === undefined ? {} : { merchantReference: reference }),
+        ...defined({ merchantReference: reference }),
         ...(method === undefined ? {} : { paymentMethod: await methodOf(tx, market.fiat.code, method) }),
       }),
     );

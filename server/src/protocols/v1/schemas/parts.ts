@@ -4,6 +4,7 @@
  * means that there is none. Every leaf has a meaning and an example, so that every endpoint has an example reply.
  */
 import { type TSchema, Type } from 'typebox';
+import { defined } from '../../../base/defined.ts';
 import { PUBLIC_REASONS, STATES } from '../../../orders/index.ts';
 
 const AT = '2026-11-23T09:30:00.000Z';
@@ -36,7 +37,7 @@ export const rarely = <S extends TSchema>(schema: S) => {
   const { description } = schema as { description?: string };
   return Type.Union([schema, Type.Null()], {
     examples: [null],
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
   });
 };
 export const list = <S extends TSchema>(items: S, description: string) => Type.Array(items, { description });
