@@ -44,6 +44,7 @@ import { type Moves, openMoves } from './moves.ts';
 import { FIAT, OTHER_CURRENCY, OTHER_FIAT } from './outside.bank.ts';
 import { FAUCET, HOT_ADDRESS, RAIL, TOKENS } from './outside.chain.ts';
 import type { OurProcess, World } from './process.ts';
+import { blockOfCustomer, blockOfOrder, killSwitch, whenDone } from './stops.ts';
 
 export interface Terms {
   depositUnits: bigint;
@@ -87,7 +88,12 @@ export interface Compensated {
 
 /** What an operator does things by. */
 export interface Hands {
-  inTx(what: string, body: (tx: Tx, now: Date, process: OurProcess) => Promise<unknown>): void;
+  /** @param tell what is told once that is committed, or has failed */
+  inTx(
+    what: string,
+    body: (tx: Tx, now: Date, process: OurProcess) => Promise<unknown>,
+    tell?: { committed: () => void; failed?: () => void },
+  ): void;
   somewhere(what: string, body: (process: OurProcess) => Promise<unknown>): void;
   /** Has done again what a restore has lost: so much of this asset left for it, to there. */
   again(one: Noted, asset: string, to: RefundTo): void;
@@ -453,14 +459,23 @@ export function openActors(
     const process = chance.pick(alive);
     through(process, what, () => body(process));
   }
-  const inTx = (what: string, body: (tx: Tx, now: Date, process: OurProcess) => Promise<unknown>): void =>
+  const inTx: Hands['inTx'] = (what, body, tell) =>
     somewhere(what, (process) => {
       const { db, clock } = process.context;
-      return db.asSystem((tx) => body(tx, clock.now(), process));
+      const ended = db.asSystem((tx) => body(tx, clock.now(), process));
+      return tell === undefined ? ended : whenDone(ended, tell.committed, tell.failed);
     });
+  const { stops } = world;
+  const lays = (what: string) => ({ committed: stops.laying(what) });
+  const lifts = (what: string) => {
+    const over = stops.lifting(what);
+    return { committed: over, failed: over };
+  };
 
-  const unblock = (id: string): void => inTx('unblock', (tx, now) => unblockCustomer(tx, id, now));
-  const lift = (kind: KillSwitchKind, subject: string): void => inTx('lift', (tx) => liftKillSwitch(tx, kind, subject));
+  const unblock = (id: string): void =>
+    inTx('unblock', (tx, now) => unblockCustomer(tx, id, now), lifts(blockOfCustomer(id)));
+  const lift = (kind: KillSwitchKind, subject: string): void =>
+    inTx('lift', (tx) => liftKillSwitch(tx, kind, subject), lifts(killSwitch(kind, subject)));
   const people = () => (faults.occurs('one_operator') ? [OPERATOR] : [OPERATOR, 'operator:2']);
 
   function switchOff(): void {
@@ -469,7 +484,11 @@ export function openActors(
       ['rail', RAIL] as const,
       ['rail', 'bank.simulated'] as const,
     ]);
-    inTx('switch off', (tx, now) => setKillSwitch(tx, { kind, subject, by: OPERATOR, reason: 'stepped in', at: now }));
+    inTx(
+      'switch off',
+      (tx, now) => setKillSwitch(tx, { kind, subject, by: OPERATOR, reason: 'stepped in', at: now }),
+      lays(killSwitch(kind, subject)),
+    );
   }
 
   /** An operator steps in while an order is under way, at any moment. */
@@ -479,21 +498,28 @@ export function openActors(
       later(chance.int(500, 60_000), () =>
         faults.ended || deps.isRestoring() || one.isLeftAlone === true ? undefined : body(),
       );
-    const actions = (what: string, body: (tx: Tx, context: OrdersContext, action: Action) => Promise<unknown>) =>
+    const actions = (
+      what: string,
+      body: (tx: Tx, context: OrdersContext, action: Action) => Promise<unknown>,
+      stop?: string,
+    ) =>
       soon(() =>
-        inTx(what, (tx, now, { context }) =>
-          body(tx, context, { orderId: id, by: OPERATOR, people: people(), why: 'stepped in', now }),
+        inTx(
+          what,
+          (tx, now, { context }) =>
+            body(tx, context, { orderId: id, by: OPERATOR, people: people(), why: 'stepped in', now }),
+          stop === undefined ? undefined : lays(stop),
         ),
       );
     if (faults.occurs('customer_blocked'))
-      actions('block customer', (tx, _, { now }) => blockCustomer(tx, customerId, now));
+      actions('block customer', (tx, _, { now }) => blockCustomer(tx, customerId, now), blockOfCustomer(customerId));
     if (faults.occurs('level_lowered')) actions('lower level', (tx, _, { now }) => leveled(tx, customerId, 1, now));
     if (faults.occurs('switched_off')) soon(switchOff);
     if (faults.occurs('cancelled')) actions('cancel', (tx, context, action) => cancel(context, tx, action));
     if (faults.occurs('held_by_operator')) actions('hold', (tx, context, action) => holdBack(context, tx, action));
     if (faults.occurs('requoted')) actions('requote', (tx, context, action) => reprice(context, tx, action));
     if (faults.occurs('blocked_by_law')) {
-      actions('block', (tx, context, action) => block(context, tx, action));
+      actions('block', (tx, context, action) => block(context, tx, action), blockOfOrder(id));
       if (faults.occurs('recalled_when_blocked'))
         later(chance.int(20_000, 90_000), () => {
           for (const line of one.lines) bank.recall(line);
@@ -619,8 +645,13 @@ export function openActors(
       case 'frozen':
         // What lies beside it stays as long as law blocks it, and in the end law lets it go.
         if (faults.occurs('released_by_law') || (faults.ended && (row.refund !== null || row.deposit !== null))) {
+          const over = stops.lifting(blockOfOrder(row.id));
           through(process, 'release by law', () =>
-            db.asSystem((tx) => releaseBlocked(context, tx, { ...base(), legalAct: 'an action' })),
+            whenDone(
+              db.asSystem((tx) => releaseBlocked(context, tx, { ...base(), legalAct: 'an action' })),
+              over,
+              over,
+            ),
           );
           // What was let go is on its way by then, or has arrived, or is back.
           if (one !== undefined && one.lines.length > 0 && faults.occurs('recalled_when_blocked'))

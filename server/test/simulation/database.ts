@@ -76,6 +76,8 @@ interface Session {
   lost: boolean;
   /** Payouts that its transaction submits. */
   submits: string[];
+  /** People approve something in it. */
+  approves?: boolean;
 }
 
 export async function openBackends(deps: {
@@ -95,6 +97,8 @@ export async function openBackends(deps: {
   deadlocked: (statement: string) => void;
   /** A transaction that submits these payouts is about to be committed. */
   submitting: (ids: readonly string[]) => Promise<void>;
+  /** A transaction in which people approved something has been committed. */
+  approved: () => Promise<void>;
   /** A connection still speaks for a partner, although the transaction that named it is over. */
   outlived: (what: string) => void;
 }): Promise<Backends> {
@@ -245,6 +249,8 @@ export async function openBackends(deps: {
           if (session.submits.length > 0) await deps.submitting(session.submits);
           session.submits = [];
           const result = session.backend === undefined ? DONE.commit : await end(session.backend, 'commit');
+          if (session.approves === true) await deps.approved();
+          session.approves = false;
           if (enqueued.size > 0) deps.notified(new Set(enqueued));
           enqueued.clear();
           await scheduler.released();
@@ -261,6 +267,7 @@ export async function openBackends(deps: {
           const result = session.backend === undefined ? DONE.rollback : await end(session.backend, 'rollback');
           enqueued.clear();
           session.submits = [];
+          session.approves = false;
           await scheduler.released();
           return result;
         }
@@ -271,10 +278,12 @@ export async function openBackends(deps: {
             session.backend = await backendOf(role);
             session.backend.done = [scheduler.context().task];
             session.submits = [];
+            session.approves = false;
             for (const one of setup) await raw(session.backend, one);
           }
           if (ENQUEUES.test(asked.text)) enqueued.add(String(asked.values?.[0] ?? ''));
           if (SUBMITS.test(asked.text)) session.submits.push(String(asked.values?.[0]));
+          if (APPROVES.test(asked.text)) session.approves = true;
           return await raw(session.backend, asked);
         }
 
@@ -426,6 +435,7 @@ const DONE = { begin: done('BEGIN'), set: done('SELECT'), commit: done('COMMIT')
 const SPEAKS_FOR = `select coalesce(current_setting('cloverleaf.partner', true), '') as partner`;
 /** The one statement that marks a payout as being submitted; its first value is the payout's id. */
 const SUBMITS = /^\s*update payouts set state = 'submitting'/;
+const APPROVES = /^\s*insert into approvals /;
 /** A notification of jobs, with the name of the one that was enqueued. */
 const ENQUEUES = /pg_notify\('jobs'/;
 const NAMES_THE_CLOCK = /\b(?:clock_timestamp|now)\(\)/;

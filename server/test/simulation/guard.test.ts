@@ -206,3 +206,40 @@ test('each send needs a submission of its own, and nothing leaves that no rail w
   guard.leaves({ to: '0xown', contract: '0x1', units: 1n });
   assert.deepEqual(said, ['1 to 0xown leaves and nobody was asked to send it']);
 });
+
+const standing = (what: string, covered: readonly string[] = []): Truth['stops'] => ({
+  since: (one) => (one === what ? 5 : undefined),
+  covers: (approval) => covered.includes(approval),
+});
+const OWNED: Submission = { ...SALE, customer_id: 'Cus1', ...approval('customer_blocked', BLOCKED_AT, { id: '9' }) };
+
+for (const [what, submission, stops, seen] of [
+  ['a block that people know of', OWNED, standing('customer Cus1'), /customer Cus1 was blocked/],
+  ['a block of another customer', OWNED, standing('customer Cus2'), undefined],
+  ['a block that was let pass since', OWNED, standing('customer Cus1', ['9']), undefined],
+  [
+    'a block that one let pass since',
+    { ...OWNED, ...approval('customer_blocked', BLOCKED_AT, { id: '9', people: ['ada'] }) },
+    standing('customer Cus1', ['9']),
+    /customer Cus1 was blocked/,
+  ],
+  [
+    'a block of the owner of the account that money of no order goes to',
+    { ...REFUND, order_id: null, customer_id: 'Cus1' },
+    standing('customer Cus1'),
+    /customer Cus1 was blocked/,
+  ],
+  ['a block by law that people know of', OWNED, standing('order 1'), /blocked order 1 by law/],
+  ['a deposit that people hold', { ...REFUND, deposit_id: '3' }, standing('deposit 3'), /hold deposit 3/],
+  ['a switch that people know of', OWNED, standing('kill switch payouts all'), /people have stopped it/],
+  ['a switch of its rail', OWNED, standing('kill switch rail bank.simulated'), /people have stopped it/],
+  ['a switch of another rail', OWNED, standing('kill switch rail evm.matic20'), undefined],
+] as const)
+  test(`${what}: ${seen === undefined ? 'nothing is said' : 'it is said'}`, () => {
+    const said = against(submission, truth({ stops }));
+    if (seen === undefined) assert.deepEqual(said, []);
+    else {
+      assert.equal(said.length, 1);
+      assert.match(said[0] ?? '', seen);
+    }
+  });

@@ -12,6 +12,7 @@
  */
 import type { Sending } from '../../src/rails/rail.ts';
 import type { Looking } from './rules.ts';
+import { blockOfCustomer, blockOfOrder, holdOfDeposit, killSwitch, type Stops } from './stops.ts';
 
 /** Bank money is reversed for so long, by the markets of ground.ts; and deposits from this sum on wait for more blocks. */
 export const CLEARING_MS = 12_000;
@@ -39,6 +40,10 @@ export interface Submission {
   payout_units: string | null;
   deposit_rail: string | null;
   follows: string | null;
+  /** Of its order, or else the owner of the account that it goes to. */
+  customer_id?: string | null;
+  /** Of a refund. */
+  deposit_id?: string | null;
   blocked_at: string | null;
   limit_units: string | null;
   switched_off: boolean;
@@ -58,6 +63,7 @@ export interface Submission {
   after_block?: boolean;
   deposits: readonly { name: string; rail: string; units: string; state: string; origin: string; taken: string }[];
   approvals: readonly {
+    id?: string;
     rule: string;
     entry: string;
     destination: string;
@@ -95,12 +101,15 @@ export interface Truth {
   mayPay?(orderId: string, destination: string, spreadMs: number, isRefund: boolean): string | undefined;
   /** The same of what people have changed of the rules (rules.ts). */
   byRules?(one: Submission, of: Pick<Looking, 'destination' | 'approved'>): readonly string[];
+  /** What people have laid, as they know it; undefined where a restore may have lost it. */
+  stops?: Pick<Stops, 'since' | 'covers'> | undefined;
 }
 
 const FACTS = `
   select p.id, p.order_id::text, p.refund_id::text, p.purpose, p.rail, p.asset, p.units::text, p.address,
          p.fiat_account_id::text, (select d.external_id from fiat_accounts f join deposits d on d.id = f.sender_of
            where f.id = p.fiat_account_id) as sender_of, o.deposit_units::text, o.payout_units::text, o.deposit_rail, o.follows::text,
+         c.id as customer_id, (select r.deposit_id::text from refunds r where r.id = p.refund_id) as deposit_id,
          to_char(c.blocked_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as blocked_at,
          (select l.max_units::text from market_limits l where l.market_id = o.market_id and l.level >= c.level
            order by l.level limit 1) as limit_units,
@@ -129,10 +138,12 @@ const FACTS = `
                         or (d.order_id = p.order_id and d.origin = 'rail' and d.taken_units > 0 and d.state <> 'lost'
                             and exists (select from refunds r join deposits own on own.id = r.deposit_id
                                          where r.id = p.refund_id and own.origin <> 'rail')) end) as deposits,
-         (select coalesce(json_agg(json_build_object('rule', a.rule, 'entry', a.entry, 'destination', a.destination,
+         (select coalesce(json_agg(json_build_object('id', a.id::text, 'rule', a.rule, 'entry', a.entry, 'destination', a.destination,
                    'asset', a.asset, 'units', a.units::text, 'order_id', a.order_id::text, 'people', a.people) order by a.id), '[]')
-            from approvals a where a.order_id = p.order_id) as approvals
-    from payouts p left join orders o on o.id = p.order_id left join customers c on c.id = o.customer_id
+            from approvals a where a.order_id = p.order_id or (p.order_id is null and a.order_id is null
+             and a.deposit_id = (select r.deposit_id from refunds r where r.id = p.refund_id))) as approvals
+    from payouts p left join orders o on o.id = p.order_id left join customers c on c.id = coalesce(o.customer_id,
+         (select f.customer_id from fiat_accounts f where f.id = p.fiat_account_id))
    where p.id = any($1)`;
 
 export interface Guard {
@@ -202,17 +213,18 @@ export function against(one: Submission, truth: Truth): string[] {
   const destination = one.address === null ? `account:${one.fiat_account_id}` : `address:${one.address}`;
   const isRefund = one.refund_id !== null;
   const units = BigInt(one.units);
+  const fitting = one.approvals.filter(
+    (by) =>
+      by.destination === destination &&
+      by.asset === one.asset &&
+      by.order_id === one.order_id &&
+      BigInt(by.units) >= units &&
+      new Set(by.people).size >= PEOPLE,
+  );
   const approved = (rule: string, entry: string): boolean =>
-    one.approvals.some(
-      (by) =>
-        by.rule === rule &&
-        by.entry === entry &&
-        by.destination === destination &&
-        by.asset === one.asset &&
-        by.order_id === one.order_id &&
-        BigInt(by.units) >= units &&
-        new Set(by.people).size >= PEOPLE,
-    );
+    fitting.some((by) => by.rule === rule && by.entry === entry);
+  const isCovered = (rule: string, since: number): boolean =>
+    fitting.some((by) => by.rule === rule && truth.stops?.covers(by.id ?? '', since));
   const customer = one.order_id === null ? undefined : truth.customerOf(one.follows ?? one.order_id);
   const limit = one.limit_units;
   const found: (string | false)[] = [
@@ -242,9 +254,31 @@ export function against(one: Submission, truth: Truth): string[] {
       `is of ${units}, and its order pays ${one.payout_units}`,
     !isRefund && one.deposits.some(({ state }) => state === 'lost') && 'leaves although its deposit was reversed',
     one.order_id !== null && (truth.mayPay?.(one.order_id, destination, truth.spreadMs(), isRefund) ?? false),
+    ...(truth.stops === undefined ? [] : stopped(one, truth.stops, isCovered)),
     ...(customer === undefined ? [] : [unfit(one, customer), ...unnamed(one, customer, approved)]),
     ...(truth.byRules?.(one, { destination, approved }) ?? []),
     ...one.deposits.filter(({ origin }) => origin === 'rail').map((deposit) => early(deposit, one, truth)),
+  ];
+  return found.filter((what) => what !== false);
+}
+
+/** Which block, hold or kill switch stands, as those who laid it know: an approval past a block covers none that was laid after it. */
+function stopped(
+  one: Submission,
+  stops: NonNullable<Truth['stops']>,
+  isCovered: (rule: string, since: number) => boolean,
+): string[] {
+  const { customer_id: customer, deposit_id: deposit, order_id: order, rail } = one;
+  const block = customer == null ? undefined : stops.since(blockOfCustomer(customer));
+  const stands = (what: string): boolean => stops.since(what) !== undefined;
+  const found: (string | false)[] = [
+    block !== undefined &&
+      !isCovered('customer_blocked', block) &&
+      `leaves although customer ${customer} was blocked, and nobody has let it pass since`,
+    order !== null && stands(blockOfOrder(order)) && `leaves although people have blocked order ${order} by law`,
+    deposit != null && stands(holdOfDeposit(deposit)) && `leaves although people hold deposit ${deposit}`,
+    (stands(killSwitch('payouts', 'all')) || stands(killSwitch('rail', rail))) &&
+      'leaves although people have stopped it',
   ];
   return found.filter((what) => what !== false);
 }

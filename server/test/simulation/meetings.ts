@@ -35,6 +35,7 @@ import type { Hands, Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
 import type { OurProcess, World } from './process.ts';
 import { lacksReferences } from './references.ts';
+import { blockOfOrder, whenDone } from './stops.ts';
 
 /** Those whose customers forget the reference, too: there law lets go what has not cleared (references.ts). */
 export const hasMeetings = (seed: number): boolean => seed % 10 === 3 || lacksReferences(seed);
@@ -66,7 +67,13 @@ const unlessRefused = (error: unknown): void => {
 };
 
 export function openMeetings(
-  { scheduler, backends, faults, complain }: Pick<World, 'scheduler' | 'backends' | 'faults' | 'complain'>,
+  {
+    scheduler,
+    backends,
+    faults,
+    complain,
+    stops: laid,
+  }: Pick<World, 'scheduler' | 'backends' | 'faults' | 'complain' | 'stops'>,
   deps: { seed: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },
 ): Meetings {
   const chance: Chance = chanceOf(deps.seed + 3_000_017);
@@ -145,7 +152,10 @@ export function openMeetings(
   function stops(one: Noted): void {
     const { id, depositUnits } = one.order;
     somewhere('block', async ({ context }) => {
-      await context.db.asSystem((tx) => block(context, tx, acting(id, 'an authority asks', context.clock.now())));
+      await whenDone(
+        context.db.asSystem((tx) => block(context, tx, acting(id, 'an authority asks', context.clock.now()))),
+        laid.laying(blockOfOrder(id)),
+      );
       plans.set(String(id), 'none');
       did('blocked by law');
       scheduler.within({ process: undefined, task: 'customer' }, () => {
@@ -164,8 +174,13 @@ export function openMeetings(
     const { id } = one.order;
     somewhere('release by law', async ({ context }) => {
       const { db, clock } = context;
-      await db.asSystem((tx) =>
-        releaseBlocked(context, tx, { ...acting(id, 'looked at', clock.now()), legalAct: 'an action' }),
+      const over = laid.lifting(blockOfOrder(id));
+      await whenDone(
+        db.asSystem((tx) =>
+          releaseBlocked(context, tx, { ...acting(id, 'looked at', clock.now()), legalAct: 'an action' }),
+        ),
+        over,
+        over,
       );
       did(soon ? 'let go by law at once' : 'let go by law');
       const wanted = await db.asSystem((tx) =>

@@ -10,6 +10,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Journal } from '../support/journal.ts';
+import { laysAgain } from './again.ts';
 import type { Kind, Violation } from './checks.ts';
 import { contradicts } from './contradictions.ts';
 import type { Place } from './ground.ts';
@@ -43,6 +44,8 @@ interface Mutant {
   contradictions?: true;
   /** Only a seed in which rules change while money is under way shows it (rules.ts). */
   rules?: true;
+  /** Only a seed in which what stands is laid again shows it (again.ts). */
+  again?: true;
   changes: readonly { file: string; from: string; to: string }[];
 }
 
@@ -59,6 +62,7 @@ const PAYOUTS = 'src/rails/payouts.ts';
 const SENDS = 'src/rails/chain.sends.ts';
 const GATE = 'src/orders/payouts/gate.ts';
 const OPERATOR_API_ACTIONS = 'src/orders/actions.ts';
+const LEAVING = 'src/orders/payouts/leaving.ts';
 const READY = 'src/orders/payouts/ready.ts';
 const REFUNDS = 'src/orders/refunds/refunds.ts';
 const COMPENSATE = 'src/orders/refunds/compensate.ts';
@@ -946,6 +950,114 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'a customer who is blocked again keeps the time of the block before',
+    kinds: ['paid_against'],
+    again: true,
+    changes: [
+      {
+        file: 'src/customers/store.ts',
+        from: "set blocked_at = greatest($2, blocked_at + interval '1 millisecond'), updated_at = $2,",
+        to: 'set blocked_at = coalesce(blocked_at, $2), updated_at = $2,',
+      },
+    ],
+  },
+  {
+    name: 'money of no order belongs to nobody, whoever owns the account that it goes to',
+    kinds: ['paid_against'],
+    again: true,
+    changes: [
+      {
+        file: LEAVING,
+        from: 'order?.customerId ?? (fiatAccountId === null ? null : (await findFiatAccount(tx, fiatAccountId)).customerId);',
+        to: 'order?.customerId ?? (fiatAccountId === null ? null : (await findFiatAccount(tx, fiatAccountId)) && null);',
+      },
+    ],
+  },
+  {
+    name: 'the owner of the account that money of no order goes to is not screened',
+    kinds: ['paid_against'],
+    again: true,
+    changes: [
+      {
+        file: LEAVING,
+        from: 'customerId,\n    merchantReference',
+        to: 'customerId: order === undefined ? null : customerId,\n    merchantReference',
+      },
+    ],
+  },
+  {
+    name: 'a proposal to unblock does not name the block that it is about',
+    kinds: ['paid_against'],
+    again: true,
+    changes: [
+      {
+        file: 'src/protocols/operator/actions/customers.ts',
+        from: 'return { blocked, blockedAt, debts };',
+        to: 'return { blocked, debts };',
+      },
+    ],
+  },
+  {
+    name: 'a deposit that is held again keeps the time of the hold before',
+    kinds: ['paid_against'],
+    again: true,
+    changes: [
+      {
+        file: 'src/orders/deposits/held.store.ts',
+        from: 'const since = before === undefined || before.at < at ? at : later(before.at, 1);',
+        to: 'const since = before?.at ?? later(at, 0);',
+      },
+    ],
+  },
+  {
+    name: 'a proposal to release a deposit does not name the hold that it is about',
+    kinds: ['paid_against'],
+    again: true,
+    changes: [
+      {
+        file: 'src/protocols/operator/actions/holds.ts',
+        from: 'heldSince: held?.at ?? null }',
+        to: 'heldSince: null }',
+      },
+    ],
+  },
+  {
+    name: 'a proposal to lift a kill switch names neither its time nor who has set it',
+    kinds: ['paid_against'],
+    again: true,
+    changes: [
+      {
+        file: 'src/protocols/operator/actions/kill-switches.ts',
+        from: 'return { on: true, by: row.by, at: row.at, laidBy: laidBy.map(({ by }) => by), lastAt: laidBy.at(-1)?.at };',
+        to: 'return { on: laidBy.length > 0 };',
+      },
+    ],
+  },
+  {
+    name: 'a kill switch that the same person sets again is the one before',
+    kinds: ['paid_against'],
+    again: true,
+    changes: [
+      {
+        file: 'src/partners/kill-switches.ts',
+        from: 'else if (by !== MACHINE || own.reason !== reason) {',
+        to: "else if (own.reason === '' && own.reason !== reason) {",
+      },
+    ],
+  },
+  {
+    name: 'a proposal is confirmed whatever has changed since',
+    kinds: ['paid_against'],
+    again: true,
+    changes: [
+      {
+        file: 'src/operators/proposals.ts',
+        from: 'canonical(row.seen) === canonical(now);',
+        to: 'canonical(row.seen) !== undefined || canonical(now) === undefined;',
+      },
+    ],
+  },
 ];
 
 /** By name, a seed that found it when it was last noted (`--note`): tried first, and no more than a hint. */
@@ -1073,6 +1185,7 @@ async function find(
     references,
     contradictions,
     rules,
+    again,
     declares: ofDeclared,
     forgets: ofForgetful,
   }: Mutant,
@@ -1086,6 +1199,7 @@ async function find(
       (references !== true || lacksReferences(seed)) &&
       (contradictions !== true || contradicts(seed)) &&
       (rules !== true || changesRules(seed)) &&
+      (again !== true || laysAgain(seed)) &&
       (ofDeclared !== true || declares(seed)) &&
       (ofForgetful !== true || forgets(seed)),
   );

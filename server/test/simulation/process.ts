@@ -29,6 +29,7 @@ import type { BankWorld } from './outside.bank.ts';
 import type { ChainWorld } from './outside.chain.ts';
 import type { Nameless } from './references.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { Stops } from './stops.ts';
 
 export interface OurProcess extends SimulatedProcess {
   clockOffsetMs: number;
@@ -57,6 +58,8 @@ export interface World {
   bank: BankWorld;
   chain: ChainWorld;
   guard: Guard;
+  /** What people have laid, and lifted. */
+  stops: Stops;
   /** Destinations that the screener was asked about, with the order or refund: `<id> account:<id>`; and when it answered last. */
   screened: Map<string, number>;
   /** Told of every question to the screener, which waits before it answers. */

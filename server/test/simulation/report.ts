@@ -40,6 +40,7 @@ export interface Report {
   references?: { played: number; done: Record<string, number> };
   contradictions?: { played: number; done: Record<string, number> };
   rules?: { played: number; done: Record<string, number> };
+  again?: { played: number; done: Record<string, number> };
   /** All other violations. */
   unexplained: number;
   failing: { seed: number; violations: Violation[]; again: string }[];
@@ -82,6 +83,8 @@ export function openTally(): Tally {
   let contradictions = 0;
   let rules = 0;
   const withRules = new Map<string, number>();
+  let laidAgain = 0;
+  const withAgain = new Map<string, number>();
   const withMeetings = new Map<string, number>();
   const withReferences = new Map<string, number>();
   const withContradictions = new Map<string, number>();
@@ -117,6 +120,8 @@ export function openTally(): Tally {
       for (const [what, times] of told.contradictions ?? []) addTo(withContradictions, what, times);
       if (told.rules !== undefined) rules += 1;
       for (const [what, times] of told.rules ?? []) addTo(withRules, what, times);
+      if (told.again !== undefined) laidAgain += 1;
+      for (const [what, times] of told.again ?? []) addTo(withAgain, what, times);
       if (told.outages !== undefined) outages += 1;
       for (const [what, times] of told.outages ?? []) addTo(withOutages, what, times);
       if (told.restored !== undefined) restores += 1;
@@ -177,6 +182,7 @@ export function openTally(): Tally {
         references: { played: references, done: sorted(withReferences) },
         contradictions: { played: contradictions, done: sorted(withContradictions) },
         rules: { played: rules, done: sorted(withRules) },
+        again: { played: laidAgain, done: sorted(withAgain) },
         unexplained: violations - paidTwice - paidAgainst - lost,
         failing: failing.toSorted((a, b) => a.seed - b.seed),
       };
@@ -222,6 +228,7 @@ export function inWords(report: Report): string[] {
     `runs with credits without a reference: ${report.references?.played ?? 0}: ${list(report.references?.done ?? {})}`,
     `runs with a bank that shows what it has refused: ${report.contradictions?.played ?? 0}: ${list(report.contradictions?.done ?? {})}`,
     `runs in which rules change: ${report.rules?.played ?? 0}: ${list(report.rules?.done ?? {})}`,
+    `runs in which what stands is laid again: ${report.again?.played ?? 0}: ${list(report.again?.done ?? {})}`,
     `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,
     `paid against a block, kill switch, clearing time or limit ${report.paidAgainst} (of ${report.submissions} submissions looked at)`,
   ];

@@ -20,6 +20,7 @@ import { vault } from './ground.ts';
 import type { Submission } from './guard.ts';
 import { FIAT } from './outside.bank.ts';
 import type { World } from './process.ts';
+import { killSwitch, whenDone } from './stops.ts';
 
 export const changesRules = (seed: number): boolean => seed % 10 === 6;
 
@@ -73,7 +74,7 @@ export interface Looking {
 }
 
 export function openRules(
-  { scheduler, faults }: Pick<World, 'scheduler' | 'faults'>,
+  { scheduler, faults, stops: laid }: Pick<World, 'scheduler' | 'faults' | 'stops'>,
   deps: { seed: number; hands: () => Hands | undefined },
 ): Rules {
   const chance: Chance = chanceOf(deps.seed + 6_000_011);
@@ -126,7 +127,12 @@ export function openRules(
   function lifts(): void {
     stop.triedAt = now();
     deps.hands()?.somewhere('lift what was on for long', async ({ context: { db } }) => {
-      await db.asSystem((tx) => liftKillSwitch(tx, 'payouts', 'all'));
+      const over = laid.lifting(killSwitch('payouts', 'all'));
+      await whenDone(
+        db.asSystem((tx) => liftKillSwitch(tx, 'payouts', 'all')),
+        over,
+        over,
+      );
       stop.isOn = false;
     });
   }

@@ -4,6 +4,7 @@
  */
 
 import { isLost, type Noted, openActors } from './actors.ts';
+import { type Again, laysAgain, openAgain } from './again.ts';
 import { openCalls } from './calls.ts';
 import { chanceOf } from './chance.ts';
 import { broken, type Kind, overpaid, roundedUp, underWay, type Violation } from './checks.ts';
@@ -22,6 +23,7 @@ import { lacksReferences, openReferences, type References } from './references.t
 import { openRestore, type Restore, restores } from './restore.ts';
 import { changesRules, openRules, type Rules, SCREENING_MAX_AGE_MS } from './rules.ts';
 import { openScheduler, type Scheduler } from './scheduler.ts';
+import { openStops } from './stops.ts';
 import { hasStrays, openStrays, type Strays } from './strays.ts';
 import { realNow } from './time.ts';
 
@@ -53,6 +55,8 @@ export interface Outcome {
   references?: ReadonlyMap<string, number>;
   /** What a bank showed as paid that it had refused (contradictions.ts). */
   contradictions?: ReadonlyMap<string, number>;
+  /** What was laid again, and what of before was confirmed then (again.ts). */
+  again?: ReadonlyMap<string, number>;
   /** What of the rules changed, and how often (rules.ts). */
   rules?: ReadonlyMap<string, number>;
   steps: number;
@@ -174,6 +178,10 @@ export async function simulate(
       violated('deadlock', `two waited for each other: ${between}`);
     },
     submitting: (ids) => guard.submitting(ids),
+    async approved() {
+      const rows = await backends.look<{ id: string }>('select id::text from approvals order by id');
+      stops.approved(rows.map(({ id }) => id));
+    },
     outlived: (what) => violated('isolation', what),
   });
   const wake = (): void => {
@@ -229,8 +237,11 @@ export async function simulate(
   let references: References | undefined;
   let contradictions: Contradictions | undefined;
   let rules: Rules | undefined;
+  let again: Again | undefined;
   const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
   const screened = new Map<string, number>();
+  const stops = openStops(() => scheduler.time.now());
+  const isRestored = restore ?? restores(seed);
   const guard: Guard = openGuard({
     look: backends.look,
     violated: (what) => violated('paid_against', what),
@@ -259,6 +270,7 @@ export async function simulate(
       now: () => scheduler.time.now(),
       spreadMs: () => guard.spreadMs,
       mayPay: (...of) => actors?.moves?.mayPay(...of),
+      stops: isRestored ? undefined : stops,
       byRules(one, of) {
         const screenedAt = screened.get(`${one.order_id ?? one.refund_id} ${of.destination}`);
         return rules?.against(one, { ...of, screenedAt, spreadMs: guard.spreadMs }) ?? [];
@@ -296,6 +308,7 @@ export async function simulate(
     bank,
     chain,
     guard,
+    stops,
     screened,
     complain,
     asked(input) {
@@ -325,7 +338,6 @@ export async function simulate(
       if (why !== undefined) violated('rounding', why);
       rules?.made(one);
     };
-    const isRestored = restore ?? restores(seed);
     actors = openActors(world, {
       ...{ moves: hasMoves(seed) && restore !== true ? seed : undefined },
       ...{ chance, made, orders, forMs: ORDERS_MS, processes: () => processes },
@@ -349,6 +361,10 @@ export async function simulate(
     if (contradicts(seed) && !isRestored)
       contradictions = openContradictions(world, { seed, bank, chain, noted: () => actors?.noted ?? [] });
     if (changesRules(seed) && !isRestored) rules = openRules(world, { seed, hands: () => actors?.hands });
+    if (laysAgain(seed) && !isRestored)
+      again = openAgain(world, {
+        ...{ seed, forMs: ORDERS_MS, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
+      });
     if (forgets(seed)) outage = openOutage(world, { seed, bank, crashAll, hands: () => actors?.hands });
     launch();
     launch();
@@ -370,6 +386,7 @@ export async function simulate(
       strays?.operate();
       outage?.operate();
       rules?.operate();
+      again?.operate();
       if (
         faults.ended &&
         actors?.idle &&
@@ -379,7 +396,8 @@ export async function simulate(
         strays?.isOver !== false &&
         references?.isOver !== false &&
         contradictions?.isOver !== false &&
-        rules?.isOver !== false
+        rules?.isOver !== false &&
+        again?.isOver !== false
       ) {
         const left = await scheduler.perform('is it over', () => underWay(backends.look));
         // What begins and ends between two looks is something that happened, too.
@@ -401,6 +419,7 @@ export async function simulate(
         const people = [
           ...(restored?.isOver === false ? ['the restore is not over'] : []),
           ...(strays?.isOver === false ? ['money of nobody waits for people'] : []),
+          ...(again?.isOver === false ? ['what was laid again is not over'] : []),
           ...(references?.isOver === false ? ['a credit without a reference waits for people'] : []),
         ];
         violated(
@@ -462,6 +481,7 @@ export async function simulate(
     ...(references === undefined ? {} : { references: references.done }),
     ...(contradictions === undefined ? {} : { contradictions: contradictions.done }),
     ...(rules === undefined ? {} : { rules: rules.done }),
+    ...(again === undefined ? {} : { again: again.done }),
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,

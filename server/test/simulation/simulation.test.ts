@@ -138,6 +138,20 @@ test('where rules change: what was denied, limited or screened meanwhile counts 
   );
 });
 
+test('where what stands is laid again: approvals and proposals of before say nothing about it', async () => {
+  await playUntil(
+    [
+      'blocked again after people had let a payout pass',
+      'the owner of an account blocked before it was refunded to',
+      'customer.unblock overtaken',
+      'deposit.release overtaken',
+      'kill-switch.lift overtaken',
+    ],
+    [12, 31, 51, 11, 32, 52].map((seed) => ({ seed, orders: 10 })),
+    ({ again }) => again,
+  );
+});
+
 test('with a bank that shows as paid what it has refused: what was taken back meanwhile is owed', async () => {
   await playUntil(
     ['shown as paid after the coins were taken back'],
