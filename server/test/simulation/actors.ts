@@ -1,7 +1,9 @@
 /**
  * Customers and operator. Customers order through a process of ours and pay as people do: exactly, too little, too much, in
- * parts, late, twice, in another coin, or not at all. The operator looks at what waits for a person and does one of the
- * things a person may do, so that everything comes to an end.
+ * parts, late,
+ * twice, in another coin, or not at all. The operator reviews waiting cases and takes one of the allowed actions, so that every
+ * order
+ * comes to an end.
  */
 import type { Tx } from '../../src/base/db.ts';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
@@ -51,32 +53,35 @@ export interface Terms {
   payoutUnits: bigint;
 }
 
-/** What a customer knows of an order, and where else money of it may go. */
+/** A customer's knowledge of an order, and further destinations of its money. */
 export interface Noted {
   order: Order;
-  /** The first is where the order pays or refunds to, the second the customer's other one; the third is in another currency. */
+  /**
+   * The first is the order's payout or refund account, the second another account of the customer's; the third is in another
+   * currency.
+   */
   accounts: readonly { id: bigint; number: string; fiat: string }[];
   /** Its own address on the chain: of the payout or the refund. */
   address: string;
   /** Another one, which only an operator names. */
   elsewhere: string;
-  /** One more of its own, which the customer confirms on a page of ours (strays.ts). */
+  /** Another address of the customer's, which the customer confirms on a hosted page (strays.ts). */
   back?: string;
-  /** Its destination, where that waits for its customer. */
+  /** Its destination, if that waits for the customer's confirmation. */
   waits?: string;
-  /** Accounts that it was paid from, and with how much each: none but those of its payments (moves.ts). */
+  /** Accounts that it was paid from, with the amounts: only accounts of its payments (moves.ts). */
   senders?: Map<string, bigint>;
   /** The provider holds it. */
   held: boolean;
-  /** Its bank will show what it has refused: nobody decides about it before it is settled (contradictions.ts). */
+  /** Its bank will show a rejected payment as paid: no actor decides about it before it is settled (contradictions.ts). */
   isLeftAlone?: boolean;
-  /** Its bank has shown, or will have shown, as paid what it had refused. */
+  /** Its bank has shown, or will show, a rejected payment as paid. */
   turnedOut?: boolean;
   /** Lines at the bank by which it was paid. */
   lines: string[];
-  /** Of each order that is to pay to these places, by its id: this one's, until another amount or price; and those that follow. */
+  /** Each order that pays to these destinations, by its id: this one's until another amount or price; and those that follow. */
   terms: Map<string, Terms>;
-  /** What the operator pays back of its fees once it has settled: decided once, and asked for again until it is done. */
+  /** The compensation of its fees once it has settled: decided once, and requested until it is done. */
   compensated?: Compensated;
 }
 
@@ -86,7 +91,7 @@ export interface Compensated {
   units: bigint;
 }
 
-/** What an operator does things by. */
+/** The operator's functions. */
 export interface Hands {
   /** @param tell what is told once that is committed, or has failed */
   inTx(
@@ -95,7 +100,7 @@ export interface Hands {
     tell?: { committed: () => void; failed?: () => void },
   ): void;
   somewhere(what: string, body: (process: OurProcess) => Promise<unknown>): void;
-  /** Has done again what a restore has lost: so much of this asset left for it, to there. */
+  /** An action lost by a restore was repeated: this amount of this asset left for the order, to this destination. */
   again(one: Noted, asset: string, to: RefundTo): void;
   fund(): void;
   /** One more payment into an order. */
@@ -106,19 +111,19 @@ export interface Actors {
   readonly hands: Hands;
   readonly noted: Noted[];
   readonly moves: Moves | undefined;
-  /** Orders that could not be made, for want of a price or a process. */
+  /** Orders that failed for lack of a price or a process. */
   readonly unmade: number;
-  /** Nobody means to do anything more by himself. */
+  /** No actor plans a further step. */
   readonly idle: boolean;
   operate(): void;
-  /** A rail was asked to send, and did not say whether it will. */
+  /** A rail was asked to send, and has not answered. */
   unanswered(): void;
 }
 
 const OPERATOR = 'operator:1';
-/** How likely an order that has settled is to be compensated, each time that the operator looks. */
+/** Probability that a settled order is compensated, at each check by the operator. */
 const COMPENSATED = 0.6;
-/** What a customer is told, who then comes again. */
+/** Answers after which a customer tries again. */
 const TOLD: ReadonlySet<string> = new Set([
   'price_moved',
   'amount_outside_limits',
@@ -127,9 +132,9 @@ const TOLD: ReadonlySet<string> = new Set([
 ]);
 
 const FUNDS = { inr: 100_000_000_00n, usdc: 1_000_000_000_000n } as const;
-/** How long a quote is good (ground.ts). */
+/** How long a quote is valid (ground.ts). */
 const QUOTE_MS = 20_000;
-/** A sale of so much waits for more blocks, and one of less than twice that can come in two parts that do not. */
+/** A sale of this amount waits for more blocks, and one below twice that can be paid in two parts that do not. */
 const LARGE_UNITS = CONFIRMATIONS[1].fromUnits;
 const FEW = { inr: 9_000_00n, usdc: 100_000_000n } as const;
 
@@ -137,18 +142,18 @@ export function openActors(
   world: World,
   deps: {
     chance: Chance;
-    /** Whom operators compensate, and with how much: apart, so that a seed that compensates nobody is what it was without. */
+    /** Customers that operators compensate, with amounts: separate, so that a seed without compensations plays as before. */
     compensations: Chance;
-    /** The seed, where people do more besides (moves.ts). */
+    /** The seed, if people take further actions (moves.ts). */
     moves: number | undefined;
     orders: number;
     forMs: number;
     processes: () => OurProcess[];
-    /** Told of every order. */
+    /** Called with every order. */
     made: (one: Noted) => void;
-    /** After a restore people decide nothing else before they have let payouts go. */
+    /** After a restore, operators make no other decision before they have released payouts. */
     isRestoring: () => boolean;
-    /** Not while a restore will lose what is paid back: the rails do not say what it was for. */
+    /** Not while a restore will lose the compensation: the rails do not show what it was for. */
     mayCompensate: () => boolean;
   },
 ): Actors {
@@ -179,7 +184,7 @@ export function openActors(
   bank.credit(few ? FEW.inr : FUNDS.inr, 'opening', { funding: true });
   endow();
 
-  /** Once the chain is followed: tokens that were there long before its first block that is looked at are not in the books. */
+  /** Once the chain is followed: tokens from before the first block that is read are not in the books. */
   function endow(): void {
     void scheduler
       .perform('the chain is followed', () =>
@@ -188,7 +193,7 @@ export function openActors(
       .then(([followed]) => {
         if (followed?.is !== true) return later(2_000, endow);
         chain.transfer(FAUCET, HOT_ADDRESS, TOKENS.usdc, few ? FEW.usdc : FUNDS.usdc);
-        // Nobody buys these, but what comes by mistake goes back out of this wallet, and nothing is swept here.
+        // No order buys these, but mistaken payments are refunded from this wallet, and nothing is swept here.
         chain.transfer(FAUCET, HOT_ADDRESS, TOKENS.usdt, FUNDS.usdc);
       });
   }
@@ -216,7 +221,7 @@ export function openActors(
           });
         },
         (error: unknown) => {
-          // A connection that is lost and a price that is missing are told to the customer, who comes again.
+          // A lost connection and a missing price are reported to the customer, who tries again.
           const told = error instanceof Unavailable || (error instanceof Refusal && TOLD.has(error.code));
           if (!told && !isLost(error)) world.complain('create', error);
           scheduler.within({ process: undefined, task: 'customer' }, again);
@@ -283,7 +288,7 @@ export function openActors(
     return rows.map(({ id, fiat }, k) => ({ id, fiat, customer, number: numbers[k] ?? `9${numbers[0]}` }));
   }
 
-  /** One payment into an order, by whichever rail it asks for. */
+  /** One payment into an order, on its deposit rail. */
   function pays(one: Noted, units: bigint, how: { otherAsset?: true; again?: true } = {}): void {
     const { order, lines } = one;
     if (order.direction === 'offramp') {
@@ -325,7 +330,7 @@ export function openActors(
           faults.ended ? undefined : inTx('lower level', (tx, now) => leveled(tx, customerId, 1, now)),
         );
       later(soon(), () => pays(one, part));
-      // The second one may be too little, too: then the order ends with parts that go back, or for which it is priced anew.
+      // The second one may be too little, too: then the order ends with parts that are refunded, or is repriced for them.
       const rest = chance.happens(0.4) ? (depositUnits - part) / 2n : depositUnits - part;
       return later(soon(), () => pays(one, rest));
     }
@@ -337,7 +342,7 @@ export function openActors(
 
   function fund(): void {
     bank.credit(FUNDS.inr, 'more', { funding: true });
-    // A credit in it may be recalled after it was given back, and then the next one that is given back lacks it.
+    // A credit in it may be recalled after it was refunded, and then the next refund lacks the money.
     bank.credit(FUNDS.inr, 'more', { funding: true, currency: OTHER_CURRENCY });
     chain.transfer(FAUCET, HOT_ADDRESS, TOKENS.usdc, FUNDS.usdc);
   }
@@ -355,13 +360,13 @@ export function openActors(
 
   interface Waiting {
     id: bigint;
-    /** The order that a customer made: this one, or that which it follows. */
+    /** The order that a customer made: this one, or the one that it follows. */
     made: bigint;
     state: string;
     direction: string;
-    /** Its refund was requested, and nobody has named where it goes. */
+    /** Its refund was requested, and no destination is named. */
     asks: boolean;
-    /** A person has held its rejected payout, and it is not released. */
+    /** An operator has held its rejected payout, and it is not released. */
     held: boolean;
     /** A refund waits for funds. */
     short: boolean;
@@ -371,16 +376,19 @@ export function openActors(
     deposit: bigint | null;
     deposit_rail: string | null;
     deposit_asset: string | null;
-    /** What came back of its payout waits to be paid again, and cannot: its deposit was reversed. Its case, what is owed, and what came back. */
+    /**
+     * A returned payout waits to be paid again, and cannot be, because its deposit was reversed. Its case, the debt, and the
+     * returned deposit.
+     */
     undo_case: bigint | null;
     undo_units: string | null;
-    /** All that the order took was reversed: else the rest of it stands, and the debt is written off. */
+    /** All that the order accepted was reversed: otherwise the rest remains, and the debt is written off. */
     undo_whole: boolean | null;
     undo_reference: string | null;
     undo_back: bigint | null;
   }
 
-  /** Of one with a link its customer says where it goes (strays.ts). */
+  /** For one with a link, its customer names the destination (strays.ts). */
   const NO_LINK = 'not exists (select from return_links l where l.deposit_id = d.id and l.replaced_at is null)';
 
   /** Held again since its refund was asked for: people decide once more. */
@@ -427,7 +435,7 @@ export function openActors(
         const blocked = await scheduler.perform('the operator looks at customers', () =>
           world.backends.look<CustomerName>(`select ${NAMED} from customers where blocked_at is not null`),
         );
-        // They have paid what they owed, let us say.
+        // They are assumed to have paid their debt.
         for (const { id } of inOrder(blocked)) if (faults.ended || chance.happens(0.3)) unblock(id);
         const stops = await scheduler.perform('the operator looks at kill switches', () =>
           world.backends.look<{ kind: KillSwitchKind; subject: string }>(
@@ -452,7 +460,7 @@ export function openActors(
       .catch((error: unknown) => world.complain('operator', error));
   }
 
-  /** By whichever process lives. */
+  /** By any running process. */
   function somewhere(what: string, body: (process: OurProcess) => Promise<unknown>): void {
     const alive = deps.processes().filter(({ dead }) => !dead);
     if (alive.length === 0) return;
@@ -491,7 +499,7 @@ export function openActors(
     );
   }
 
-  /** An operator steps in while an order is under way, at any moment. */
+  /** An operator intervenes while an order is under way, at any moment. */
   function meddle(one: Noted): void {
     const { id, customerId } = one.order;
     const soon = (body: () => void) =>
@@ -539,7 +547,7 @@ export function openActors(
     await recordVerification(tx, { customer, verifier: 'simulated', outcome: 'verified', level, now });
   }
 
-  /** Where a deposit goes back to, as an operator says. */
+  /** The operator's choice of a deposit's refund destination. */
   function backOf(one: Noted | undefined, direction: string): { address?: string; fiatAccountId?: bigint } {
     if (direction === 'offramp') {
       if (one === undefined) return { address: '0xnobody' };
@@ -563,7 +571,7 @@ export function openActors(
       moves?.did('a refund requested without a destination');
     });
 
-  /** What moves.ts has besides, at any moment. */
+  /** Further actions of moves.ts, at any moment. */
   function stepIn({ order: { id } }: Noted): void {
     moves?.stepsIn((how) => {
       if (faults.ended) return;
@@ -573,7 +581,7 @@ export function openActors(
     });
   }
 
-  /** Another place of the customer's than the order pays to. */
+  /** A destination of the customer other than the order's. */
   function elsewhereOf({ accounts, elsewhere }: Noted, direction: string): RefundTo | undefined {
     if (direction === 'onramp') return { address: elsewhere };
     const account = accounts[1];
@@ -614,10 +622,10 @@ export function openActors(
         moves?.named(row.id, destination, true);
       });
     };
-    // The refund of an order on hold may want funds, too.
+    // The refund of a held order may lack funds, too.
     if (row.short) fund();
     const releases = () => through(process, 'release', () => db.asSystem((tx) => release(context, tx, base())));
-    // Nothing else is decided about it before that.
+    // No other decision about it is made before that.
     if (row.held) return releases();
     // Only its destination is missing.
     if (row.asks && moves !== undefined) return names();
@@ -638,12 +646,12 @@ export function openActors(
       case 'awaiting_liquidity':
         return fund();
       case 'paying_out':
-        // In the lost time its deposit went back, and since then a new order was made of it.
+        // In the lost time its deposit was refunded, and since then a new order was made of it.
         if (isPaid === false && row.id !== row.made)
           return through(process, 'hold', () => db.asSystem((tx) => holdBack(context, tx, base())));
         break;
       case 'frozen':
-        // What lies beside it stays as long as law blocks it, and in the end law lets it go.
+        // Money beside it stays while law blocks it, until the law releases it.
         if (faults.occurs('released_by_law') || (faults.ended && (row.refund !== null || row.deposit !== null))) {
           const over = stops.lifting(blockOfOrder(row.id));
           through(process, 'release by law', () =>
@@ -653,7 +661,7 @@ export function openActors(
               over,
             ),
           );
-          // What was let go is on its way by then, or has arrived, or is back.
+          // The released money is under way by then, or has arrived, or was returned.
           if (one !== undefined && one.lines.length > 0 && faults.occurs('recalled_when_blocked'))
             later(chance.int(500, 60_000), () => {
               for (const line of one.lines) bank.recall(line);
@@ -671,7 +679,7 @@ export function openActors(
       );
     if (row.refund !== null) {
       const to = again?.to ?? destinationOn(row.refund_rail, row.refund_asset, one);
-      // The partner speaks for the customer, and only of what is the customer's own.
+      // The partner acts for the customer, and only on the customer's own money.
       const isOwn = to.address === undefined || to.address === one?.address;
       const by = isOwn ? 'partner' : 'operator';
       const approvedBy = { people: agreed, reason: 'looked at' };
@@ -690,8 +698,9 @@ export function openActors(
   }
 
   /**
-   * An order that has settled is paid back some of a fee. Said again, and by two at once, it is the same one. Where late money made
-   * other orders of it, which of them has settled is left alone.
+   * A settled order is compensated for some of a fee. A repeated request, and two concurrent ones, are the same compensation. If
+   * late money
+   * made other orders of it, it does not matter which of them has settled.
    */
   function compensates({ id, made, state }: Waiting): void {
     const one = noted.find(({ order }) => String(order.id) === String(made));
@@ -705,7 +714,7 @@ export function openActors(
       inTx('compensate', (tx, now, { context }) =>
         compensate(context, tx, {
           ...{ orderId: id, fee, asset: FIAT, units, nth: 1, by: people().join(', '), why: 'a wrong fee', now },
-          // A purchase names no account by itself.
+          // A purchase has no account of its own.
           ...(one.order.direction === 'onramp' ? { fiatAccountId: account?.id } : {}),
         }),
       );
@@ -716,7 +725,7 @@ export function openActors(
     return { fee, units: BigInt(compensations.int(1, Number(order.fees[fee]))) };
   }
 
-  /** Where the customer takes money that goes out by this rail. */
+  /** The customer's destination for money that leaves by this rail. */
   const destinationOn = (rail: string | null, asset: string | null, one: Noted | undefined): RefundTo =>
     rail?.startsWith('bank.')
       ? { fiatAccountId: one?.accounts.findLast(({ fiat }) => fiat === asset || faults.occurs('misnamed'))?.id }
@@ -753,7 +762,7 @@ const named = ({ address, fiatAccountId }: RefundTo) => ({
   ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
 });
 
-/** What an operator did before a restore, and does again. */
+/** An operator's action before a restore, and its repetition. */
 interface Again {
   asset: string;
   to: RefundTo;
@@ -774,7 +783,7 @@ interface CustomerName {
 }
 const NAMED = 'id, partner_id::text as partner, client_customer_id as name';
 
-/** As they were enrolled: by the names that they were given. */
+/** As enrolled: by the names that they were given. */
 function inOrder(customers: readonly CustomerName[]): CustomerName[] {
   const nameOf = ({ partner, name }: CustomerName): string => openText(vault, BigInt(partner), name);
   return customers.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));

@@ -1,4 +1,4 @@
-/** Calls out of a process: they may be lost on the way there or back, answered late, or be the last thing a process does. */
+/** Calls out of a process: they may be lost on the way there or back, answered late, or be a process's last action. */
 import { Unavailable } from '../../src/base/errors.ts';
 import type { Chance } from './chance.ts';
 import type { SimulatedProcess } from './database.ts';
@@ -7,9 +7,9 @@ import { Gone, type Scheduler } from './scheduler.ts';
 
 export interface Calls {
   /**
-   * @param effect what happens outside, at one moment
-   * @param kind `looks` where it changes nothing out there
-   * @throws Unavailable where there is no answer
+   * @param effect the effect outside, at one moment
+   * @param kind `looks` if it changes nothing outside
+   * @throws Unavailable without an answer
    */
   make<T>(name: string, effect: () => T, kind?: 'looks' | 'actions'): Promise<T>;
 }

@@ -1,6 +1,4 @@
-/**
- * A check of the simulation that has never spoken is none: what it would see is put before it.
- */
+/** A check that never fails proves nothing: each check of the simulation gets a violation that it has to find. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { freshFixture } from '../support/fixture.ts';

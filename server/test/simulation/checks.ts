@@ -1,8 +1,9 @@
 /**
- * What must hold: at the rails, while it happens, and everywhere, when all has come to its end.
+ * The invariants: at the rails during the run, and everywhere at its end.
  *
- * What counts at the rails is what chain and bank themselves know, by the accounts and addresses that belong to one order
- * alone. Our own rows are not asked about it.
+ * At the rails the records of chain and bank count, by the accounts and addresses that belong to one order alone. Our own rows
+ * are not
+ * used.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Database, Tx } from '../../src/base/db.ts';
@@ -17,7 +18,7 @@ import { CHAIN, TOKENS } from './outside.chain.ts';
 import type { OurProcess, World } from './process.ts';
 import type { Stray } from './strays.ts';
 
-/** What may be broken. What a planted bug breaks has to be of a kind that fits it (mutants.ts). */
+/** Kinds of violations. A planted bug must be found by a fitting kind (mutants.ts). */
 export const KINDS = {
   paid_twice: 'more left at a rail than an order, or a key, may have',
   paid_against: 'money left against a block, a kill switch, a clearing time, a limit or the number of people',
@@ -38,7 +39,7 @@ export interface Violation {
   what: string;
 }
 
-/** Whether more has gone out for an order than its deposits cover. @returns a sentence, or undefined */
+/** Whether more has left for an order than its deposits cover. @returns a sentence, or undefined */
 export function overpaid({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Noted): string | undefined {
   const { order, terms } = one;
   const { everIn, left } = railsOf({ bank, chain }, one);
@@ -52,7 +53,7 @@ export function overpaid({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: No
   return beyondCover(order.id, [...terms.values()], moved) ?? beyondOther(order, { everIn, left });
 }
 
-/** Of what nobody asked for no more goes back than came. */
+/** Money without an order is refunded at most up to the received amount. */
 function beyondOther({ id, direction }: Order, { everIn, left }: Pick<Rails, 'everIn' | 'left'>): string | undefined {
   const asset = direction === 'offramp' ? `usdt.${CHAIN}` : OTHER_FIAT;
   const [cameIn, refundedUnits] = [everIn(asset), left(asset)];
@@ -62,10 +63,10 @@ function beyondOther({ id, direction }: Order, { everIn, left }: Pick<Rails, 'ev
 }
 
 /**
- * What was promised against what moved for it, as chain and bank know it.
+ * Compares promises with payments, as chain and bank record them.
  *
- * @param terms of the orders that pay to the same customer's places: one, and those made of its late money
- * @param moved.feesBack what the operator pays back of fees besides, in the asset of the payout or else of the deposit
+ * @param terms of the orders that pay to the same destinations of a customer: one, and those made of its late money
+ * @param moved.feesBack the operator's compensations of fees, in the asset of the payout or otherwise of the deposit
  * @returns a sentence, or undefined
  */
 export function beyondCover(
@@ -92,7 +93,7 @@ export function paidTwice({ bank }: Pick<World, 'bank'>): string[] {
   return [...effects].filter(([, times]) => times > 1).map(([key, times]) => `${key} was paid ${times} times`);
 }
 
-/** What is still under way, in sentences; nothing when a run has come to its end. */
+/** Sentences about everything that is still under way; empty when a run has come to its end. */
 export async function underWay(look: World['backends']['look']): Promise<string[]> {
   const rows = await look<{ what: string }>(
     `select 'order ' || id || ' is ' || state as what from orders
@@ -118,11 +119,11 @@ export async function underWay(look: World['backends']['look']): Promise<string[
   return rows.map(({ what }) => what);
 }
 
-/** What an order promises is what its rate gives, rounded down, less its fees in fiat. @returns a sentence, or undefined */
+/** An order promises the amount of its rate, rounded down, less its fees in fiat. @returns a sentence, or undefined */
 export function roundedUp({ id, direction, depositUnits, payoutUnits, fees, rate }: Order): string | undefined {
   const feeUnits = Object.values(fees).reduce((sum, units) => sum + units, 0n);
   const selling = direction === 'offramp';
-  // A coin has six places here and a rupee two.
+  // A coin has six decimals here and a rupee two.
   const [num, den] = selling
     ? [depositUnits * rate.num, rate.den * 10_000n]
     : [(depositUnits - feeUnits) * rate.den * 10_000n, rate.num];
@@ -131,7 +132,7 @@ export function roundedUp({ id, direction, depositUnits, payoutUnits, fees, rate
     : undefined;
 }
 
-/** Asked by a process that only looks on, once all is over. @returns what is broken */
+/** Called in a read-only process at the end of a run. @returns the violations */
 export async function broken(
   world: World,
   auditor: OurProcess,
@@ -155,7 +156,7 @@ export async function broken(
     'lost',
     noted.map((one) => unpaid(world, one, states.get(one.order.id))),
   );
-  // One step: nobody else goes on while it is asked, or how fast PostgreSQL answers would decide who goes next.
+  // One step: no other process continues during the query, or PostgreSQL's speed would decide who goes next.
   const ends = () => wrongEnds(world.backends.look, world, noted, lost, strays);
   say('ends', await world.scheduler.perform('what each ends with', ends));
   say(
@@ -170,8 +171,9 @@ export async function broken(
 }
 
 /**
- * Where its deposit was reversed and what was paid came back, people have undone the exchange: it stays settled, and nothing was paid.
- * Where all that came and all that was refunded left the chain again, it stays refunded, and nothing was.
+ * If its deposit was reversed and its payout was returned, operators have undone the exchange: it stays settled, without a
+ * payment. If
+ * its whole deposit and its whole refund left the chain again, it stays refunded, without a payment.
  */
 const statesOf = (tx: Tx) =>
   tx.rows<{ id: bigint; state: string }>(
@@ -186,7 +188,7 @@ const statesOf = (tx: Tx) =>
        from orders o order by id`,
   );
 
-/** An order that says that it has paid has, and one that says that it has refunded has. */
+/** An order whose state says paid has paid, and one whose state says refunded has refunded. */
 function unpaid(
   { bank, chain }: World,
   { order, accounts, senders, address, elsewhere, back = '' }: Noted,
@@ -206,7 +208,7 @@ function unpaid(
   return undefined;
 }
 
-/** What of a rail does not fit the books, asked from the beginning, with time given to neither side. */
+/** Differences between a rail and the books, compared from the beginning, without grace periods. */
 export async function unmatched(context: { db: Database; clock: Clock }, rail: Rail): Promise<string[]> {
   await reconcileRail({ ...context, graceMs: 0 }, rail, 'begin');
   const items = await context.db.asSystem((tx) => openItems(tx, rail.code));
@@ -217,8 +219,9 @@ export async function unmatched(context: { db: Database; clock: Clock }, rail: R
 }
 
 /**
- * A new attempt follows only a proven failure or return of the last. One whose failure turned out not to be one, after a
- * reorg or because the bank changed its word, has paid, and then the attempt after it has not.
+ * A new attempt follows only a proven failure or return of the last. If an attempt's failure turned out to be wrong, after a
+ * reorg or
+ * because the bank corrected itself, it has paid, and the attempt after it has not.
  */
 export async function unproven(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ id: string; attempt: number; state: string; next: string }>(
@@ -233,7 +236,7 @@ export async function unproven(tx: Tx): Promise<string[]> {
   );
 }
 
-/** Every change of state has its event, in order, and nothing but those. Who is stopped by law is not told of it. */
+/** Every change of state has its event, in order, and there are no others. An order blocked by law emits none. */
 export async function untold(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ id: bigint; steps: string[]; told: string[] }>(
     `select o.id,
@@ -249,7 +252,7 @@ export async function untold(tx: Tx): Promise<string[]> {
     .map(({ id, steps, told }) => `order ${id} went ${steps.join()} and told ${told.join()}`);
 }
 
-/** Money in suspense that no refund takes, and nobody has been told of. */
+/** Money in suspense that no refund takes, and that no case reports. */
 export async function unseen(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ id: bigint; why: string }>(
     `select d.id, d.why from deposits d

@@ -1,14 +1,17 @@
 /**
  * Contradictions: the bank refuses a payment and shows it as paid later, in one of twenty seeds.
  *
- * It refuses the first payout of some sales. The order holds its money then, and nothing seems to have left. The chain takes the
- * customer's coins back in another branch, which is booked as a loss. Then the bank's statement shows the payment: the order is paid,
- * and its customer owes what was taken back. Now and then the branch does not take effect, and the customer owes nothing.
+ * It rejects the first payout of some sales. The order then holds its money, and no payment seems to have left. The chain reverts
+ * the
+ * customer's coins in another branch, which is booked as a loss. Then the bank's statement shows the payment: the order is paid,
+ * and its
+ * customer owes the reverted amount. Sometimes the branch does not take effect, and the customer owes nothing.
  *
- * Meanwhile nobody decides about such an order (actors.ts): a second payout beside the first would be the bank's fault, and prove
- * nothing. What each customer owes in the end is worked out apart (ends.ts, `turnedOut`).
+ * Meanwhile no actor decides about such an order (actors.ts): a second payout beside the first would be the bank's fault, and
+ * prove
+ * nothing. Each customer's final debt is computed separately (ends.ts, `turnedOut`).
  *
- * They have a chance of their own, so that all other seeds are what they were without them.
+ * They use separate random numbers, so that all other seeds play as they would without them.
  */
 import type { Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
@@ -20,7 +23,7 @@ export const contradicts = (seed: number): boolean => seed % 20 === 14;
 
 export interface Contradictions {
   readonly done: ReadonlyMap<string, number>;
-  /** Every payment that will be shown has been. */
+  /** Every payment that is to be shown has been. */
   readonly isOver: boolean;
   /** The bank is asked to pay under this key. */
   refuses(key: string): boolean;
@@ -35,7 +38,7 @@ interface Row {
 }
 
 const LOOK_MS = 1_000;
-/** So long nobody knows that the coins are gone, at most: then it is shown all the same. */
+/** Maximum time without knowing that the coins are gone: then the payment is shown all the same. */
 const PATIENCE_MS = 90_000;
 
 export function openContradictions(
@@ -90,7 +93,7 @@ export function openContradictions(
   function shows(key: string, one: Noted, row: Row | undefined): void {
     waiting.delete(key);
     one.isLeftAlone = false;
-    // Somebody stepped in before.
+    // An operator intervened before.
     if (row === undefined || row.attempts > 1) return;
     one.isLeftAlone = true;
     one.turnedOut = true;

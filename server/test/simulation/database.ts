@@ -1,15 +1,18 @@
 /**
  * PostgreSQL as a process of ours sees it, with a point before every statement and commit, and after every commit.
  *
- * It is the real one, with the real roles and policies, and the real repetition of base/db.ts on top. What is simulated is how
- * a connection ends: a process that is gone, or a connection that is lost, is a rollback at once. What a connection holds
- * beyond that (a worker's presence lock) is let go with its process.
+ * It is the real one, with the real roles and policies, and the real repetition of base/db.ts on top. Only the end of a
+ * connection is
+ * simulated: a process that is gone, or a connection that is lost, is rolled back at once. Locks of a connection beyond its
+ * transaction (a
+ * worker's presence lock) are released with its process.
  *
  * PostgreSQL reads the virtual clock: a schema before pg_catalog has a `clock_timestamp` of its own, which reads a file that is
  * written before each statement. A statement that names the clock itself is given the time as a parameter, which is quicker.
  *
- * Two round trips of three are saved: a transaction begins with its first statement, since a `begin` alone does nothing that
- * anybody could notice, and the commit before has begun it already.
+ * Two round trips of three are saved: a transaction begins with its first statement, since a `begin` alone has no visible effect,
+ * and the
+ * previous commit has begun it already.
  */
 import { createHash } from 'node:crypto';
 import pg from 'pg';
@@ -50,14 +53,14 @@ interface Backend {
 
 export interface Backends {
   open(process: SimulatedProcess): Database;
-  /** Ends whatever a process has begun. */
+  /** Ends everything that a process has begun. */
   kill(process: SimulatedProcess): Promise<void>;
   /** Ends idle transactions of a process that has stood still for too long; its statements fail from then on. */
   freeze(process: SimulatedProcess): void;
   readonly locks: Locks;
-  /** Whoever looks on from outside. */
+  /** An outside observer. */
   look<R>(text: string, values?: unknown[]): Promise<R[]>;
-  /** Ends every connection, and connects to what `body` answers with. All processes have been killed before. */
+  /** Ends every connection, and connects to the result of `body`. All processes have been killed before. */
   apart(body: () => Promise<{ serverUrl: string; adminUrl: string }>): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,7 +70,7 @@ export interface SimulatedProcess extends Simulated {
   /** Of jobs: notifications that are on their way to it. */
   notified?: Set<string>;
   sessions: Set<Session>;
-  /** Ends the connection by which it says that it lives. */
+  /** Ends the connection that proves that it lives. */
   presence?: (() => Promise<void>) | undefined;
 }
 
@@ -85,9 +88,9 @@ export async function openBackends(deps: {
   adminUrl: string;
   scheduler: () => Scheduler;
   faults: Faults;
-  /** Tells PostgreSQL what time it is, in milliseconds. */
+  /** Sets PostgreSQL's time, in milliseconds. */
   setClock: (ms: number) => void;
-  /** Ends the process that is at this point, and never comes back to it. */
+  /** Ends the process at this point for good. */
   crash: (process: SimulatedProcess) => Promise<void>;
   freeze: (process: SimulatedProcess) => void;
   /** Jobs have been enqueued by a transaction that was committed. */
@@ -126,7 +129,7 @@ export async function openBackends(deps: {
     return backend;
   }
 
-  /** Rolls back, and gives the backend to whoever needs one next. */
+  /** Rolls back, and gives the backend to the next caller that needs one. */
   async function rollBack(session: Session): Promise<void> {
     const { backend } = session;
     session.backend = undefined;
@@ -135,7 +138,7 @@ export async function openBackends(deps: {
     free.push(backend);
   }
 
-  /** With whatever it holds beyond a transaction. */
+  /** Including its locks beyond a transaction. */
   async function letGo(session: Session): Promise<void> {
     const { backend } = session;
     await rollBack(session);
@@ -150,7 +153,7 @@ export async function openBackends(deps: {
   }
 
   let written = 0;
-  /** The clock is set for it, and it is noted among what its transaction has done. */
+  /** Sets the clock for it, and records it among the transaction's statements. */
   function onTheClock(backend: Backend, text: string): number {
     const now = Math.floor(deps.scheduler().time.now());
     if (now !== written) deps.setClock(now);
@@ -169,7 +172,7 @@ export async function openBackends(deps: {
     return answer as Answer;
   }
 
-  /** The end of one transaction and the beginning of the next. @returns what the first was answered */
+  /** The end of one transaction and the beginning of the next. @returns the answer to the first */
   async function end(backend: Backend, how: 'commit' | 'rollback'): Promise<Answer> {
     const both = `${how}; begin`;
     onTheClock(backend, both);
@@ -182,12 +185,12 @@ export async function openBackends(deps: {
     return done(results[0]?.command ?? '');
   }
 
-  /** What transactions had done until they stood in each other's way. */
+  /** The statements of transactions until they blocked each other. */
   const between = (pids: readonly number[]): string =>
     pids.map((pid) => [...all].find((one) => one.pid === pid)?.done.join(' · ') ?? 'another').join('  against  ');
 
   const halted = new Set<number>();
-  /** Whoever ends while one is stopped would leave a PostgreSQL that cannot end. */
+  /** Ending while one is stopped would leave a PostgreSQL that cannot end. */
   const resumeAll = (): void => {
     for (const pid of halted) locks.resume(pid);
   };
@@ -229,7 +232,7 @@ export async function openBackends(deps: {
         process.sessions.add(session);
         const enqueued = new Set<string>();
 
-        /** What belongs to its begin and has not been said yet. */
+        /** The statements of its begin that are not sent yet. */
         let setup: Statement[] = [];
 
         async function fault(point: string, at: 'statement' | 'before_commit'): Promise<void> {
@@ -443,7 +446,7 @@ const NAMES_THE_CLOCK_ALL = new RegExp(NAMES_THE_CLOCK, 'g');
 
 const names = new Map<string, string>();
 
-/** What a statement does to which table, and a few letters of its hash: stable as long as its words are. */
+/** A statement's verb and table, and a few letters of its hash: stable as long as its text is. */
 function nameOf(text: string): string {
   let name = names.get(text);
   if (name === undefined) {

@@ -1,6 +1,4 @@
-/**
- * What each party must end with, put before histories that are right to the unit and then wrong by one.
- */
+/** The expected end of each party, checked on histories that are right to the unit and then wrong by one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

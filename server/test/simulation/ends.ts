@@ -1,16 +1,20 @@
 /**
- * Ends: what each party must end with, worked out apart from our code, and compared to the unit.
+ * Ends: the expected end of each party, computed separately from our code, and compared to the unit.
  *
- * What came and what left is what chain and bank know. Of our rows only what was promised and how it ended is taken: the terms
- * of each order, its state, what still lies in suspense. From that follows, for each customer's order (with those that were
- * made of its late money) and each asset, what has to be left over: nothing. What is missing was reversed by a rail after it
- * had been given away, and stands as a loss or a debt; what is over is blocked by law.
+ * Receipts and payments are those of chain and bank. Of our rows only promises and outcomes are used: the terms of each order,
+ * its state,
+ * its remaining money in suspense. From that follows the expected remainder of each customer's order (with those that were made
+ * of its late
+ * money) in each asset: zero. A missing amount was reversed by a rail after it had been paid out, and is a loss or a debt; a
+ * surplus is
+ * blocked by law.
  *
  * - An order that is paid out takes its deposit whole. Fees and payout follow from rate and schedule, each rounded once.
- * - An order that is refunded gives all of it back but the fees that its policy keeps, once however many parts it came in.
- * - What no order took goes back whole.
+ * - An order that is refunded returns its whole deposit except the fees that its policy keeps, once, in however many parts it
+ *   came.
+ * - Money that no order accepted is refunded whole.
  *
- * Not here: whether too much left at any moment (checks.ts), whether it might leave then (guard.ts).
+ * Not here: whether too much left at any moment (checks.ts), whether it was allowed to leave then (guard.ts).
  */
 import { FEES, PARTNERS } from '../../src/sandbox/catalogue.ts';
 import type { Noted, Terms } from './actors.ts';
@@ -51,7 +55,7 @@ export interface Free {
   units: string;
 }
 
-/** What was paid back of a fee. */
+/** The compensated part of a fee. */
 export interface PaidBack {
   made: string;
   fee: string;
@@ -59,7 +63,7 @@ export interface PaidBack {
   units: string;
 }
 
-/** What an account of ours holds at the end, those of one kind and asset together. */
+/** Final balance of our accounts, those of one kind and asset together. */
 export interface Held {
   kind: string;
   asset: string;
@@ -79,12 +83,15 @@ const FREE = `
   select coalesce(o.follows, o.id)::text as made, d.asset, sum(d.units - d.taken_units - d.refund_units)::text as units
     from deposits d join orders o on o.id = d.order_id
    where d.state in ('suspense', 'applied', 'refunded') group by 1, 2 order by 1, 2`;
-/** What was paid back of fees, by the order and the fee that it is booked for; not what ended because a deposit was reversed. */
+/**
+ * Compensations of fees, by the order and the fee that they are booked for; without those that ended because a deposit was
+ * reversed.
+ */
 const PAID_BACK = `
   select coalesce(o.follows, o.id)::text as made, d.facts ->> 'fee' as fee, d.asset, sum(d.units)::text as units
     from deposits d join orders o on o.id = d.order_id
    where d.origin = 'compensation' and d.state <> 'reversed' group by 1, 2, 3 order by 1, 2`;
-/** What left with another amount than was ordered, as people said after a restore: beyond it, or below. */
+/** Payments of another amount than ordered, as operators stated after a restore: the excess, or the shortfall. */
 const OTHERWISE = `
   select coalesce(o.follows, o.id)::text as made, p.asset, sum(p.paid_units - p.units)::text as units
     from payouts p join orders o on o.id = p.order_id
@@ -93,7 +100,7 @@ const HELD = `
   select kind, asset, sum(case side when 'debit' then debits - credits else credits - debits end)::text as units
     from accounts group by kind, asset order by kind, asset`;
 
-/** What a customer owes at the end. */
+/** A customer's debt at the end. */
 export interface Owed {
   customer: string;
   asset: string;
@@ -104,15 +111,15 @@ const OWED = `
     from accounts where kind = 'receivable' order by code`;
 
 export interface Rails {
-  /** Has come for this order and was not reversed. */
+  /** Received for this order and not reversed. */
   cameIn(asset: string): bigint;
-  /** Has come, whatever became of it. */
+  /** Received, whether or not it was reversed later. */
   everIn(asset: string): bigint;
-  /** Has left for its customer, and not come back. */
+  /** Paid to its customer, and not returned. */
   left(asset: string): bigint;
 }
 
-/** What the rails know of one order that a customer made. */
+/** The rails' records of one order that a customer made. */
 export function railsOf({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Noted): Rails {
   const { order, accounts, address, elsewhere, back } = one;
   const places = [address, elsewhere, ...(back === undefined ? [] : [back])];
@@ -137,7 +144,7 @@ export function railsOf({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Not
 
 const ASSETS = [FIAT, OTHER_FIAT, ...Object.keys(TOKENS).map((code) => `${code}.${CHAIN}`)];
 
-/** @returns what is not as it must be, in sentences */
+/** @returns the violations, in sentences */
 export async function wrongEnds(
   look: <R>(text: string, values?: unknown[]) => Promise<R[]>,
   world: Pick<World, 'bank' | 'chain'>,
@@ -150,7 +157,7 @@ export async function wrongEnds(
   const otherwise = await look<Free>(OTHERWISE);
   const paidBack = await look<PaidBack>(PAID_BACK);
   const known = new Set(noted.map(({ order }) => String(order.id)));
-  // One whose maker never heard of it was never paid.
+  // One whose maker never received an answer was never paid.
   const all = orders.filter(({ made }) => known.has(made));
   return [
     ...(strays === undefined ? [] : wrongStrays(world, strays, held, free)),
@@ -180,7 +187,7 @@ export async function wrongEnds(
   ];
 }
 
-/** Whether what was paid back of an order's fees is what the operator decided, once, or nothing. */
+/** Whether the compensation of an order's fees is the operator's decision, once, or zero. */
 export function wrongPaidBack(
   { order, compensated }: Pick<Noted, 'order' | 'compensated'>,
   all: readonly PaidBack[],
@@ -198,10 +205,10 @@ export function wrongPaidBack(
 
 const FEES_OF = ['fee_operator', 'fee_partner', 'fee_rail', 'fee_chain'] as const;
 const up = (num: bigint, den: bigint): bigint => (num + den - 1n) / den;
-/** A coin has six places here and a rupee two. */
+/** A coin has six decimals here and a rupee two. */
 const PLACES = 10_000n;
 
-/** Whether what it promised is what its rate and the schedule give. The chain's fee is whatever gas cost then. */
+/** Whether its promise follows from its rate and the schedule. The chain's fee is the price of gas then. */
 export function wrongTerms(order: Ended): string[] {
   const [deposit, num, den] = [BigInt(order.deposit_units), BigInt(order.rate_num), BigInt(order.rate_den)];
   const selling = order.direction === 'offramp';
@@ -232,24 +239,24 @@ export interface Group {
   /** As in OTHERWISE. */
   otherwise?: readonly Free[];
   paidBack?: readonly PaidBack[];
-  /** A restore has lost it: what it came to is looked at by itself (wrongLost), and leaves nothing over. */
+  /** A restore has lost it: its outcome is checked separately (wrongLost), and leaves no remainder. */
   isLost?: boolean;
-  /** Its bank has shown as paid what it had refused. */
+  /** Its bank has shown a rejected payment as paid. */
   turnedOut?: boolean;
 }
 
-/** It gave its deposit for its payout, for good. */
+/** It exchanged its deposit for its payout, finally. */
 const isConverted = ({ state, blocked_converted, undone = false }: Ended): boolean =>
   (state === 'settled' && !undone) || (state === 'frozen' && blocked_converted);
 
-/** What stays with us of an order that goes back, in its deposit's units. */
+/** The fees we keep of a refunded order, in its deposit's units. */
 export function keptOf(order: Ended): bigint {
   const fiat = order.keep.reduce((sum, kind) => sum + BigInt(order[`fee_${kind}`]), 0n);
   const kept = order.direction === 'onramp' ? fiat : (fiat * BigInt(order.rate_den) * PLACES) / BigInt(order.rate_num);
   return kept < BigInt(order.received_units ?? 0) ? kept : 0n;
 }
 
-/** An order that the books do not know: its customer has its payout, or has its money back but for the fees, or gave nothing. */
+/** An order missing in the books: its customer has its payout, or its money except the fees, or paid nothing. */
 export function wrongLost({ order, terms }: Pick<Noted, 'order' | 'terms'>, { cameIn, everIn, left }: Rails): string[] {
   const { id, depositAsset, payoutAsset, fees, rate, direction } = order;
   const paidOut = left(payoutAsset);
@@ -269,7 +276,7 @@ export function wrongLost({ order, terms }: Pick<Noted, 'order' | 'terms'>, { ca
 
 const isReversed = ({ cameIn, everIn }: Rails): boolean => ASSETS.some((asset) => everIn(asset) > cameIn(asset));
 
-/** Compares each order's money, and all of it with what our accounts say. */
+/** Compares each order's money, and the total with our accounts. */
 export function wrongSums(
   groups: readonly Group[],
   held: readonly Held[],
@@ -280,7 +287,7 @@ export function wrongSums(
   const on = (kind: string, asset: string): bigint =>
     BigInt(held.find((one) => one.kind === kind && one.asset === asset)?.units ?? 0);
   for (const asset of ASSETS) {
-    // Where a rail took part of an order back, or law stopped it half way, what was to be kept of it may not have been.
+    // If a rail reversed a part of an order, or law blocked it half-way, its fees may not have been kept.
     let [over, doubt, kept] = [0n, 0n, 0n];
     let isUndone = false;
     const debts = new Map<string, bigint>();
@@ -288,7 +295,7 @@ export function wrongSums(
     let beyond = 0n;
     for (const { made, customer, orders, free, rails, otherwise = [], paidBack = [], isLost = false } of groups) {
       if (isLost) {
-        // It was paid, and a rail took its deposit back since: the debit stays the loss that it was booked as.
+        // It was paid, and a rail reversed its deposit since: the debit stays the booked loss.
         doubt += rails.everIn(asset) - rails.cameIn(asset) + (isReversed(rails) ? rails.left(asset) : 0n);
         continue;
       }
@@ -320,7 +327,7 @@ export function wrongSums(
       const left = cameIn + owed + more + fees - taken - keeps - idle - rails.left(asset);
       const isBack = rails.everIn(asset) > cameIn;
       const isBlocked = orders.some(({ state }) => state === 'frozen');
-      // It was paid in the lost time, and its deposit reversed: our loss, in what left.
+      // It was paid in the lost time, and its deposit reversed: our loss, in the paid asset.
       const isGivenUp = orders.some(({ undone = false }) => undone);
       const isLoss = (wasRestored && isReversed(rails)) || isGivenUp;
       if ((left < 0n && !isBack && !isBlocked && !isLoss) || (left > 0n && !isBlocked && !(isBack && left <= keeps)))
@@ -328,15 +335,15 @@ export function wrongSums(
           `order ${made}: of ${cameIn} ${asset} that came and ${owed} that is paid for, ${taken} was taken, ${keeps} kept, ${idle} lies in suspense and ${rails.left(asset)} left: ${left} over`,
         );
       over += left;
-      // What law has blocked has been paid to nobody: where its deposit is reversed, that is a loss.
+      // Money blocked by law was paid to no one: if its deposit is reversed, that is a loss.
       const unpaid = of(
         ours.filter((order) => order.state === 'frozen' && isConverted(order)),
         ({ received_units }) => BigInt(received_units ?? 0),
       );
-      // What banks on the way kept of what came back is nobody's debt.
+      // The part of a returned payment that banks kept is not a debt.
       if (left + unpaid < 0n && !isGivenUp) {
         debts.set(customer, (debts.get(customer) ?? 0n) - left - unpaid);
-        // Where the rest of that deposit was refunded, all of it is owed, and what law has blocked stays the customer's.
+        // If the rest of that deposit was refunded, all of it is owed, and money blocked by law stays the customer's.
         const inLaw = of(
           ours.filter(({ state }) => state === 'frozen'),
           ({ received_units }) => BigInt(received_units ?? 0),
@@ -349,7 +356,7 @@ export function wrongSums(
           ours.filter(({ state }) => state === 'refunded' || state === 'frozen'),
           keptOf,
         );
-      // Released by law after its rail took the deposit back: the conversion was undone for that.
+      // Released by law after its rail reversed the deposit: the conversion was undone for that.
       isUndone ||= orders.some((order) => order.blocked_converted) && isReversed(rails);
     }
     if (on('difference', asset) !== -beyond)
@@ -359,8 +366,9 @@ export function wrongSums(
       wrong.push(
         `${over} ${asset} is over of all orders, and ${on('blocked', asset)} is blocked, ${on('loss', asset)} lost and ${on('receivable', asset)} owed`,
       );
-    // What a bank took back of what was given away, its customer owes. Of a chain's only the sum with losses is looked at, above,
-    // but where a bank has paid after all what it had refused.
+    // The customer owes a payment that a bank recalled. For a chain only the sum with losses is checked, above, except when a
+    // bank has paid
+    // after all what it had rejected.
     const isFiat = asset === FIAT || asset === OTHER_FIAT;
     if (!isUndone)
       for (const customer of new Set(
@@ -368,7 +376,7 @@ export function wrongSums(
       )) {
         const must = debts.get(customer) ?? 0n;
         const said = BigInt(owed.find((one) => one.customer === customer && one.asset === asset)?.units ?? 0);
-        // What was refunded in the lost time and then recalled is a loss: the books do not know whom it was given to.
+        // A refund of the lost time that was then recalled is a loss: the books do not know its recipient.
         if (said > must + doubt + (blockedToo.get(customer) ?? 0n) || (said < must - doubt && !wasRestored))
           wrong.push(`customer ${customer} owes ${said} ${asset}, and must owe ${must}`);
       }
@@ -391,7 +399,7 @@ export function wrongSums(
   return wrong;
 }
 
-/** The least that so much may have been paid out for: each order takes its deposit whole. */
+/** The minimum for which this amount may have been paid out: each order takes its deposit whole. */
 export function leastTaken([first, ...others]: readonly Terms[], paidOut: bigint): bigint {
   if (paidOut <= 0n) return 0n;
   if (first === undefined) return paidOut * 10n ** 18n;
@@ -400,7 +408,7 @@ export function leastTaken([first, ...others]: readonly Terms[], paidOut: bigint
   return withIt < without ? withIt : without;
 }
 
-/** Whoever paid an order and got more back than they paid, in sentences. */
+/** Payers who received more back than they paid, in sentences. */
 export const wrongSenders = ({ bank }: Pick<World, 'bank'>, { order, senders }: Noted): string[] =>
   [...(senders ?? [])].flatMap(([account, units]) =>
     bank.outTo(account) > units

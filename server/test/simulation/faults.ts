@@ -1,10 +1,11 @@
 /**
- * Faults: all that may go wrong, and how likely it is each time it could. One table; a run counts what struck.
+ * Faults: everything that may go wrong, and its probability per opportunity. One table; a run counts the faults that occurred.
  *
  * Rates are per opportunity: a statement, a commit, a call, a payment. They are high, because a run is short.
  *
- * No two seeds are alike in them: what customers, operators, bank and chain do is rare in some and frequent in others, each by
- * itself. What two rare things do together is then seen in a few seeds, and not in one of a thousand.
+ * Seeds differ in them: each action of customers, operators, bank and chain is rare in some and frequent in others,
+ * independently. So the
+ * combination of two rare events occurs in a few seeds, and not in one of a thousand.
  */
 import type { Chance } from './chance.ts';
 
@@ -19,9 +20,9 @@ export const FAULTS = {
   crash_after_look: 0.001,
   /** Stands still for up to two minutes: past every lease and deadline. */
   frozen: 0.0003,
-  /** The same while a call is under way: its answer is recorded by whoever wakes up late. */
+  /** The same while a call is under way: its answer is recorded by a process that wakes up late. */
   frozen_at_call: 0.008,
-  /** The connection by which a worker says that it lives is lost: two work on the same. */
+  /** The connection that proves that a worker lives is lost: two workers process the same. */
   presence_lost: 0.001,
   clock_jump: 0.02,
 
@@ -37,7 +38,7 @@ export const FAULTS = {
   /** It has its effect, and the answer does not come back. */
   answer_lost: 0.05,
   answer_late: 0.02,
-  /** Bytes on their way to the bank for some seconds after the caller has given up. */
+  /** Bytes on their way to the bank for some seconds after the caller has timed out. */
   call_late: 0.15,
 
   // The bank.
@@ -46,7 +47,7 @@ export const FAULTS = {
   bank_returns: 0.18,
   /** The same of a refund: there are few of them while faults occur. */
   bank_returns_refund: 0.4,
-  /** Banks on the way keep something of what comes back. */
+  /** Banks on the way keep a part of a returned payment. */
   bank_returns_less: 0.5,
   bank_charges: 0.1,
   bank_cannot_say: 0.2,
@@ -57,13 +58,13 @@ export const FAULTS = {
 
   // The chain.
   reorg: 0.06,
-  /** Of what a reorg takes back, this share is never mined again. */
+  /** Of the transactions that a reorg removes, this share is never mined again. */
   double_spent: 0.4,
   mempool_forgets: 0.12,
-  /** What was offered does not suffice for a while: a higher fee has to be. */
+  /** The offered fee is too low for a while and has to be raised. */
   fee_too_low: 0.12,
   reverted: 0.1,
-  /** Mined again after a reorg, what succeeded reverts, or the other way round. */
+  /** Mined again after a reorg, a successful transaction reverts, or the other way round. */
   turns_out_otherwise: 0.5,
   node_behind: 0.05,
 
@@ -71,28 +72,28 @@ export const FAULTS = {
   pays_nothing: 0.06,
   pays_less: 0.06,
   pays_in_parts: 0.12,
-  /** Parts that each want fewer confirmations than what they come to, of a sale that is large enough. */
+  /** Parts that each need fewer confirmations than their sum, of a sale that is large enough. */
   splits_below_threshold: 0.15,
   pays_more: 0.06,
   pays_twice: 0.06,
   pays_late: 0.06,
   pays_wrong_asset: 0.04,
   recalls: 0.1,
-  /** Of what came a second time: what goes back of it may have gone by then. */
+  /** Of a second payment: its refund may have left by then. */
   recalls_second: 0.4,
   held_by_screening: 0.1,
   /** The customer takes so long that the quote has expired. */
   quote_expired: 0.08,
-  /** Two operators decide about the same at once. */
+  /** Two operators decide about the same case at once. */
   two_operators: 0.2,
-  /** One alone decides what two have to agree on. */
+  /** One operator alone decides an action that needs two. */
   one_operator: 0.2,
   /** An account in another currency is named. */
   misnamed: 0.6,
   /** An operator names an address that the customer never named. */
   named_elsewhere: 0.25,
 
-  // Operators, some time after an order was made: at the worst moment as likely as at any other.
+  // Operators, some time after an order was made: the worst moment is as likely as any other.
   customer_blocked: 0.08,
   level_lowered: 0.06,
   /** After an order was paid in parts, and before it is paid out. */
@@ -105,10 +106,10 @@ export const FAULTS = {
   requoted: 0.08,
   refunded_by_operator: 0.06,
   blocked_by_law: 0.08,
-  /** What law has blocked is recalled, too. */
+  /** Money blocked by law is recalled, too. */
   recalled_when_blocked: 0.5,
   released_by_law: 0.8,
-  /** What was let pass gets another price before it has left. */
+  /** An approved order is repriced before it has left. */
   requoted_after: 0.3,
 
   // Prices.
@@ -121,17 +122,17 @@ export type Fault = keyof typeof FAULTS;
 
 export interface Faults {
   occurs(fault: Fault): boolean;
-  /** From now on all is well. */
+  /** From now on no faults. */
   end(): void;
   readonly counts: Map<Fault, number>;
   readonly ended: boolean;
 }
 
-/** How often, of the rate in the table, it is in one seed. Its mean is about one. */
+/** Its frequency in one seed, as a multiple of the rate in the table. Its mean is about one. */
 const WEIGHTS = [0.2, 0.2, 1, 1, 1, 3] as const;
-/** More often than this and nothing else happens. */
+/** Above this nothing else would happen. */
 const MOST = 0.6;
-/** What our own processes and connections suffer at every step is the same in all. */
+/** Faults of our own processes and connections at every step have the same rates in all seeds. */
 const STEADY = /^(?:crash|frozen|presence|clock|connection|serialization|call|answer|price|node)_?/;
 
 export function openFaults(chance: Chance, scale: number): Faults {

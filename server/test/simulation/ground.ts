@@ -1,11 +1,13 @@
 /**
  * The ground every run starts from: a migrated database with assets, markets, a partner and its customers, made once, in a
- * PostgreSQL that nobody else uses.
+ * separate
+ * PostgreSQL.
  *
- * It is one of our own because a seed has to play the same twice. Autovacuum in the middle of a run gives a statement another
- * plan, and a plan decides in which order rows come back where nothing asks for an order; what other databases of a server
- * do decides when a page is tidied up, and so where the next row goes. Nothing of that may happen by itself here. Statistics
- * are taken once, before the first run.
+ * It is separate because a seed has to play the same twice. Autovacuum in the middle of a run gives a statement another plan, and
+ * a plan
+ * decides the order of rows without an explicit order; activity in other databases of a server decides when a page is pruned, and
+ * so where
+ * the next row goes. None of that may happen here. Statistics are collected once, before the first run.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -39,7 +41,7 @@ import { CHAIN, FAUCET, RAIL, TOKENS } from './outside.chain.ts';
 export const vault = openVault(createHash('sha256').update('a master key for simulations').digest());
 const PASSWORD = vault.derive('database login');
 const CUSTOMERS = 3;
-/** Accounts of each customer: every order takes two that no other has. */
+/** Accounts of each customer: every order uses two of its own. */
 const ACCOUNTS = 60;
 
 /** Before any run begins (time.ts), and always the same: ids follow from it. */
@@ -48,24 +50,24 @@ const TEMPLATE = 'simulation';
 
 const SETTINGS = {
   autovacuum: 'off',
-  // The scheduler sees whoever waits in a circle, and sooner.
+  // The scheduler finds deadlocks itself, and sooner.
   deadlock_timeout: '1h',
   max_connections: '150',
   shared_buffers: '48MB',
-  // Each run is a database of its own, so every statement is planned anew: once, and not for each of its first five values.
+  // Each run has a new database, so every statement is planned again: once, instead of for each of its first five values.
   plan_cache_mode: 'force_generic_plan',
-  // It may lie in memory.
+  // It may be in memory.
   max_wal_size: '128MB',
 };
 
-/** In memory where there is enough: a database is made for each run, and on a disk that takes a tenth of the run's time. */
+/** In memory if there is enough: a database is made for each run, and on a disk that takes a tenth of the run's time. */
 function folders(): string {
   if (process.env.TEST_DATA_DIR !== undefined) return process.env.TEST_DATA_DIR;
   if (!existsSync(MEMORY) || freeBytes(MEMORY) < ENOUGH_BYTES)
     return join(resolve(import.meta.dirname, '..', '..', '..'), '.test-data');
   const own = join(MEMORY, 'cloverleaf-simulation');
   mkdirSync(own, { recursive: true });
-  // What was ended hard has left its folder, which nobody else would remove.
+  // A killed process has left its folder, which no other code would remove.
   for (const pid of readdirSync(own))
     if (!isAlive(Number(pid))) rmSync(join(own, pid), { recursive: true, force: true });
   return own;
@@ -78,7 +80,7 @@ const freeBytes = (path: string): number => {
   return bavail * bsize;
 };
 
-/** Where a ground lies, for another process that plays on it while its own does not. */
+/** Location of a ground, for another process that uses it while its owner does not. */
 export interface Place {
   adminUrl: string;
   /** Of the template, as a server of ours logs in. */
@@ -141,10 +143,10 @@ export async function prepareFixture() {
     });
     await seedMarkets(db, tokens);
     const tx = txOn(admin);
-    // Life is short here: what takes an hour elsewhere takes a minute. Moving custody is its own story.
+    // Times are short here: an hour elsewhere is a minute. Sweeps have a story of their own.
     await tx.run('update markets set deposit_ttl_s = 80, quote_ttl_s = 20');
     await tx.run("update markets set clearing_s = $1 where direction = 'onramp'", [CLEARING_MS / 1000]);
-    // What nobody trades here costs prices all the same. Refunds in another currency ask markets that are closed, too.
+    // Markets not traded here need prices all the same. Refunds in another currency ask closed markets too.
     await tx.run(`update markets set enabled = false where fiat_asset <> $1 or crypto_asset <> $2`, [
       FIAT,
       `usdc.${CHAIN}`,
@@ -161,12 +163,12 @@ export async function prepareFixture() {
         CONFIRMATIONS.map(({ blocks }) => blocks),
       ],
     );
-    // A customer who is verified up to the first level gives less than most orders are of.
+    // A customer verified up to the first level may pay less than most orders require.
     await tx.run(
       `insert into market_limits (market_id, level, max_units)
        select id, 1, case direction when 'onramp' then 600000 else 60000000 end from markets`,
     );
-    // Something of everything: what goes back by itself, what makes a new order, what is kept of it.
+    // A mix of policies: automatic refunds, follow-on orders, kept fees.
     await tx.run(
       `insert into policies (market_id, question, answer)
        select m.id, q.question, q.answer::jsonb from markets m join (values
@@ -176,7 +178,7 @@ export async function prepareFixture() {
          ('offramp', 'late', '{"then": "refund"}'), ('offramp', 'second', '{"then": "new_order"}'),
          ('offramp', 'refundFees', '{"keep": ["rail"]}')) as q (direction, question, answer) using (direction)`,
     );
-    // Only who has logged in may have a new order made of late money.
+    // Only a customer who has logged in may get a follow-on order of late money.
     await tx.run('update customers set logged_in_at = $1', [MADE_AT]);
     await tx.run('delete from sweep_minimums');
     await admin.query('vacuum analyze');
@@ -192,7 +194,7 @@ export async function prepareFixture() {
 
 export type Fixture = ReturnType<typeof fixtureAt>;
 
-/** The ground that another process has prepared there, and which that one drops. Who plays on it is for them to agree on. */
+/** A ground that another process has prepared, and will drop. The processes coordinate its use. */
 export function fixtureAt(place: Place, end: () => Promise<void> = async () => {}) {
   const { adminUrl, serverUrl } = place;
   const clock = openClock(place.clockFile);
@@ -207,7 +209,7 @@ export function fixtureAt(place: Place, end: () => Promise<void> = async () => {
       return {
         ...urls(name),
         setClock: clock.set,
-        /** A backup of it as it is now. Nobody is connected to it. */
+        /** A backup of its present state. No process is connected to it. */
         copy: () => onServer(adminUrl, `create database ${older} template ${name} strategy file_copy`),
         older: urls(older),
         async drop() {

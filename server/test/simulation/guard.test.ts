@@ -1,7 +1,4 @@
-/**
- * The guard of the simulation is put before what it has to see: each thing that speaks against a submission, alone, and a
- * submission that nothing speaks against.
- */
+/** The guard of the simulation gets each violation that it has to find, alone, and a submission without violations. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { against, CLEARING_MS, openGuard, type Submission, type Truth } from './guard.ts';

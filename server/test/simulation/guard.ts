@@ -1,29 +1,32 @@
 /**
- * Guard: what must hold of money at the moment it is submitted. It stands at the simulated rails, and asks neither our gate nor
- * anything that our gate is made of.
+ * Guard: the invariants of money at the moment it is submitted. It is part of the simulated rails, and uses neither our gate nor
+ * any part
+ * of it.
  *
- * A submission is the commit of the transaction that marks a payout as being submitted. What is committed by others at that
- * very moment is read there, by one query of its own (database.ts calls `submitting`). When a rail is then asked to send,
- * that and what the world knows by itself (when the bank first showed a credit, how deep a transfer ever was, whose account
- * it is, what the screener was asked) say whether the money may leave. A send without such a commit before it leaves
- * unasked, whatever else is right.
+ * A submission is the commit of the transaction that marks a payout as being submitted. The rows that others have committed by
+ * that
+ * moment are read there, by one query of its own (database.ts calls `submitting`). When a rail is then asked to send, those rows
+ * and the
+ * world's own knowledge (when the bank first showed a credit, how deep a transfer ever was, who owns an account, what the
+ * screener was
+ * asked) decide whether the money may leave. A send without such a commit before it is a violation, whatever else holds.
  *
- * Not here: whether it leaves twice, or more than came (checks.ts); what each ends with (ends.ts).
+ * Not here: whether it leaves twice, or more than was received (checks.ts); the expected ends (ends.ts).
  */
 import type { Sending } from '../../src/rails/rail.ts';
 import type { Looking } from './rules.ts';
 import { blockOfCustomer, blockOfOrder, holdOfDeposit, killSwitch, type Stops } from './stops.ts';
 
-/** Bank money is reversed for so long, by the markets of ground.ts; and deposits from this sum on wait for more blocks. */
+/** Bank money can be reversed for this long, by the markets of ground.ts; and deposits from this sum on wait for more blocks. */
 export const CLEARING_MS = 12_000;
 export const CONFIRMATIONS = [
   { fromUnits: 0n, blocks: 2 },
   { fromUnits: 100_000_000n, blocks: 4 },
 ] as const;
-/** Two people have to agree to what is asked of people here. */
+/** Actions here need two people. */
 export const PEOPLE = 2;
 
-/** What stood in the committed rows when a payout was submitted. Amounts as text. */
+/** The committed rows when a payout was submitted. Amounts as text. */
 export interface Submission {
   id: string;
   order_id: string | null;
@@ -34,7 +37,7 @@ export interface Submission {
   units: string;
   address: string | null;
   fiat_account_id: string | null;
-  /** The deposit that came from this account, where it is nobody else's. */
+  /** The deposit that came from this account, if no other did. */
   sender_of?: string | null;
   deposit_units: string | null;
   payout_units: string | null;
@@ -47,16 +50,16 @@ export interface Submission {
   blocked_at: string | null;
   limit_units: string | null;
   switched_off: boolean;
-  /** Law blocks its order, and has not let it go. */
+  /** Law blocks its order, and has not released it. */
   stopped?: boolean;
-  /** Of its order; a payout leaves for an order that is being paid out, and for no other. */
+  /** Of its order; a payout leaves only for an order that is being paid out. */
   order_state?: string | null;
   /** When it was committed, in milliseconds of the run's own time. */
   at: number;
   /** Entries of deny lists, and the newest limit across orders of a customer: where rules change (rules.ts). */
   denied?: readonly { list: string; entry: string }[];
   limits?: readonly string[];
-  /** What its order is worth in its fiat, and those of its customer that count before it. */
+  /** The value of its order in its fiat, and of its customer's earlier orders that count. */
   worth?: string | null;
   others?: string | null;
   /** It was made after law had blocked the order that it follows, in the order of their entries: both lock that order first. */
@@ -74,9 +77,9 @@ export interface Submission {
   }[];
 }
 
-/** What the world knows by itself. */
+/** The world's own knowledge. */
 export interface Truth {
-  /** Of an order that a customer made: undefined where its maker never heard that it was made. */
+  /** Of an order that a customer made: undefined if its maker never received an answer. */
   customerOf(orderId: string):
     | {
         /** Addresses that the customer has named. */
@@ -84,22 +87,22 @@ export interface Truth {
         /** Addresses that only an operator has named. */
         operators: readonly string[];
         accounts: readonly { id: string; fiat: string }[];
-        /** The provider holds it, until people say otherwise. */
+        /** The provider holds it, until operators decide otherwise. */
         held: boolean;
       }
     | undefined;
-  /** When the bank first showed us this credit, in milliseconds; undefined where it never did. */
+  /** When the bank first showed us this credit, in milliseconds; undefined if it never did. */
   firstShown(line: string): number | undefined;
-  /** The most blocks that this transfer was ever deep, itself included. */
+  /** Maximum depth that this transfer ever had, in blocks, itself included. */
   deepest(hash: string): number;
-  /** @param of the order, or the refund where there is none */
+  /** @param of the order, or the refund if there is none */
   wasScreened(of: string | null, destination: string): boolean;
   now(): number;
-  /** How far our processes' clocks were ever apart. */
+  /** Maximum difference that our processes' clocks ever had. */
   spreadMs(): number;
-  /** What speaks against money of this order leaving for there now, where people do more besides (moves.ts). */
+  /** Violations by money of this order leaving for this destination now, if people take further actions (moves.ts). */
   mayPay?(orderId: string, destination: string, spreadMs: number, isRefund: boolean): string | undefined;
-  /** The same of what people have changed of the rules (rules.ts). */
+  /** The same for rules that operators have changed (rules.ts). */
   byRules?(one: Submission, of: Pick<Looking, 'destination' | 'approved'>): readonly string[];
   /** What people have laid, as they know it; undefined where a restore may have lost it. */
   stops?: Pick<Stops, 'since' | 'covers'> | undefined;
@@ -151,21 +154,21 @@ export interface Guard {
   submitting(ids: readonly string[]): Promise<void>;
   /** A rail is asked to send. */
   sends(rail: string, sending: Sending): void;
-  /** Money leaves by this key, or from our wallet to this address: somebody has to have been asked to send it. */
+  /** Money leaves by this key, or from our wallet to this address: a process must have requested it. */
   leaves(what: { key: string } | { to: string; contract: string; units: bigint }): void;
   /** Bad clocks: how far this one is off, in milliseconds. */
   clockIsOff(ms: number): void;
   readonly spreadMs: number;
-  /** How many submissions were looked at. */
+  /** Number of checked submissions. */
   readonly looked: number;
 }
 
 export function openGuard(deps: {
   look: <R>(text: string, values?: unknown[]) => Promise<R[]>;
   truth: Truth;
-  /** Told of what left, or would have, against a rule. */
+  /** Called with every payment that left, or would have, against a rule. */
   violated: (what: string) => void;
-  /** Told of every submission that a rail was asked for. */
+  /** Called with every submission that a rail was asked for. */
   submitted: (submission: Submission) => void;
 }): Guard {
   const { look, truth, violated } = deps;
@@ -208,7 +211,7 @@ export function openGuard(deps: {
   };
 }
 
-/** Everything that speaks against this submission, in sentences. */
+/** All violations of this submission, in sentences. */
 export function against(one: Submission, truth: Truth): string[] {
   const destination = one.address === null ? `account:${one.fiat_account_id}` : `address:${one.address}`;
   const isRefund = one.refund_id !== null;
@@ -287,7 +290,7 @@ type Customer = NonNullable<ReturnType<Truth['customerOf']>>;
 
 function unfit(one: Submission, customer: Customer): string | false {
   if (one.rail.startsWith('bank.')) {
-    // That it is the account which the deposit came from is counted at the bank (moves.ts).
+    // Whether it is the account that the deposit came from is checked at the bank (moves.ts).
     if (one.sender_of != null)
       return !one.deposits.some(({ name }) => name === one.sender_of) && `leaves to the sender of ${one.sender_of}`;
     const account = customer.accounts.find(({ id }) => id === one.fiat_account_id);
@@ -319,7 +322,7 @@ function early(deposit: Submission['deposits'][number], one: Submission, truth: 
     );
   }
   const [hash = ''] = deposit.name.split(':');
-  // What an order took in parts has to be as deep as if it were one.
+  // The parts that an order accepted must be as deep as if they were one deposit.
   const sum = one.deposits.reduce(
     (all, { rail, units, origin }) => (rail === deposit.rail && origin === 'rail' ? all + BigInt(units) : all),
     0n,

@@ -1,25 +1,29 @@
 /**
  * `npm run simulate -- --seeds A..B [--orders N] [--workers N] [--json FILE] [--end-at POINT] [--trace] [--twice]
- * [--restore always|only] [--kept FILE] [--mutants [--only PART|PART] [--note]]`: plays each seed, says what was found, and what was
- * covered.
+ * [--restore always|only] [--kept FILE] [--mutants [--only PART|PART] [--note]]`: plays each seed, and reports findings and
+ * coverage.
  *
- * A seed that fails prints what is broken, the history of the orders it names, and the command to play it again. Seeds are
- * played in workers, each a process with a PostgreSQL of its own. After five hundred seeds or more, runs are played for the
- * points where no process was ended by chance: the same seed up to that point, and there it is.
+ * A failing seed prints its violations, the history of the orders they name, and the command to play it again. Seeds are played
+ * in
+ * workers, each a process with a PostgreSQL of its own. After five hundred seeds or more, further runs end a process at each
+ * point at which
+ * no process was ended by chance: the same seed up to that point, and there it ends.
  *
- * `--kept FILE` is a journal: what it has is not played again. Stopped and begun again it goes on where it was, and ranges of seeds
- * that were played apart add up. Whoever names the file vouches that the code is the same.
+ * `--kept FILE` is a journal: its seeds are not played again. A stopped run continues from it, and ranges of seeds that were
+ * played
+ * separately add up. The caller vouches that the code is the same.
  *
- * `--json FILE` writes what report.ts calls a Report:
+ * `--json FILE` writes a Report (report.ts):
  *   { command, seeds, runs, orders, unmade, steps, waits, seconds, ordersPerSecond, ended: { state: n },
  *     faults: { kind: { rate, times } }, points: { known, hit, ends, never: [{ point, why }] },
  *     paidTwice, paidAgainst, submissions, lost, restores: { played, ended: { action: n } }, strays: { played, done: { action: n } },
  *     outages: { played, done: { what: n } }, unexplained,
  *     failing: [{ seed, violations: [{ kind, what }], again }] }
- * and with `--mutants` what mutants.ts calls a Hunt:
+ * and with `--mutants` a Hunt (mutants.ts):
  *   { command, seconds, planted, found, mutants: [{ mutant, files, found, seed?, kind?, violation? }] }
- * The exit code is 0 where something was ordered and nothing failed, a process was ended at the point of `--end-at`, and every
- * mutant was found.
+ * The exit code is 0 if at least one order was made and nothing failed, a process was ended at the point of `--end-at`, and every
+ * mutant
+ * was found.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -35,17 +39,17 @@ const { values } = parseArgs({
     orders: { type: 'string', default: '10' },
     workers: { type: 'string', default: '2' },
     json: { type: 'string' },
-    /** What has been played before, and is not played again. */
+    /** Seeds played before, which are not played again. */
     kept: { type: 'string' },
     /** Prints the last steps of a seed that fails. */
     trace: { type: 'boolean', default: false },
     /** Ends a process where it first comes to this point, and to each if it is said several times. */
     'end-at': { type: 'string', multiple: true },
-    /** Plays every seed a second time and says where it parts from the first. */
+    /** Plays every seed a second time and reports the first difference. */
     twice: { type: 'boolean', default: false },
     /** Plays planted bugs instead, each until it is found (mutants.ts). */
     mutants: { type: 'boolean', default: false },
-    /** Of them those whose name holds this, or one of several with `|` between. */
+    /** Only those whose name contains this, or one of several separated by `|`. */
     only: { type: 'string', default: '' },
     /** 'always': the database of each seed is put back; 'only': of the seeds those whose database is. */
     restore: { type: 'string', default: '' },
@@ -103,10 +107,10 @@ const began = performance.now();
 const tally = openTally();
 let played = 0;
 const endedAt = new Set<string>();
-/** What the runs took that were kept: as many at a time as there are workers. */
+/** The duration of the kept runs: as many at a time as there are workers. */
 let keptMs = 0;
 const nameOf = (asked: Asked): string => JSON.stringify(asked, Object.keys(asked).toSorted());
-/** Those of them that are not in the journal; what is there is told at once. */
+/** The seeds missing in the journal; those in it are reported at once. */
 function* unknown(all: Iterable<Asked>): Generator<Asked> {
   for (const asked of all) {
     const told = journal.known<Told>(nameOf(asked));
@@ -126,7 +130,7 @@ const tell = (told: Told, asked: Asked): void => {
   tally.add(told, asked);
   for (const point of asked.endAt ?? []) if (told.ends.has(point)) endedAt.add(point);
   played += 1;
-  // Of many seeds it is told how far they are: the whole takes half an hour.
+  // Progress of many seeds: the whole takes half an hour.
   if (played % 100 === 0) console.log(`${played} runs after ${Math.round((performance.now() - began) / 1000)} s`);
   if (told.violations.length === 0) return;
   console.log(`seed ${told.seed} FAILED`);
@@ -136,7 +140,7 @@ const tell = (told: Told, asked: Asked): void => {
   console.log(`  again: ${again(asked)}`);
 };
 await playAll([...unknown(seeds())]);
-// Several in one run: what comes after the first is another run, which does not always come to the others. Those have one each.
+// Several in one run: after the first end it is another run, which does not always reach the others. Those have one run each.
 if (to - from + 1 >= MANY)
   for (const most of [POINTS_A_RUN, 1])
     await playAll([...unknown(tally.unhit(most).map((one) => ({ ...one, orders })))]);

@@ -1,21 +1,24 @@
 /**
- * Meetings: what meets at the worst moment, in one of ten seeds.
+ * Meetings: events that coincide at the worst moment, in one of ten seeds.
  *
- * Which of two things comes first is drawn everywhere else, and what takes some milliseconds then hardly ever meets what takes some
- * others. Here they are brought together:
+ * Elsewhere the order of two events is random, so events that take some milliseconds hardly ever overlap. Here they are brought
+ * together:
  *
- * - The bank answers that it has taken a payment when its statement shows that payment: one process records the answer while
- *   another takes the line.
- * - Operators block an order by law as soon as it is paid, its customer pays once more, and the law lets the money go at once, or
- *   much later.
- * - The node answers what a transfer will cost when its submission is over, and another process sends under the same key.
- * - While the screener is asked about another destination of a payout, or about where a requested refund goes, somebody sends the
- *   payout again and somebody else holds it.
+ * - The bank answers that it has accepted a payment just when its statement shows that payment: one process records the answer
+ *   while
+ *   another processes the line.
+ * - Operators block an order by law as soon as it is paid, its customer pays once more, and the law releases the money at once,
+ *   or much
+ *   later.
+ * - The node answers a transfer's estimated cost when its submission is over, and another process sends under the same key.
+ * - While the screener is asked about another destination of a payout, or about the destination of a requested refund, one
+ *   operator
+ *   sends the payout again and another holds it.
  *
- * What must hold: nothing of an order leaves while law blocks it (guard.ts), and what was decided before a hold does not go past it
+ * Invariants: no money of an order leaves while law blocks it (guard.ts), and a decision made before a hold does not pass it
  * (`wrong`).
  *
- * They have a chance of their own, so that all other seeds are what they were without them.
+ * They use separate random numbers, so that all other seeds play as they would without them.
  */
 import { Refusal } from '../../src/base/errors.ts';
 import type { Screening } from '../../src/compliance/index.ts';
@@ -37,18 +40,18 @@ import type { OurProcess, World } from './process.ts';
 import { lacksReferences } from './references.ts';
 import { blockOfOrder, whenDone } from './stops.ts';
 
-/** Those whose customers forget the reference, too: there law lets go what has not cleared (references.ts). */
+/** Seeds whose customers forget the reference, too: there law releases money that has not cleared (references.ts). */
 export const hasMeetings = (seed: number): boolean => seed % 10 === 3 || lacksReferences(seed);
 
 export interface Meetings {
   readonly done: ReadonlyMap<string, number>;
-  /** Whether the bank keeps this answer back until its statement has shown what it answers about. */
+  /** Whether the bank delays this answer until its statement has shown the payment. */
   answersWithLine(): boolean;
-  /** How much later the node says what a transfer will cost, than it would; undefined where no later. */
+  /** Additional delay of the node's cost estimate; undefined for none. */
   answersLateMs(): number | undefined;
-  /** The screener is asked. @returns what it waits for before it answers */
+  /** Called when the screener is asked. @returns what it waits for before it answers */
   asked(input: Screening): Promise<void> | undefined;
-  /** At the end: what went past a hold that was laid while the screener was asked, in sentences. */
+  /** At the end: decisions that passed a hold laid while the screener was asked, in sentences. */
   wrong(): Promise<string[]>;
 }
 
@@ -59,7 +62,7 @@ const LOOK_MS = 1_000;
 const AGAIN_MS = 15_000;
 /** A submission lasts fifteen seconds, and is tried again soon after (rails/payouts.ts). */
 const LATE_MS = [15_000, 40_000] as const;
-/** Orders that hold money of their customer, and may be blocked. */
+/** Orders that hold their customer's money, and may be blocked. */
 const HOLDING: readonly string[] = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'on_hold', 'payout_held'];
 
 const unlessRefused = (error: unknown): void => {
@@ -82,13 +85,13 @@ export function openMeetings(
   const done = new Map<string, number>();
   const did = (what: string): void => void done.set(what, (done.get(what) ?? 0) + 1);
   const plans = new Map<string, Plan>();
-  /** Decided about these orders, and the screener has not answered yet, as far as anybody knows. */
+  /** Orders decided about for which the screener has not answered yet. */
   const decided = new Map<string, { purpose: string; why: string; isHeld: boolean }>();
   const holds: { id: string; version: number; why: string }[] = [];
   const tried = new Map<string, number>();
   let decisions = 0;
 
-  /** A process may freeze with the order locked: everybody who tries again waits there, too. */
+  /** A process may freeze with the order locked: every retry waits there, too. */
   const isTime = (id: string): boolean => {
     const now = scheduler.time.now();
     if (now - (tried.get(id) ?? 0) < AGAIN_MS) return false;
@@ -148,7 +151,7 @@ export function openMeetings(
     else requestsRefund(one);
   }
 
-  /** Law stops it, more comes for it, and law lets go what it had. */
+  /** Law blocks it, more money arrives, and law releases the earlier money. */
   function stops(one: Noted): void {
     const { id, depositUnits } = one.order;
     somewhere('block', async ({ context }) => {
@@ -257,7 +260,7 @@ export function openMeetings(
       // On the simulation's own clock (time.ts), which the scheduler moves: nothing sleeps.
       const pause = (mostMs: number) =>
         new Promise<void>((wake) => setTimeout(wake, Math.min(mostMs, chance.int(500, 3_000))));
-      // Time enough for people to step in before it is paid out.
+      // Enough time for operators to intervene before it is paid out.
       if (one === undefined && purpose !== 'refund' && planOf(String(id)) !== 'none') return pause(LOOK_MS + 200);
       if (one === undefined || one.purpose !== purpose || one.isHeld) return undefined;
       one.isHeld = true;

@@ -1,18 +1,21 @@
 /**
- * Moves: what people do besides with an order's money, in one of ten seeds.
+ * Moves: further actions of people on an order's money, in one of ten seeds.
  *
- * - Whoever pays by the bank does so from an account of their own, and operators refund an order to the account that its only
- *   deposit came from (`toSender`).
- * - Operators request a refund without naming where it goes; later somebody names it.
+ * - Customers who pay by the bank use an account of their own, and operators refund an order to the account that its only deposit
+ *   came
+ *   from (`toSender`).
+ * - Operators request a refund without a destination; later it is named.
  * - A payout that its rail rejected is sent to another account or address of the customer.
  * - A partner's program adds the destination of an order, which waits until the customer confirms it with a code, or until its
  *   cooling-off time has passed.
  *
- * What must hold of them is known here and at the rails, and not from our rows: from when on money may leave for a destination, where
- * a payout goes since people have said so (`mayPay`, asked by the guard), and that nobody who paid gets more back than they paid
- * (`wrongSenders`). The rest of ends.ts counts their accounts like the customer's.
+ * Their invariants use the world's and the rails' knowledge, not our rows: from when money may leave for a destination, where a
+ * payout
+ * goes after people have redirected it (`mayPay`, called by the guard), and that no payer gets more back than they paid
+ * (`wrongSenders`).
+ * The rest of ends.ts counts their accounts like the customer's.
  *
- * They have a chance of their own, so that all other seeds are what they were without them.
+ * They use separate random numbers, so that all other seeds play as they would without them.
  */
 import type { Tx } from '../../src/base/db.ts';
 import { addAddress, confirmDestination, type findCustomer, noteApiAccount } from '../../src/customers/index.ts';
@@ -29,20 +32,20 @@ type Refunding = 'to the sender' | 'without a destination' | 'named';
 
 export interface Moves {
   readonly done: ReadonlyMap<string, number>;
-  /** An account that nobody else pays from, for one payment into an order. */
+  /** An account used by this payer only, for one payment into an order. */
   sender(one: Noted, units: bigint): { account: string; name: string };
   /** In the transaction that makes the order: its destination waits. */
   waits(tx: Tx, to: { customer: Customer; account?: bigint; address?: string; now: Date }): Promise<string | undefined>;
-  /** The customer confirms its destination some time, or not. */
+  /** The customer confirms its destination at some time, or not. */
   confirms(one: Noted): void;
-  /** An operator steps in some time, at any moment of an order, or does not. */
+  /** An operator intervenes at some moment of an order, or not. */
   stepsIn(body: (how: 'to the sender' | 'without a destination' | 'hold') => void): void;
   refunding(): Refunding;
   goesElsewhere(): boolean;
-  /** People send the payout of this order there; told again once that has succeeded. */
+  /** Operators send the payout of this order there; called again once that has succeeded. */
   named(order: bigint, destination: string, isDone: boolean): void;
   did(what: string): void;
-  /** What speaks against a payout to there now, in a sentence. */
+  /** The violation by a payout to there now, in a sentence. */
   mayPay(order: string, destination: string, spreadMs: number, isRefund: boolean): string | undefined;
 }
 
@@ -59,7 +62,7 @@ export function openMoves(
   const chance: Chance = chanceOf(deps.seed + 2_000_003);
   const done = new Map<string, number>();
   const did = (what: string): void => void done.set(what, (done.get(what) ?? 0) + 1);
-  /** Of each destination that waits: by which time it counts by itself, and since when its customer may have confirmed it. */
+  /** For each destination that waits: when it becomes valid by itself, and since when its customer may have confirmed it. */
   const waiting = new Map<string, { id: bigint; usableAt: number; confirmedFrom: number }>();
   const told = new Map<string, { to: Set<string>; isDone: boolean }>();
   let senders = 0;
@@ -101,7 +104,7 @@ export function openMoves(
       });
     },
     stepsIn(body) {
-      // Most come too early or too late: what an order does in between takes seconds.
+      // Most come too early or too late: an order's steps in between take seconds.
       const times = chance.int(3, 7);
       for (let n = 0; n < times; n += 1) {
         const how = chance.pick(['to the sender', 'to the sender', 'without a destination', 'hold', 'hold'] as const);

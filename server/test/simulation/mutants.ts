@@ -1,9 +1,11 @@
 /**
- * Mutants: planted bugs, each in a copy of the source, each to be found by the simulation. What it does not find is named.
+ * Mutants: planted bugs, each in a copy of the source, each to be found by the simulation. Those not found are named.
  *
- * A mutant is a text that has to stand exactly once in its file, and what takes its place: one that no longer applies is an
- * error, and not a mutant that was found. A seed has found it when it shows a violation of a kind that fits the bug, and when
- * the same seed with the same orders is clean on the source as it is.
+ * A mutant is a text that must occur exactly once in its file, and its replacement: one that no longer applies is an error, and
+ * not a
+ * mutant that was found. A seed has found it when it shows a violation of a kind that fits the bug, and when the same seed with
+ * the same
+ * orders is clean on the unchanged source.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -24,23 +26,23 @@ import { openWorkers, type Workers } from './workers.ts';
 
 interface Mutant {
   name: string;
-  /** What it may be found by. */
+  /** The kinds of violations that count as finding it. */
   kinds: readonly Kind[];
-  /** Only a run whose database is put back to an older copy shows it: each of its seeds is played so. */
+  /** Only a run whose database is replaced by an older copy shows it: each of its seeds is played so. */
   restore?: true;
-  /** Only a seed with money of no order shows it. */
+  /** Only a seed with money without an order shows it. */
   strays?: true;
   /** Only a seed whose bank forgets keys shows it. */
   forgets?: true;
-  /** Only a seed in which people do more besides shows it (moves.ts). */
+  /** Only a seed in which people take further actions shows it (moves.ts). */
   moves?: true;
-  /** Only a seed in which things meet at the worst moment shows it (meetings.ts). */
+  /** Only a seed in which events coincide at the worst moment shows it (meetings.ts). */
   meetings?: true;
-  /** Only a seed in which people declare what stays unknown as never paid shows it (outage.ts). */
+  /** Only a seed in which operators declare unknown payouts never paid shows it (outage.ts). */
   declares?: true;
   /** Only a seed whose customers forget the reference shows it (references.ts). */
   references?: true;
-  /** Only a seed whose bank shows as paid what it has refused shows it (contradictions.ts). */
+  /** Only a seed whose bank shows a rejected payment as paid shows it (contradictions.ts). */
   contradictions?: true;
   /** Only a seed in which rules change while money is under way shows it (rules.ts). */
   rules?: true;
@@ -49,7 +51,7 @@ interface Mutant {
   changes: readonly { file: string; from: string; to: string }[];
 }
 
-/** What the hunt came to, as JSON. */
+/** The result of the hunt, as JSON. */
 export interface Hunt {
   command: string;
   seconds: number;
@@ -153,7 +155,7 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    // The lease of the work alone does no harm: whoever comes second finds the row of the payout in another's hands.
+    // The lease of the job alone does no harm: the second worker finds the payout's row locked.
     name: 'neither the lease of the work nor that of the submission is checked',
     kinds: ['paid_twice'],
     changes: [
@@ -203,8 +205,9 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    // Any guard alone is enough: the key, which the insert names, the look under the lock of the nonces, and the time after which a
-    // submission reserves nothing: whoever else sends under the key does so only after that.
+    // Any guard alone is enough: the key, which the insert names, the check under the lock of the nonces, and the time after
+    // which a
+    // submission reserves nothing: another sender uses the key only after that.
     name: 'no unique key of a send, nobody looks under the lock whether it is there, and a submission that is over goes on',
     kinds: ['paid_twice', 'stuck'],
     meetings: true,
@@ -346,7 +349,7 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
-  // Money that must not leave, and what each party must end with.
+  // Money that must not leave, and the expected end of each party.
   {
     name: 'costs are kept from every part of a refund',
     kinds: ['ends', 'books'],
@@ -501,7 +504,7 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    // As it was: a time was given to an order's own deposit only, and an order made of other money had none.
+    // The earlier code: a time was given to an order's own deposit only, and an order made of other money had none.
     name: 'an order made of late money does not wait until that has cleared',
     kinds: ['paid_against'],
     changes: [
@@ -1060,7 +1063,7 @@ const MUTANTS: readonly Mutant[] = [
   },
 ];
 
-/** By name, a seed that found it when it was last noted (`--note`): tried first, and no more than a hint. */
+/** By name, the seed that last found it (`--note`): tried first, and only a hint. */
 const SEEDS = join(import.meta.dirname, 'mutants.seeds.json');
 const notedSeeds = (): Record<string, number> => JSON.parse(readFileSync(SEEDS, 'utf8')) as Record<string, number>;
 
@@ -1075,11 +1078,11 @@ export async function findMutants(options: {
   seeds: readonly [number, number];
   orders: number;
   workers: number;
-  /** Part of a name, or several with `|` between: only those. */
+  /** Part of a name, or several separated by `|`: only those. */
   only?: string;
   /** Notes the seeds that found them. */
   note: boolean;
-  /** What was found before is not hunted again. */
+  /** Mutants found before are not hunted again. */
   journal: Journal;
 }): Promise<Hunt> {
   const began = performance.now();
@@ -1129,13 +1132,13 @@ export async function findMutants(options: {
   return { command, seconds, planted: mutants.length, found, mutants };
 }
 
-/** Of a planted bug that was found: what the journal has. */
+/** The journal's record of a planted bug that was found. */
 interface Kept {
   found: Hunt['mutants'][number];
   ms: number;
 }
 
-/** In the order in which they are planted; those that were not hunted, or not found, keep what was noted of them. */
+/** In the order in which they are planted; those not hunted, or not found, keep their earlier record. */
 function noteSeeds(hunted: Hunt['mutants']): void {
   const before = notedSeeds();
   const seeds = MUTANTS.flatMap(({ name }) => {
@@ -1206,7 +1209,7 @@ async function find(
   const hinted = hint !== undefined && hint >= from && hint <= to ? [hint] : [];
   for (const seed of [...hinted, ...all.filter((one) => one !== hint)]) {
     const violations = await playOne(open, { seed, orders, restore }, kinds);
-    // A planted bug that names what is not there throws where it should do harm: it shows nothing.
+    // A planted bug that names a missing symbol only throws: it shows nothing.
     const broken = violations.find(({ what }) => what.includes('ReferenceError'));
     if (broken !== undefined) throw new Error(`${name}: is planted wrongly: ${broken.what.slice(0, 300)}`);
     const fits = violations.find(({ kind }) => kinds.includes(kind));
@@ -1229,7 +1232,7 @@ async function playOne(
   return found;
 }
 
-/** Those that no longer stand where they were planted, in sentences: the source has moved on. */
+/** Those that no longer apply, in sentences: the source has changed. */
 export function misplaced(): string[] {
   const unknown = Object.keys(notedSeeds()).filter((noted) => !MUTANTS.some(({ name }) => name === noted));
   return [
@@ -1242,12 +1245,13 @@ export function misplaced(): string[] {
   ];
 }
 
-/** What TypeScript says of a name, a property or a module that is not there. A planted bug may break any other rule of types. */
+/** TypeScript's errors about a missing name, property or module. A planted bug may violate any other rule of types. */
 const NO_SUCH_NAME = /error TS(?:2304|2305|2307|2551|2552|2724): /;
 
 /**
- * Planted bugs that name what the source does not have any more, in sentences: each would only throw, and show nothing. Every
- * changed file lies beside the one it was made from, in a copy, and TypeScript reads them all at once.
+ * Planted bugs that name symbols missing in the source, in sentences: each would only throw, and show nothing. Every changed file
+ * is
+ * beside its original, in a copy, and TypeScript reads them all at once.
  */
 export function misnamed(): string[] {
   const copy = mkdtempSync(join(tmpdir(), 'cloverleaf-planted-'));

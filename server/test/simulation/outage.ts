@@ -1,16 +1,19 @@
 /**
- * Outage: nothing of ours runs for longer than the bank recognises the key of a payment.
+ * Outage: none of our processes runs for longer than the bank recognises the key of a payment.
  *
- * One of ten seeds has a bank that forgets: it deduplicates for two minutes, and has then neither the key nor the payment under
- * it. When it makes a payment, or does not answer, all processes may end, and start again only after that. Its statement shows
- * payments later than elsewhere. People ask the bank about what stays unknown, as the runbook says (a payout is unknown), and it
- * answers from its archive.
+ * One of ten seeds has a bank that forgets: it deduplicates for two minutes, and then has neither the key nor the payment under
+ * it. When it
+ * makes a payment, or does not answer, all processes may end, and start again only after that. Its statement shows payments later
+ * than
+ * elsewhere. Operators ask the bank about unknown payouts, as the runbook says, and it answers from its archive.
  *
- * In one of four of these seeds people do not ask the bank about what is unknown: after a quarter of an hour two of them declare it
- * never paid, and its order goes on. There the statement shows some of what was paid in an outage without its key. A declaration is
- * refused then, and the payment settled by that line. Of what was declared never paid nothing may have left, or leave later (`wrong`).
+ * In one of four of these seeds operators do not ask the bank: after a quarter of an hour two of them declare an unknown payout
+ * never paid,
+ * and its order continues. There the statement shows some payments of an outage without their key. A declaration is refused then,
+ * and the
+ * payment settled by that line. A payment declared never paid must not have left, or leave later (`wrong`).
  *
- * Not here: whether something was paid twice (checks.ts).
+ * Not here: whether a payment was made twice (checks.ts).
  */
 import { Refusal } from '../../src/base/errors.ts';
 import { declareNeverPaid } from '../../src/orders/index.ts';
@@ -21,36 +24,37 @@ import type { OurProcess, World } from './process.ts';
 
 const BANK = 'bank.simulated';
 /**
- * A call takes ten seconds at most, and its bytes arrive thirty seconds later at most (outside.bank.ts). So half of this is enough
- * for what was sent last while the promise counted, as half a day is for real bytes.
+ * A call takes ten seconds at most, and its bytes arrive thirty seconds later at most (outside.bank.ts). So half of this suffices
+ * for the
+ * last request sent while the promise counted, as half a day does for real bytes.
  */
 export const FORGETS_AFTER_MS = 120_000;
-/** A payment takes so long to be shown there, at most. */
+/** Maximum time until a payment is shown there. */
 export const SHOWN_WITHIN_MS = 200_000;
 const MOST_OUTAGES = 2;
 const AGAIN_MS = 60_000;
-/** After this people ask about what is unknown, and about what was accepted and is not shown. */
+/** After this operators ask about unknown payouts, and about accepted ones that are not shown. */
 const UNKNOWN_MS = 60_000;
 const UNSHOWN_MS = 240_000;
 
 /** Whether the bank of this seed forgets keys. */
 export const forgets = (seed: number): boolean => seed % 10 === 9;
-/** Whether people declare what stays unknown as never paid. */
+/** Whether operators declare unknown payouts never paid. */
 export const declares = (seed: number): boolean => seed % 40 === 29;
 
 export interface Outage {
   /** The bank makes a payment, and has not answered yet. */
   paid(key: string): void;
-  /** What is sent to the bank never reaches it. */
+  /** Requests to the bank never reach it. */
   loses(): boolean;
   /** The statement shows this payment without its key. */
   hidesKey(key: string): boolean;
-  /** The bank was asked to pay, and did not say whether it will. */
+  /** The bank was asked to pay, and has not answered. */
   unanswered(): void;
   operate(): void;
   /** What happened, and how often. */
   readonly done: ReadonlyMap<string, number>;
-  /** What was declared never paid and has left, in sentences. */
+  /** Payments that have left although declared never paid, in sentences. */
   wrong(): string[];
 }
 
@@ -60,7 +64,7 @@ export function openOutage(
     seed: number;
     bank: Pick<BankWorld, 'asks' | 'payments'>;
     hands: () => Hands | undefined;
-    /** Ends every process; each is started again after so long. */
+    /** Ends every process; each is started again after this time. */
     crashAll: (offMs: number) => Promise<void>;
   },
 ): Outage {
@@ -70,7 +74,7 @@ export function openOutage(
   const count = (what: string): void => void done.set(what, (done.get(what) ?? 0) + 1);
   const hidden = new Set<string>();
   const declared = new Set<string>();
-  /** A process may freeze in the middle of a declaration: everybody who tries again waits there, too. */
+  /** A process may freeze in the middle of a declaration: every retry waits there, too. */
   const triedAt = new Map<string, number>();
   let outages = 0;
 
@@ -79,7 +83,7 @@ export function openOutage(
     outages += 1;
     return true;
   };
-  /** In the middle of whatever is under way. */
+  /** At any moment of the work under way. */
   const end = (): void =>
     void scheduler
       .perform('all is off', async () => {
@@ -148,7 +152,7 @@ export function openOutage(
         .filter(({ key, state }) => declared.has(key) && state !== 'rejected')
         .map(({ key, units }) => `${units} left by ${key}, which was declared never paid`),
     unanswered() {
-      // Before it is asked again, where nobody will ask the bank.
+      // Before it is asked again, if no operator will ask the bank.
       const [rate, mostMs] = declares(deps.seed) ? ([0.9, 200] as const) : ([0.5, 3_000] as const);
       if (begins(rate)) scheduler.after(chance.int(1, mostMs), end);
     },

@@ -1,8 +1,9 @@
 /**
- * A bank, and what really happened there: the truth we are measured by. Of us it knows only what it is sent.
+ * A bank, and its real payments: the truth against which our books are checked. It knows only the requests it receives.
  *
- * It either deduplicates by key for some time, and has then forgotten the key, or pays whatever it is submitted, as often as it is
- * submitted. Payments settle after a while, are rejected, or come back; its statement shows lines late, twice or out of order.
+ * It either deduplicates by key for some time, and then forgets the key, or pays every request it receives. Payments settle after
+ * a while,
+ * are rejected, or are returned; its statement shows lines late, twice or out of order.
  */
 import { Unavailable } from '../../src/base/errors.ts';
 import type { BankAdapter, StatementLine } from '../../src/rails/bank.ts';
@@ -17,7 +18,7 @@ export const FIAT = 'inr';
 export const OTHER_CURRENCY = 'EUR';
 export const OTHER_FIAT = 'eur';
 const CURRENCIES: Readonly<Record<string, string>> = { [CURRENCY]: FIAT, [OTHER_CURRENCY]: OTHER_FIAT };
-/** What banks on the way keep of a payment that comes back. */
+/** The part of a returned payment that banks on the way keep. */
 const KEPT_ON_RETURN = 590n;
 
 interface Payment {
@@ -27,15 +28,15 @@ interface Payment {
   units: bigint;
   state: 'taken' | 'settled' | 'rejected' | 'returned';
   takenAt: number;
-  /** What of it has come back. */
+  /** The part of it that was returned. */
   backUnits: bigint;
-  /** A restore has lost it: where it came back nobody was paid, and what banks on the way kept is our loss. */
+  /** A restore has lost it: if it was returned, no one was paid, and the part kept by banks on the way is our loss. */
   isLost?: boolean;
 }
 
 export interface BankWorld {
   adapter(): BankAdapter;
-  /** Somebody pays into our account. @param how.says what the line states in place of the text @returns the line's id */
+  /** A payer pays into our account. @param how.says the line's text, if different @returns the line's id */
   credit(
     units: bigint,
     text: string,
@@ -43,53 +44,53 @@ export interface BankWorld {
   ): string;
   recall(line: string): void;
   readonly payments: readonly Payment[];
-  /** Credits less what was recalled, by what stood in their text. */
+  /** Credits less recalls, by the line's text. */
   paidIn(text: string, asset?: string): bigint;
-  /** The same as it ever was: also what was recalled since. */
+  /** The same without subtracting recalls. */
   everIn(text: string, asset?: string): bigint;
-  /** A person asks it about a payment: it looks into its archive, and from then on its look-up knows. */
+  /** An operator asks it about a payment: it searches its archive, and its status query knows the payment from then on. */
   asks(key: string): void;
   /** When a page of the statement first held this line, in milliseconds. */
   firstShown(line: string): number | undefined;
-  /** It has paid after all what it had refused, and shows it. */
+  /** It has paid after all what it had rejected, and shows it. */
   turnsOut(key: string): void;
-  /** Left our account for this one and has not come back. */
+  /** Amount that left our account for this one and was not returned. */
   outTo(account: string, asset?: string): bigint;
-  /** Was ever paid to this account, whether or not it came back. */
+  /** Amount ever paid to this account, including returned payments. */
   everTo(account: string): bigint;
-  /** Nothing of it is under way. */
+  /** None of its payments is under way. */
   readonly idle: boolean;
 }
 
 const PAGE = 8;
 const HOUR_MS = 3_600_000;
 const LONGEST_ANSWER_MS = 9_500;
-/** A line is taken so long after the page that holds it, at most. */
+/** Maximum time from a page with a line to its processing. */
 const MEETS_WITHIN_MS = 60;
 
 export function openBank(deps: {
-  /** 0 where it pays whatever it is submitted. */
+  /** 0 if it pays every request it receives. */
   deduplicatesForMs: number;
-  /** How long a payment takes at most until it is shown; 20 s by default. */
+  /** Maximum time until a payment is shown; 20 s by default. */
   settlesWithinMs?: number;
-  /** It promises to deduplicate, and pays whatever it is submitted. */
+  /** It promises to deduplicate, and pays every request it receives. */
   lies: boolean;
   chance: Chance;
   faults: Faults;
   calls: Calls;
   after: (ms: number, body: () => void) => void;
   now: () => number;
-  /** Its statement shows this payment without its key, and nothing of it comes back. */
+  /** Its statement shows this payment without its key, and it is not returned. */
   hidesKey?: (key: string) => boolean;
-  /** What is sent to it never reaches it. */
+  /** Requests never reach it. */
   loses?: () => boolean;
   /** It answers a submission only when its statement has shown that payment. */
   answersWithLine?: () => boolean;
-  /** It refuses this payment, and may show later that it was paid. */
+  /** It rejects this payment, and may show later that it was paid. */
   refusesForNow?: (key: string) => boolean;
-  /** Told of every payment that takes effect. */
+  /** Called with every payment that takes effect. */
   paid: (payment: Payment) => void;
-  /** Told of every key by which money leaves. */
+  /** Called with every key by which money leaves. */
   leaves: (key: string) => void;
 }): BankWorld {
   const { chance, faults, after, lies } = deps;
@@ -97,7 +98,7 @@ export function openBank(deps: {
   const lines: StatementLine[] = [];
   const payments: Payment[] = [];
   const refusals = new Map<string, { why: string; takenAt: number }>();
-  /** Keys that a person has asked about. */
+  /** Keys that an operator has asked about. */
   const archived = new Set<string>();
   const credits: { id: string; units: bigint; text: string; currency: string; recalled: boolean }[] = [];
   const shown = new Map<string, number>();
@@ -128,7 +129,7 @@ export function openBank(deps: {
       }
       if (faults.occurs('line_twice')) later(chance.int(1, 60_000), () => lines.push(whole));
     };
-    // Nothing is recalled that was not there.
+    // A credit is recalled only if it is on the account.
     const recalled = line.recallOf?.externalId;
     const waitsFor = () => recalled !== undefined && !lines.some(({ externalId }) => externalId === recalled);
     const inTime = () => (waitsFor() ? later(5_000, inTime) : push());
@@ -148,11 +149,11 @@ export function openBank(deps: {
     return `line-${lineNumber}`;
   }
 
-  /** One that promises nothing about keys finds a payment by its reference, and that for ever. */
+  /** A bank that promises nothing about keys finds a payment by its reference, without a time limit. */
   const isRecognised = ({ key, takenAt }: { key: string; takenAt: number }): boolean =>
     !deduplicates || archived.has(key) || deps.now() - takenAt < deps.deduplicatesForMs;
 
-  /** What the bank does with an order that has arrived. */
+  /** The bank's handling of an order that has arrived. */
   function take(sending: Sending): Sent {
     const { key, units, asset, destination } = sending;
     const there = payments.find((one) => one.key === key && isRecognised(one));
@@ -217,7 +218,7 @@ export function openBank(deps: {
       : { outcome: 'known', reference: `utr-${key}` };
   }
 
-  /** Until a page holds the line of this payment, and not for long: whoever asked gives up after ten seconds. */
+  /** Until a page has the line of this payment, and not for long: the caller times out after ten seconds. */
   async function isShown(key: string): Promise<void> {
     await new Promise<void>((wake) => {
       waiting.set(key, wake);
@@ -268,8 +269,8 @@ export function openBank(deps: {
               if (sending.notAfter !== undefined && deps.now() > sending.notAfter.getTime())
                 return { outcome: 'unknown' as const, why: 'too late to begin' };
               if (deps.loses?.() === true) throw new Unavailable('bank', 'no answer');
-              // Bytes that left in time and arrive after everybody has given up on them.
-              // A lie shows only where something is sent again before it has arrived, so a bank that lies is often late.
+              // Bytes that left in time and arrive after every caller has timed out.
+              // A lie shows only if a request is sent again before it has arrived, so a bank that lies is often late.
               if (faults.occurs('call_late') || (lies && !faults.ended && chance.happens(0.5))) {
                 later(chance.int(1_000, 30_000), () => void take(sending));
                 throw new Unavailable('bank', 'no answer');

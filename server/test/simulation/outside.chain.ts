@@ -1,7 +1,9 @@
 /**
- * A chain, and what really happened there. Blocks in memory, a mempool, reorgs of any depth below finality, a node that lies
- * behind, forgets what waits, or does not answer. Signing and sending are real as far as a chain can tell: the same bytes are
- * the same transaction, a nonce is used once, and a transaction may revert.
+ * A chain, and its real transfers. Blocks in memory, a mempool, reorgs of any depth below finality, a node that lags, forgets
+ * waiting
+ * transactions, or does not answer. Signing and sending behave as on a real chain: the same bytes are the same transaction, a
+ * nonce is used
+ * once, and a transaction may revert.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -23,7 +25,7 @@ export const RAIL = 'evm.matic20';
 export const TOKENS = { usdc: '0xtoken-usdc', usdt: '0xtoken-usdt' } as const;
 export const HOT_ADDRESS = '0xhot';
 export const FAUCET = '0xfaucet';
-/** The signature of whoever has the key of an address. */
+/** The signature of the holder of an address's key. */
 export const signedBy = (address: string, text: string): string =>
   createHash('sha256').update(`${address} signs ${text}`).digest('hex');
 
@@ -41,10 +43,10 @@ interface ChainTx {
   /** A token's contract. */
   contract: string;
   units: bigint;
-  /** Where the sender is a wallet of ours. */
+  /** If the sender is a wallet of ours. */
   nonce?: bigint;
   price: bigint;
-  /** Until then others offer more, and nobody mines it. */
+  /** Until then others offer more, and it is not mined. */
   notBefore?: number;
 }
 
@@ -61,22 +63,23 @@ export interface ChainWorld {
   /** A customer, or the operator's faucet, pays. */
   transfer(from: string, to: string, contract: string, units: bigint): string;
   mine(): void;
-  /** Its sender spends it otherwise in another branch. @returns false where it is final, or in no block */
+  /** Its sender spends it otherwise in another branch. @returns false if it is final, or in no block */
   doubleSpends(hash: string): boolean;
   /**
-   * Our books have lost the bytes of what we sent. Of what is not mined some node still has a part, and none forgets it; the rest
-   * every node has dropped, and only the signer knows it. Somebody may have kept it and send it once more, much later.
+   * Our books have lost the bytes of our sends. Of the unmined ones some node still has a part, and keeps it; every node has
+   * dropped the
+   * rest, and only the signer knows them. A third party may have kept them and send them once more, much later.
    */
   keepSent(): void;
-  /** What has reached an address in the branch of now. */
+  /** Amount received by an address in the present branch. */
   paidTo(address: string, contract: string): bigint;
-  /** Whether a transaction is in the branch of now, and did what it was to do. */
+  /** Whether a transaction is in the present branch and succeeded. */
   isMined(hash: string): boolean;
-  /** The most blocks that a transaction was ever deep, itself included; 0 of one that was in none. */
+  /** The maximum depth that a transaction ever had, in blocks, itself included; 0 if it was in none. */
   deepest(hash: string): number;
-  /** What has ever been deep enough below some head to be believed, at an address. */
+  /** Amount at an address that was ever deep enough below some head to count. */
   believedAt(address: string, contract: string): bigint;
-  /** What waits to be mined, in sentences. */
+  /** Transactions waiting to be mined, in sentences. */
   readonly waiting: readonly string[];
 }
 
@@ -86,13 +89,13 @@ export function openChain(deps: {
   calls: Calls;
   now: () => number;
   after: (ms: number, body: () => void) => void;
-  /** It takes what we send, and never mines it. */
+  /** It accepts our transactions, and never mines them. */
   lies: boolean;
-  /** How much later it says what a transfer will cost; undefined where no later. */
+  /** Additional delay of its cost estimates; undefined for none. */
   answersLateMs: () => number | undefined;
-  /** Told of the addresses that a new head has paid. */
+  /** Called with the addresses that a new head has paid. */
   paid: (to: string) => void;
-  /** Told of all that is sent out of our wallet. */
+  /** Called with everything sent out of our wallet. */
   leaves: (what: { to: string; contract: string; units: bigint }) => void;
 }): ChainWorld {
   const { chance, faults, calls } = deps;
@@ -106,13 +109,13 @@ export function openChain(deps: {
   let numbers = 0;
   const broadcasts = new Map<string, ChainTx>();
   let isKept = (_hash: string): boolean => false;
-  /** The signer's: a nonce has one transfer for ever, or is cancelled. */
+  /** The signer's rule: a nonce has one transfer permanently, or is cancelled. */
   const journal = new Map<bigint, { to: string; contract: string; units: bigint }>();
 
   const head = () => blocks.at(-1) as FullBlock;
   const idOf = (text: string): string => `0x${createHash('sha256').update(text).digest('hex')}`;
 
-  /** What happens once happens again in another branch, but not always: what a contract does depends on what came before. */
+  /** An event usually repeats in another branch, but not always: a contract's effect depends on earlier transactions. */
   function reverts({ hash, from, contract }: ChainTx): boolean {
     if (from !== HOT_ADDRESS || contract === CANCEL) return false;
     const known = fates.get(hash);
@@ -129,7 +132,7 @@ export function openChain(deps: {
     const block = { number, hash, parentHash: parent?.hash ?? '0x', at: new Date(deps.now()), txs: mined };
     blocks.push(block);
     all.set(hash, block);
-    // Two confirmations are asked for: the block itself and one above it.
+    // Two confirmations are required: the block itself and one above it.
     for (const tx of parent?.txs ?? []) believed.set(tx.hash, tx);
     for (const [above, { txs: there }] of blocks.slice(-FINALITY).toReversed().entries())
       for (const tx of there) depths.set(tx.hash, Math.max(depths.get(tx.hash) ?? 0, above + 1));
@@ -159,7 +162,7 @@ export function openChain(deps: {
     return taken;
   }
 
-  /** What the old branch had waits again, unless it is spent otherwise or forgotten. The new branch is a block longer. */
+  /** Transactions of the old branch wait again, unless spent otherwise or forgotten. The new branch is a block longer. */
   function reorganise(): void {
     const depth = chance.int(1, Math.min(FINALITY - 1, blocks.length - 2));
     if (depth < 1) return append(takeFromPool());

@@ -1,6 +1,7 @@
 /**
- * One of our processes: the modules as server.ts puts them together, real but for what is outside. It may be ended at any
- * point, and the next one goes on from the rows.
+ * One of our processes: the modules as server.ts composes them, real except for the outside. It may be ended at any point, and
+ * the next
+ * one continues from the rows.
  */
 import pino from 'pino';
 import type { Clock } from '../../src/base/clock.ts';
@@ -37,11 +38,11 @@ export interface OurProcess extends SimulatedProcess {
   kinds: readonly string[];
   context: OrdersContext;
   orders: Orders;
-  /** What people decide about what the chain knows and the books do not. */
+  /** Operators' decisions about transactions that the chain has and the books lack. */
   movements: ReturnType<typeof openMovements>;
 }
 
-/** Recurring jobs that a run need not have more often: it costs steps and finds the same. */
+/** Recurring jobs with longer intervals here: more often costs steps and finds the same. */
 const AT_LEAST_MS: Readonly<Record<string, number>> = {
   overdue_orders: 60_000,
   seal: 60_000,
@@ -62,23 +63,23 @@ export interface World {
   stops: Stops;
   /** Destinations that the screener was asked about, with the order or refund: `<id> account:<id>`; and when it answered last. */
   screened: Map<string, number>;
-  /** Told of every question to the screener, which waits before it answers. */
+  /** Called with every question to the screener, which waits before it answers. */
   asked?: (input: Screening) => Promise<void> | undefined;
-  /** Whether whoever pays by the bank now names the order (references.ts). */
+  /** Whether the payer by bank names the order now (references.ts). */
   forgotten?: (one: Noted) => Nameless | undefined;
-  /** Told of a send that was not answered. */
+  /** Called with a send that was not answered. */
   unanswered: (rail: string) => void;
-  /** Prices at present, of the table's, in basis points above or below. */
+  /** Present prices, as a difference from the table's in basis points. */
   priceBps: () => number;
   /** The gate asks whether a destination waits for its customer. */
   waits: boolean;
-  /** How long a result of the screener is good; the usual time where nothing is said (rules.ts). */
+  /** How long a result of the screener is valid; the usual time by default (rules.ts). */
   screeningMaxAgeMs?: number | undefined;
-  /** Told of what a handler threw, and of what was logged as an error. */
+  /** Called with errors thrown by handlers, and logged errors. */
   complain: (what: string, error: unknown) => void;
 }
 
-/** Puts a process together. @param works whether it runs workers: whoever only looks on does not */
+/** Composes a process. @param works whether it runs workers: an observer does not */
 export function startProcess(world: World, name: string, works: boolean): OurProcess {
   const { scheduler, backends, bank, chain } = world;
   const process: SimulatedProcess & { clockOffsetMs: number } = {
@@ -169,7 +170,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
     await bookOpening({ db, clock }, onChain);
   };
   scheduler.within({ process, task: 'start' }, () => {
-    // One that cannot start is started again, as whatever keeps processes running would.
+    // One that cannot start is started again, as a process supervisor would.
     const again = (error: unknown): void => {
       world.complain('start', error);
       setTimeout(() => void begin().catch(again), 1_000);

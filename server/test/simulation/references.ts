@@ -1,14 +1,17 @@
 /**
  * References: customers pay by the bank without naming their order, in one of twenty seeds.
  *
- * Their credit comes in as money of no order. Operators look it up by amount and account and assign it at once, before the bank
- * can no longer recall it: the order takes money that has not cleared, which one with its reference never does. In the same seeds
- * law blocks orders as soon as they are paid and lets them go (meetings.ts), so what it lets go has to wait for that credit. What no
- * order takes any more goes to its customer's account.
+ * Their credit arrives as money without an order. Operators find it by amount and account and assign it at once, before the bank
+ * can no
+ * longer recall it: so the order accepts money that has not cleared, which a credit with its reference never causes. In the same
+ * seeds law
+ * blocks orders as soon as they are paid and releases them (meetings.ts), so released money has to wait for that credit. Money
+ * that no order
+ * accepts any more goes to its customer's account.
  *
- * That nothing leaves before the credit behind it has cleared is looked at elsewhere (guard.ts), by when the bank first showed it.
+ * Whether money leaves before the credit behind it has cleared is checked elsewhere (guard.ts), by when the bank first showed it.
  *
- * They have a chance of their own, so that all other seeds are what they were without them.
+ * They use separate random numbers, so that all other seeds play as they would without them.
  */
 import { assignDeposit, refundDeposit } from '../../src/orders/index.ts';
 import type { Hands, Noted } from './actors.ts';
@@ -26,9 +29,9 @@ export interface Nameless {
 
 export interface References {
   readonly done: ReadonlyMap<string, number>;
-  /** Every credit has its order, or has gone back. */
+  /** Every credit has its order, or was refunded. */
   readonly isOver: boolean;
-  /** Somebody pays by the bank. @returns undefined where they name their order */
+  /** A payer pays by the bank. @returns undefined if they name their order */
   forgotten(one: Noted): Nameless | undefined;
 }
 
@@ -40,9 +43,9 @@ interface Credit {
 }
 
 const LOOK_MS = 1_000;
-/** A process may freeze with the order locked: everybody who tries again waits there, too. */
+/** A process may freeze with the order locked: every retry waits there, too. */
 const AGAIN_MS = 15_000;
-/** By then nothing that came is recalled any more (actors.ts), and whoever means to assign it has. */
+/** By then no receipt is recalled any more (actors.ts), and every planned assignment is made. */
 const GOES_BACK_MS = 200_000;
 
 export function openReferences(

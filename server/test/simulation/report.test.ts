@@ -1,6 +1,4 @@
-/**
- * What many runs came to is counted as it was, and what shows nothing is not called clean.
- */
+/** The results of many runs are counted exactly, and a run that shows nothing is not called clean. */
 import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -55,7 +53,7 @@ test('whichever seed ends first, a point is gone to in the lowest that came ther
 
 test('what a journal has is not played again: ranges that were played apart add up', async () => {
   const path = join(freshFolder('journal'), 'kept');
-  // Workers that are not opened have played nothing.
+  // Workers that are not opened have played no seed.
   for (const seed of [1, 2]) openJournal(path).keep(`{"orders":7,"seed":${seed}}`, { ...told(seed, ['a']), orders: 7 });
   const child = run(
     ['server/test/simulation/main.process.ts', '--seeds', '1..2', '--orders', '7', '--workers', '1', '--kept', path],

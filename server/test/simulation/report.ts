@@ -1,4 +1,4 @@
-/** What many runs came to: counted, said in words, and as JSON for whoever gathers evidence (main.process.ts tells its shape). */
+/** The results of many runs: counted, in words, and as JSON for the evidence (main.process.ts describes its shape). */
 import type { Kind, Violation } from './checks.ts';
 import { FAULTS, type Fault } from './faults.ts';
 import type { Asked, Told } from './workers.ts';
@@ -9,7 +9,7 @@ export interface Report {
   /** One of each seed, and those that went to a point. */
   runs: number;
   orders: number;
-  /** That could not be made for want of a price or a process. */
+  /** Orders that failed for lack of a price or a process. */
   unmade: number;
   /** Points that were passed, one after the other. */
   steps: number;
@@ -19,22 +19,22 @@ export interface Report {
   seconds: number;
   ordersPerSecond: number;
   ended: Record<string, number>;
-  /** All kinds there are, also those that never struck. */
+  /** All kinds, including those that never occurred. */
   faults: Record<string, { rate: number; times: number }>;
   points: { known: number; hit: number; ends: number; never: { point: string; why: string }[] };
   paidTwice: number;
-  /** Left against a block, kill switch, clearing time or limit. */
+  /** Payments against a block, kill switch, clearing time or limit. */
   paidAgainst: number;
-  /** Payouts and refunds that were looked at when they were submitted. */
+  /** Payouts and refunds that were checked at their submission. */
   submissions: number;
   lost: number;
-  /** Runs whose database was put back to an older copy, and what people did then, and how often. */
+  /** Runs whose database was replaced by an older copy, and operators' actions then, with counts. */
   restores: { played: number; ended: Record<string, number> };
-  /** Runs with money of no order, and what people did with it, and how often. */
+  /** Runs with money without an order, and people's actions on it, with counts. */
   strays?: { played: number; done: Record<string, number> };
-  /** Runs with a bank that forgets keys, and what happened, and how often. */
+  /** Runs with a bank that forgets keys, and the events, with counts. */
   outages?: { played: number; done: Record<string, number> };
-  /** In runs whose people do more besides: what, and how often. */
+  /** In runs with further actions of people: the actions, with counts. */
   moves?: { played: number; done: Record<string, number> };
   meetings?: { played: number; done: Record<string, number> };
   references?: { played: number; done: Record<string, number> };
@@ -49,9 +49,9 @@ export interface Report {
 export interface Tally {
   add(told: Told, asked: Asked): void;
   /**
-   * For the points where no process was ended yet, runs that come to them.
+   * For the points at which no process was ended yet, runs that reach them.
    *
-   * @param most so many points of one run
+   * @param most maximum number of points per run
    */
   unhit(most: number): { seed: number; endAt: string[] }[];
   report(command: string, seconds: number): Report;
@@ -63,12 +63,12 @@ export const again = ({ seed, orders, endAt, restore }: Asked): string =>
 export function openTally(): Tally {
   const faults = new Map<Fault, number>();
   const ended = new Map<string, number>();
-  /** Where processes were, and the lowest seed that was there: whichever is played first, the same. */
+  /** Points that processes passed, and the lowest seed that was there: the same in any order of playing. */
   const points = new Map<string, number>();
   const ends = new Map<string, number>();
   const failing: Report['failing'] = [];
   const seeds = new Set<number>();
-  /** Points that a run was to end a process at. */
+  /** Points at which a run was to end a process. */
   const goneTo = new Set<string>();
   const restored = new Map<string, number>();
   let restores = 0;
@@ -193,13 +193,13 @@ export function openTally(): Tally {
 const sorted = (from: ReadonlyMap<string, number>) =>
   Object.fromEntries([...from].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Points that one run goes to: with more, hardly anything of the first run is left. */
+/** Points per run: with more, hardly anything of the first run is left. */
 export const POINTS_A_RUN = 6;
 
-/** So many seeds are to have been everywhere: each point is gone to, and what is rare is said. */
+/** From this many seeds on every point is visited, and rare kinds are reported. */
 export const MANY = 500;
 
-/** Below this a kind of fault has not been played often enough to say anything about it. */
+/** Below this a kind of fault has not occurred often enough for a conclusion. */
 const ENOUGH = 100;
 
 export function inWords(report: Report): string[] {

@@ -1,13 +1,17 @@
 /**
- * Restore: the database of a run is put back to an older copy of itself, while chain and bank keep what happened.
+ * Restore: the database of a run is replaced by an older copy of itself, while chain and bank keep their later events.
  *
- * At one moment all processes end and the database is copied; at a later one they end again, the copy takes its place, it is told
- * that it is older than the world (backup/post-restore.ts), and processes start on it. Operators then do what docs/operating/backup.md
- * says, in its order: movements and debits are matched with what the books order or declared foreign, all payouts are let go, and
- * orders that the books have lost are ended with what their customers gave and got. Until payouts are let go nothing else is decided
- * about orders. What the partner knows of a lost order from its webhooks is what the customers noted (actors.ts).
+ * At one moment all processes end and the database is copied; at a later one they end again, the copy takes its place, the
+ * restore is recorded
+ * in it (backup/post-restore.ts), and processes start on it. Operators then follow docs/operating/backup.md in its order:
+ * movements and debits
+ * are matched with the orders of the books or declared foreign, all payouts are released, and orders that the books have lost are
+ * ended with
+ * the amounts that their customers paid and received. Until payouts are released no other decision about orders is made. The
+ * partner's
+ * knowledge of a lost order from its webhooks is the customers' record (actors.ts).
  *
- * Not here: what each ends with (ends.ts).
+ * Not here: the expected ends (ends.ts).
  */
 import { markRestored } from '../../src/backup/index.ts';
 import { closeCase } from '../../src/compliance/index.ts';
@@ -21,26 +25,29 @@ import type { World } from './process.ts';
 
 const BANK = 'bank.simulated';
 const OPERATOR = 'operator:1';
-/** What seems to have paid an order of the books is matched with what that order pays: until it does, they wait so long. */
+/**
+ * A payment that seems to have paid an order of the books is matched with that order's payout: until it matches, operators wait
+ * this long.
+ */
 const UNMATCHED_MS = 8 * 60_000;
-/** A lost order is looked at once nothing of it has moved for so long. */
+/** A lost order is examined once none of its money has moved for this long. */
 const QUIET_MS = 90_000;
-/** What the signer has signed and nobody mines is cancelled after so long. */
+/** A transaction that the signer has signed and no miner includes is cancelled after this long. */
 const UNMINED_MS = 60_000;
 
 /** Two of each hundred seeds. */
 export const restores = (seed: number): boolean => seed % 50 === 7;
 
 export interface Restore {
-  /** The copy is in place, and people have not let payouts go yet. */
+  /** The copy is in place, and operators have not released payouts yet. */
   readonly isUnderWay: boolean;
-  /** Nothing of it is left to be done. */
+  /** None of its steps is left. */
   readonly isOver: boolean;
-  /** What is done now will be lost. */
+  /** Actions taken now will be lost. */
   readonly isLosing: boolean;
-  /** Orders that the books do not know any more. */
+  /** Orders missing in the books. */
   readonly lost: ReadonlySet<string>;
-  /** What people did to end it, and how often. */
+  /** Operators' actions to end it, with counts. */
   readonly ended: ReadonlyMap<string, number>;
   operate(): void;
 }
@@ -63,13 +70,13 @@ interface Debit {
   asset: string;
   units: string;
 }
-/** A debit that carries a payout's own key. */
+/** A debit with a payout's own key. */
 interface Settles {
   line: string;
   payout: string;
   otherAmount: boolean;
 }
-/** How the keys of all attempts at the same begin. */
+/** The common prefix of the keys of all attempts. */
 const attemptsLike = (key: string | null): string | undefined => key?.replace(/[0-9]+$/, '');
 interface Waits {
   id: string;
@@ -139,7 +146,7 @@ export function openRestore(
 
   function copy(): void {
     step('a backup is taken', async () => {
-      // What a chain had before it was ever followed is found by no restore.
+      // Balances of a chain from before it was ever followed are found by no restore.
       const [chainRow] = await backends.look<{ is: boolean }>(
         'select exists (select from chains where head_number is not null) as is',
       );
@@ -170,7 +177,7 @@ export function openRestore(
     });
   }
 
-  /** Whose account or address that is, as the partner knows it. */
+  /** The owner of that account or address, as the partner knows it. */
   const ownerOf = (to: string | undefined): Noted | undefined =>
     to === undefined
       ? undefined
@@ -287,7 +294,7 @@ export function openRestore(
         settleBy(hands, { line: row.line, payout: to.id, otherAmount: to.units !== row.units });
         continue;
       }
-      // What came back has paid nobody.
+      // A returned payment has paid no one.
       const isOurs = one !== undefined && !isLost(one) && !cameBack.has(row.key ?? '');
       if (isOurs && !isLate) {
         const account = one.accounts.find(({ number }) => number === paidBy(row.key));
@@ -301,7 +308,7 @@ export function openRestore(
     }
     const isQuiet = bank.idle && !chain.waiting.some((what) => what.includes('with nonce'));
     if (movements.length > 0 || debits.length > 0 || !isRead || !isQuiet) return;
-    // What was mined last before the restore is final by then.
+    // The last block before the restore is final by then.
     if (scheduler.time.now() - restoredAt < QUIET_MS) return;
     hands.inTx('let go after the restore', async (tx) => {
       for (const [kind, subject] of [
@@ -309,7 +316,7 @@ export function openRestore(
         ['rail', RAIL],
       ] as const)
         await liftKillSwitch(tx, kind, subject);
-      // A transaction that is tried again, or that two people begin, has let go of them once.
+      // A retried transaction, or one that two operators begin, has already released them once.
       if (phase !== 'restored') return;
       phase = 'let go';
       count('let go');
@@ -326,7 +333,7 @@ export function openRestore(
   async function looksAtLost() {
     const { look } = backends;
     return {
-      // Created again only after people had said that the debit was none of ours.
+      // Created again only after operators had declared that the debit was none of ours.
       settles: await look<Settles>(
         `select l.external_id as line, p.id as payout, l.units <> p.units as "otherAmount" from bank_lines l
            join payouts p on p.rail = l.rail and p.id = l.key and p.ended_at is null
@@ -364,7 +371,7 @@ export function openRestore(
   /** Of a bank's debit. */
   const keyOf = ({ subject }: Case, seen: Lost) => seen.keyOf.get(subject.slice(subject.indexOf(':') + 1));
 
-  /** Whom an unexplained debit went to. */
+  /** The recipient of an unexplained debit. */
   function wentTo({ subject }: Case, { paidTo, keyOf }: Lost): string | undefined {
     const name = subject.slice(subject.indexOf(':') + 1);
     return subject.startsWith(`${RAIL}:`) ? paidTo.get(name.split(':')[0] ?? '') : paidBy(keyOf.get(name) ?? null);
@@ -378,7 +385,7 @@ export function openRestore(
     for (const one of debits.filter(({ subject }) => subject.endsWith(':coin'))) correct(hands, one, 'fee');
     if (!faults.ended || !bank.idle || chain.waiting.length > 0) return;
     if (seen.cases.some(({ kind }) => kind === 'refund_short')) return hands.fund();
-    // Nothing is begun about a lost order before all of it has been shown.
+    // No action on a lost order begins before all of its payments have been shown.
     const now = JSON.stringify([debits, seen.given]);
     if (now !== moved) [moved, movedAt] = [now, scheduler.time.now()];
     if (scheduler.time.now() - movedAt < QUIET_MS) return;
@@ -388,7 +395,8 @@ export function openRestore(
       for (const back of free) {
         const key = back.reference.replace(/^ret-/, '');
         if (ownerOf(paidBy(key)) !== one) continue;
-        // What left and came back for an order of the books was nothing; for one that is lost its customer still has it to get.
+        // A payment that was returned for an order of the books counts as none; for a lost order its customer still has to
+        // receive it.
         const debit = isLost(one) ? undefined : own.find((debit) => keyOf(debit, seen) === key);
         if (debit === undefined) startRefund(hands, one, back, BigInt(back.free), 1);
         else correct(hands, debit, 'lost_order', BigInt(back.id));
@@ -410,7 +418,7 @@ export function openRestore(
     if (debits.length === 0 && free.length === 0) phase = 'over';
   }
 
-  /** What left for an order and what was given for it, in one asset and what it buys. What it gave beyond goes back first. */
+  /** Paid and received amounts of an order, in one asset and the asset it buys. The excess is refunded first. */
   function endLostOrder(hands: Hands, seen: Lost, one: Noted, debits: readonly Case[], given: readonly Given[]): void {
     const free = given.filter((row) => row.state === 'suspense' && BigInt(row.free) > 0n);
     const first = given.find(({ state }) => state === 'applied');
@@ -423,7 +431,7 @@ export function openRestore(
       }
       return;
     }
-    // Of a bank's debit its case names the charge, too.
+    // Of a bank's debit its case also names the charge.
     const unitsOf = (debit: Case): bigint =>
       bank.payments.find(({ key }) => key === keyOf(debit, seen))?.units ?? BigInt(debit.units ?? 0);
     const sum = (of: readonly Case[]) => of.reduce((all, debit) => all + unitsOf(debit), 0n);
@@ -454,7 +462,7 @@ export function openRestore(
     });
   }
 
-  /** Nothing was given for it that is still there: it stays the loss that it was booked as. */
+  /** None of its payment is still there: it stays the booked loss. */
   function close(hands: Hands, one: Case): void {
     hands.inTx('close a case', async (tx, now) => {
       await closeCase(tx, { id: BigInt(one.id), outcome: 'a loss: what was given was reversed', by: OPERATOR, now });

@@ -1,15 +1,17 @@
 /**
- * Rules: what may leave changes while it is under way, in one of ten seeds.
+ * Rules: the rules for outgoing money change while it is under way, in one of ten seeds.
  *
- * - People put the destination of an order on a deny list, and take it off again much later.
- * - They set a limit across all orders of a customer, and lower it: orders that were made before it are above it when they are paid.
- * - A result of the screener is good for twenty seconds. It is not to be had for a while, and a kill switch stays on for minutes: what
- *   waited is screened again before it leaves.
+ * - Operators put the destination of an order on a deny list, and remove it much later.
+ * - They set a limit across all orders of a customer, and lower it: earlier orders exceed it when they are paid.
+ * - A result of the screener is valid for twenty seconds. The screener is unavailable for a while, and a kill switch stays on for
+ *   minutes:
+ *   waiting payments are screened again before they leave.
  *
- * What must hold when a payout is submitted is known here and in the rows as they were then (guard.ts), and not from the gate. A change
- * counts from when it was committed, and a transaction of ours lasts no longer than `TX_MS`.
+ * The invariants at a payout's submission use knowledge from here and the rows of that moment (guard.ts), and not the gate. A
+ * change counts
+ * from its commit, and a transaction of ours lasts no longer than `TX_MS`.
  *
- * They have a chance of their own, so that all other seeds are what they were without them.
+ * They use separate random numbers, so that all other seeds play as they would without them.
  */
 import { Unavailable } from '../../src/base/errors.ts';
 import { replaceDenyList } from '../../src/compliance/index.ts';
@@ -24,26 +26,26 @@ import { killSwitch, whenDone } from './stops.ts';
 
 export const changesRules = (seed: number): boolean => seed % 10 === 6;
 
-/** A result of the screener is good for so long in these seeds. */
+/** A result of the screener is valid for this long in these seeds. */
 export const SCREENING_MAX_AGE_MS = 20_000;
-/** PostgreSQL ends one that does nothing for fifteen seconds, and whoever waits for a lock after ten (database.ts). */
+/** PostgreSQL ends a transaction that is idle for fifteen seconds, and a wait for a lock after ten (database.ts). */
 const TX_MS = 30_000;
-/** A process stands still for so long at most (faults.ts): an answer is stored so much later. */
+/** A process stands still for at most this long (faults.ts): an answer is stored up to this much later. */
 const FROZEN_MS = 120_000;
-/** What is set takes effect within two seconds (partners/customer-limits.ts). */
+/** A change takes effect within two seconds (partners/customer-limits.ts). */
 const REMEMBERED_MS = 2_000;
 const PERSON = 'operator:2';
 const AGAIN_MS = 15_000;
-/** In rupees' hundredths: what a customer's orders come to here is between a few thousand and a lakh. */
+/** In rupees' hundredths: the value of a customer's orders here is between a few thousand and a lakh. */
 const LIMIT_UNITS = [1_000_000, 9_000_000] as const;
 
 interface Denial {
   list: string;
   /** Since when every transaction that begins sees it. */
   since: number;
-  /** From when on it may be gone. */
+  /** From when it may be removed. */
   until: number;
-  /** When somebody tried last to take it off. */
+  /** Time of the last attempt to remove it. */
   triedAt: number;
   endsAt: number;
 }
@@ -58,11 +60,11 @@ export interface Rules {
   /** Every destination is off the list again, and no switch of theirs is on. */
   readonly isOver: boolean;
   operate(): void;
-  /** Somebody has made an order. */
+  /** An order was made. */
   made(one: Noted): void;
-  /** The screener is asked. @throws Unavailable while it is not to be had */
+  /** Called when the screener is asked. @throws Unavailable while it is unavailable */
   asked(): void;
-  /** What of this speaks against a submission, in sentences. */
+  /** The violations of this by a submission, in sentences. */
   against(one: Submission, of: Looking): string[];
 }
 
@@ -97,7 +99,7 @@ export function openRules(
   function limits(): void {
     if (faults.ended) return;
     const maxUnits = BigInt(chance.int(...LIMIT_UNITS));
-    // Which one holds is seen in the rows (`against`); while it is being set nobody can say.
+    // The rows show which one applies (`against`); while it is being set, that is unknown.
     limitedAt = Number.POSITIVE_INFINITY;
     deps.hands()?.somewhere('limit a customer', async ({ context: { db, clock } }) => {
       const scope = { fiatAsset: FIAT, direction: null, marketId: null, level: 2, period: 'day' } as const;
@@ -170,7 +172,7 @@ export function openRules(
     operate() {
       const at = now();
       if (stop.isOn && at > stop.endsAt && at - stop.triedAt > AGAIN_MS) lifts();
-      // Said again until all is over: a transaction that was lost did nothing.
+      // Repeated until the end: a transaction that was lost had no effect.
       for (const denial of denials.values())
         if ((at > denial.endsAt || faults.ended) && at - denial.triedAt > AGAIN_MS) allows(denial);
     },
@@ -200,7 +202,7 @@ export function openRules(
       )
         found.push(`leaves to ${destination}, which is denied`);
       const [newest] = versions;
-      // As long as the last change may not have been seen by everybody, nothing is said.
+      // As long as a process may not have seen the last change, no violation is reported.
       const isSettled = limitedAt !== undefined && limitedAt + TX_MS + REMEMBERED_MS < at;
       if (one.refund_id === null && isSettled && newest !== undefined && worth != null) {
         const sum = BigInt(worth) + BigInt(others ?? 0);

@@ -1,6 +1,7 @@
 /**
- * One run: a seed, two processes of ours, a chain, a bank, some customers, faults for a while, and then quiet until all has
- * come to its end. What is broken is answered, with the way there.
+ * One run: a seed, two processes of ours, a chain, a bank, some customers, faults for a while, and then no faults until all
+ * orders have come
+ * to their end. It returns the violations, with the history that led there.
  */
 
 import { isLost, type Noted, openActors } from './actors.ts';
@@ -29,39 +30,39 @@ import { realNow } from './time.ts';
 
 export interface Outcome {
   seed: number;
-  /** None is what we are after. */
+  /** None is the goal. */
   violations: Violation[];
   orders: number;
   unmade: number;
   states: Record<string, number>;
-  /** Payouts and refunds that a rail was asked to send, each looked at. */
+  /** Payouts and refunds that a rail was asked to send, each checked. */
   submissions: number;
   faults: ReadonlyMap<Fault, number>;
-  /** Where a process was, and may have been ended. */
+  /** Points that a process passed, and at which it may have been ended. */
   points: ReadonlyMap<string, number>;
-  /** Where one was ended. */
+  /** Points at which one was ended. */
   ends: ReadonlyMap<string, number>;
-  /** What people did after the database was put back; undefined where it was not. */
+  /** Operators' actions after the database was replaced; undefined if it was not. */
   restored?: ReadonlyMap<string, number>;
-  /** What people did with money of no order; undefined where there was none. */
+  /** People's actions on money without an order; undefined if there was none. */
   strays?: ReadonlyMap<string, number>;
-  /** Of a bank that forgets keys, and what people asked it; undefined where it remembers. */
+  /** Events of a bank that forgets keys, and operators' questions to it; undefined if it remembers. */
   outages?: ReadonlyMap<string, number>;
-  /** What people did besides, and how often (moves.ts). */
+  /** Further actions of people, with counts (moves.ts). */
   moves?: ReadonlyMap<string, number>;
-  /** What met at the worst moment, and how often (meetings.ts). */
+  /** Events that coincided at the worst moment, with counts (meetings.ts). */
   meetings?: ReadonlyMap<string, number>;
-  /** What became of credits without a reference, and how often (references.ts). */
+  /** Outcomes of credits without a reference, with counts (references.ts). */
   references?: ReadonlyMap<string, number>;
-  /** What a bank showed as paid that it had refused (contradictions.ts). */
+  /** Rejected payments that a bank showed as paid (contradictions.ts). */
   contradictions?: ReadonlyMap<string, number>;
-  /** What was laid again, and what of before was confirmed then (again.ts). */
+  /** Blocks, holds and switches that were laid again, and stale confirmations of the earlier ones (again.ts). */
   again?: ReadonlyMap<string, number>;
-  /** What of the rules changed, and how often (rules.ts). */
+  /** Changes of rules, with counts (rules.ts). */
   rules?: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
-  /** Statements that PostgreSQL ended because two waited for each other. */
+  /** Statements that PostgreSQL ended because of a deadlock. */
   deadlocks: string[];
   digest: string;
   virtualMs: number;
@@ -75,31 +76,33 @@ export interface Outcome {
 const BUSY_MS = 150_000;
 /** Until when customers come. */
 const ORDERS_MS = 90_000;
-/** How far a price moves from the table's: less than what a partner lets pass between a quote and its order. */
+/** Maximum deviation of a price from the table's: less than a partner's tolerance between a quote and its order. */
 const MOST_BPS = 30;
 const DAY_MS = 86_400_000;
 const MINE_EVERY_MS = 4_000;
 const NOTIFIED_MS = 20;
-/** What wakes workers without telling them of a job. */
+/** Wakes workers without naming a job. */
 const NO_JOB = 'none';
-/** Only looks on, and is not ended. */
+/** An observer, which is not ended. */
 const AUDITOR = 'auditor';
 const LOOK_EVERY_MS = 15_000;
 /** After this a run that has not come to its end never will. */
 const PATIENCE_MS = 40 * 60_000;
 
-/** What the world promises and does not keep, to see that the checks see it. */
+/** Broken promises of the world, to see that the checks find them. */
 export type Lie = 'the bank deduplicates' | 'the chain mines what we send';
 
 export interface Play {
   seed: number;
   orders: number;
-  /** Its database is put back to an older copy, whatever its seed says of that. */
+  /** Its database is replaced by an older copy, independently of its seed. */
   restore?: boolean;
-  /** A process is ended where it comes to each of these points first; until the first of them the run is the one without. */
+  /**
+   * A process is ended the first time that it reaches each of these points; until the first of them the run is the one without.
+   */
   endAt?: readonly string[];
   lie?: Lie;
-  /** The run is over as soon as it has shown something of one of these kinds. */
+  /** The run ends as soon as it has shown a violation of one of these kinds. */
   until?: readonly Kind[];
 }
 
@@ -129,7 +132,7 @@ export async function simulate(
     if (isLost(error)) return;
     const text =
       typeof error === 'string' ? error : error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    // What is unavailable is outside; that it is tried again is the rows' business.
+    // Only systems outside are unavailable; the rows schedule the retry.
     if (error instanceof Error && error.name === 'Unavailable') return;
     if (what === 'logged' && !/BugError|TypeError|RangeError|"level":60/.test(text)) return;
     violated(
@@ -187,7 +190,7 @@ export async function simulate(
   const wake = (): void => {
     for (const { listeners } of processes) for (const heard of listeners) heard(NO_JOB);
   };
-  /** A notification takes its time, and those that come meanwhile are one. */
+  /** A notification takes time, and those sent meanwhile are merged. */
   const notify = (names: ReadonlySet<string>): void => {
     for (const process of processes) {
       if (process.notified !== undefined) {
@@ -246,7 +249,7 @@ export async function simulate(
     look: backends.look,
     violated: (what) => violated('paid_against', what),
     submitted: ({ order_id, follows, purpose, deposits, deposit_units, payout_units }) => {
-      // What law lets go of a converted order leaves in place of its payout.
+      // Money of a converted order that law releases leaves in place of its payout.
       const paysOut = purpose === 'payout' || deposits.some(({ origin }) => origin === 'released');
       if (order_id === null || !paysOut) return;
       const terms = { depositUnits: BigInt(deposit_units ?? 0), payoutUnits: BigInt(payout_units ?? 0) };
@@ -400,20 +403,20 @@ export async function simulate(
         again?.isOver !== false
       ) {
         const left = await scheduler.perform('is it over', () => underWay(backends.look));
-        // What begins and ends between two looks is something that happened, too.
+        // Something that began and ended between two checks also counts as an event.
         const [books] = await scheduler.perform('what was booked', () =>
           backends.look<{ entries: bigint }>('select count(*) as entries from entries'),
         );
         if (left.length > 0 || books?.entries !== booked) overSince = Number.POSITIVE_INFINITY;
         booked = books?.entries;
         overSince = left.length > 0 ? overSince : Math.min(overSince, now);
-        // Twelve blocks on top of the last thing that happened: nothing can be reversed any more.
+        // Twelve blocks on top of the last event: nothing can be reversed any more.
         if (now - overSince > 14 * MINE_EVERY_MS) {
           ended = true;
           return;
         }
       }
-      // What waits outside for ever, like a transaction above a nonce that nobody fills, is no end either.
+      // A transaction that waits outside without end, such as one above an unfilled nonce, is not an end either.
       if (now - since > PATIENCE_MS) {
         const left = await scheduler.perform('why is it not over', () => underWay(backends.look));
         const people = [
@@ -497,7 +500,7 @@ export async function simulate(
   return outcome;
 }
 
-/** Where two runs of one seed part, in a sentence; undefined where they are the same to the last step. */
+/** The first difference between two runs of one seed, in a sentence; undefined if they are the same to the last step. */
 export function parting(one: Outcome, other: Outcome): string | undefined {
   if (one.digest === other.digest) return undefined;
   const at = one.schedule.findIndex((step, n) => step !== other.schedule[n]);
@@ -512,7 +515,7 @@ export function parting(one: Outcome, other: Outcome): string | undefined {
   ].join('\n  ');
 }
 
-/** Of the orders that are named in what is broken: what happened, in the order in which it did. */
+/** The history of the orders named in the violations, in the order of the events. */
 async function historyOf(
   look: <R>(text: string, values?: unknown[]) => Promise<R[]>,
   violations: readonly Violation[],

@@ -1,17 +1,22 @@
 /**
- * The scheduler: one step at a time, and the seed says whose.
+ * The scheduler: one step at a time, chosen by the seed.
  *
- * Whatever a process of ours does that others could notice (a statement, a commit, a call) waits here as a *point* until it
- * is chosen. Between two points only its own code runs. So the order of all that happens is a list of choices, and the same
- * seed makes the same ones.
+ * Every action of a process of ours that others could notice (a statement, a commit, a call) waits here as a *point* until it is
+ * chosen.
+ * Between two points only that process's code runs. So the order of all events is a list of choices, and the same seed makes the
+ * same ones.
  *
- * PostgreSQL takes part: a statement may wait for a lock that another step holds. That is asked of PostgreSQL itself and not
- * guessed by a timeout: a statement without an answer is in somebody's way, or it is still being worked on and waited for.
- * The backend of one that waits is stopped (SIGSTOP), and goes on when what it waits for has been granted, one at a time and in
- * the order in which they began to wait. So two that are let go by one commit do not race, and nothing is left for PostgreSQL to
- * decide by chance. A circle of waiting is found here too, at once, and ends the statement that closed it.
+ * PostgreSQL takes part: a statement may wait for a lock that another step holds. The scheduler asks PostgreSQL and does not
+ * guess by a
+ * timeout: a statement without an answer is either blocked by another, or still being processed and waited for. The backend of a
+ * blocked one
+ * is stopped (SIGSTOP), and continues when its lock has been granted, one at a time and in the order in which they began to wait.
+ * So two that
+ * are released by one commit do not race, and PostgreSQL decides nothing by chance. A deadlock is found here too, at once, and
+ * ends the
+ * statement that closed the circle.
  *
- * When nobody can go on time jumps to the next thing due.
+ * When no process can continue, time jumps to the next due event.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
@@ -19,7 +24,7 @@ import { patience } from '../support/patience.ts';
 import type { Chance } from './chance.ts';
 import { installTime, quiet, realSleep, type Time, type Timer } from './time.ts';
 
-/** A process of ours, as far as time and death are concerned. */
+/** A process of ours, as far as time and its end are concerned. */
 export interface Simulated {
   readonly name: string;
   dead: boolean;
@@ -45,25 +50,25 @@ interface Step {
 interface Blocked {
   step: Step;
   pid: number;
-  /** It is just being waited for. */
+  /** It is being waited for just now. */
   looked: boolean;
   ended: { value: unknown } | { error: unknown } | undefined;
   running: Promise<unknown>;
 }
 
-/** Thrown within a step whose process is gone: nobody is told how it ended. */
+/** Thrown within a step whose process is gone: no caller gets its result. */
 export class Gone extends Error {}
 
-/** What PostgreSQL knows of its locks, and how its backends are stopped. */
+/** PostgreSQL's knowledge of its locks, and control of its backends. */
 export interface Locks {
   /** It waits for a lock, and has not been granted it. */
   isWaiting(pid: number): Promise<boolean>;
-  /** Of each, whom it waits for. */
+  /** For each, the backends that it waits for. */
   blockers(pids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>>;
   halt(pid: number): void;
   resume(pid: number): void;
   cancel(pid: number): Promise<void>;
-  /** Told of those that wait for each other. */
+  /** Called with those that wait for each other. */
   deadlocked(pids: readonly number[]): void;
 }
 
@@ -72,15 +77,15 @@ export interface Scheduler {
   /** In a context, from here on. */
   within<T>(context: Context, body: () => T): T;
   context(): Context;
-  /** A step of whoever calls. */
+  /** A step of the calling process. */
   perform<T>(point: string, run: () => Promise<T>, pid?: () => number | undefined): Promise<T>;
-  /** After a commit or rollback: those that wait may go on. */
+  /** After a commit or rollback: blocked statements may continue. */
   released(): Promise<void>;
-  /** Steps and timers of a process are forgotten; its statements that wait are given up. */
+  /** Steps and timers of a process are dropped; its blocked statements are cancelled. */
   forget(process: Simulated): Promise<void>;
-  /** Goes on until `done`. */
+  /** Runs until `done`. */
   run(done: () => boolean): Promise<void>;
-  /** Calls back in `ms`, as the world and no process. */
+  /** Calls back in `ms`, on behalf of the world and no process. */
   after(ms: number, body: () => void): void;
   readonly steps: number;
   readonly waits: number;
@@ -90,16 +95,16 @@ export interface Scheduler {
   stop(): void;
 }
 
-/** Longer than any statement may take that nobody is in the way of. */
+/** Longer than any unblocked statement may take. */
 const PATIENCE_MS = 20_000;
 const GLANCE_MS = 4;
-/** Work that is due and that nobody took is enqueued for again after this. */
+/** Due work that no worker has claimed is enqueued again after this. */
 const RUNG_AGAIN_MS = 2_500;
 
 export function openScheduler(options: {
   chance: Chance;
   locks: Locks;
-  /** When something falls due that no timer stands for, and telling whom it concerns. */
+  /** When something falls due without a timer, and a call to the process concerned. */
   nextDue: () => Promise<number | undefined>;
   wake: () => void;
 }): Scheduler {
@@ -146,7 +151,7 @@ export function openScheduler(options: {
       .catch((error: unknown) => void (one.ended = { error }));
     if (await hasEnded(one)) {
       tell(one);
-      // What failed has let go of its locks.
+      // A failed statement has released its locks.
       if (one.ended !== undefined && 'error' in one.ended) await released();
       return;
     }
@@ -158,9 +163,9 @@ export function openScheduler(options: {
     await breakDeadlock();
   }
 
-  /** Until it has ended (true), or PostgreSQL says that it waits for somebody (false). */
+  /** Until it has ended (true), or PostgreSQL reports that it is blocked (false). */
   async function hasEnded(one: Blocked): Promise<boolean> {
-    // Nearly all end at the first glance, and to begin a patience costs as much as a statement.
+    // Nearly all have ended at the first check, and starting a patience timer costs as much as a statement.
     let isOver: (() => boolean) | undefined;
     for (;;) {
       if (one.ended === undefined) await Promise.race([one.running, realSleep(GLANCE_MS)]);
@@ -179,7 +184,7 @@ export function openScheduler(options: {
   }
 
   async function released(): Promise<void> {
-    // One that goes on may let go of another.
+    // One that continues may release another.
     for (let moved = true; moved; ) {
       moved = false;
       for (const one of [...blocked]) {
@@ -196,7 +201,7 @@ export function openScheduler(options: {
         blocked = blocked.filter((other) => other !== one);
         note(`goes on ${one.step.point}`);
         tell(one);
-        // It comes to its next point before whoever let it go does: that is not to be a matter of who is quicker.
+        // It reaches its next point before the process that released it does, so that speed does not matter.
         await quiet();
         moved = true;
       }
@@ -204,11 +209,11 @@ export function openScheduler(options: {
     await breakDeadlock();
   }
 
-  /** Those that wait in a circle never end: the last of them is told what PostgreSQL would tell one of them. */
+  /** A circle of blocked statements never ends: the last of them gets PostgreSQL's deadlock error. */
   async function breakDeadlock(): Promise<void> {
     if (blocked.length < 2) return;
     const edges = await locks.blockers(blocked.map(({ pid }) => pid));
-    // Each is looked at once: many that queue up for one lock all wait for each other's predecessors.
+    // Each is checked once: many that queue for one lock all wait for each other's predecessors.
     const circleOf = (start: number, way: readonly number[], seen: Set<number>): readonly number[] | undefined => {
       for (const next of edges.get(way.at(-1) as number) ?? []) {
         if (next === start) return way;
@@ -262,7 +267,7 @@ export function openScheduler(options: {
       Number.POSITIVE_INFINITY,
     );
     const due = (await options.nextDue()) ?? Number.POSITIVE_INFINITY;
-    // What was enqueued for and not taken (another row of its worker is before it, a clock is behind) is enqueued for again.
+    // Work enqueued and not claimed (another row of its worker is before it, a clock is behind) is enqueued again.
     const work = Math.max(due + 1, wokenAt + RUNG_AGAIN_MS);
     const next = Math.min(timer, thaw, work);
     if (next === Number.POSITIVE_INFINITY) throw new Error('nothing will ever happen again');

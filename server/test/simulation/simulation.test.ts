@@ -1,6 +1,7 @@
 /**
- * A share of the simulation: seeds that once found something, and a few others. That it can fail is a test of its own, and
- * so is that a seed plays the same twice. The whole of it: `npm run simulate`.
+ * A share of the simulation: seeds that once found a bug, and a few others. Other tests show that it can fail, and that a seed
+ * plays the same
+ * twice. The whole of it: `npm run simulate`.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -12,7 +13,7 @@ import { TOKENS } from './outside.chain.ts';
 import type { World } from './process.ts';
 import { type Outcome, type Play, parting, simulate } from './run.ts';
 
-/** Each says what it found when it was kept. */
+/** Each says what it found when it was recorded. */
 const KEPT: readonly { seed: number; orders: number; found: string }[] = [
   { seed: 8, orders: 10, found: 'a payout that was paid and reverted in another branch, which nobody owed any more' },
   { seed: 2, orders: 8, found: 'what was given up stood as a debt and not as a loss' },
@@ -43,8 +44,9 @@ for (const { seed, orders, found } of KEPT)
   });
 
 /**
- * Plays these until each of the wanted things happened in one of them. Which seed shows what changes with everything that changes
- * the order of steps; that nothing is broken must hold of each.
+ * Plays these until each of the wanted events happened in one of them. Which seed shows an event changes with everything that
+ * changes the order
+ * of steps; all of them must be free of violations.
  */
 async function playUntil(
   wanted: readonly string[],
@@ -178,7 +180,7 @@ test('a bank that promises to deduplicate and does not is found to have paid twi
 
 test('a chain that never mines what we send is found to be stuck, and the run ends', async () => {
   const seen: string[] = [];
-  // Not every seed has something to send by then.
+  // Not every seed has a payment to send by then.
   for (let seed = 4; seed <= 12; seed += 1) {
     const { violations } = await simulate(fixture, { seed, orders: 3, lie: 'the chain mines what we send' });
     seen.push(...violations.map(({ kind, what }) => `${kind}: ${what}`));

@@ -1,4 +1,4 @@
-/** What becomes of money of no order is compared with what was planned for it, and a difference of one unit is seen. */
+/** The outcome of money without an order is compared with its plan, and a difference of one unit is found. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { World } from './process.ts';

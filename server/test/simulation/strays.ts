@@ -1,18 +1,23 @@
 /**
- * Strays: money that belongs to no order, and what people do with it.
+ * Strays: money without an order, and people's actions on it.
  *
- * Strangers pay into our account at the bank without a reference, and coins into the wallet that pays; customers send coins that their
- * order does not take. Operators then do one of the documented things with each: it goes back to where it came from (a credit to the
- * account that the statement shows, coins to an address that the sending key has signed for or that the customer has confirmed
- * on a page), it is written off as dust, or nobody claims it and it becomes dormant, for good or until somebody does.
- * Now and then somebody asks for what must be rejected: a signature of another key, another address than the confirmed one, dust
- * that is none.
+ * Strangers pay into our account at the bank without a reference, and coins into the paying wallet; customers send coins that
+ * their order does
+ * not accept. Operators then take one of the documented actions on each: it is returned to its source (a credit to the account
+ * that the
+ * statement shows, coins to an address that the sending key has signed for or that the customer has confirmed on a page), it is
+ * written off as
+ * dust, or it stays unclaimed and becomes dormant, permanently or until it is claimed. Sometimes a request comes that must be
+ * rejected: a
+ * signature of another key, another address than the confirmed one, an amount that is not dust.
  *
- * Every fifth seed has them. They come in currencies in which no order is made, so that dust and dormant money can be counted to the unit
- * on the accounts that hold them.
+ * Every fifth seed has them. They come in currencies in which no order is made, so that dust and dormant money can be counted to
+ * the unit on
+ * their accounts.
  *
- * What each must end with is worked out from what was planned for it and from what chain and bank know (`wrongStrays`); of our
- * rows only the balances of four kinds of account are compared with that. Days pass by moving the rows of one deposit into the past.
+ * The expected end of each follows from its plan and from the records of chain and bank (`wrongStrays`); of our rows only the
+ * balances of four
+ * kinds of account are compared. Days pass by moving the rows of one deposit into the past.
  */
 import { Refusal } from '../../src/base/errors.ts';
 import {
@@ -34,7 +39,7 @@ import { OTHER_CURRENCY, OTHER_FIAT } from './outside.bank.ts';
 import { CHAIN, HOT_ADDRESS, signedBy, TOKENS } from './outside.chain.ts';
 import type { OurProcess, World } from './process.ts';
 
-/** What is to become of one. */
+/** The planned outcome of one. */
 const PLANS = ['returned', 'dust', 'small', 'dormant', 'claimed', 'woken'] as const;
 type Plan = (typeof PLANS)[number] | 'confirmed';
 
@@ -42,21 +47,21 @@ export interface Stray {
   plan: Plan;
   asset: string;
   units: bigint;
-  /** The account or address that it came from, and where it goes back to. */
+  /** The account or address that it came from, and its refund destination. */
   from: string;
   to: string;
   /** The bank's line, or the chain's hash. */
   name: string;
-  /** Whom it was sent to on the chain. */
+  /** Its recipient on the chain. */
   target?: string;
   one?: Noted;
 }
 
 export interface Strays {
   readonly all: readonly Stray[];
-  /** Nobody means to do anything more about one of them. */
+  /** No actor plans a further step on any of them. */
   readonly isOver: boolean;
-  /** What people did, and how often. */
+  /** People's actions, with counts. */
   readonly done: ReadonlyMap<string, number>;
   operate(): void;
 }
@@ -66,14 +71,16 @@ export const hasStrays = (seed: number): boolean => seed % 5 === 0;
 const EUR = OTHER_FIAT;
 const USDT = `usdt.${CHAIN}`;
 const OPERATORS = ['operator:1', 'operator:2'];
-/** Below this nothing opens a case when it comes (the sandbox's catalogue), and below that people write it off once they have said so. */
+/**
+ * Below this a receipt opens no case (the sandbox's catalogue), and below that operators write it off once they have set it so.
+ */
 const SMALL: Readonly<Record<string, number>> = { [EUR]: 5, [USDT]: 10_000 };
 const DUST: Readonly<Record<string, number>> = { [EUR]: 500, [USDT]: 1_000_000 };
 const LONG = `interval '400 days'`;
 const POLICY = { afterDays: 100, noticeDays: 30 };
 const THIEF = '0xthief';
 const TYPED = '0xtyped';
-/** What nobody may be paid: counted where its address was not confirmed when it was returned. */
+/** Destinations that may not be paid: counted if the address was not confirmed when it was returned. */
 const UNCONFIRMED = 'returned unconfirmed';
 
 interface Row {
@@ -100,7 +107,7 @@ export function openStrays(
   deps: { seed: number; forMs: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },
 ): Strays {
   const { scheduler, backends, bank, chain, faults } = world;
-  // Of its own, so that the rest of a seed is what it was without them.
+  // Separate, so that the rest of a seed plays as it would without them.
   const chance: Chance = chanceOf(deps.seed + 1_000_003);
   const all: Stray[] = [];
   const done = new Map<string, number>();
@@ -148,7 +155,7 @@ export function openStrays(
     all.push({ plan, asset, units, from, to: `${from}-other`, name, target: HOT_ADDRESS });
   }
 
-  /** Coins that its customer's order does not take. */
+  /** Coins that its customer's order does not accept. */
   function confirmedOne(): void {
     const sales = deps.noted().filter(({ order }) => order.direction === 'offramp');
     const one = sales.length === 0 ? undefined : chance.pick(sales);
@@ -198,7 +205,7 @@ export function openStrays(
     settled = open === 0;
   }
 
-  /** What came: less where a reorg has taken it for good. */
+  /** The received amount: less if a reorg has removed it for good. */
   const cameIn = ({ name, target, units }: Stray): bigint => (target === undefined || chain.isMined(name) ? units : 0n);
 
   function isAtItsEnd(stray: Stray, row: Row | undefined): boolean {
@@ -240,7 +247,7 @@ export function openStrays(
       case 'confirmed':
         return linked(hands, stray, row);
       default:
-        // What is no dust is tried as such, too.
+        // A write-off is also tried for an amount that is not dust.
         if (chance.happens(0.3)) correctAsDust(hands, row);
         return startRefund(hands, stray, id);
     }
@@ -258,7 +265,7 @@ export function openStrays(
     });
   }
 
-  /** A deposit has lain for long: nobody has touched it. */
+  /** A deposit has been untouched for long. */
   function daysPass(hands: Hands, row: Row): void {
     hands.inTx('what becomes dormant', async (tx, now) =>
       setDormancy(tx, POLICY, { by: OPERATORS[0] ?? '', reason: 'as the law has it', now }),
@@ -275,7 +282,7 @@ export function openStrays(
       );
     if (agedAt.has(row.id)) return;
     agedAt.add(row.id);
-    // Whoever has locked it goes on only after this: it is left for another time.
+    // The process that has locked it continues only after this: it is left for another time.
     void step('a year passes', async () => {
       const aged = await backends.look(
         `update deposits set seen_at = seen_at - ${LONG}, confirmed_at = confirmed_at - ${LONG}
@@ -288,7 +295,7 @@ export function openStrays(
 
   const RETURN = PAYER_ACTIONS.find(({ name }) => name === 'deposit.return');
 
-  /** The operators' own action, as they confirm it: two of them. */
+  /** The operators' own action, confirmed by two of them. */
   function returns(hands: Hands, what: string, body: (process: OurProcess) => Promise<Record<string, unknown>>): void {
     hands.somewhere(what, async (process) => {
       const input = await body(process);
@@ -312,7 +319,7 @@ export function openStrays(
         );
         return confirmed === undefined;
       });
-      // Its customer may have confirmed it since it was looked at.
+      // Its customer may have confirmed it since this was read.
       if (what !== UNCONFIRMED || isUnconfirmed) count(what);
     });
   }
@@ -328,13 +335,13 @@ export function openStrays(
     returns(hands, 'returned to a signed address', signed(stray.from, stray.to));
   }
 
-  /** Link, page and action, one after the other, and now and then out of turn. */
+  /** Link, page and action, one after the other, and sometimes out of order. */
   function linked(hands: Hands, stray: Stray, row: Row): void {
     const deposit = BigInt(row.id);
     const customerId = stray.one?.order.customerId ?? '';
     if (row.confirmed !== null) {
       if (chance.happens(0.3)) return returns(hands, 'returned elsewhere', async () => ({ deposit, address: TYPED }));
-      // What another deposit of its order owes is a debt of the customer, who wants this back all the same.
+      // A debt of another deposit of its order is the customer's, who wants this one back all the same.
       return returns(hands, 'returned as confirmed', async () => ({ deposit, despiteDebt: faults.ended }));
     }
     const { link } = row;
@@ -349,7 +356,7 @@ export function openStrays(
       hands.inTx('confirm an address', async (tx, now, { orders }) => {
         await orders.confirmReturnAddress(tx, { ...asked, address: stray.to, loggedInAt: now, now });
       });
-    // The page that is confirmed may be an older one: another address was typed in another window.
+    // The confirmed page may be an older one: another address was typed in another window.
     if (row.entered === TYPED && chance.happens(0.5)) return confirms();
     if (row.entered !== stray.to || chance.happens(0.2)) {
       const typed = row.entered === null ? TYPED : stray.to;
@@ -372,20 +379,20 @@ export function openStrays(
   };
 }
 
-/** What chain and bank know of one, for its end. */
+/** Chain's and bank's records of one, for its end. */
 interface Known {
   cameIn: bigint;
-  /** Has left for where it came from, and not come back. */
+  /** Returned to its source, and not come back. */
   wentBack: bigint;
 }
 
 const isReturned = ({ plan }: Stray): boolean => plan === 'returned' || plan === 'claimed' || plan === 'woken';
 
 /**
- * What is not as it must be, in sentences.
+ * The violations, in sentences.
  *
  * @param held our accounts, those of one kind and asset together
- * @param free what lies in suspense of orders
+ * @param free money in suspense of orders
  */
 export function wrongStrays(
   { bank, chain }: Pick<World, 'bank' | 'chain'>,
@@ -402,7 +409,7 @@ export function wrongStrays(
   const add = (kind: string, asset: string, units: bigint) =>
     void sums.set(`${kind} ${asset}`, (sums.get(`${kind} ${asset}`) ?? 0n) + units);
   for (const stray of strays) {
-    // What a customer sent is looked at with its order: of several that were confirmed to one place only the sum is known.
+    // A customer's payment is checked with its order: of several that were confirmed to one destination only the sum is known.
     if (stray.plan === 'confirmed') continue;
     const { cameIn, wentBack } = known(stray);
     const must = isReturned(stray) ? cameIn : 0n;

@@ -1,8 +1,9 @@
 /**
- * Time that stands still until somebody moves it, for this whole process: `Date`, `setTimeout`, `performance.now`. Random
- * numbers, too, follow from the seed while it is in place.
+ * Time that stands still until it is moved, for this whole process: `Date`, `setTimeout`, `performance.now`. Random numbers, too,
+ * follow from
+ * the seed while it is in place.
  *
- * The real ones are kept here for the one who has to wait for PostgreSQL. PostgreSQL's own time is in database.ts.
+ * The real ones are kept here for the code that has to wait for PostgreSQL. PostgreSQL's own time is in database.ts.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import crypto from 'node:crypto';
@@ -22,7 +23,7 @@ const real = {
 
 export const realSleep = (ms: number): Promise<void> => new Promise((wake) => real.setTimeout(wake, ms));
 export const realNow = (): number => real.now();
-/** Lets everything that can run without anything new from outside run. */
+/** Runs everything that can run without new input from outside. */
 export const quiet = (): Promise<void> => new Promise((wake) => setImmediate(() => setImmediate(wake)));
 
 export interface Timer {
@@ -40,13 +41,13 @@ export interface Time {
   remove(): void;
 }
 
-/** Where a run begins, always: what is written into rows is the same for the same seed. */
+/** The start time of every run: rows of the same seed have the same content. */
 const EPOCH = Date.UTC(2027, 0, 4, 9);
-/** What modules remember for a while is forgotten from one run to the next. */
+/** Caches of modules expire between two runs. */
 const BETWEEN_RUNS_MS = 100 * 86_400_000;
 let runs = 0;
 
-/** @param ownerOf whose a timer is that is set now */
+/** @param ownerOf the owner of a timer that is set now */
 export function installTime(chance: Chance, ownerOf: () => unknown): Time {
   let now = EPOCH;
   let seq = 0;

@@ -1,6 +1,6 @@
 /**
- * Workers: processes that play seeds side by side (worker.process.ts). They end with the one who opened them, and one that does
- * not answer is ended.
+ * Workers: processes that play seeds side by side (worker.process.ts). They end with their opener, and one that does not answer
+ * is ended.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -17,23 +17,23 @@ export type Told = Outcome;
 
 export interface Workers {
   /**
-   * Plays all of them, whichever worker is free the next.
+   * Plays all of them on the next free worker.
    *
-   * @param tell told of each in the order in which they end; `false` ends the rest
+   * @param tell called with each in the order in which they end; `false` ends the rest
    */
   play(plays: Iterable<Asked>, tell: (told: Told, asked: Asked) => boolean | undefined): Promise<void>;
   close(): Promise<void>;
-  /** Where each plays. */
+  /** The ground of each worker. */
   readonly places: readonly Place[];
 }
 
-/** A run takes some seconds; on a machine that does much else, minutes. Time that the machine could not give is not counted in full. */
+/** A run takes some seconds; on a busy machine, minutes. Time that the machine could not give is not counted in full. */
 const PATIENCE_MS = 10 * 60_000;
 const GLANCE_MS = 1_000;
 const OWN_ROOT = resolve(import.meta.dirname, '..', '..', '..');
 
 /**
- * @param root  where the source is that is to be played: this one, or a copy with a bug planted in it
+ * @param root  folder of the source to play: this one, or a copy with a bug planted in it
  * @param place of a worker that does not play meanwhile: its ground, which need not be prepared again
  */
 export async function openWorkers(count: number, root = OWN_ROOT, place?: Place): Promise<Workers> {
@@ -74,7 +74,7 @@ export async function openWorkers(count: number, root = OWN_ROOT, place?: Place)
   };
 }
 
-/** The next word of a worker. */
+/** The next message of a worker. */
 function heard(child: ChildProcess, patienceMs: number): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const settle = (body: () => void): void => {
