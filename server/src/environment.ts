@@ -1,7 +1,6 @@
 /**
  * Environment: the systems that an installation is connected to, and the one place where the profiles differ. server.ts builds
- * the same modules
- * on either.
+ * the same modules on either.
  *
  * sandbox/profile.ts provides an environment: database, chains, bank, publicly known keys, test controls. production/index.ts
  * gets the addresses of everything from its settings, and refuses to start with anything that belongs to a sandbox.

@@ -1,11 +1,9 @@
 /**
  * Server: the composition of one process. Config → database → outside → modules → workers and HTTP, and their shutdown in
- * reverse. It connects
- * everything and decides nothing.
+ * reverse. It connects everything and decides nothing.
  *
  * Its parts are in composition/: rails.ts (rails and the receivers of their facts), workers.ts (jobs and webhooks), http.ts
- * (protocols),
- * readiness.ts (checks and metrics).
+ * (protocols), readiness.ts (checks and metrics).
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,8 +2,7 @@
  * Channel: a way to notify people, declared as an adapter (base/adapter.ts) and listed in registry.ts.
  *
  * It sends the content of the message's row only: ids, kinds, times and a link. It sends once; the caller retries under the same
- * id. A
- * channel whose receiver recognises that id shows a repeated message once.
+ * id. A channel whose receiver recognises that id shows a repeated message once.
  */
 import { Unavailable } from '../base/errors.ts';
 import { ask, NoAnswer } from '../base/http.ts';

@@ -2,15 +2,12 @@
  * Alerts: notifications about cases, by e-mail, Slack, PagerDuty or a webhook, and a digest each morning.
  *
  * A rule says which cases it reports (opened, unclaimed, or overdue ones; or the digest), of which kinds, from which amount on,
- * after how
- * long, in which hours, and by which channel. Each rule reports a case once. A case outside the rule's hours is reported when
- * they begin, if
- * it is still open then.
+ * after how long, in which hours, and by which channel. Each rule reports a case once. A case outside the rule's hours is
+ * reported when they begin, if it is still open then.
  *
  * A message is a row before it is sent, in the transaction that finds its cases. A rule writes one message a minute at most,
- * about at most
- * 200 cases: a thousand cases are five messages. A message is tried for about a day, with growing pauses, and then marked as
- * failed.
+ * about at most 200 cases: a thousand cases are five messages. A message is tried for about a day, with growing pauses, and then
+ * marked as failed.
  *
  * Texts are kinds, numbers and times. A case's subject and reason may quote a bank or a person, and are left out.
  *

@@ -2,8 +2,7 @@
  * `npm run operator -- …`: the operator API for people at a terminal.
  *
  * A thin client over HTTP: it knows commands and columns, the server knows the rules. The token comes from a file or the
- * environment and
- * never from the command line, which every user of the machine can read.
+ * environment and never from the command line, which every user of the machine can read.
  *
  * One command calls no server: `new token` creates a token here, so that its owner is the only one who ever has it.
  *

@@ -1,7 +1,7 @@
 /**
  * `npm run rotate-master-key`: encrypts everything under OLD_MASTER_KEY again under MASTER_KEY, while servers run or not. It may
- * be stopped
- * and run again at any time. Exit codes: 0 nothing is left under the old key, 1 something is left, 2 it could not continue.
+ * be stopped and run again at any time. Exit codes: 0 nothing is left under the old key, 1 something is left, 2 it could not
+ * continue.
  */
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../base/db.ts';

@@ -5,8 +5,7 @@
  * - Payouts made since may be recorded as not yet paid. So all payouts are switched off, as by an operator's action, with its
  *   reason and an audit row, until an operator lifts that: docs/operating/backup.md says under which conditions.
  * - Numbers assigned since must not be assigned again: the address that a lost order's customer still pays to must not become
- *   another's.
- *   Their sequences advance by a million. A trigger withdraws targets that were issued one by one.
+ *   another's. Their sequences advance by a million. A trigger withdraws targets that were issued one by one.
  *
  * All of it is one transaction as the database's owner, whatever roles the server will use.
  */
@@ -60,8 +59,7 @@ export async function markRestored(
     const from = about.takenAt === undefined ? '' : ` from the backup of ${about.takenAt.toISOString()}`;
     const until = lastCommitAt === null ? 'no entry' : `the newest entry is of ${lastCommitAt.toISOString()}`;
     // There is only one kill switch for all payouts, so the reason of an earlier one by an operator is kept inside this one's.
-    // The operator who
-    // set it still counts: lifting it takes as many people.
+    // The operator who set it still counts: lifting it takes as many people.
     const before = (await killSwitches(tx)).find(({ kind }) => kind === 'payouts');
     const layers = (await layersOf(tx, 'payouts', 'all')).filter(({ by }) => by !== MACHINE);
     if (before !== undefined) await liftKillSwitch(tx, 'payouts', before.subject);

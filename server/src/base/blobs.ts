@@ -2,8 +2,7 @@
  * Blobs: bytes that are too large for a row, under names of ours.
  *
  * Stored bytes are encrypted already: the store sees neither a document nor a name from outside. A write is done when the bytes
- * are on disk
- * under their final name; a name is written once. s3.ts follows the same contract in a bucket.
+ * are on disk under their final name; a name is written once. s3.ts follows the same contract in a bucket.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';

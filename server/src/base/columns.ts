@@ -2,8 +2,7 @@
  * Names of columns: `order_id` in SQL, `orderId` in TypeScript.
  *
  * batch.ts translates when an answer of PostgreSQL becomes rows, and no other code does: statements have the names of SQL and no
- * aliases for
- * spelling, types of rows have the names of TypeScript. The content of a jsonb column is not translated.
+ * aliases for spelling, types of rows have the names of TypeScript. The content of a jsonb column is not translated.
  */
 
 export const camelCase = (column: string): string =>

@@ -9,8 +9,7 @@
  *   be searched by guessing.
  *
  * While the master key is exchanged (src/rotation), a vault also has the old key: it decrypts values of both, writes under the
- * new one only,
- * and looks up by both.
+ * new one only, and looks up by both.
  *
  * Layout of an encrypted value: version (1 byte) | nonce (12) | tag (16) | ciphertext.
  */

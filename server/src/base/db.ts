@@ -40,14 +40,12 @@ export interface Tx {
   run(text: string, values?: readonly unknown[]): Promise<number>;
   /**
    * Sends a statement whose result the caller does not need yet. It goes out, in order, with the next awaited statement or with
-   * the commit.
-   * If it fails, that later call throws and the transaction is rolled back.
+   * the commit. If it fails, that later call throws and the transaction is rolled back.
    */
   defer(text: string, values?: readonly unknown[]): void;
   /**
    * Likewise, but sent with the commit, in the order of the keys. For rows that any other transaction may insert as well: the
-   * wait for such
-   * a row comes after every other lock, and in one order, so it cannot cause a deadlock.
+   * wait for such a row comes after every other lock, and in one order, so it cannot cause a deadlock.
    */
   deferLast(key: string, text: string, values?: readonly unknown[]): void;
   /** The same object in every attempt of one transaction, so that an attempt can leave word for the next (in a WeakMap). */

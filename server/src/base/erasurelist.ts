@@ -2,10 +2,9 @@
  * The erasure list: ids of customers who were erased, in a file outside the database.
  *
  * A restored database is older than the erasures since its backup, so the list of erased customers is kept outside the database:
- * in the folder
- * of customers' files, which all servers of an installation share. A backup contains that folder, and a restore never replaces
- * the present
- * list, but adds to it. Lines are appended and on disk before an erasure continues; no code removes one.
+ * in the folder of customers' files, which all servers of an installation share. A backup contains that folder, and a restore
+ * never replaces the present list, but adds to it. Lines are appended and on disk before an erasure continues; no code removes
+ * one.
  *
  * A line is an id only: no names, no times. A line that was cut off by a crash is ended by the next one's line break.
  */

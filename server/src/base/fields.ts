@@ -1,17 +1,14 @@
 /**
  * Fields: the rules of values from outside, each declared once: the rule in words, a JSON Schema that describes it, and the
- * reader that
- * decides. Settings (env.ts), files that people write (jsonfile.ts), the operator's API and /v1 (protocols/declaration), the
- * white-label
- * wire (protocols/whitelabel/fields.ts) and the forms of hosted pages all use fields of this form.
+ * reader that decides. Settings (env.ts), files that people write (jsonfile.ts), the operator's API and /v1
+ * (protocols/declaration), the white-label wire (protocols/whitelabel/fields.ts) and the forms of hosted pages all use fields of
+ * this form.
  *
  * A reader never throws. It returns the value, or undefined when the rule is violated: the sentence is then `<name> must be
- * <rule>`. A wire
- * that reports more than the rule has a problem of its own, which its readers return instead (`P`).
+ * <rule>`. A wire that reports more than the rule has a problem of its own, which its readers return instead (`P`).
  *
  * Not here: which values count as absent, the order of errors, and the reply to one. Each reader of a whole request has its own
- * rules
- * (docs/decisions/0064-one-field.md).
+ * rules (docs/decisions/0064-one-field.md).
  */
 import { isIP } from 'node:net';
 import { isDay } from './clock.ts';

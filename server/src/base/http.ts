@@ -43,8 +43,7 @@ export interface HttpRequest {
 
 /**
  * `whole`: an answer that is cut off or beyond the limit is an error. `beginning`: the head is the answer; the part of the body
- * that arrives
- * within limit and deadline comes with it. `none`: the head alone.
+ * that arrives within limit and deadline comes with it. `none`: the head alone.
  */
 export type Wanted = 'whole' | 'beginning' | 'none';
 

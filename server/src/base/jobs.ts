@@ -48,8 +48,7 @@ export function enqueueAt(tx: Tx, work: Job): void {
 
 /**
  * Moves due times of these subjects earlier by the given time. A row that a worker holds counts as enqueued again: its worker
- * runs it once
- * more, because the data it read, and its next due time, are from before.
+ * runs it once more, because the data it read, and its next due time, are from before.
  */
 export async function shiftDueTimes(
   tx: Tx,

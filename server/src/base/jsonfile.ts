@@ -1,7 +1,6 @@
 /**
  * JSON files that people write. Every error names the place and the rule. Unknown fields are rejected, so that a misspelt one is
- * not silently
- * ignored. The rule of a value is a field (fields.ts).
+ * not silently ignored. The rule of a value is a field (fields.ts).
  */
 import { SettingError } from './env.ts';
 import type { Field } from './fields.ts';

@@ -6,8 +6,7 @@
  * not wait: a living holder is an error with its process number.
  *
  * What would surprise: process numbers mean nothing across containers, so two containers sharing one folder cannot be
- * distinguished.
- * PostgreSQL's own lock on its cluster is then the last guard.
+ * distinguished. PostgreSQL's own lock on its cluster is then the last guard.
  */
 import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

@@ -3,8 +3,7 @@
  * sign in.
  *
  * User verification is required, no attestation is requested, and one with certificates is declined: checking it would call other
- * servers.
- * A challenge is proved by its hash; signin.ts stores it and accepts it once.
+ * servers. A challenge is proved by its hash; signin.ts stores it and accepts it once.
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 

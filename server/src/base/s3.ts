@@ -2,17 +2,14 @@
  * S3: blobs and the erasure list in a bucket of any store that speaks the S3 protocol, instead of a folder.
  *
  * Four requests are needed: PUT, GET, DELETE of an object, and ListObjectsV2. Each is signed by Signature Version 4 with the hash
- * of its body.
- * The bucket is in the path, which every compatible store accepts. One try each, with a deadline: the caller knows whether a
- * retry is
- * harmless. A missing or undocumented answer is Unavailable; the message has the status and no key.
+ * of its body. The bucket is in the path, which every compatible store accepts. One try each, with a deadline: the caller knows
+ * whether a retry is harmless. A missing or undocumented answer is Unavailable; the message has the status and no key.
  *
  * Written here rather than with an SDK: the smallest one brings some forty packages, retries of its own and its own HTTP. The signature
  * is tested with examples that AWS publishes.
  *
  * What surprises: a bucket with versioning keeps removed objects. Their content is encrypted with a key per customer that an
- * erasure deletes,
- * so it cannot be read; but such a bucket grows until its own rules expire old versions.
+ * erasure deletes, so it cannot be read; but such a bucket grows until its own rules expire old versions.
  *
  * Sources: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html,
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html Not yet run against AWS itself.

@@ -2,10 +2,8 @@
  * Servers: which servers work on one database, so that none of them migrates it while an older one runs.
  *
  * Each server reports every few seconds, and checks for a breaking migration that it does not know. On finding one it must not
- * touch another
- * row, and calls `onOutdated`. The first report comes before any other work; if the database is unreachable it comes later, and
- * no other
- * work can happen meanwhile.
+ * touch another row, and calls `onOutdated`. The first report comes before any other work; if the database is unreachable it
+ * comes later, and no other work can happen meanwhile.
  */
 import { randomUUID } from 'node:crypto';
 import type { Database } from './db.ts';

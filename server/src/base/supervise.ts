@@ -9,8 +9,7 @@
  *   `Unavailable`, never forgotten.
  *
  * Not here: how each is started and how it shows that it is ready; whether it outlives us (PostgreSQL ends with us, the next
- * server adopts a
- * node); distinguishing processes with the same number (processes.ts). The operator runs the signer; we do not.
+ * server adopts a node); distinguishing processes with the same number (processes.ts). The operator runs the signer; we do not.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Pauses, pauseAfter } from './backoff.ts';

@@ -3,8 +3,8 @@
  *
  * - Rows that share an `ordering_key` run strictly in creation order.
  * - A poll that runs again within seconds stays with the worker that ran it: the worker keeps the lease and runs it again itself,
- *   and its row is
- *   written once in several seconds and not at every run. An enqueue of it still takes effect. Rows of other kinds are postponed
+ *   and its row is written once in several seconds and not at every run. An enqueue of it still takes effect. Rows of other kinds
+ *   are postponed
  * in the
  *   table, where every worker sees their due times.
  * - A worker sleeps until the next row is due, and no longer than a second, because a row may be inserted without a
@@ -279,8 +279,7 @@ async function handle({ handlers, log, onFailure }: Worker, item: Claimed): Prom
 
 /**
  * Whether a worker runs a row again itself: only a poll's. Not one whose failures must be recorded in the table, nor one that
- * other rows
- * wait for, nor one that takes long.
+ * other rows wait for, nor one that takes long.
  */
 const isKeepable = ({ polls = [] }: Worker, item: Claimed, againInMs: number, tookMs: number): boolean =>
   polls.includes(item.kind) &&

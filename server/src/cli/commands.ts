@@ -1,9 +1,7 @@
 /**
  * The commands of `npm run operator`: words, meaning, and one request of the operator's wire. They are made from the declarations
- * of the
- * endpoints (protocols/operator/declared) and kept in commands.json, because loading the server for them would take longer than
- * the
- * command: UPDATE_DOCS=1 writes the file again, and a test checks it. The server checks the values of options.
+ * of the endpoints (protocols/operator/declared) and kept in commands.json, because loading the server for them would take longer
+ * than the command: UPDATE_DOCS=1 writes the file again, and a test checks it. The server checks the values of options.
  */
 import file from './commands.json' with { type: 'json' };
 

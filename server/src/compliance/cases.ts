@@ -2,8 +2,7 @@
  * Cases: questions that a program cannot decide, kept until an operator has decided.
  *
  * There is at most one open case of a kind about a subject, however often its cause recurs. Every action of an operator on a case
- * is a
- * line that never changes. Through the system role only.
+ * is a line that never changes. Through the system role only.
  *
  * Not here: what a kind means (kinds.ts), the actions that remove a case's cause (orders, treasury).
  */

@@ -2,14 +2,11 @@
  * Checks: asks the verifier about a customer's details until it has a result.
  *
  * A verifier without a result says how to get it: when to ask again, or that it calls back. The job asks again with growing
- * pauses, from
- * the verifier's own up to an hour. A callback or an operator's decision wakes the job earlier; only the verifier's next answer
- * is
- * trusted. While it cannot be reached, the job is retried like every other.
+ * pauses, from the verifier's own up to an hour. A callback or an operator's decision wakes the job earlier; only the verifier's
+ * next answer is trusted. While it cannot be reached, the job is retried like every other.
  *
  * A result is recorded with its event, and ends the check. Without one after the time of VERIFICATION_OVERDUE_S a case opens; the
- * result
- * closes it, and the job continues asking until there is one.
+ * result closes it, and the job continues asking until there is one.
  *
  * Not here: the rows and the job's key (customers/checks.ts), the effect of a result (customers.recordFinding).
  */

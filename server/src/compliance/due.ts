@@ -1,11 +1,9 @@
 /**
  * When a case is due: a number of hours after it was opened, by kind. One that is past its time is escalated: it is listed first
- * on the
- * console's home, and alert rules name it.
+ * on the console's home, and alert rules name it.
  *
  * One hour: money may be leaving, or data cannot be trusted until an operator has checked it. Four: customers wait for us. A day:
- * nothing
- * is lost meanwhile. Three days: another party acts. A month: for information only.
+ * nothing is lost meanwhile. Three days: another party acts. A month: for information only.
  */
 import type { CaseKind } from './kinds.ts';
 

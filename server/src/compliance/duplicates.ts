@@ -2,8 +2,7 @@
  * Duplicates: opens a case where a customer gave the document number of another one.
  *
  * The case is about the customer who came later, and names the others by their ids. It is opened once for the same others: a
- * closed case
- * stays closed until another customer with the number comes.
+ * closed case stays closed until another customer with the number comes.
  *
  * Not here: finding them (customers/duplicates.ts).
  */

@@ -2,8 +2,7 @@
  * Compliance: whether an action is allowed, and who decides when a program cannot.
  *
  * Every decision is a row with its rules, list versions and inputs, written in the transaction that acts on it. A question for an
- * operator
- * is a case (cases.ts), whose kind describes its meaning and the next steps (kinds.ts).
+ * operator is a case (cases.ts), whose kind describes its meaning and the next steps (kinds.ts).
  *
  * Names are compared with sanctions lists (sanctions/).
  *

@@ -2,10 +2,8 @@
  * Screening: may this money go to its destination? Called once before every payout and every refund.
  *
  * A screener answers `cleared` or `held`, with the rules, list versions and inputs it used, so that the answer can be reproduced
- * years
- * later. `held` is never final: an operator releases or refunds. A screener that cannot answer throws `Unavailable`; a missing
- * answer never
- * counts as `cleared`.
+ * years later. `held` is never final: an operator releases or refunds. A screener that cannot answer throws `Unavailable`; a
+ * missing answer never counts as `cleared`.
  *
  * Here: the built-in one, which holds money for a denied destination or of a blocked customer. The contract is screener.ts.
  */
@@ -46,8 +44,7 @@ export const openScreener = ({
 
 /**
  * Checks our own blocks and deny lists, and the results of comparisons with sanctions lists, in this transaction. The customer's
- * row is
- * locked against a block until `tx` ends: a block committed before is seen, and a later one waits.
+ * row is locked against a block until `tx` ends: a block committed before is seen, and a later one waits.
  */
 export async function screenOwn(
   tx: Tx,
@@ -162,8 +159,7 @@ export const deniedBefore = async (tx: Tx, time: Date): Promise<number> =>
 
 /**
  * Without spaces, hyphens and case. Some chains' addresses do differ by case alone; two such addresses do not occur by chance,
- * and at
- * worst an operator checks once more.
+ * and at worst an operator checks once more.
  */
 const indexesOf = (vault: Vault, kind: DestinationKind, value: string): Buffer[] =>
   vault.indexes(value.replace(/[\s-]/g, '').toLowerCase(), `denied_destinations.${kind}`);

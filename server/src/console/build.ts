@@ -1,8 +1,7 @@
 /**
  * Builds the console if its files do not match its sources: the SHA-256 of all sources and of the lock file is stored in the
- * built folder. It
- * uses no network. The new folder replaces the old one by a rename, so that two servers that start at the same time do not mix
- * their files.
+ * built folder. It uses no network. The new folder replaces the old one by a rename, so that two servers that start at the same
+ * time do not mix their files.
  */
 import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';

@@ -3,8 +3,7 @@
  *
  * A check is a row of customer_details without a result, and a job that was enqueued in the transaction that stored it. The job
  * (compliance/checks.ts) asks the verifier until there is one, so no result depends on the customer's browser. A provider's
- * callback or
- * an operator's decision wakes the job earlier; it changes only the time of the next request.
+ * callback or an operator's decision wakes the job earlier; it changes only the time of the next request.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -72,8 +71,7 @@ export async function recordAsked(
 
 /**
  * Wakes the job of the check with this key: there may be a result. The caller's statement is trusted no further, so an unknown,
- * old or
- * repeated key is harmless.
+ * old or repeated key is harmless.
  */
 export async function wakeCheck(tx: Tx, key: string, now: Date): Promise<void> {
   const [, customerId = '', version = ''] = /^details:([0-9A-Za-z]{10}_[0-9]{1,19}):([1-9][0-9]{0,8})$/.exec(key) ?? [];

@@ -2,10 +2,8 @@
  * The country of a customer: its source, and which country selects a form.
  *
  * The customer's answer in a form, or the partner's program, sets the country; the newest of both counts. Without either, a
- * request may
- * name a country; without that, the calling code of the phone decides if exactly one country has it (ITU-T E.164; not +1, +7, +44
- * and
- * others that several share).
+ * request may name a country; without that, the calling code of the phone decides if exactly one country has it (ITU-T E.164; not
+ * +1, +7, +44 and others that several share).
  */
 import type { Tx } from '../base/db.ts';
 import { sql } from './store.ts';

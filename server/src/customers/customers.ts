@@ -2,8 +2,7 @@
  * Customers as rows: enrolled, found, their contact, and whether they are blocked.
  *
  * Phone and e-mail are encrypted before they reach a statement. Among the customers that a partner has named, a phone belongs to
- * one; a
- * customer who came through an anonymous link is identified by its phone alone.
+ * one; a customer who came through an anonymous link is identified by its phone alone.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -93,8 +92,7 @@ function countryBy(phone: string | undefined): readonly [string, 'phone' | null]
 
 /**
  * Among the customers that a partner has named, a phone belongs to one. The lock is held until `tx` ends, so of two concurrent
- * requests
- * with one phone the second is refused.
+ * requests with one phone the second is refused.
  *
  * @throws Refusal 'customer_exists' {customerId}
  */
@@ -155,8 +153,7 @@ export async function customersOf(
 
 /**
  * The customer who came through an anonymous link and is identified by this phone, or a new one. The partner's own customers with
- * the
- * same phone are separate: a phone alone does not prove that they are the same person.
+ * the same phone are separate: a phone alone does not prove that they are the same person.
  */
 export async function customerByPhone(
   tx: Tx,
@@ -247,8 +244,7 @@ export async function openContact(tx: Tx, vault: Vault, id: string): Promise<{ p
 
 /**
  * When a customer was last blocked, or null. The row is share-locked until `tx` ends, so a block waits for transactions that have
- * read
- * it, and later readers see the block.
+ * read it, and later readers see the block.
  *
  * @throws Refusal 'unknown_customer'
  */

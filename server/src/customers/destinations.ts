@@ -2,15 +2,12 @@
  * Destinations: bank accounts and addresses on chains to which a customer is paid, and whether the customer has confirmed them.
  *
  * A destination that a partner's program adds is not payable at once: a stolen key could otherwise name the thief's account and
- * have
- * money sent there. It becomes payable when the customer confirms it with a code to the phone, or on a hosted page, or when its
- * cooling-off time has passed: long enough for customer and partner to notice. The gate reads this in the transaction that
- * submits money
- * (`waitsUntil`); a partner that sends money to another destination than its order's needs more (`isUsable`).
+ * have money sent there. It becomes payable when the customer confirms it with a code to the phone, or on a hosted page, or when
+ * its cooling-off time has passed: long enough for customer and partner to notice. The gate reads this in the transaction that
+ * submits money (`waitsUntil`); a partner that sends money to another destination than its order's needs more (`isUsable`).
  *
  * An account that was added another way (through the older wire) has no row here. It does not wait at the gate, and counts as
- * confirmed
- * once it is as old as the cooling-off time.
+ * confirmed once it is as old as the cooling-off time.
  *
  * Not here: bank details (index.ts, encryption.ts), the code itself (login.ts), whether money may go there at all (compliance).
  */
@@ -67,8 +64,8 @@ export function isUsable(
 
 /**
  * From when a code to the customer's phone confirms a destination; undefined if from now. A thief with a key could change the
- * phone
- * first: a phone that the partner has changed counts once the cooling-off time has passed. It stays unchanged until `tx` ends.
+ * phone first: a phone that the partner has changed counts once the cooling-off time has passed. It stays unchanged until `tx`
+ * ends.
  */
 export async function phoneCountsFrom(
   tx: Tx,
@@ -169,8 +166,7 @@ export async function confirmDestination(
 
 /**
  * Until when money of this customer may not leave for this destination without the customer's confirmation; undefined when it
- * may. For
- * the gate: a program's destination that is neither confirmed nor old enough.
+ * may. For the gate: a program's destination that is neither confirmed nor old enough.
  */
 export async function waitsUntil(
   tx: Tx,

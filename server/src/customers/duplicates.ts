@@ -2,8 +2,7 @@
  * Duplicates: the same document number under another customer of the same partner.
  *
  * The number is in the encrypted details; beside them is a keyed hash of it in normalised spelling, which finds other customers.
- * The key
- * differs per partner, so that a dump does not show that one person is a customer of two partners.
+ * The key differs per partner, so that a dump does not show that one person is a customer of two partners.
  *
  * Not here: the consequences (compliance/checks.ts opens a case, and a review then takes two people).
  */

@@ -2,10 +2,8 @@
  * Encrypting customer data: the context in which each field is encrypted, and the input of its blind index.
  *
  * A context names table, column and row, so an encrypted value copied into another row does not decrypt there. A blind index is
- * computed
- * from the normalised value (without spaces, hyphens, case), per partner or per customer, so that equal values of two of them do
- * not look
- * equal in a dump.
+ * computed from the normalised value (without spaces, hyphens, case), per partner or per customer, so that equal values of two of
+ * them do not look equal in a dump.
  */
 import type { Vault } from '../base/crypto.ts';
 
@@ -53,8 +51,7 @@ export function detailsIndexes(vault: Vault, owner: string, fiat: string, detail
 
 /**
  * The values that `identity_index` may have for a document number: the present key's first. Empty when none was given, or one too
- * short
- * for a document.
+ * short for a document.
  */
 export function identityIndexes(vault: Vault, partnerId: bigint, details: Details): Buffer[] {
   const number = (details.identityNumber ?? '').replace(/[^\p{L}\p{N}]/gu, '').toUpperCase();

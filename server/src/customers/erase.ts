@@ -1,7 +1,6 @@
 /**
  * Erasing a customer's rows: personal data is overwritten or deleted, and the key of the customer's files is deleted. Ids, levels
- * and times
- * stay, because orders and the books refer to them.
+ * and times stay, because orders and the books refer to them.
  *
  * An empty byte value means erased: readers return no value for it. Blind indexes become random.
  */

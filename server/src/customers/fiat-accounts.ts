@@ -1,7 +1,6 @@
 /**
  * Fiat accounts: accounts to which customers are paid, and accounts that deposits came from. Their details are encrypted; only
- * the end
- * of the number is shown. The required fields per country are in accounts.ts.
+ * the end of the number is shown. The required fields per country are in accounts.ts.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -118,8 +117,7 @@ export async function openFiatAccount(
 
 /**
  * The payee of a payout to an account: its details, with the customer's name if they contain none. Only for the submission
- * itself, and
- * never for a log.
+ * itself, and never for a log.
  *
  * @throws Refusal 'unknown_account'
  */

@@ -1,13 +1,11 @@
 /**
  * Customers: who they are (customers.ts), how far they are verified (verification.ts), and the fiat accounts they are paid to
  * (fiat-accounts.ts). links.ts has the links to our own pages, login.ts the login codes, details.ts the submitted details,
- * checks.ts the
- * job that follows them to the verifier's result. identity/ has the forms, and the submissions of programs.
+ * checks.ts the job that follows them to the verifier's result. identity/ has the forms, and the submissions of programs.
  *
  * A customer belongs to one partner and is invisible to any other: row-level security enforces that, so a look-up here needs no
- * partner
- * id. Phone, e-mail and account details are encrypted before they reach a statement; no personal data is in an error, an event or
- * a log.
+ * partner id. Phone, e-mail and account details are encrypted before they reach a statement; no personal data is in an error, an
+ * event or a log.
  *
  * Verification levels: 0 none, 1 basic, 2 intermediate, 3 advanced, 4 enhanced, 5 complete. Each partner has its own words for them
  * and its own level from which customers may trade; neither is stored here.

@@ -2,10 +2,8 @@
  * Links to hosted pages: a partner's request, encrypted into the URL that its customer opens.
  *
  * A token contains its owner, its purpose, an expiry and a return URL. Only processes of this installation can read it, so no row
- * is
- * stored for it. The holder of a link sees a login page (and for a checkout the offer) and no more: the login code proves who the
- * customer
- * is.
+ * is stored for it. The holder of a link sees a login page (and for a checkout the offer) and no more: the login code proves who
+ * the customer is.
  */
 import type { Vault } from '../base/crypto.ts';
 

@@ -2,8 +2,7 @@
  * Login codes: six digits that prove a customer holds the phone it gave.
  *
  * A code belongs to the browser session that requested it, is valid for five minutes and five tries in that session, and invalid
- * in any
- * other. Every code issued is a row, and all limits are counted from these rows:
+ * in any other. Every code issued is a row, and all limits are counted from these rows:
  *
  * | What is counted | Within an hour | Beyond it |
  * |---|---|---|
@@ -15,10 +14,8 @@
  * |
  *
  * The answer depends on the requesting session, link and network, never on other people's requests for the same number. So an
- * anonymous
- * link does not reveal whether we know a number; and an attacker who guesses locks out only themselves: the owner of the phone
- * gets in
- * from another session, through another link. The number of codes sent bounds the guesses at a number.
+ * anonymous link does not reveal whether we know a number; and an attacker who guesses locks out only themselves: the owner of
+ * the phone gets in from another session, through another link. The number of codes sent bounds the guesses at a number.
  *
  * Only a keyed hash is stored, computed with session and time, so that equal codes do not look equal. Results are returned
  * and not thrown, because a wrong try has to be counted and an error would roll the count back.

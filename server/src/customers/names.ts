@@ -2,14 +2,11 @@
  * Names: the similarity of two spellings of a customer's name, as a score with its threshold. Pure.
  *
  * Used when a payer's name meets a customer's: the payer of a deposit, the holder of an account that is paid. Banks drop accents,
- * change
- * case and order, omit middle names and shorten them to initials; so the shorter name has to be found in the longer one.
+ * change case and order, omit middle names and shorten them to initials; so the shorter name has to be found in the longer one.
  *
  * Each word of the shorter name is matched with the most similar word of the longer one: an equal word counts 1, one letter
- * changed in a
- * word of six letters or more 0.8, an initial 0.7. The score is their average, less 0.02 for each further word of the longer
- * name, at
- * most 0.1. Two words must be equal, or the score is at most 0.5; one is enough if neither name has more.
+ * changed in a word of six letters or more 0.8, an initial 0.7. The score is their average, less 0.02 for each further word of
+ * the longer name, at most 0.1. Two words must be equal, or the score is at most 0.5; one is enough if neither name has more.
  *
  * Source: docs/decisions/0077-one-person-one-name.md, with the pairs that it was measured on. Not here: names on sanctions lists
  * (compliance/sanctions/match.ts), whose matching must also find names that someone disguises.

@@ -123,8 +123,7 @@ export const sql = {
   debtEnded: `update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1 and blocked_for = 'debt'`,
   likeText: `select ${CUSTOMER} from customers where id = $1 or client_customer_id = any($2::text[]) order by id limit 50`,
   // An operator's block, before or since, is independent of the debt. Each block has a time: approvals name it, so that an
-  // approval for one
-  // block does not apply to the next.
+  // approval for one block does not apply to the next.
   block: `update customers set blocked_at = greatest($2, blocked_at + interval '1 millisecond'), updated_at = $2,
       blocked_for = case when $3::text is null or blocked_at is null then $3 else blocked_for end where id = $1`,
   insertAccount: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)

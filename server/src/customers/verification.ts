@@ -66,12 +66,10 @@ async function announce(tx: Tx, customer: Customer, what: 'login' | 'verificatio
  * Records a verifier's result for a version of a customer's details (details.ts), and wakes the job that waits for it.
  *
  * A customer who is verified has no submission under way any more, whether this was its result or not, unless its form is for a
- * higher
- * level.
+ * higher level.
  *
  * No effect when there is a result already, when newer details were submitted meanwhile, or when the customer was blocked or
- * refused
- * permanently in the meantime.
+ * refused permanently in the meantime.
  */
 export async function recordFinding(
   tx: Tx,
@@ -119,8 +117,7 @@ export async function announceReview(tx: Tx, customer: Customer, now: Date): Pro
 
 /**
  * The customer has proved to own the phone, by a one-time password or the like. The first time emits the event `customer.login`,
- * because
- * it is a step of verification.
+ * because it is a step of verification.
  *
  * @throws Refusal 'unknown_customer'
  */

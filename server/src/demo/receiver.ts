@@ -1,7 +1,7 @@
 /**
- * A minimal partner receiver for webhooks: one endpoint per format on this machine (`standard` as /v1 has it, the others are the white-label
- * wire's), with signatures checked as a partner would: by
- * `verifyWebhook` of the SDK. It imports nothing of the server.
+ * A minimal partner receiver for webhooks: one endpoint per format on this machine (`standard` as /v1 has it, the others are the
+ * white-label wire's), with signatures checked as a partner would: by `verifyWebhook` of the SDK. It imports nothing of the
+ * server.
  *
  * Endpoints of receivers that died before removing them are removed by the next one.
  */

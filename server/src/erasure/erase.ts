@@ -7,8 +7,7 @@
  * 4. Its files are removed from the store. Without the customer's key, which step 3 deletes, they cannot be read any more anyway.
  *
  * `replayErasures` continues a stopped process's erasures, and repeats 3 and 4 for every customer of the list that a restore has
- * brought back.
- * It runs before a server accepts requests.
+ * brought back. It runs before a server accepts requests.
  */
 import type { Blobs } from '../base/blobs.ts';
 import { later } from '../base/clock.ts';

@@ -2,8 +2,7 @@
  * Why a customer cannot be erased now, and legal holds.
  *
  * Money must stay explainable: its payer and payee have to be known until it is final. So an open order, money that is
- * unassigned, under way or
- * owed, and an open case each refuse the erasure.
+ * unassigned, under way or owed, and an open case each refuse the erasure.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';

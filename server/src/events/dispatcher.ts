@@ -2,10 +2,9 @@
  * Webhook dispatcher: delivers events to endpoints. Separate from the jobs table and on its own connections, so that slow
  * receivers never occupy capacity that payouts need.
  *
- * The deliveries to one endpoint about one subject share an ordering key and go strictly one after the other. Ordering keys
- * are leased: if a process dies or hangs, another one takes its ordering keys once the lease has lapsed, and a message that was
- * sent but
- * not recorded is sent again under the same id (at least once). The sequence in every message distinguishes stale from fresh.
+ * The deliveries to one endpoint about one subject share an ordering key and go strictly one after the other. Ordering keys are
+ * leased: if a process dies or hangs, another one takes its ordering keys once the lease has lapsed, and a message that was sent
+ * but not recorded is sent again under the same id (at least once). The sequence in every message distinguishes stale from fresh.
  *
  * No endpoint waits for another. Each has at most KEYS_AT_ONCE ordering keys under way; an endpoint that keeps failing has
  * one, after a pause that doubles. So dead and slow endpoints can occupy only a bounded number, and there is room for many

@@ -93,8 +93,7 @@ const sql = {
       and ($5::text is null or (partner_id, created_at, id) > (select partner_id, created_at, id from webhook_endpoints where id = $5))
     order by partner_id, created_at, id limit $6`,
   // The index has an endpoint's attempts by event, so this is the last one at the newest event that was tried. An older event may
-  // have
-  // been tried after it: the attempt that switched the endpoint off has the same time as the switch, and is found by time.
+  // have been tried after it: the attempt that switched the endpoint off has the same time as the switch, and is found by time.
   lastAttempt: `select a.endpoint_id, a.at, a.status from unnest($1::text[], $2::timestamptz[]) as wanted (id, off_at),
     lateral (select * from (
         (select endpoint_id, id, at, status from webhook_attempts where endpoint_id = wanted.id

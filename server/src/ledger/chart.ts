@@ -2,8 +2,7 @@
  * The chart of accounts: every kind of account, whose money it holds, and the side of its balance.
  *
  * The debit side has what we hold (custody, receivables, costs and losses); the credit side has its owners (orders, treasury,
- * fees earned or
- * owed, suspense, blocked). Per asset both sides are always equal, as the trial balance shows.
+ * fees earned or owed, suspense, blocked). Per asset both sides are always equal, as the trial balance shows.
  */
 import type { AssetCode } from '../base/money.ts';
 
@@ -48,8 +47,7 @@ const SIDES = {
   uncovered: 'credit',
   /**
    * Amounts that orders held for payouts that left with a smaller amount, which stay with us, minus the excess of others: two
-   * operators
-   * matched them with a movement of another amount.
+   * operators matched them with a movement of another amount.
    */
   difference: 'either',
   /** Money blocked by law. */

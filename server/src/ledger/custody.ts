@@ -5,8 +5,7 @@
  * come at the end and are returned again later, so the caller stores each line under its entry and number.
  *
  * An amount that a wallet paid beyond the free balance in the books is on `uncovered`: at bank or chain it is one movement
- * together with the
- * rest, so it counts as moved, too.
+ * together with the rest, so it counts as moved, too.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';

@@ -55,8 +55,7 @@ export const release = (id: string): Line[] => [{ step: 'void', hold: id }];
  * Posts an entry within the caller's transaction.
  *
  * @param mayTake called when the units are available, with the accounts locked until `tx` ends: so of two callers that want them,
- *   the second
- *   sees the first one's decision. If it returns false, the entry is short as if they were missing
+ *   the second sees the first one's decision. If it returns false, the entry is short as if they were missing
  * @returns `short` with the account that lacks the units: nothing was written and the transaction is still usable
  * @throws BugError for an empty entry, an amount that is not above zero, an unknown or finished hold, the same id with other
  *   content

@@ -2,14 +2,11 @@
  * Locks of accounts, taken in id order, so that transactions that post to the same accounts queue up and none deadlocks.
  *
  * A transaction that posts a second time may want an account that comes before one it has locked. Waiting for it could cause a
- * deadlock.
- * So it does not wait: if another transaction has locked that account, it is rolled back, and its next attempt locks all these
- * accounts
- * with its first posting.
+ * deadlock. So it does not wait: if another transaction has locked that account, it is rolled back, and its next attempt locks
+ * all these accounts with its first posting.
  *
  * An account is created by the first entry that names it, and until that transaction has ended another that names it waits. So
- * creating
- * is a lock too, and comes before the locks of accounts.
+ * creating is a lock too, and comes before the locks of accounts.
  */
 import { Collision, type Tx } from '../base/db.ts';
 import type { Account } from './chart.ts';

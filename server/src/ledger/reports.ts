@@ -1,7 +1,6 @@
 /**
  * The journal over time, for reports: balances at an instant, receipts of fee and cost accounts within a span, and everything
- * posted for
- * given orders. PostgreSQL computes the sums, exactly.
+ * posted for given orders. PostgreSQL computes the sums, exactly.
  *
  * A span includes its first instant and excludes its last; a balance at an instant counts entries before that instant.
  */

@@ -2,8 +2,7 @@
  * Rules of transaction monitoring: the parameters of each kind, and whether a rule matches an order. Pure.
  *
  * A rule reads one order and the customer's earlier orders. The value of an order is the customer's payment or payout in the
- * fiat, as for
- * limits; orders of another fiat than the rule's are not counted. Only orders that have received money count.
+ * fiat, as for limits; orders of another fiat than the rule's are not counted. Only orders that have received money count.
  *
  * A finding has its evidence: numbers of orders, sums, ids. It contains no names and no documents.
  */

@@ -2,12 +2,9 @@
  * Watch: checks each order once money was seen for it, by all rules that are on, and opens a case for each match.
  *
  * A job walks deposits in the order in which they were seen, a part at a time, with a delay: a transaction may commit after
- * another that began
- * later. Its findings and its position are stored in one transaction, and a rule matches an order once; so a crash repeats
- * nothing, and two
- * servers wait for each other at the cursor. While no rule is on, the cursor moves along: a new rule checks later orders, and
- * `tryRule`
- * earlier ones.
+ * another that began later. Its findings and its position are stored in one transaction, and a rule matches an order once; so a
+ * crash repeats nothing, and two servers wait for each other at the cursor. While no rule is on, the cursor moves along: a new
+ * rule checks later orders, and `tryRule` earlier ones.
  *
  * It holds no money. The customer is not notified: events and partners get no information about it.
  */
@@ -118,8 +115,7 @@ export const MOST_TRIED = 500;
 
 /**
  * The matches that a rule would have had in orders created in a span, without storing anything. Wallets and orders count as of
- * that time,
- * states and countries as of now.
+ * that time, states and countries as of now.
  *
  * @returns `next`: where to continue, if there was more than MOST_TRIED
  */

@@ -1,11 +1,9 @@
 /**
  * The audit: every action of an operator: who, when, from where, why, and the change. Insert-only: a trigger rejects everything
- * else,
- * truncation too.
+ * else, truncation too.
  *
  * Written in the transaction of its action, so there is no action without its row. Ids, states and amounts only: no secret and no
- * personal
- * data of a customer; the reason is stored as the operator API encrypted it (base/typed.ts).
+ * personal data of a customer; the reason is stored as the operator API encrypted it (base/typed.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { type AuditRow, type Operator, type Outcome, store } from './store.ts';

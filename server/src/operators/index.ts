@@ -1,7 +1,6 @@
 /**
  * Operators: the people who run this installation, each with a name, a role and tokens (people.ts); their actions (audit.ts,
- * sealed by
- * seals.ts); how many of them an action takes (rules.ts); and actions that wait for others' approval (proposals.ts).
+ * sealed by seals.ts); how many of them an action takes (rules.ts); and actions that wait for others' approval (proposals.ts).
  *
  * Not here: which actions exist (protocols/operator).
  */

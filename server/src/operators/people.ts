@@ -80,8 +80,7 @@ export async function lockNamed(tx: Tx, name: string): Promise<void> {
 
 /**
  * The operator, locked until `tx` ends: a concurrent role change waits, or was committed before. Actions of one person are
- * serialized, so
- * that amounts approved alone add up.
+ * serialized, so that amounts approved alone add up.
  *
  * @throws Refusal 'unauthenticated' when it is disabled
  */
@@ -96,8 +95,7 @@ export const tokensOf = (tx: Tx, operatorId: bigint): Promise<TokenRow[]> => sto
 
 /**
  * Admits a token that its owner created (`npm run operator -- new token`), by its hash: no other operator ever has the token,
- * neither
- * the one who requests it nor those who confirm.
+ * neither the one who requests it nor those who confirm.
  *
  * @throws Refusal 'malformed_field' when a token with this hash was issued before
  */
@@ -136,10 +134,8 @@ export const enable = async (tx: Tx, id: bigint): Promise<void> => void (await s
 
 /**
  * The operator whose token is in the server's environment: the first one, and with a new token the way back in when all operators
- * are
- * locked out. A person who can start the server can read its database anyway. A token is admitted once: a revoked one stays
- * revoked,
- * whatever the environment says.
+ * are locked out. A person who can start the server can read its database anyway. A token is admitted once: a revoked one stays
+ * revoked, whatever the environment says.
  */
 export async function startOperator(tx: Tx, o: { name: string; token: string; now: Date }): Promise<void> {
   const made = await store.insertOperator(tx, { ...o, role: 'admin' });

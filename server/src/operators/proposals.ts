@@ -2,18 +2,13 @@
  * Proposals: actions that wait for other people's confirmation.
  *
  * A proposal stores its subject's state at the time, and how many people it takes. At each confirmation the subject is read
- * again; if it
- * has changed, or the proposer has lost the right, the proposal is superseded and the action is not carried out. Confirmations by
- * people
- * who have lost the right do not count. If the action throws a Refusal when carried out, the proposal ends with that reason. It
- * expires
- * after a day.
+ * again; if it has changed, or the proposer has lost the right, the proposal is superseded and the action is not carried out.
+ * Confirmations by people who have lost the right do not count. If the action throws a Refusal when carried out, the proposal
+ * ends with that reason. It expires after a day.
  *
  * An operator cannot confirm their own proposal: the table rejects it, too. In an installation declared to have one operator, a
- * delay
- * replaces the second person: the proposal waits, is announced, may be declined meanwhile, and its proposer confirms it after the
- * delay.
- * The delay must have passed on the server's clock and on the database's.
+ * delay replaces the second person: the proposal waits, is announced, may be declined meanwhile, and its proposer confirms it
+ * after the delay. The delay must have passed on the server's clock and on the database's.
  *
  * Not here: how many people (rules.ts), the actions (protocols/operator), which read their subject under its lock.
  */

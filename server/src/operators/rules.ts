@@ -7,14 +7,11 @@
  * one person is enough. An action without a matching rule takes two.
  *
  * Amounts add up per person over 24 hours: everything a person did alone under the same rules, plus this action, is compared with
- * the
- * limit. One subject counts once, with its largest amount, because its money leaves once. Actions that two people approved, or
- * that waited
- * out the delay, do not count. Callers hold the person's lock (people.ts), so concurrent actions see each other.
+ * the limit. One subject counts once, with its largest amount, because its money leaves once. Actions that two people approved,
+ * or that waited out the delay, do not count. Callers hold the person's lock (people.ts), so concurrent actions see each other.
  *
  * An installation declared to have one operator has no second person. There one is enough after a delay (proposals.ts); with a
- * delay of
- * zero, as in the sandbox, at once.
+ * delay of zero, as in the sandbox, at once.
  *
  * Not here: what each action requires (protocols/operator).
  */
@@ -45,8 +42,7 @@ export type Finding = (typeof FINDINGS)[number];
  * - `ruled`: one person, unless a rule names the action or its family;
  * - `always`: at least two people, whatever a rule says;
  * - an amount: as the rules for the action with this amount of the asset say; with `ask`, like `named` and `always`. `counts` is
- *   the
- *   subject under which it counts in a person's day, if that is not the action's subject;
+ *   the subject under which it counts in a person's day, if that is not the action's subject;
  * - a finding: the same for the finding, and a rule has to name it;
  * - a number: at least that many people.
  */
@@ -261,8 +257,7 @@ export async function setRule(tx: Tx, rule: Omit<Rule, 'people'> & { people: num
 
 /**
  * The stricter of the old and the new rule: as many people as the new rule says, and as many as any rule that matches an action
- * which
- * this one matches, because this one may replace it.
+ * which this one matches, because this one may replace it.
  */
 export function peopleForChange(
   rules: readonly Rule[],

@@ -6,16 +6,12 @@
  * runs afterwards, and no action waits for it; a batch takes only rows whose transaction is older than every running one.
  *
  * A row gets its number before it commits, so an honest one may be sealed a little after rows with higher numbers: within the 15
- * s of a
- * transaction. One that is sealed, or still unsealed, long after those is reported as inserted later. Rows appended at the end
- * look like
- * any other, and a chain does not show that its end was cut off: only the newest hash, kept elsewhere, shows that.
+ * s of a transaction. One that is sealed, or still unsealed, long after those is reported as inserted later. Rows appended at the
+ * end look like any other, and a chain does not show that its end was cut off: only the newest hash, kept elsewhere, shows that.
  *
  * When the master key is exchanged (src/rotation), the texts of sealed rows are encrypted again, and the seals stay. Such a row
- * has its new
- * hash in `audit_reencrypted`, with a proof by the master key that it replaces the sealed one: an attacker who can only write to
- * the
- * database cannot make it.
+ * has its new hash in `audit_reencrypted`, with a proof by the master key that it replaces the sealed one: an attacker who can
+ * only write to the database cannot make it.
  */
 import { createHash } from 'node:crypto';
 import type { Vault } from '../base/crypto.ts';
@@ -97,8 +93,7 @@ const hashOver = (previous: Buffer, sealedAt: Date, contents: readonly Buffer[])
 
 /**
  * A sealed row was written again: from now on its new hash replaces the sealed one, and so does that of an earlier time under the
- * present
- * key. A row that is not sealed yet is sealed in its present form.
+ * present key. A row that is not sealed yet is sealed in its present form.
  */
 export async function proveAudit(tx: Tx, vault: Vault, id: bigint, isChanged: boolean): Promise<void> {
   const row = await tx.row<{ sealed: Buffer; fields: (string | null)[]; isProved: boolean }>(sql.sealedRow, [id]);
@@ -237,8 +232,7 @@ export async function verifyAudit(
 
 /**
  * The same for a part of the seals, so that one request is bounded whatever the length of the chain. Rows that no seal covers are
- * checked
- * with the last of them.
+ * checked with the last of them.
  *
  * @param part.after the seal after which to begin; its own hash is used as stored
  * @param part.vault as with `verifyAudit`

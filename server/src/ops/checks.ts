@@ -267,8 +267,7 @@ export function pricesCheck(db: Database, maxAgeMs = PRICE_MAX_AGE_MS): Check {
 
 /**
  * Markets halted because of their prices, and how many quote on a single source. A market that does so without declaring it is
- * unhealthy: no
- * operator has decided it.
+ * unhealthy: no operator has decided it.
  */
 export function breakersCheck(db: Database): Check {
   return {

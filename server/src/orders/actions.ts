@@ -55,8 +55,7 @@ export async function cancel(context: Rails, tx: Tx, action: Action): Promise<Or
 /**
  * Releases a held order. These operators approve everything that screening and limits have found by now. An order that was
  * underpaid, or whose deposit was reversed, cannot be released: its payout would exceed what we received. For an order whose
- * payout
- * was rejected, a release ends the operator's hold and approves nothing: the order waits as it did before the hold.
+ * payout was rejected, a release ends the operator's hold and approves nothing: the order waits as it did before the hold.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */

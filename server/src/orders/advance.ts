@@ -4,9 +4,8 @@
  * In the caller's transaction, all or nothing: the ledger entry, the state (the SQL repeats the states from which the
  * transition is legal), the history row, the event for the partner, and the jobs that fall due. Nothing outside is called.
  *
- * An event without a transition in the machine changes nothing: `ignored`, and the caller decides whether it was a duplicate
- * or needs a case. A conversion becomes the event `short` when the treasury lacks the funds or other orders have waited longer
- * for
+ * An event without a transition in the machine changes nothing: `ignored`, and the caller decides whether it was a duplicate or
+ * needs a case. A conversion becomes the event `short` when the treasury lacks the funds or other orders have waited longer for
  * them. An entry that is already posted is not posted again.
  */
 import { later } from '../base/clock.ts';

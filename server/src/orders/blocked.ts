@@ -1,7 +1,6 @@
 /**
  * Effect of a customer's block on money under way: every payout and refund that is not submitted is checked by the gate now,
- * which
- * holds it. A submitted one can no longer be cancelled; a case reports it.
+ * which holds it. A submitted one can no longer be cancelled; a case reports it.
  */
 import type { Tx } from '../base/db.ts';
 import { enqueue } from '../base/jobs.ts';

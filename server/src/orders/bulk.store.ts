@@ -72,8 +72,7 @@ const UNPAID = `from orders o where market_id = $1 and state = 'created' and ($2
 
 /**
  * The same for settled orders, in creation order: by the index that lists use, so that each next order is found directly after
- * the
- * last. $6: partners to exclude.
+ * the last. $6: partners to exclude.
  */
 const SETTLED = `from orders o where market_id = $1 and state = 'settled' and ($2::bigint is null or partner_id = $2)
   and not partner_id = any($6::bigint[]) and created_at >= $3 and created_at < $4 and id > 0

@@ -2,17 +2,14 @@
  * Bulk: an operator cancels or requotes all unpaid orders of a market created in a time span, because their price was wrong;
  * or compensates all settled ones because a fee was wrong.
  *
- * The operation is a row, with who and why. A worker goes through the orders by id, with one transaction and one lock each,
- * and records its position in the same transaction. So each order is processed exactly once, however often the worker is
- * interrupted, and no order waits for another. An order that has been paid, even in part, when its turn comes is not changed: it
- * is
- * filled at the promised price, or an operator handles it.
+ * The operation is a row, with who and why. A worker goes through the orders by id, with one transaction and one lock each, and
+ * records its position in the same transaction. So each order is processed exactly once, however often the worker is interrupted,
+ * and no order waits for another. An order that has been paid, even in part, when its turn comes is not changed: it is filled at
+ * the promised price, or an operator handles it.
  *
  * A compensated order is paid the difference between the fee in the journal and the correct fee (compensate.ts), computed under
- * its
- * lock; an order that was compensated meanwhile is skipped. The sum never exceeds the approved total. An order that would exceed
- * it,
- * or whose account is unknown, is counted as refused and left to an operator.
+ * its lock; an order that was compensated meanwhile is skipped. The sum never exceeds the approved total. An order that would
+ * exceed it, or whose account is unknown, is counted as refused and left to an operator.
  *
  * A requoted order keeps what the customer pays, where to and until when, so that payment instructions stay valid; what the
  * customer receives is repriced and announced as `order.changed`. Requoting waits while there is no price.

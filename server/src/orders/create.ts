@@ -207,8 +207,7 @@ export async function exposureOf(
 /**
  * An unpaid order at a locked rate is a commitment like a live quote: if the partner has a cap, the sum of both including this
  * order must not exceed it. Counted under the same lock that quotes take. Checked here and not when quoting, so that a quote
- * reads no
- * order. A follow-on order is exempt: its money has arrived.
+ * reads no order. A follow-on order is exempt: its money has arrived.
  */
 async function requireRoom(tx: Tx, input: CreateInput, quote: Quote, now: Date): Promise<void> {
   const { fiat } = input.market;

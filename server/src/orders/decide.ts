@@ -218,8 +218,7 @@ interface HoldStep {
 
 /**
  * The latest history step that put an order on hold, by an operator or by its policy. An operator may also hold an order whose
- * payout
- * was rejected; when that hold is released, the hold before it applies again, if there was one.
+ * payout was rejected; when that hold is released, the hold before it applies again, if there was one.
  */
 export function lastHold<H extends HoldStep>(history: readonly H[]): H | undefined {
   let standing: readonly H[] = [];

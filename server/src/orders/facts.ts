@@ -2,10 +2,8 @@
  * Facts: books what rails report, and applies it to the order concerned.
  *
  * Every fact may arrive twice and in any order; each is applied once, keyed by its row. Incoming money is never rejected: money
- * without
- * an owner is booked to suspense and becomes a case. Everything runs in the rail's transaction, so a fact is stored together with
- * its
- * effects, and no cursor passes an unstored fact.
+ * without an owner is booked to suspense and becomes a case. Everything runs in the rail's transaction, so a fact is stored
+ * together with its effects, and no cursor passes an unstored fact.
  *
  * Lock order everywhere: order, deposit, accounts.
  */

@@ -2,12 +2,9 @@
  * Follow-on order: a new order made from a late or second deposit, when the first order's policy says so.
  *
  * The first order stays as it ended. The new order has the same customer, market and destination, the current price, and names
- * the
- * first as the one it follows. It has its deposit from the start, so its first step is screening. Until then the money is in
- * suspense,
- * with a case, so that it is tracked while prices are missing. If the trade is not allowed (the limits, the fees, a closed
- * market, a
- * partner or customer that may not trade), the money is refunded instead.
+ * the first as the one it follows. It has its deposit from the start, so its first step is screening. Until then the money is in
+ * suspense, with a case, so that it is tracked while prices are missing. If the trade is not allowed (the limits, the fees, a
+ * closed market, a partner or customer that may not trade), the money is refunded instead.
  *
  * Not here: what the policy says (decide.ts and facts.ts).
  */

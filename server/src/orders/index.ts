@@ -196,8 +196,7 @@ export { type Direction, eraseOrderTexts, type ListedOrder, type Order } from '.
 
 /**
  * Moves every due time of a partner's orders earlier: deadlines, locked rates, waits, clearing times. It decides nothing; the
- * usual
- * jobs find the rows that are due then.
+ * usual jobs find the rows that are due then.
  *
  * @returns how many orders were moved
  */
@@ -245,8 +244,7 @@ export interface Orders {
   payInstructions(order: Order): { payee: Payee; reference: string };
   /**
    * Parses an address that this market may pay out to, or says why it is refused: it is no address, a token's contract, or one of
-   * our
-   * own, of any partner. `tx` must see all of our addresses.
+   * our own, of any partner. `tx` must see all of our addresses.
    */
   readPayoutAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
   /** The same for an address that a deposit on this market would be refunded to. */

@@ -163,8 +163,7 @@ const lookAgainMs = (now: Date, { expiresAt }: Order): number =>
 
 /**
  * Whether everything that arrived before an order's deadline is known: the rail has been read up to it, by the rail's clock.
- * After
- * an outage this takes as long as catching up; a very long outage does not keep orders open without end.
+ * After an outage this takes as long as catching up; a very long outage does not keep orders open without end.
  */
 async function readUpTo(
   { rails }: OrdersContext,
@@ -226,8 +225,7 @@ async function hold(
 
 /**
  * Adjusts an order's amount and rate to the amount and time of its deposit, or says why that is impossible. Each change is a
- * separate
- * step of the order's history.
+ * separate step of the order's history.
  *
  * @returns 'wait' when another rate is due and it is not known yet whether the order was paid in the time that a restore lost
  * @throws Unavailable when the current price is needed and none is fresh: the order waits for one, up to its deadline
@@ -295,8 +293,7 @@ async function requireRoomFor(
 
 /**
  * A state has lasted too long: opens a case, and refunds the money if the policy says so. The order is checked again after the
- * same
- * time, so that a case closed without moving the order reopens.
+ * same time, so that a case closed without moving the order reopens.
  */
 async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Promise<void> {
   const now = context.clock.now();

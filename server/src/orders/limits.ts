@@ -3,14 +3,11 @@
  *
  * An order counts with its value in its fiat, from its creation, in any 24 hours and any 30 days before the order being checked.
  * Orders that expired, were cancelled or were refunded do not count: their money did not trade. An order is one row and counts
- * once,
- * whatever its history; a follow-on order counts for its own money.
+ * once, whatever its history; a follow-on order counts for its own money.
  *
  * Code that counts in order to create or enlarge an order holds the customer's lock until the commit. The lock is taken after an
- * order's
- * row and the customer's number, and before a quote's row and the partner's exposure: of two concurrent orders the second counts
- * the
- * first.
+ * order's row and the customer's number, and before a quote's row and the partner's exposure: of two concurrent orders the second
+ * counts the first.
  *
  * Not here: which limits there are (partners/customer-limits.ts).
  */
@@ -101,8 +98,7 @@ export const limitsOfCustomer = async (
 
 /**
  * The limits that cover an order of this customer on this market. If there are any, the customer's lock is taken until `tx` ends,
- * so
- * that the sums read next stay correct.
+ * so that the sums read next stay correct.
  */
 export async function lockLimitsOf(
   tx: Tx,
@@ -192,8 +188,7 @@ export const worthOf = (terms: {
 
 /**
  * The maximum that an order may accept without exceeding a limit, in the units of its deposit, at its own rate. Undefined if no
- * limit
- * covers it. Locks the customer's orders: the maximum holds until `tx` ends.
+ * limit covers it. Locks the customer's orders: the maximum holds until `tx` ends.
  */
 export async function mostWithinLimits(tx: Tx, order: Order, now: Date): Promise<bigint | undefined> {
   const { id: customerId, level } = await findCustomer(tx, order.customerId);

@@ -32,8 +32,7 @@ export async function requireNotHeldSince(
 
 /**
  * Locks a payout's order before the payout, the lock order everywhere; for a refund's payout also its deposit and the refund,
- * since a
- * refund from suspense may have no order.
+ * since a refund from suspense may have no order.
  */
 export async function lockOrderOf(tx: Tx, { rail, key }: { rail: string; key: string }): Promise<Order | undefined> {
   const payout = await payoutByKey(tx, rail, key);

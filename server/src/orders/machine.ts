@@ -1,10 +1,10 @@
 /**
  * The order state machine, as data. One machine for both directions: a leg in, a leg out, and what may happen in between.
  *
- * Each state declares what the order's own ledger account holds while it lasts, so that books and states check each other
- * after any history (`holds`, checked by tests and by reconciliation). Each transition declares the ledger entry it posts and
- * the job that falls due. Nothing happens to an order that is not a row here.
- * the job that falls due. An order changes only by a transition in this table.
+ * Each state declares what the order's own ledger account holds while it lasts, so that books and states check each other after
+ * any history (`holds`, checked by tests and by reconciliation). Each transition declares the ledger entry it posts and the job
+ * that falls due. Nothing happens to an order that is not a row here. the job that falls due. An order changes only by a
+ * transition in this table.
  *
  * Not here: how an entry is built (entries.ts), what is decided from facts (decide.ts), the write itself (advance.ts).
  */

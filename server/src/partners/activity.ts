@@ -2,8 +2,8 @@
  * Activity: the requests of a partner's keys that change something, one row each, written in the transaction of the change.
  *
  * Everything a key created or changed has its row: endpoints, rotated secrets, links, customers, accounts, orders with their
- * destinations, refund
- * destinations. Quotes and reads have none: they are most of the traffic, and create no destination for money or events.
+ * destinations, refund destinations. Quotes and reads have none: they are most of the traffic, and create no destination for
+ * money or events.
  *
  * The row also stops requests that came too late: a trigger rejects it once the partner is suspended or the key is revoked or
  * held, and the whole request is rolled back. So a server that still remembers a revoked key for three seconds answers its

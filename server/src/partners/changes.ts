@@ -2,8 +2,7 @@
  * Changes: the previous value of a market, fee, limit, cap or policy, and who changed it and why.
  *
  * Written in the transaction that makes the change, so there is none without its row, and never changed itself. Setting a term to
- * its present
- * value leaves no row: a sandbox sets its terms at every start, except those that an operator has set.
+ * its present value leaves no row: a sandbox sets its terms at every start, except those that an operator has set.
  */
 import type { Tx } from '../base/db.ts';
 import { sql } from './store.ts';

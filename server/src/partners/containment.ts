@@ -3,15 +3,12 @@
  *
  * A partner is suspended with a time since which one key, or all of its keys, are distrusted. Everything made since then is
  * written down item by item in the transaction that suspends (protocols/operator/containment.ts finds it), so later checks need
- * no rule and no
- * clock: an item is held until an operator releases it, and rejected permanently when an operator rejects it. Nothing is added
- * while the
- * partner is suspended, because nothing can be created then (activity.ts).
+ * no rule and no clock: an item is held until an operator releases it, and rejected permanently when an operator rejects it.
+ * Nothing is added while the partner is suspended, because nothing can be created then (activity.ts).
  *
  * - A held key cannot authenticate. A held endpoint's deliveries wait. A held link opens no page.
  * - A held destination (a bank account, an address named for an order) receives no payouts. An older one is paid as usual, also
- *   for a newer
- *   order.
+ *   for a newer order.
  *
  * Releasing everything ends the containment; keys are then revoked unless they are named.
  *

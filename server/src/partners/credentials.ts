@@ -2,8 +2,7 @@
  * Credentials: the partner of a key, its permissions, and its currently valid secrets.
  *
  * A secret is encrypted rather than hashed, because checking an HMAC needs the secret itself; it is shown once, when it is
- * created. Rotation
- * overlaps: the new secret is valid at once, the old one until a time, so a partner changes over without a gap.
+ * created. Rotation overlaps: the new secret is valid at once, the old one until a time, so a partner changes over without a gap.
  *
  * A key must be looked up before its partner is known, so this look-up uses the system role: the only one that a request makes
  * there.
@@ -130,8 +129,8 @@ function credentialAt({ row, partner, secret, nextSecret }: Known, now: Date): C
 
 /**
  * The secrets used to sign messages for the holder of this key: one, or two during a rotation, the old one first. Reading them
- * does not count as
- * a use of the key. A held key cannot authenticate but still signs, because its older endpoints still receive events.
+ * does not count as a use of the key. A held key cannot authenticate but still signs, because its older endpoints still receive
+ * events.
  *
  * @returns none when the key is unknown, revoked or expired
  */
@@ -145,8 +144,7 @@ export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Dat
 
 /**
  * The bearer token of a key: derived from its secret, and not the secret, so that a bearer's request does not reveal the means to
- * sign. It
- * ends with the secret.
+ * sign. It ends with the secret.
  */
 export const bearerToken = (apiKey: string, secret: string): string =>
   `${apiKey}.${createHmac('sha256', secret).update(`cloverleaf bearer ${apiKey}`).digest('hex')}`;

@@ -1,11 +1,9 @@
 /**
  * Customer limits: how much a customer of a level may trade across all of its orders, in a fiat: with one order, in any 24 hours,
- * in any 30
- * days. A limit may apply to one direction or to one market alone.
+ * in any 30 days. A limit may apply to one direction or to one market alone.
  *
  * Like limits of a market (limits.ts), a limit applies to customers verified up to its level, and the row of the lowest level not
- * below the
- * customer's applies. If several cover an order, it must fit each. Without a row there is no limit.
+ * below the customer's applies. If several cover an order, it must fit each. Without a row there is no limit.
  *
  * Rows are versions that never change; a change takes effect within two seconds.
  *

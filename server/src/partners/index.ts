@@ -2,12 +2,10 @@
  * Partners: who may send requests, and on what terms.
  *
  * A partner has keys (credentials.ts) and settings (partners.ts), trades on markets (markets.ts) within limits (limits.ts) and
- * pays fees (fees.ts).
- * The activity of its keys is recorded (activity.ts), and held when one has leaked (containment.ts). Its policy says how its
- * orders handle
- * money that differs from the request (policies.ts). Changes to these are recorded (changes.ts). Everything read on a request is
- * cached for
- * two or three seconds at most, so a changed row takes effect without a restart.
+ * pays fees (fees.ts). The activity of its keys is recorded (activity.ts), and held when one has leaked (containment.ts). Its
+ * policy says how its orders handle money that differs from the request (policies.ts). Changes to these are recorded
+ * (changes.ts). Everything read on a request is cached for two or three seconds at most, so a changed row takes effect without a
+ * restart.
  */
 
 export {

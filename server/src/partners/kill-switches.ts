@@ -96,8 +96,7 @@ export async function requireOpen(
 
 /**
  * Whether submissions to this rail are switched off now. The answer stays valid until `tx` ends: call it in the transaction that
- * claims the
- * submission.
+ * claims the submission.
  */
 export async function isSubmittingOff(tx: Tx, rail: string): Promise<boolean> {
   await shareSubmitting(tx);

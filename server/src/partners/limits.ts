@@ -2,8 +2,7 @@
  * Limits: the maximum that one customer may pay at once, and the maximum promised to one partner at a time.
  *
  * A market has limits for all customers (markets.ts). A row here lowers the maximum for customers verified up to a level; a cap
- * bounds the sum of
- * one partner's live quotes in one fiat. Both are rows, and changes take effect within two seconds.
+ * bounds the sum of one partner's live quotes in one fiat. Both are rows, and changes take effect within two seconds.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -51,10 +50,8 @@ export async function setLimit(
 
 /**
  * The partner's cap on promises in this fiat, in its units; null without a cap. If there is one it is locked until `tx` ends: the
- * sum that the
- * caller reads next is complete, and the next caller's sum includes this one. A partner without a cap waits for no lock. Taken
- * after a
- * customer's number and a quote's row, never before them.
+ * sum that the caller reads next is complete, and the next caller's sum includes this one. A partner without a cap waits for no
+ * lock. Taken after a customer's number and a quote's row, never before them.
  */
 export async function lockExposure(tx: Tx, partnerId: bigint, fiat: AssetCode): Promise<bigint | null> {
   const read = async () => (await capOf(tx, partnerId, fiat))?.maxUnits ?? null;

@@ -2,12 +2,9 @@
  * Key look-ups: bounds the database work that strangers can cause by presenting unknown keys.
  *
  * A key has to be looked up before its partner is known, so anyone can cause look-ups, and they run on the connections that
- * workers use. So one
- * statement runs at a time and covers all waiting keys; strangers occupy at most one connection. Keys found here before go first
- * and are
- * always accepted. A bounded number of others wait, each once; keys that were not found are cached for a while, in a separate
- * cache that
- * cannot evict real ones.
+ * workers use. So one statement runs at a time and covers all waiting keys; strangers occupy at most one connection. Keys found
+ * here before go first and are always accepted. A bounded number of others wait, each once; keys that were not found are cached
+ * for a while, in a separate cache that cannot evict real ones.
  *
  * Not here: how many look-ups one network address may cause (decided where requests are read, through `mayLookUp`).
  */

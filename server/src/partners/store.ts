@@ -2,8 +2,7 @@
  * Rows of partners: the SQL of partners, their keys, assets, markets, fee schedules and confirmation policies.
  *
  * Two kinds of reader. Requests use the partner role, where row-level security shows a partner its own rows; a key must be looked
- * up before its
- * partner is known, so that one look-up uses the system role.
+ * up before its partner is known, so that one look-up uses the system role.
  */
 import type { Tx } from '../base/db.ts';
 

@@ -1,11 +1,9 @@
 /**
  * Separates a browser's session from pages of other sites: the cookie, and the check of a request's origin. The same for the
- * operators'
- * and the partners' console, each with a cookie of its own name.
+ * operators' and the partners' console, each with a cookie of its own name.
  *
  * A request by session that changes something needs the header `x-console: 1` and one of our origins, and so does a login: a page
- * of
- * another site can send neither.
+ * of another site can send neither.
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../base/errors.ts';

@@ -1,7 +1,6 @@
 /**
  * The sandbox's controls, for the wires of partners: the white-label wire has them under /sandbox/v1, the partner API under
- * /v1/sandbox.
- * sandbox/controls.ts carries them out. An installation with real money has none of them.
+ * /v1/sandbox. sandbox/controls.ts carries them out. An installation with real money has none of them.
  */
 import type { Order } from '../orders/index.ts';
 

@@ -7,9 +7,8 @@
  *   halt makes it visible, and keeps an intermittent source from opening and closing the market.)
  *
  * A halted market resumes by itself when a quorum has agreed for `resumeMs`. At a *new* level that requires two sources: one
- * source repeating
- * itself confirms nothing. So a market with a quorum of one resumes by itself near its old level only; an operator confirms a new
- * one.
+ * source repeating itself confirms nothing. So a market with a quorum of one resumes by itself near its old level only; an
+ * operator confirms a new one.
  *
  * A slowly moving price is followed: each accepted price becomes the level.
  *

@@ -10,8 +10,7 @@
  * The shared legs are guarded, because an error in one would move every source alike:
  *
  * - USDT is a coin and not a dollar. Its price is the exchange's own, or otherwise the price on which at least two other
- *   exchanges agree: one
- *   exchange must not count twice.
+ *   exchanges agree: one exchange must not count twice.
  * - A currency's rate comes from one source once a day. One that has moved by more than a tenth since the last is not
  *   accepted while the last is still valid; an operator checks, and deletes the old row if the rate has really moved that
  *   far.

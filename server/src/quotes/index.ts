@@ -96,8 +96,7 @@ async function promise(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, fixe
 
 /**
  * The same for either side, with the prices that were used: for an amount that the customer pays, or for one that the customer
- * receives.
- * The latter finds a deposit whose payout is at least that amount (price.ts).
+ * receives. The latter finds a deposit whose payout is at least that amount (price.ts).
  *
  * @param input.units above zero, in the units of the deposit's asset or of the payout's, depending on `side`
  * @throws what `createQuote` throws
@@ -119,8 +118,7 @@ export async function quoteFor(
 
 /**
  * Prices an amount again for an order that already has its money: the same limits and terms as for any quote, and accepted at
- * once. The
- * partner's cap does not apply: it bounds promises for money that may never come.
+ * once. The partner's cap does not apply: it bounds promises for money that may never come.
  *
  * @throws Refusal 'amount_outside_limits' | 'amount_below_fees'; Unavailable without a fresh price or gas price
  */
@@ -206,8 +204,7 @@ function withinLimits(market: Market, depositUnits: bigint) {
 
 /**
  * @throws Refusal 'amount_outside_limits', or 'verification_required' when a customer of this level may pay less than the
- *   market's
- *   minimum: then no amount fits, and a higher verification may help
+ *   market's minimum: then no amount fits, and a higher verification may help
  */
 export async function requireWithinLevel(
   tx: Tx,

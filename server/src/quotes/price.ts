@@ -94,10 +94,8 @@ export function price(depositUnits: bigint, terms: Terms): Priced {
  * A deposit whose payout is at least this amount, while one unit less pays less.
  *
  * Found by bisection with `price` itself, so roundings and minimum fees are those of that deposit. The payout grows with the
- * deposit except
- * for single units, where several fees round up at once; so in rare cases a smaller deposit pays as much, by as many units as
- * there are
- * fees.
+ * deposit except for single units, where several fees round up at once; so in rare cases a smaller deposit pays as much, by as
+ * many units as there are fees.
  *
  * @param receiveUnits above zero, in the payout's units
  * @param mostUnits    the largest deposit to consider

@@ -2,12 +2,9 @@
  * Targets ahead: addresses and references that no order in these books has, but that a customer may have been given.
  *
  * After a restore from an older backup, the books lack the targets assigned since. Those targets follow directly after the last
- * one in
- * the books, so a margin of them is watched, beyond the highest at which money was ever seen: from the start of each restore, and
- * from
- * the current numbers (the database may be older than any operator reported). A deposit to one of them is stored with its number,
- * and no
- * order gets that number.
+ * one in the books, so a margin of them is watched, beyond the highest at which money was ever seen: from the start of each
+ * restore, and from the current numbers (the database may be older than any operator reported). A deposit to one of them is
+ * stored with its number, and no order gets that number.
  *
  * For targets issued one by one (chain.targets.ts) they are the free ones, which the books list.
  *
@@ -19,8 +16,7 @@ import * as issuedStore from './chain.targets.store.ts';
 
 /**
  * How many beyond the highest seen. If more orders than this in a row stayed unpaid after the last commit restored, only
- * reconciliation
- * finds money for a later one.
+ * reconciliation finds money for a later one.
  */
 export const MARGIN = 1_000n;
 

@@ -1,7 +1,6 @@
 /**
  * The contract of a bank adapter: the calls of one bank, in the form that the engine (bank.ts) uses. An adapter keeps no state
- * and
- * retries nothing.
+ * and retries nothing.
  *
  * How to add one: docs/adding-a-rail.md.
  */
@@ -18,8 +17,7 @@ export interface BankAdapter {
   readonly code: string;
   /**
    * For how long the bank promises that two payment orders under one key are one payment, in milliseconds; 0 without such a
-   * promise, or
-   * if it states no duration. Never more than it states, and never Infinity. See Rail.deduplicatesForMs.
+   * promise, or if it states no duration. Never more than it states, and never Infinity. See Rail.deduplicatesForMs.
    */
   readonly deduplicatesForMs: number;
   /** The currencies of the account in the bank's spelling, and our assets for them: `{ INR: 'inr' }`. */
@@ -44,8 +42,7 @@ export interface BankAdapter {
   balance(asset: AssetCode): Promise<bigint>;
   /**
    * For a bank whose statements operators upload: whether they have confirmed that these show everything paid before the last
-   * restore.
-   * If absent, the statement must be read up to that time.
+   * restore. If absent, the statement must be read up to that time.
    */
   isShown?(tx: Tx): Promise<boolean>;
 }

@@ -9,8 +9,7 @@
  *           anything else             → unexplained_debit, also a second debit for one payout
  *
  * A line that cannot be booked (no readable or positive amount, a currency of no account of ours, content that differs from what
- * we
- * booked under that id) is set aside, encrypted, and reported as `line_refused` once; reading continues with the next line.
+ * we booked under that id) is set aside, encrypted, and reported as `line_refused` once; reading continues with the next line.
  *
  * Not here: reading pages (bank.ts), explaining a debit later (bank.match.ts).
  */
@@ -42,8 +41,7 @@ interface Understood {
 
 /**
  * Processes one line of the statement: interprets it, stores it, and reports its facts. A line processed before is ignored. All
- * writes
- * happen in the caller's transaction.
+ * writes happen in the caller's transaction.
  */
 export async function takeLine(bank: OpenBank, tx: Tx, line: StatementLine): Promise<void> {
   const { adapter, context } = bank;
@@ -178,8 +176,7 @@ async function putAside({ adapter, context }: OpenBank, tx: Tx, line: StatementL
 
 /**
  * The amount a line moved in our account, for reconciliation. A line with an unreadable amount counts as zero: the balance then
- * shows
- * that something is missing.
+ * shows that something is missing.
  */
 export function movementOf({ currencies }: BankAdapter, line: StatementLine): Movement[] {
   const asset = currencies[line.currency];

@@ -1,7 +1,6 @@
 /**
  * The time that a restore has lost, at a bank: whether the bank may have paid orders that the restored books show as unsent, and
- * the
- * checks before anything is sent.
+ * the checks before anything is sent.
  *
  * Its statement may have shown a payment before the payout was created again; such a debit is unexplained until the payout exists
  * (bank.match.ts) or operators decide about it.
@@ -54,8 +53,7 @@ export async function doubtful(
 
 /**
  * Sends a payout, unless its line was shown before the payout was created again. A bank that may not recognise the keys of the
- * lost
- * time is asked first.
+ * lost time is asked first.
  */
 export async function sendOnce({ adapter, context }: OpenBank, sending: Sending): Promise<Sent> {
   const { key } = sending;

@@ -1,7 +1,6 @@
 /**
  * Debits and payouts matched after the line was processed: by the payout's key when the payout is created again after a restore,
- * or by
- * operators, who also decide which debits paid none of our payouts.
+ * or by operators, who also decide which debits paid none of our payouts.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -34,8 +33,7 @@ export async function explainByKey(
  * Matches a debit booked as unexplained with this payout: reverses that booking, and settles the payout by the debit.
  *
  * @param input.otherAmount the debit has the payout's key, or that of a lost attempt of the same payout, and another amount than
- *   the
- *   books order now
+ *   the books order now
  * @throws Refusal 'does_not_fit' when the line does not exist, is explained, or has another amount
  */
 export async function settlePayoutByLine(

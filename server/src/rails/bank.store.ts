@@ -145,8 +145,7 @@ export interface DoubtfulLine {
 
 /**
  * Unexplained debits read since the first restore that operators have not decided about, with this amount or this key prefix. A
- * debit
- * with the key of another payout in these books belongs to that payout.
+ * debit with the key of another payout in these books belongs to that payout.
  *
  * @param input.own the key of an existing payout: a debit with this key is that payout, whatever operators decided earlier
  * @param input.followOn created since that restore: then of any amount, if the debit has no key or that of a lost payout

@@ -2,10 +2,8 @@
  * The bank engine: everything that all banks share. An adapter provides the calls of one bank (bank.adapter.ts).
  *
  * Only the statement counts as evidence: a webhook merely wakes the poller, and the answer to a payment order merely says that
- * the bank
- * accepted it. The statement is read from a stored cursor. Banks show lines twice, late, in another order, and from the beginning
- * again,
- * so every line is stored under the bank's own id, and only a new line becomes a fact.
+ * the bank accepted it. The statement is read from a stored cursor. Banks show lines twice, late, in another order, and from the
+ * beginning again, so every line is stored under the bank's own id, and only a new line becomes a fact.
  *
  * Customers' reference texts may contain names: free text and counterparties are encrypted here and stored nowhere else.
  *
@@ -102,10 +100,8 @@ async function observe(
     const page = await adapter.statement(cursor);
     const before = cursor;
     // One transaction per line, and the cursor moves when all are stored, so that it never passes an unstored line; a line stored
-    // before
-    // is recognised. One transaction for all lines would lock one order after another order's accounts, and deadlock with a
-    // worker on that
-    // order.
+    // before is recognised. One transaction for all lines would lock one order after another order's accounts, and deadlock with
+    // a worker on that order.
     for (const line of page.lines) await db.asSystem((tx) => takeLine({ adapter, context }, tx, line));
     const isNew = page.lines.length > 0 || page.cursor !== before || page.readTo !== undefined;
     if (!isNew && !page.more && performance.now() - looked.notedAt < NOTED_EVERY_MS) return { againInMs: pollMs };

@@ -1,7 +1,6 @@
 /**
  * What an adapter provides to the engine in chain.ts: reading blocks, transfers and balances, and signing and sending. The part
- * common
- * to every family of chains, and the part that an account chain adds (docs/decisions/0058-chain-families.md).
+ * common to every family of chains, and the part that an account chain adds (docs/decisions/0058-chain-families.md).
  *
  * An adapter keeps no state and takes no database transaction; it asks a node and returns the node's answer. A late, broken
  * or self-contradicting answer is thrown as Unavailable. The engine decides what the answers mean.
@@ -22,8 +21,7 @@ export interface RailContext {
   report: Report;
   /**
    * Whether the transfer to be signed for a key may leave now: the gate for payouts, kill switches for own transfers. Locks the
-   * key's
-   * order; the answer holds until `tx` ends. Without this function nothing is checked.
+   * key's order; the answer holds until `tx` ends. Without this function nothing is checked.
    */
   mayLeave?(tx: Tx, what: { rail: string; key: string }): Promise<SendAnswer>;
   /**
@@ -39,8 +37,7 @@ export type SendAnswer = { outcome: 'pay' } | { outcome: 'wait' | 'hold'; why: s
  * The contract of a chain, whatever its family: its identity, observation, targets, sends, and reconciliation.
  *
  * A family adds its own part: an account chain its ordered nonces (`account`), a chain of outputs that its transfers show native
- * coin
- * (`showsNative`), a chain with deadlines that its sends have one.
+ * coin (`showsNative`), a chain with deadlines that its sends have one.
  */
 export type ChainAdapter = Family & (DerivedTargets | IssuedTargets);
 
@@ -66,8 +63,7 @@ interface Family extends Observing, Addresses, Sends, Reconciling {
 interface Observing {
   /**
    * The node's identity and its newest block, answered by one node at one time. `final`: the newest block that the chain itself
-   * calls
-   * final; absent for a chain without that notion, for which `finality` counts.
+   * calls final; absent for a chain without that notion, for which `finality` counts.
    */
   head(): Promise<{ chainId: bigint; genesisHash: string; newest: Block; final?: bigint }>;
   /** Blocks `from` to `to`, in order, without gaps. */
@@ -132,18 +128,14 @@ export interface TargetIssuer {
 
 /**
  * Sends. A send happens once for one of two reasons, and a chain has one of them or both. A *slot* is used up by the transaction:
- * a
- * nonce, an outpoint, a sequence number. All versions of a send share one, so at most one of them takes effect, and a version
- * with a
- * higher fee may go out at any time. A *deadline* is a time after which no block can include the transaction: a second version
- * may be
- * made only when the first is proved absent.
+ * a nonce, an outpoint, a sequence number. All versions of a send share one, so at most one of them takes effect, and a version
+ * with a higher fee may go out at any time. A *deadline* is a time after which no block can include the transaction: a second
+ * version may be made only when the first is proved absent.
  */
 interface Sends {
   /**
    * On a chain with deadlines: a transaction cannot be included later than this after it was signed. After a restore nothing
-   * leaves
-   * before that time has passed.
+   * leaves before that time has passed.
    */
   readonly longestValidMs?: number;
   /** Builds the call of a transfer. Pure. `rejected` for a recipient that a person cannot have meant. */
@@ -197,8 +189,7 @@ export interface AccountChain {
   nonces(wallet: string): Promise<{ mined: bigint; pending: bigint }>;
   /**
    * The transactions its signer has signed for a wallet under nonces from this one on, mined or not, in order; only the first
-   * ones when
-   * there are many. Absent when no signer keeps a journal. @throws NotSigned
+   * ones when there are many. Absent when no signer keeps a journal. @throws NotSigned
    */
   signedFrom?(wallet: string, nonce: bigint): Promise<readonly SignedBefore[]>;
   /**
@@ -208,8 +199,7 @@ export interface AccountChain {
   cancelCall?(wallet: string): Call;
   /**
    * The transaction that a wallet of ours sent under a nonce, in blocks `from` to `to`, `from` being below it. Undefined when it
-   * is in
-   * none of them; 'no state' when the node cannot say how many nonces were used at an earlier block.
+   * is in none of them; 'no state' when the node cannot say how many nonces were used at an earlier block.
    */
   sentUnder(wallet: string, nonce: bigint, from: bigint, to: bigint): Promise<SentTransaction | undefined | 'no state'>;
   /** Everything a wallet of ours sent in these blocks, by reading the blocks whole. */

@@ -1,7 +1,6 @@
 /**
  * Transactions that the signer's journal has and no block: signed in the time that a restore has lost, they may still be mined.
- * They are
- * stored as movements, reported, and cancelled if two operators request it (chain.adopt.ts).
+ * They are stored as movements, reported, and cancelled if two operators request it (chain.adopt.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -97,8 +96,7 @@ async function isGivenUp(
 
 /**
  * A transfer between our own wallets whose nonce was signed for another transfer, such as a sweep of the lost time that no node
- * has: its
- * reservation is released, and it waits until the other one is mined, or two operators cancel that one.
+ * has: its reservation is released, and it waits until the other one is mined, or two operators cancel that one.
  *
  * @throws NotSigned when the signer does not answer
  */
@@ -179,8 +177,7 @@ export async function sendCancel(engine: Engine, row: found.FoundMovement): Prom
 
 /**
  * Nothing is mined above an unused nonce. Lower nonces that nothing was signed under, or whose bytes we lack, are used up
- * together with
- * a cancelled one: no send takes them meanwhile, because all sends wait.
+ * together with a cancelled one: no send takes them meanwhile, because all sends wait.
  */
 async function makeWay(engine: Engine, wallet: string, mined: bigint, below: bigint): Promise<void> {
   const { rail, db } = engine;

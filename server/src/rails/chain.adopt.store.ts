@@ -67,8 +67,7 @@ export const noteHash = (tx: Tx, rail: string, wallet: string, hash: string): Pr
 
 /**
  * Removes nonces that were reported as used and are not: a reorg, or another node. Only if no transaction of ours was signed or
- * sent
- * after them.
+ * sent after them.
  *
  * @returns the lowest one, which is the next to be taken
  */
@@ -85,8 +84,7 @@ export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: b
 
 /**
  * Signed bytes of a send of ours that wait because they may not leave (chain.sends.ts). Until two operators cancel them they
- * block
- * nothing, and they are not read from the chain.
+ * block nothing, and they are not read from the chain.
  */
 const isKept = (f: string) => `(${f}.signed and ${f}.cancel_at is null and exists (
   select from chain_sends k where k.rail = ${f}.rail and k.wallet = ${f}.wallet and k.nonce = ${f}.nonce and k.state = 'signed'))`;

@@ -2,8 +2,7 @@
  * Adopting: transactions of our own wallets that are on the chain and in no row of ours.
  *
  * After a restore from an older backup the chain is ahead: the books show payments sent since as not sent, or lack them. Sending
- * them
- * again would pay twice. So each such transaction is read from the chain, once it is final, and stored as a row:
+ * them again would pay twice. So each such transaction is read from the chain, once it is final, and stored as a row:
  *
  *   unread ──read──▶ open ──fits exactly one payout, and only it fits that──▶ adopted (a send like any other; its receipt settles it)
  *                      │
@@ -11,22 +10,17 @@
  *                      └──two people declare it foreign──▶ foreign (booked as an unexplained debit)
  *
  * The signer's journal has transactions that are signed and in no block yet. Each is a row too, and unread until a final block
- * has used
- * its nonce: its bytes may still be broadcast although no node shows them. Two operators may cancel it: an empty transfer from
- * the wallet
- * to itself is signed under the same nonce and sent until either it or the cancelled one is mined. The block shows which of the
- * two was
- * mined, and only then does anything else leave the wallet. So nothing is paid twice, whichever is mined.
+ * has used its nonce: its bytes may still be broadcast although no node shows them. Two operators may cancel it: an empty
+ * transfer from the wallet to itself is signed under the same nonce and sent until either it or the cancelled one is mined. The
+ * block shows which of the two was mined, and only then does anything else leave the wallet. So nothing is paid twice, whichever
+ * is mined.
  *
  * Signed bytes of a payout that may not leave, and that are not known to be broadcast, are such a row as well. It blocks nothing
- * until
- * it is cancelled, and is deleted when the payout may leave again (chain.sends.ts).
+ * until it is cancelled, and is deleted when the payout may leave again (chain.sends.ts).
  *
  * While one is unread, its wallet sends nothing. While one is open, nothing is sent to the same recipient in the same asset, and
- * the
- * rail is halted until an operator lifts that or all are matched. They are found by the wallet's used nonces, and those of
- * deposit
- * addresses by transfers to the paying wallet (chain.follow.ts).
+ * the rail is halted until an operator lifts that or all are matched. They are found by the wallet's used nonces, and those of
+ * deposit addresses by transfers to the paying wallet (chain.follow.ts).
  *
  * Not here: transfers between our own wallets, which the treasury matches; operators' decisions (treasury/movements.ts).
  */

@@ -84,8 +84,7 @@ const NEEDED = (
 
 /**
  * The sum that a deposit is part of, so that many small transfers wait as long as one large transfer: all of the asset that its
- * address
- * received, or all of it that its sender paid us in the same block, whichever is more.
+ * address received, or all of it that its sender paid us in the same block, whichever is more.
  */
 const SUM = (deposit: string) => `greatest((select sum(s.units) from chain_deposits s
               where s.rail = ${deposit}.rail and s.address = ${deposit}.address and s.asset = ${deposit}.asset

@@ -2,8 +2,7 @@
  * Deposits: transfers to our addresses in the followed blocks, and the facts reported about them.
  *
  * Transfers are requested by contract and block hash, and recipients are looked up in the database afterwards. A block exists
- * only
- * after its payer knew the address, and no customer sees an address before its row is committed: so no cache can be stale.
+ * only after its payer knew the address, and no customer sees an address before its row is committed: so no cache can be stale.
  */
 import { onClock } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -116,8 +115,7 @@ export async function takeDeposit(
 
 /**
  * Reports the deposits that have left the chain and those that are confirmed, in this order. All of their orders are locked
- * before the
- * first is reported.
+ * before the first is reported.
  *
  * @param at.isCaughtUp whether the newest block is read: until then a missing deposit may appear again
  */

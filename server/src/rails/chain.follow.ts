@@ -103,10 +103,8 @@ export async function followStep(engine: Engine): Promise<Step> {
 
 /**
  * The first step ever: starts as far below the head as deposits may still be unconfirmed, and as far below the block of the time
- * at
- * which the first address was assigned: the node may not have answered since. After a halt it starts that far below the finalized
- * block
- * of that time: the blocks since are unread, and some of those we read may have been replaced.
+ * at which the first address was assigned: the node may not have answered since. After a halt it starts that far below the
+ * finalized block of that time: the blocks since are unread, and some of those we read may have been replaced.
  *
  * @param finalized -1 when there was no step before
  */

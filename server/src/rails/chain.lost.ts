@@ -2,14 +2,11 @@
  * After a restore, on a chain without nonces: the transfers out of the paying wallet in the time that the books have lost.
  *
  * They are read from the final blocks of that time, and those missing in the books become movements, read and matched like any
- * other
- * (chain.adopt.ts). Transactions signed then can be included for a while longer, but not indefinitely: once a final block is
- * later than
- * that, all are known, and only then does anything leave the wallet again.
+ * other (chain.adopt.ts). Transactions signed then can be included for a while longer, but not indefinitely: once a final block
+ * is later than that, all are known, and only then does anything leave the wallet again.
  *
  * Not here: an account chain, which queries by nonce (chain.nonces.ts). Native coin that left in that time shows no readable
- * transfer;
- * reconciliation shows it as missing.
+ * transfer; reconciliation shows it as missing.
  */
 import * as addressStore from './chain.addresses.store.ts';
 import * as found from './chain.adopt.store.ts';

@@ -28,8 +28,7 @@ export async function setNativeBalance(
 
 /**
  * Effect of our own sends on the native balances of addresses, after the block of the last stored balance up to and including
- * block
- * `upTo`: gas that arrived, minus the cost of sends from there. `underWay`: one of them has not ended.
+ * block `upTo`: gas that arrived, minus the cost of sends from there. `underWay`: one of them has not ended.
  */
 export async function ownNativeMoves(
   tx: Tx,

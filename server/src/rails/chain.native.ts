@@ -1,7 +1,6 @@
 /**
  * Native coin: it leaves no log, so it is found by balance, at finalized blocks only, where no reorg can undo the finding.
- * Transfers and
- * costs of our own sends in between are subtracted.
+ * Transfers and costs of our own sends in between are subtracted.
  *
  * - At deposit addresses, including those of orders on another chain, and only while they are young enough to be paid to: an
  *   increase is a deposit.

@@ -1,9 +1,7 @@
 /**
  * Nonces: how an account chain makes a send happen once. A wallet's transactions are numbered and mined in that order, so the
- * next number
- * is taken under a lock, released numbers are taken first, and the numbers used on the chain are compared with the books before
- * any is
- * taken.
+ * next number is taken under a lock, released numbers are taken first, and the numbers used on the chain are compared with the
+ * books before any is taken.
  */
 import type { Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -35,8 +33,7 @@ export async function lockWallet(
 
 /**
  * Why nothing is sent now: the database is older than the chain, or another program has the key. Sent transactions are read and
- * matched
- * first, because one of them may be this very transfer. The wallet's row is locked.
+ * matched first, because one of them may be this very transfer. The wallet's row is locked.
  */
 export async function whyUnknown(
   engine: Engine,
@@ -77,10 +74,8 @@ export async function takeNonce(
 
 /**
  * The node says that a block used this nonce, and none of our versions is in a block. That may be a lagging index for a while, or
- * a
- * version signed after the backup that this database was restored from, which is then adopted. If it persists, the wallet's key
- * is used
- * elsewhere, and an operator has to find out whether this payout was made.
+ * a version signed after the backup that this database was restored from, which is then adopted. If it persists, the wallet's key
+ * is used elsewhere, and an operator has to find out whether this payout was made.
  */
 export async function suspectForeign(
   engine: Engine,
@@ -114,8 +109,7 @@ export async function noteGap(engine: Engine, tx: Tx, wallet: string, next: bigi
 
 /**
  * The lowest unread nonce that this node reports as unused, if a final block newer than its discovery confirms that: a lagging
- * node
- * may not have the transaction that another node has seen.
+ * node may not have the transaction that another node has seen.
  */
 export async function surelyUnused(engine: Engine, mined: bigint): Promise<bigint | undefined> {
   const { adapter, rail, db } = engine;

@@ -2,10 +2,8 @@
  * A chain's record of our wallets, for reconciliation: read from the node again, ignoring everything the follower has stored.
  *
  * Token transfers come from logs by ranges of block numbers, up to the newest final block. Native coin leaves no log. The cost
- * and
- * amount of our own sends are read from their receipts; the rest of a balance is one movement per address, the `remainder`: so
- * coin that
- * moved without our knowledge shows as a difference there.
+ * and amount of our own sends are read from their receipts; the rest of a balance is one movement per address, the `remainder`:
+ * so coin that moved without our knowledge shows as a difference there.
  */
 import { defined } from '../base/defined.ts';
 import { Unavailable } from '../base/errors.ts';

@@ -287,8 +287,7 @@ export async function markMined(tx: Tx, id: bigint, block: bigint): Promise<void
 
 /**
  * Its block was reorged out. A transaction that was in a block was broadcast, even if its node's answer was lost. Versions that
- * were
- * not signed because this one was mined wait to be signed again.
+ * were not signed because this one was mined wait to be signed again.
  */
 export async function markUnmined(tx: Tx, id: bigint): Promise<void> {
   await tx.run(

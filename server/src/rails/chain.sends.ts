@@ -2,30 +2,20 @@
  * Sends: money leaving one of our wallets on a chain, once per key.
  *
  * A send is stored as a row first. Its slots (a nonce, outpoints) or its deadline are reserved and written with it in one
- * transaction;
- * then it is signed; then the signed bytes are stored; then they are broadcast. After a crash at any point the row exists, and
- * the next
- * worker continues from it: same slots, same recipient and amount, same bytes. Once a signer has been asked about a version, it
- * keeps its
- * slots permanently, so it can happen only once on the chain; a version that has only a deadline is followed by another one only
- * when it
- * is proved absent.
+ * transaction; then it is signed; then the signed bytes are stored; then they are broadcast. After a crash at any point the row
+ * exists, and the next worker continues from it: same slots, same recipient and amount, same bytes. Once a signer has been asked
+ * about a version, it keeps its slots permanently, so it can happen only once on the chain; a version that has only a deadline is
+ * followed by another one only when it is proved absent.
  *
  * A transfer that must be rejected is rejected before a slot is reserved: a gap in the nonces would hold up every later send.
  *
  * The gate is asked again right before signing, however long ago the slots were reserved, and signed bytes that arrive much later
- * are
- * discarded. A send that may not leave releases its reservation, provided no signer was asked about it: the next send takes the
- * nonce, and
- * if later sends wait for it, the treasury sends the smallest transfer under it (treasury/sweeps.ts). Once a signer was asked,
- * the
- * reservation stays, because signed bytes may exist; the gate is still asked before each signing. It is also asked before signed
- * bytes
- * are broadcast for the first time, unless the same call has just signed them: a process may have been killed in between. Bytes
- * that may
- * not leave wait, expire, or are cancelled by two operators (chain.adopt.ts); the send may then be made again under another slot
- * or
- * deadline.
+ * are discarded. A send that may not leave releases its reservation, provided no signer was asked about it: the next send takes
+ * the nonce, and if later sends wait for it, the treasury sends the smallest transfer under it (treasury/sweeps.ts). Once a
+ * signer was asked, the reservation stays, because signed bytes may exist; the gate is still asked before each signing. It is
+ * also asked before signed bytes are broadcast for the first time, unless the same call has just signed them: a process may have
+ * been killed in between. Bytes that may not leave wait, expire, or are cancelled by two operators (chain.adopt.ts); the send may
+ * then be made again under another slot or deadline.
  *
  * Not here: following a send once it is broadcast (chain.watch.ts), and how nonces are taken (chain.nonces.ts).
  */
@@ -179,10 +169,8 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
 
 /**
  * Why signed bytes wait before they are broadcast for the first time: they may not leave, and possibly no node has them. They
- * keep
- * their slots, and a case is opened if an operator has to decide, because sends with the next nonces wait behind them. Once a
- * node has
- * accepted a version, later ones are not checked.
+ * keep their slots, and a case is opened if an operator has to decide, because sends with the next nonces wait behind them. Once
+ * a node has accepted a version, later ones are not checked.
  */
 export async function whyKept(engine: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {
   const { rail, db, log, mayLeave, report } = engine;
@@ -248,8 +236,7 @@ async function askAgain(engine: Engine, version: SendVersion): Promise<string | 
 
 /**
  * A transfer that the signer declines here was acceptable a moment before: its limit was used up meanwhile, or its journal has
- * the
- * nonce under another transfer. The row waits and is retried; for a payout a case is opened.
+ * the nonce under another transfer. The row waits and is retried; for a payout a case is opened.
  */
 export async function sign(engine: Engine, version: SendVersion): Promise<{ raw: Buffer; hash: string }> {
   const { adapter, rail, db, report } = engine;

@@ -2,14 +2,11 @@
  * Targets of a chain rail: derived from a public key by number, or issued one by one by the adapter's issuer.
  *
  * Issued targets are stored before any order can take one. An order takes the oldest free one in the transaction that creates it,
- * and a
- * taken target is never free again. `keepTargets` reads the issuer's list, so a lost answer loses no target, and requests more
- * when half
- * of them are taken.
+ * and a taken target is never free again. `keepTargets` reads the issuer's list, so a lost answer loses no target, and requests
+ * more when half of them are taken.
  *
  * After a restore the books lack the assignments made since. So all targets issued before are withdrawn: they are watched, and
- * money at
- * one of them is reported with its number, but no order gets one. Blocks are read only after that.
+ * money at one of them is reported with its number, but no order gets one. Blocks are read only after that.
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';

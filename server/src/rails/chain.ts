@@ -2,12 +2,10 @@
  * The engine that every chain shares: an adapter for one chain family (chain.adapter.ts) becomes a rail.
  *
  * chain.follow.ts follows the blocks, and chain.deposits.ts reports deposits of listed tokens; chain.sends.ts sends from our
- * wallets, once
- * per key, and chain.watch.ts follows each send to its end; chain.adopt.ts finds our sends that the books lack; chain.native.ts
- * finds
- * native coin; chain.outside.ts reads the node for reconciliation. Each is functions that take the engine (chain.engine.ts). This
- * file has
- * the rest: balances, gas, health, and putting it together. It keeps no state that a restart may not lose.
+ * wallets, once per key, and chain.watch.ts follows each send to its end; chain.adopt.ts finds our sends that the books lack;
+ * chain.native.ts finds native coin; chain.outside.ts reads the node for reconciliation. Each is functions that take the engine
+ * (chain.engine.ts). This file has the rest: balances, gas, health, and putting it together. It keeps no state that a restart may
+ * not lose.
  */
 
 import { onClock } from '../base/clock.ts';

@@ -77,8 +77,7 @@ export async function watchSends(engine: Engine): Promise<boolean> {
 
 /**
  * None of the versions can ever take effect, so a query for the send's key answers that it is absent: it may then be sent again,
- * through
- * the gate, under another slot or deadline.
+ * through the gate, under another slot or deadline.
  */
 async function endAbsent(engine: Engine, versions: readonly SendVersion[], proof: string): Promise<void> {
   const { rail, db, log } = engine;
@@ -159,8 +158,7 @@ function outcomeFact(
 
 /**
  * It had succeeded and was booked. A reorg undid it, and the block that includes it again shows it as reverted, too deep for
- * another
- * reorg: the money never left and is in the wallet.
+ * another reorg: the money never left and is in the wallet.
  */
 const undone = ({ rail }: Engine, { key, hash, asset, units }: SendVersion, why: string): RailFact => ({
   type: 'payout_returned',

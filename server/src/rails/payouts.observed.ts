@@ -13,8 +13,7 @@ export const brief = (why: string): string => cutTyped(why, LONGEST_WHY);
 
 /**
  * The meaning of each observation in each state: `takes` moves the payout on, `known` is a duplicate, and `contradicts` cannot be
- * true
- * together with an earlier report, so an operator has to see it.
+ * true together with an earlier report, so an operator has to see it.
  */
 const MEANING: Record<'settled' | 'returned' | 'rejected', Record<PayoutState, 'takes' | 'known' | 'contradicts'>> = {
   // A statement may arrive before the answer to our call, hence from every open state.

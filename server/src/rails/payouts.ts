@@ -22,8 +22,7 @@
  *   attempt, with an id of its own. If the rail may have forgotten the key, absence changes nothing: the statement decides,
  *   or a person.
  * - Only a payout that the gate passes is submitted: the gate is asked in the transaction in which a submission begins, each
- *   time. A
- *   payout it holds ends unsubmitted, as rejected.
+ *   time. A payout it holds ends unsubmitted, as rejected.
  *
  * Settlement is observed (statement, confirmations), never answered: the receiver of the rails' facts calls `settled`,
  * `returned` and `refused` below, in the same transaction.
@@ -264,8 +263,8 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
 
 /**
  * The gate holds a payout that was submitted before, and its rail says that it has none. It is not submitted again: it ends
- * unsubmitted
- * once no bytes of the earlier submission can still be in transit. A payout that the rail once accepted does not end this way.
+ * unsubmitted once no bytes of the earlier submission can still be in transit. A payout that the rail once accepted does not end
+ * this way.
  */
 async function endHeld(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
   const overForMs = -(payout.submitLeftMs ?? 0);

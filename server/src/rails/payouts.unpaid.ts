@@ -2,10 +2,8 @@
  * Unpaid: when operators may declare that a payout whose outcome stays unknown was never paid.
  *
  * Their evidence is the bank's statement to them, which no rail reports. We can check that the declaration is not premature: no
- * submission
- * may still be executed, and the rail's reports since then are read. The time is counted from the *last* submission, by the
- * database's
- * clock: an earlier one may have been lost, and then the rail received the key late.
+ * submission may still be executed, and the rail's reports since then are read. The time is counted from the *last* submission,
+ * by the database's clock: an earlier one may have been lost, and then the rail received the key late.
  */
 import { type Clock, later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';

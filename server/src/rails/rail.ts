@@ -5,12 +5,9 @@
  * state of its own in memory: cursors, signed bytes and external ids are rows, so any process can take over.
  *
  * Targets, where customers pay, and four verbs: `observe`, `send`, `status`, `balance`; two more for reconciliation, independent
- * of our
- * rows: `movements`, `holdings`. Two engines contain the code common to all chains and all banks: chain.ts (follow blocks, notice
- * reorgs,
- * count confirmations) and bank.ts (read statements, each line once); an adapter for one chain family or one bank provides the
- * calls.
- * payouts.ts makes sure that `send` happens once.
+ * of our rows: `movements`, `holdings`. Two engines contain the code common to all chains and all banks: chain.ts (follow blocks,
+ * notice reorgs, count confirmations) and bank.ts (read statements, each line once); an adapter for one chain family or one bank
+ * provides the calls. payouts.ts makes sure that `send` happens once.
  *
  * How to add one: docs/adding-a-rail.md.
  */
@@ -26,10 +23,8 @@ export interface Rail {
   readonly chain?: string;
   /**
    * For how long after a key was first sent the bank or chain recognises it, so that sending it again has no second effect.
-   * Milliseconds; 0
-   * if nothing is promised: then no key is ever sent twice. A chain recognises a key permanently (Infinity: its rule is the
-   * nonce); a bank's
-   * promise always ends. payouts.repeat.ts uses it.
+   * Milliseconds; 0 if nothing is promised: then no key is ever sent twice. A chain recognises a key permanently (Infinity: its
+   * rule is the nonce); a bank's promise always ends. payouts.repeat.ts uses it.
    */
   readonly deduplicatesForMs: number;
   /** Name of the custody wallet where deposits arrive, and of the one payouts leave from (`deposits`/`hot`, `main`/`main`). */
@@ -46,8 +41,7 @@ export interface Rail {
 
   /**
    * Submits a payout. `unknown` is the default: everything that is not certainly accepted or certainly rejected. Never throws for
-   * an
-   * outside failure.
+   * an outside failure.
    */
   send(sending: Sending): Promise<Sent>;
 
@@ -102,16 +96,13 @@ export interface Rail {
 
   /**
    * After a restore from an older backup: whether this rail may have paid an order in the time that the books have lost. `unread`
-   * while
-   * its payments of that time are unknown, `undecided` when one matches and operators have to decide; undefined when the order
-   * may
-   * continue. Rows only.
+   * while its payments of that time are unknown, `undecided` when one matches and operators have to decide; undefined when the
+   * order may continue. Rows only.
    */
   mayHavePaid?(tx: Tx, order: PaidPerhaps): Promise<'unread' | 'undecided' | undefined>;
   /**
    * A bank's, after such a restore: an unexplained debit that may have been this payout, under another key or with another
-   * amount;
-   * undefined when there is none that operators have not decided about. Rows only.
+   * amount; undefined when there is none that operators have not decided about. Rows only.
    */
   doubtful?(
     tx: Tx,
@@ -120,8 +111,7 @@ export interface Rail {
 
   /**
    * For operators who declare that a payment was never made: the open items of this key by our rows, in words. A chain's
-   * transaction
-   * that keeps its slot, or an unexplained debit that may be this payment. Undefined when there is none.
+   * transaction that keeps its slot, or an unexplained debit that may be this payment. Undefined when there is none.
    */
   mayYetPay?(tx: Tx, payout: { key: string; asset: AssetCode; units: bigint }): Promise<string | undefined>;
 
@@ -130,8 +120,7 @@ export interface Rail {
 
   /**
    * For reconciliation: movements in our wallets after a position, one bounded page at a time, read from bank or chain itself and
-   * only
-   * final ones. Read-only: stores nothing, reports nothing.
+   * only final ones. Read-only: stores nothing, reports nothing.
    * @param after '' for the beginning, else `upTo` of the previous page
    * @returns undefined as long as the rail has never been polled
    * @throws Unavailable

@@ -1,9 +1,8 @@
 /**
- * Accounts of secp256k1 keys, as EVM chains and Tron number them: the last 20 bytes of the hash of a public key, and those of
- * the children of an extended public key (BIP-32). Each family spells them in its own way.
- * The key given is the account's external chain (for example m/44'/60'/0'/0), and account `index` is its child of that number.
- * Only the
- * public half is here, so the process that watches cannot spend.
+ * Accounts of secp256k1 keys, as EVM chains and Tron number them: the last 20 bytes of the hash of a public key, and those of the
+ * children of an extended public key (BIP-32). Each family spells them in its own way. The key given is the account's external
+ * chain (for example m/44'/60'/0'/0), and account `index` is its child of that number. Only the public half is here, so the
+ * process that watches cannot spend.
  */
 import { createHmac, ECDH } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1';

@@ -2,8 +2,7 @@
  * Comparing: which items do not agree, and why. Pure.
  *
  * Under one key, in one wallet and asset, both sides must sum to the same amount exactly. If they do not, either there is a
- * temporary
- * reason (in transit), or it is a break.
+ * temporary reason (in transit), or it is a break.
  */
 import type { ItemRow, Side } from './store.ts';
 

@@ -2,8 +2,7 @@
  * Names: which outside movement a journal line refers to. Pure.
  *
  * Every entry that touches a wallet identifies its movement in its id, its facts, or the hold that it ends; this is the complete
- * list of
- * rules. A new kind of entry that touches a wallet needs a line here, or reconciliation reports it as missing outside.
+ * list of rules. A new kind of entry that touches a wallet needs a line here, or reconciliation reports it as missing outside.
  */
 import type { CustodyLine } from '../ledger/index.ts';
 

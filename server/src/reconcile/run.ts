@@ -6,8 +6,8 @@
  *   lines of the journal ──▶ booked_movements ──┘
  *
  * Between full runs only new pages are read, and only changed keys are compared. A full run starts from the beginning: it finds
- * movements
- * that bank or chain now shows differently, or no longer. While it is under way nothing is compared, and earlier results stay.
+ * movements that bank or chain now shows differently, or no longer. While it is under way nothing is compared, and earlier
+ * results stay.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';

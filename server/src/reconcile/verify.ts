@@ -1,7 +1,6 @@
 /**
  * `verify-ledger`: the books against themselves, from the journal alone. Seals, contents, balances, holds, both sides of each
- * asset, every
- * order against its accounts and its history, and the audit against its seals.
+ * asset, every order against its accounts and its history, and the audit against its seals.
  *
  * It runs in one transaction with one snapshot, so it may run beside the server. It writes nothing.
  *

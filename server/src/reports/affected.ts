@@ -1,15 +1,11 @@
 /**
  * Orders affected by a wrong fee or price: those of a market created within a time span, with their charges, the charges by other
- * terms, and
- * the difference in money, per order and in total. Exact: the other amount is computed like a quote, in whole units, each fee
- * rounded up and
- * each payout down (decision 4).
+ * terms, and the difference in money, per order and in total. Exact: the other amount is computed like a quote, in whole units,
+ * each fee rounded up and each payout down (decision 4).
  *
  * Charges come from the journal, not from the order's promise. Orders not converted yet are shown with their promised terms, and
- * summed
- * separately: they can still be repriced. Orders that ended without a charge are omitted. The difference is the customer's gain
- * under the
- * other terms; negative means a loss.
+ * summed separately: they can still be repriced. Orders that ended without a charge are omitted. The difference is the customer's
+ * gain under the other terms; negative means a loss.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';

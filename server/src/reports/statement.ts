@@ -1,7 +1,6 @@
 /**
  * Statement of a customer: deposits, payouts, fees and refunds of all their orders within a time span, with the amounts we held
- * for them and
- * the amounts they owed at both ends. Every line is a line of the journal, so opening plus lines equals closing.
+ * for them and the amounts they owed at both ends. Every line is a line of the journal, so opening plus lines equals closing.
  *
  * Held for a customer is the balance of their orders' accounts, its part blocked by law, and their orders' money in suspense.
  * Unidentified money in suspense that was later assigned to an order counts from then on. A conversion takes one asset and

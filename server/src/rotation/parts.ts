@@ -2,12 +2,10 @@
  * Parts: every column that the master key has encrypted or indexed, and how its values are encrypted again under another key.
  *
  * Columns of bytes are listed one by one, with the context in which their module encrypts them. Encrypted texts carry their own
- * marks
- * (base/texts.ts, base/typed.ts) and occur in many columns, so they are searched for in all of them (texts.ts).
+ * marks (base/texts.ts, base/typed.ts) and occur in many columns, so they are searched for in all of them (texts.ts).
  *
  * `rewrite` gets a row and returns the new values of `writes`, or undefined when all of them use the new key already, so a row
- * may be visited
- * twice.
+ * may be visited twice.
  */
 import type { Vault } from '../base/crypto.ts';
 import { renewedHit, renewedResult } from '../compliance/index.ts';

@@ -3,14 +3,11 @@
  * batches.
  *
  * A batch is one transaction: its rows, and the position in its part. The next run continues from there if the process is killed;
- * two
- * concurrent runs take turns. Servers work meanwhile. Each has both keys (base/crypto.ts): it writes under the new one, reads by
- * either, and
- * looks up by both. So the number of values under the old key only decreases.
+ * two concurrent runs take turns. Servers work meanwhile. Each has both keys (base/crypto.ts): it writes under the new one, reads
+ * by either, and looks up by both. So the number of values under the old key only decreases.
  *
  * The end is verified: every value is opened once more with the new key alone. The exchange is finished when no value is left
- * under the old key;
- * until then no server starts without it.
+ * under the old key; until then no server starts without it.
  *
  * It works as the owner of the tables, because encrypted texts stand in append-only ones (migration 0028).
  */

@@ -2,8 +2,7 @@
  * Encrypted texts (base/texts.ts, base/typed.ts) in all their places: in a column of text, inside a sentence, inside jsonb.
  *
  * Rows of the audit are sealed with their encrypted texts. A row that is encrypted again gets a proof by the master key that it
- * replaces the
- * sealed one, and the seals stay unchanged (operators/seals.ts).
+ * replaces the sealed one, and the seals stay unchanged (operators/seals.ts).
  */
 import type { Vault } from '../base/crypto.ts';
 import { textsLike } from '../base/texts.ts';

@@ -173,8 +173,7 @@ async function seedLevel(
 
 /**
  * Markets and fees; a partner's own fee needs the partner. Unchanged ones are not written again: there are some three hundred
- * markets, and at
- * most starts all are unchanged. An operator's changes are kept: a restart undoes nothing.
+ * markets, and at most starts all are unchanged. An operator's changes are kept: a restart undoes nothing.
  */
 export async function seedMarkets(db: Database, tokens: ReadonlyMap<string, readonly DeployedToken[]>): Promise<void> {
   const wanted = [...tokens].flatMap(([chain, deployed]) =>

@@ -1,13 +1,10 @@
 /**
  * A simulated node of Tron on a local EVM node: the HTTP calls that rails/tron uses, over anvil's results. The sandbox's chain
- * `trc20` and the
- * tests of the rail run on it.
+ * `trc20` and the tests of the rail run on it.
  *
  * Faithful: transactions are decoded from the bytes that were signed; their hash, signer, reference block and expiration are
- * checked as a node
- * checks them; blocks have Tron's ids, and are solidified some blocks later; a failed call is in its block and costs energy; the
- * content of a
- * block, its events and balances are the EVM's results, reorgs included.
+ * checked as a node checks them; blocks have Tron's ids, and are solidified some blocks later; a failed call is in its block and
+ * costs energy; the content of a block, its events and balances are the EVM's results, reorgs included.
  *
  * Not faithful:
  * - Energy is the EVM's gas, at a price that never changes; staking and the free bandwidth of a day do not exist. A native
@@ -18,12 +15,10 @@
  * - Other transactions of the EVM node (its deployer's) have its hash in place of an id.
  *
  * `POST sandbox/lose {"what": "bytes" | "answer" | "nothing"}` simulates a bad line: transactions that never arrive, or arrive
- * and are not
- * confirmed, until it is set to something else.
+ * and are not confirmed, until it is set to something else.
  *
  * A Tron transaction is stored behind the call data of the EVM transaction that represents it, so that the node itself knows
- * every id, also
- * after a restart: nothing is stored here in addition.
+ * every id, also after a restart: nothing is stored here in addition.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -2,10 +2,8 @@
  * The signer: the one place that holds private keys, with its own limits and journal.
  *
  * It runs as a separate process (apps/signer.ts) that the server reaches over a socket; the server has the extended public key
- * and the wallets'
- * addresses, and no private key. policy.ts decides what it signs; journal.ts records its signatures; neither knows orders or the
- * database, so
- * an attacker who controls those still meets the limits.
+ * and the wallets' addresses, and no private key. policy.ts decides what it signs; journal.ts records its signatures; neither
+ * knows orders or the database, so an attacker who controls those still meets the limits.
  *
  * The sandbox runs the same parts, protocol included, over a pair of streams inside the server: its keys are public, and one
  * process less can be left behind. See docs/decisions/0021-a-signer-of-its-own.md.

@@ -2,10 +2,8 @@
  * Journal: the signer's record of its signatures, in its own append-only file.
  *
  * A line is on disk before its signature is returned, so a restart loses no line, and after a crash the journal may contain a
- * signature that was
- * never returned. The last line of a crash may be torn: it is cut off, because no signature was made for it. Any other unreadable
- * line stops
- * the signer: the file was tampered with.
+ * signature that was never returned. The last line of a crash may be torn: it is cut off, because no signature was made for it.
+ * Any other unreadable line stops the signer: the file was tampered with.
  *
  * The whole file is read at start (about 280 bytes per transfer, kept in memory). It is never shortened; after its hour is
  * over a line is still needed for its nonce.

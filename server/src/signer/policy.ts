@@ -6,12 +6,10 @@
  * From a deposit address: listed tokens to the hot wallet only; that needs no limit.
  *
  * A nonce has one transfer permanently. Signing it again is allowed for the same recipient and amount (a higher fee, a lost
- * answer) and counts
- * once, plus the increase of its fee; another transfer under it is refused. So a client cannot have two transfers signed and send
- * the one
- * that suits it. One transaction is signed under any nonce, whatever was signed under it before: an empty transfer of the wallet
- * or deposit
- * address to itself, which pays no one and ends the nonce. After it nothing else is signed.
+ * answer) and counts once, plus the increase of its fee; another transfer under it is refused. So a client cannot have two
+ * transfers signed and send the one that suits it. One transaction is signed under any nonce, whatever was signed under it
+ * before: an empty transfer of the wallet or deposit address to itself, which pays no one and ends the nonce. After it nothing
+ * else is signed.
  *
  * A chain without nonces (Tron) has the hash of the transaction in a nonce's place: the same bytes count once, others again.
  */

@@ -1,7 +1,6 @@
 /**
  * Colours for code: comments, texts, numbers and keywords, without a grammar. A library that knows each language is many times
- * the size of this
- * site, and our examples do not need more.
+ * the size of this site, and our examples do not need more.
  */
 import { escape } from './html.ts';
 

@@ -3,8 +3,7 @@
  * and complete on this server: a page loads nothing from anywhere else, and its content security policy would not let it.
  *
  * The Markdown is read at the first request and pages are rendered at their first request, so unread docs cost nothing. `DOCS=0`
- * leaves them
- * out.
+ * leaves them out.
  *
  * | File | What it does |
  * |---|---|

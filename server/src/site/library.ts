@@ -1,11 +1,9 @@
 /**
  * The library: the list of pages, their order, and their content. Pages that people wrote are Markdown files of docs/ (most in
- * docs/site/); the
- * reference is made from the OpenAPI descriptions. A page is rendered at its first request, and kept.
+ * docs/site/); the reference is made from the OpenAPI descriptions. A page is rendered at its first request, and kept.
  *
  * Links between Markdown files work in the repository; here they lead to the page of that file. A file that is no page of this
- * site (the
- * source, the operator's handbook) is named and not linked.
+ * site (the source, the operator's handbook) is named and not linked.
  */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';

@@ -1,7 +1,6 @@
 /**
  * The frame around every page: heading, search, list of pages, sections of this page, the page before and after. Plain documents:
- * everything can
- * be read and found without a script.
+ * everything can be read and found without a script.
  */
 import { escape } from './html.ts';
 import { type Library, type Page, ROOT } from './library.ts';

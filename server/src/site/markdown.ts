@@ -3,8 +3,7 @@
  * can be copied, and the same program in several languages as tabs.
  *
  * The text is ours (docs/), but it never becomes HTML unescaped: a tag in the text is shown as text. Comments name blocks: the
- * table after
- * `<!-- table: … -->` gets the name's first word as a class, so that site.css can draw some tables as pictures.
+ * table after `<!-- table: … -->` gets the name's first word as a class, so that site.css can draw some tables as pictures.
  *
  * Code blocks with a title (```py title="Python"```) that follow one another are one group of tabs. Tabs are radio buttons, so
  * they work without a script.

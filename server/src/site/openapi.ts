@@ -1,7 +1,6 @@
 /**
  * An OpenAPI description as a list of endpoints, limited to the parts that our pages need: fields in rows, replies in rows,
- * reasons to decline.
- * It reads docs/openapi*.json, which are made from the declarations of the endpoints, and adds no text.
+ * reasons to decline. It reads docs/openapi*.json, which are made from the declarations of the endpoints, and adds no text.
  */
 import { readFileSync } from 'node:fs';
 

@@ -2,10 +2,8 @@
  * The team of a partner: the people who sign in to the partners' console.
  *
  * A member belongs to one partner and has one role (roles.ts). An invited person gets a link with a code that lets them enrol a
- * passkey, once,
- * within three days; a session always begins with a passkey (base/signin.ts). Ten recovery codes are shown when the first passkey
- * is enrolled:
- * one of them lets the member enrol another passkey, and revokes the earlier ones.
+ * passkey, once, within three days; a session always begins with a passkey (base/signin.ts). Ten recovery codes are shown when
+ * the first passkey is enrolled: one of them lets the member enrol another passkey, and revokes the earlier ones.
  *
  * A team always keeps an owner who has joined. All writes are at the system's role: the caller has checked that the team is the
  * partner's own.
@@ -180,8 +178,7 @@ export async function memberOfCode(tx: Tx, typed: string, now: Date): Promise<{ 
 
 /**
  * Uses a code up, for a member who has enrolled a passkey with it. All earlier passkeys and sessions end: a code is for a member
- * who has none, or
- * has lost them.
+ * who has none, or has lost them.
  *
  * @throws Refusal 'unauthenticated' when another used it first
  */

@@ -1,16 +1,13 @@
 /**
  * Treasury: the operator's side of custody. It moves money from deposit addresses to the paying wallet, and warns before the
- * wallet runs
- * low.
+ * wallet runs low.
  *
  * movements.ts matches transactions that our wallets sent before a restore with their rows. sweeps.ts moves deposits and books
- * the moves,
- * levels.ts compares wallets with their thresholds, store.ts is the SQL of both. Rails send and report; the ledger says who owns
- * the money.
+ * the moves, levels.ts compares wallets with their thresholds, store.ts is the SQL of both. Rails send and report; the ledger
+ * says who owns the money.
  *
  * Not here: payouts (rails/payouts.ts), orders that wait while the treasury is short (orders/jobs.ts), comparing the books with
- * chain and
- * bank (reconciliation).
+ * chain and bank (reconciliation).
  */
 export { holdings, type Level, levelHandlers, levels, WATCH } from './levels.ts';
 export { openMovements } from './movements.ts';

@@ -1,13 +1,10 @@
 /**
  * Movements that are on a chain and in no row of ours (rails/chain.adopt.ts) and that the rails cannot identify alone: sweeps and
- * gas, which
- * only the treasury knows, and those that two operators decide.
+ * gas, which only the treasury knows, and those that two operators decide.
  *
  * A sweep from a deposit address to the paying wallet is ours in any case, because only our key can make it. If the deposits that
- * were there
- * before its block sum to exactly its amount, it claimed those. Gas went to a deposit address; it belongs to a sweep of that
- * address. Both
- * may have been created after the last commit restored; then their rows are created again.
+ * were there before its block sum to exactly its amount, it claimed those. Gas went to a deposit address; it belongs to a sweep
+ * of that address. Both may have been created after the last commit restored; then their rows are created again.
  *
  * A matched movement is a send like any other from then on: its receipt settles it, with its cost.
  */

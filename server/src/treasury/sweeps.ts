@@ -2,22 +2,18 @@
  * Sweeps: move deposits from deposit addresses to the paying wallet.
  *
  * A sweep claims final deposits by id, so that no reorg can undo its transfer. It is stored as a row first, and then sent like
- * every chain
- * send: nonce and signed bytes stored, broadcast, rebroadcast, fee raised. A deposit address has no native coin for gas, so the
- * paying
- * wallet sends it ahead, likewise stored first. Both end when they are final, and only then are they booked, under their own
- * keys: so
- * nothing booked here is ever undone, and after a crash at any point the next run continues from the rows.
+ * every chain send: nonce and signed bytes stored, broadcast, rebroadcast, fee raised. A deposit address has no native coin for
+ * gas, so the paying wallet sends it ahead, likewise stored first. Both end when they are final, and only then are they booked,
+ * under their own keys: so nothing booked here is ever undone, and after a crash at any point the next run continues from the
+ * rows.
  *
  *   created ──gas there?──▶ submitted ──final──▶ settled (booked) | failed (its deposits are free again)
  *
  * Only custody moves. The owner of the money (an order, the treasury, or suspense) stays the same.
  *
  * A third party's native coin at a deposit address is not mistaken for our gas: coin missing in the books is spent on a sweep
- * only if gas
- * of ours is on its way there too, and the rail subtracts our own sends from its findings (chain.ts). A cost is not booked before
- * the coin
- * that paid it.
+ * only if gas of ours is on its way there too, and the rail subtracts our own sends from its findings (chain.ts). A cost is not
+ * booked before the coin that paid it.
  *
  * Not here: money of an order whose customer may still pay, which is not swept yet; native coin, which is never swept.
  */
@@ -311,8 +307,8 @@ async function writeGas(
 
 /**
  * A nonce of the paying wallet was released while later ones were signed, and no other send has taken it: the smallest possible
- * gas
- * transfer goes to a deposit address of ours under it, because the later ones would otherwise wait indefinitely. One at a time.
+ * gas transfer goes to a deposit address of ours under it, because the later ones would otherwise wait indefinitely. One at a
+ * time.
  */
 async function fillGap(context: SweepContext, rail: ChainRail): Promise<void> {
   const { db, clock, log } = context;

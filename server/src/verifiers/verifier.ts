@@ -2,8 +2,7 @@
  * The contract of a verifier: a provider or a person that establishes who a customer is.
  *
  * A verifier reports results and keeps no state of its own; customers.recordVerification decides and stores their effect. Names
- * and documents
- * pass through it and are neither logged nor stored here.
+ * and documents pass through it and are neither logged nor stored here.
  *
  * How to add one: a folder beside `simulated/` that exports its adapter, and one line in registry.ts
  * (docs/adding-a-verifier.md).
@@ -54,8 +53,7 @@ export interface Verifier {
 
   /**
    * Reads a call that the provider made to `POST /verifiers/<code>/callback`. It only wakes the job, which then asks for the
-   * finding: of the
-   * call only the key is used, and repeating the call is harmless.
+   * finding: of the call only the key is used, and repeating the call is harmless.
    *
    * @returns the key of the verification it is about; undefined unless the provider's signature is right
    */
@@ -89,8 +87,7 @@ export interface Finding {
   reason?: string;
   /**
    * With failed: the fields or files of the form to submit again, with reasons: `unreadable`, `expired`, `does_not_match`,
-   * `incomplete` or
-   * `not_accepted`. A program's submission is then open again.
+   * `incomplete` or `not_accepted`. A program's submission is then open again.
    */
   fields?: Readonly<Record<string, string>>;
   /** In review only. */

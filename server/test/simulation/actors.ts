@@ -1,9 +1,7 @@
 /**
  * Customers and operator. Customers order through a process of ours and pay as people do: exactly, too little, too much, in
- * parts, late,
- * twice, in another coin, or not at all. The operator reviews waiting cases and takes one of the allowed actions, so that every
- * order
- * comes to an end.
+ * parts, late, twice, in another coin, or not at all. The operator reviews waiting cases and takes one of the allowed actions, so
+ * that every order comes to an end.
  */
 import type { Tx } from '../../src/base/db.ts';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
@@ -699,8 +697,7 @@ export function openActors(
 
   /**
    * A settled order is compensated for some of a fee. A repeated request, and two concurrent ones, are the same compensation. If
-   * late money
-   * made other orders of it, it does not matter which of them has settled.
+   * late money made other orders of it, it does not matter which of them has settled.
    */
   function compensates({ id, made, state }: Waiting): void {
     const one = noted.find(({ order }) => String(order.id) === String(made));

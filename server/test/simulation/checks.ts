@@ -2,8 +2,7 @@
  * The invariants: at the rails during the run, and everywhere at its end.
  *
  * At the rails the records of chain and bank count, by the accounts and addresses that belong to one order alone. Our own rows
- * are not
- * used.
+ * are not used.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Database, Tx } from '../../src/base/db.ts';
@@ -172,8 +171,7 @@ export async function broken(
 
 /**
  * If its deposit was reversed and its payout was returned, operators have undone the exchange: it stays settled, without a
- * payment. If
- * its whole deposit and its whole refund left the chain again, it stays refunded, without a payment.
+ * payment. If its whole deposit and its whole refund left the chain again, it stays refunded, without a payment.
  */
 const statesOf = (tx: Tx) =>
   tx.rows<{ id: bigint; state: string }>(
@@ -220,8 +218,7 @@ export async function unmatched(context: { db: Database; clock: Clock }, rail: R
 
 /**
  * A new attempt follows only a proven failure or return of the last. If an attempt's failure turned out to be wrong, after a
- * reorg or
- * because the bank corrected itself, it has paid, and the attempt after it has not.
+ * reorg or because the bank corrected itself, it has paid, and the attempt after it has not.
  */
 export async function unproven(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ id: string; attempt: number; state: string; next: string }>(

@@ -2,14 +2,11 @@
  * Contradictions: the bank refuses a payment and shows it as paid later, in one of twenty seeds.
  *
  * It rejects the first payout of some sales. The order then holds its money, and no payment seems to have left. The chain reverts
- * the
- * customer's coins in another branch, which is booked as a loss. Then the bank's statement shows the payment: the order is paid,
- * and its
- * customer owes the reverted amount. Sometimes the branch does not take effect, and the customer owes nothing.
+ * the customer's coins in another branch, which is booked as a loss. Then the bank's statement shows the payment: the order is
+ * paid, and its customer owes the reverted amount. Sometimes the branch does not take effect, and the customer owes nothing.
  *
  * Meanwhile no actor decides about such an order (actors.ts): a second payout beside the first would be the bank's fault, and
- * prove
- * nothing. Each customer's final debt is computed separately (ends.ts, `turnedOut`).
+ * prove nothing. Each customer's final debt is computed separately (ends.ts, `turnedOut`).
  *
  * They use separate random numbers, so that all other seeds play as they would without them.
  */

@@ -2,17 +2,14 @@
  * PostgreSQL as a process of ours sees it, with a point before every statement and commit, and after every commit.
  *
  * It is the real one, with the real roles and policies, and the real repetition of base/db.ts on top. Only the end of a
- * connection is
- * simulated: a process that is gone, or a connection that is lost, is rolled back at once. Locks of a connection beyond its
- * transaction (a
- * worker's presence lock) are released with its process.
+ * connection is simulated: a process that is gone, or a connection that is lost, is rolled back at once. Locks of a connection
+ * beyond its transaction (a worker's presence lock) are released with its process.
  *
  * PostgreSQL reads the virtual clock: a schema before pg_catalog has a `clock_timestamp` of its own, which reads a file that is
  * written before each statement. A statement that names the clock itself is given the time as a parameter, which is quicker.
  *
  * Two round trips of three are saved: a transaction begins with its first statement, since a `begin` alone has no visible effect,
- * and the
- * previous commit has begun it already.
+ * and the previous commit has begun it already.
  */
 import { createHash } from 'node:crypto';
 import pg from 'pg';

@@ -2,12 +2,9 @@
  * Ends: the expected end of each party, computed separately from our code, and compared to the unit.
  *
  * Receipts and payments are those of chain and bank. Of our rows only promises and outcomes are used: the terms of each order,
- * its state,
- * its remaining money in suspense. From that follows the expected remainder of each customer's order (with those that were made
- * of its late
- * money) in each asset: zero. A missing amount was reversed by a rail after it had been paid out, and is a loss or a debt; a
- * surplus is
- * blocked by law.
+ * its state, its remaining money in suspense. From that follows the expected remainder of each customer's order (with those that
+ * were made of its late money) in each asset: zero. A missing amount was reversed by a rail after it had been paid out, and is a
+ * loss or a debt; a surplus is blocked by law.
  *
  * - An order that is paid out takes its deposit whole. Fees and payout follow from rate and schedule, each rounded once.
  * - An order that is refunded returns its whole deposit except the fees that its policy keeps, once, in however many parts it
@@ -367,8 +364,7 @@ export function wrongSums(
         `${over} ${asset} is over of all orders, and ${on('blocked', asset)} is blocked, ${on('loss', asset)} lost and ${on('receivable', asset)} owed`,
       );
     // The customer owes a payment that a bank recalled. For a chain only the sum with losses is checked, above, except when a
-    // bank has paid
-    // after all what it had rejected.
+    // bank has paid after all what it had rejected.
     const isFiat = asset === FIAT || asset === OTHER_FIAT;
     if (!isUndone)
       for (const customer of new Set(

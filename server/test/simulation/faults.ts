@@ -4,8 +4,7 @@
  * Rates are per opportunity: a statement, a commit, a call, a payment. They are high, because a run is short.
  *
  * Seeds differ in them: each action of customers, operators, bank and chain is rare in some and frequent in others,
- * independently. So the
- * combination of two rare events occurs in a few seeds, and not in one of a thousand.
+ * independently. So the combination of two rare events occurs in a few seeds, and not in one of a thousand.
  */
 import type { Chance } from './chance.ts';
 

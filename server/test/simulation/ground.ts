@@ -1,13 +1,10 @@
 /**
  * The ground every run starts from: a migrated database with assets, markets, a partner and its customers, made once, in a
- * separate
- * PostgreSQL.
+ * separate PostgreSQL.
  *
  * It is separate because a seed has to play the same twice. Autovacuum in the middle of a run gives a statement another plan, and
- * a plan
- * decides the order of rows without an explicit order; activity in other databases of a server decides when a page is pruned, and
- * so where
- * the next row goes. None of that may happen here. Statistics are collected once, before the first run.
+ * a plan decides the order of rows without an explicit order; activity in other databases of a server decides when a page is
+ * pruned, and so where the next row goes. None of that may happen here. Statistics are collected once, before the first run.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import {

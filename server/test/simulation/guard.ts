@@ -1,15 +1,12 @@
 /**
  * Guard: the invariants of money at the moment it is submitted. It is part of the simulated rails, and uses neither our gate nor
- * any part
- * of it.
+ * any part of it.
  *
  * A submission is the commit of the transaction that marks a payout as being submitted. The rows that others have committed by
- * that
- * moment are read there, by one query of its own (database.ts calls `submitting`). When a rail is then asked to send, those rows
- * and the
- * world's own knowledge (when the bank first showed a credit, how deep a transfer ever was, who owns an account, what the
- * screener was
- * asked) decide whether the money may leave. A send without such a commit before it is a violation, whatever else holds.
+ * that moment are read there, by one query of its own (database.ts calls `submitting`). When a rail is then asked to send, those
+ * rows and the world's own knowledge (when the bank first showed a credit, how deep a transfer ever was, who owns an account,
+ * what the screener was asked) decide whether the money may leave. A send without such a commit before it is a violation,
+ * whatever else holds.
  *
  * Not here: whether it leaves twice, or more than was received (checks.ts); the expected ends (ends.ts).
  */

@@ -4,14 +4,11 @@
  * coverage.
  *
  * A failing seed prints its violations, the history of the orders they name, and the command to play it again. Seeds are played
- * in
- * workers, each a process with a PostgreSQL of its own. After five hundred seeds or more, further runs end a process at each
- * point at which
- * no process was ended by chance: the same seed up to that point, and there it ends.
+ * in workers, each a process with a PostgreSQL of its own. After five hundred seeds or more, further runs end a process at each
+ * point at which no process was ended by chance: the same seed up to that point, and there it ends.
  *
  * `--kept FILE` is a journal: its seeds are not played again. A stopped run continues from it, and ranges of seeds that were
- * played
- * separately add up. The caller vouches that the code is the same.
+ * played separately add up. The caller vouches that the code is the same.
  *
  * `--json FILE` writes a Report (report.ts):
  *   { command, seeds, runs, orders, unmade, steps, waits, seconds, ordersPerSecond, ended: { state: n },
@@ -22,8 +19,7 @@
  * and with `--mutants` a Hunt (mutants.ts):
  *   { command, seconds, planted, found, mutants: [{ mutant, files, found, seed?, kind?, violation? }] }
  * The exit code is 0 if at least one order was made and nothing failed, a process was ended at the point of `--end-at`, and every
- * mutant
- * was found.
+ * mutant was found.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -5,15 +5,12 @@
  * together:
  *
  * - The bank answers that it has accepted a payment just when its statement shows that payment: one process records the answer
- *   while
- *   another processes the line.
+ *   while another processes the line.
  * - Operators block an order by law as soon as it is paid, its customer pays once more, and the law releases the money at once,
- *   or much
- *   later.
+ *   or much later.
  * - The node answers a transfer's estimated cost when its submission is over, and another process sends under the same key.
  * - While the screener is asked about another destination of a payout, or about the destination of a requested refund, one
- *   operator
- *   sends the payout again and another holds it.
+ *   operator sends the payout again and another holds it.
  *
  * Invariants: no money of an order leaves while law blocks it (guard.ts), and a decision made before a hold does not pass it
  * (`wrong`).

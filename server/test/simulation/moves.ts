@@ -2,18 +2,15 @@
  * Moves: further actions of people on an order's money, in one of ten seeds.
  *
  * - Customers who pay by the bank use an account of their own, and operators refund an order to the account that its only deposit
- *   came
- *   from (`toSender`).
+ *   came from (`toSender`).
  * - Operators request a refund without a destination; later it is named.
  * - A payout that its rail rejected is sent to another account or address of the customer.
  * - A partner's program adds the destination of an order, which waits until the customer confirms it with a code, or until its
  *   cooling-off time has passed.
  *
  * Their invariants use the world's and the rails' knowledge, not our rows: from when money may leave for a destination, where a
- * payout
- * goes after people have redirected it (`mayPay`, called by the guard), and that no payer gets more back than they paid
- * (`wrongSenders`).
- * The rest of ends.ts counts their accounts like the customer's.
+ * payout goes after people have redirected it (`mayPay`, called by the guard), and that no payer gets more back than they paid
+ * (`wrongSenders`). The rest of ends.ts counts their accounts like the customer's.
  *
  * They use separate random numbers, so that all other seeds play as they would without them.
  */

@@ -2,10 +2,8 @@
  * Mutants: planted bugs, each in a copy of the source, each to be found by the simulation. Those not found are named.
  *
  * A mutant is a text that must occur exactly once in its file, and its replacement: one that no longer applies is an error, and
- * not a
- * mutant that was found. A seed has found it when it shows a violation of a kind that fits the bug, and when the same seed with
- * the same
- * orders is clean on the unchanged source.
+ * not a mutant that was found. A seed has found it when it shows a violation of a kind that fits the bug, and when the same seed
+ * with the same orders is clean on the unchanged source.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -206,8 +204,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     // Any guard alone is enough: the key, which the insert names, the check under the lock of the nonces, and the time after
-    // which a
-    // submission reserves nothing: another sender uses the key only after that.
+    // which a submission reserves nothing: another sender uses the key only after that.
     name: 'no unique key of a send, nobody looks under the lock whether it is there, and a submission that is over goes on',
     kinds: ['paid_twice', 'stuck'],
     meetings: true,
@@ -1250,8 +1247,7 @@ const NO_SUCH_NAME = /error TS(?:2304|2305|2307|2551|2552|2724): /;
 
 /**
  * Planted bugs that name symbols missing in the source, in sentences: each would only throw, and show nothing. Every changed file
- * is
- * beside its original, in a copy, and TypeScript reads them all at once.
+ * is beside its original, in a copy, and TypeScript reads them all at once.
  */
 export function misnamed(): string[] {
   const copy = mkdtempSync(join(tmpdir(), 'cloverleaf-planted-'));

@@ -2,16 +2,13 @@
  * Outage: none of our processes runs for longer than the bank recognises the key of a payment.
  *
  * One of ten seeds has a bank that forgets: it deduplicates for two minutes, and then has neither the key nor the payment under
- * it. When it
- * makes a payment, or does not answer, all processes may end, and start again only after that. Its statement shows payments later
- * than
- * elsewhere. Operators ask the bank about unknown payouts, as the runbook says, and it answers from its archive.
+ * it. When it makes a payment, or does not answer, all processes may end, and start again only after that. Its statement shows
+ * payments later than elsewhere. Operators ask the bank about unknown payouts, as the runbook says, and it answers from its
+ * archive.
  *
  * In one of four of these seeds operators do not ask the bank: after a quarter of an hour two of them declare an unknown payout
- * never paid,
- * and its order continues. There the statement shows some payments of an outage without their key. A declaration is refused then,
- * and the
- * payment settled by that line. A payment declared never paid must not have left, or leave later (`wrong`).
+ * never paid, and its order continues. There the statement shows some payments of an outage without their key. A declaration is
+ * refused then, and the payment settled by that line. A payment declared never paid must not have left, or leave later (`wrong`).
  *
  * Not here: whether a payment was made twice (checks.ts).
  */
@@ -25,8 +22,7 @@ import type { OurProcess, World } from './process.ts';
 const BANK = 'bank.simulated';
 /**
  * A call takes ten seconds at most, and its bytes arrive thirty seconds later at most (outside.bank.ts). So half of this suffices
- * for the
- * last request sent while the promise counted, as half a day does for real bytes.
+ * for the last request sent while the promise counted, as half a day does for real bytes.
  */
 export const FORGETS_AFTER_MS = 120_000;
 /** Maximum time until a payment is shown there. */

@@ -2,8 +2,7 @@
  * A bank, and its real payments: the truth against which our books are checked. It knows only the requests it receives.
  *
  * It either deduplicates by key for some time, and then forgets the key, or pays every request it receives. Payments settle after
- * a while,
- * are rejected, or are returned; its statement shows lines late, twice or out of order.
+ * a while, are rejected, or are returned; its statement shows lines late, twice or out of order.
  */
 import { Unavailable } from '../../src/base/errors.ts';
 import type { BankAdapter, StatementLine } from '../../src/rails/bank.ts';

@@ -1,9 +1,7 @@
 /**
  * A chain, and its real transfers. Blocks in memory, a mempool, reorgs of any depth below finality, a node that lags, forgets
- * waiting
- * transactions, or does not answer. Signing and sending behave as on a real chain: the same bytes are the same transaction, a
- * nonce is used
- * once, and a transaction may revert.
+ * waiting transactions, or does not answer. Signing and sending behave as on a real chain: the same bytes are the same
+ * transaction, a nonce is used once, and a transaction may revert.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -67,8 +65,7 @@ export interface ChainWorld {
   doubleSpends(hash: string): boolean;
   /**
    * Our books have lost the bytes of our sends. Of the unmined ones some node still has a part, and keeps it; every node has
-   * dropped the
-   * rest, and only the signer knows them. A third party may have kept them and send them once more, much later.
+   * dropped the rest, and only the signer knows them. A third party may have kept them and send them once more, much later.
    */
   keepSent(): void;
   /** Amount received by an address in the present branch. */

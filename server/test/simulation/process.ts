@@ -1,7 +1,6 @@
 /**
  * One of our processes: the modules as server.ts composes them, real except for the outside. It may be ended at any point, and
- * the next
- * one continues from the rows.
+ * the next one continues from the rows.
  */
 import pino from 'pino';
 import type { Clock } from '../../src/base/clock.ts';

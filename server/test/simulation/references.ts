@@ -2,12 +2,9 @@
  * References: customers pay by the bank without naming their order, in one of twenty seeds.
  *
  * Their credit arrives as money without an order. Operators find it by amount and account and assign it at once, before the bank
- * can no
- * longer recall it: so the order accepts money that has not cleared, which a credit with its reference never causes. In the same
- * seeds law
- * blocks orders as soon as they are paid and releases them (meetings.ts), so released money has to wait for that credit. Money
- * that no order
- * accepts any more goes to its customer's account.
+ * can no longer recall it: so the order accepts money that has not cleared, which a credit with its reference never causes. In
+ * the same seeds law blocks orders as soon as they are paid and releases them (meetings.ts), so released money has to wait for
+ * that credit. Money that no order accepts any more goes to its customer's account.
  *
  * Whether money leaves before the credit behind it has cleared is checked elsewhere (guard.ts), by when the bank first showed it.
  *

@@ -2,14 +2,11 @@
  * Restore: the database of a run is replaced by an older copy of itself, while chain and bank keep their later events.
  *
  * At one moment all processes end and the database is copied; at a later one they end again, the copy takes its place, the
- * restore is recorded
- * in it (backup/post-restore.ts), and processes start on it. Operators then follow docs/operating/backup.md in its order:
- * movements and debits
- * are matched with the orders of the books or declared foreign, all payouts are released, and orders that the books have lost are
- * ended with
- * the amounts that their customers paid and received. Until payouts are released no other decision about orders is made. The
- * partner's
- * knowledge of a lost order from its webhooks is the customers' record (actors.ts).
+ * restore is recorded in it (backup/post-restore.ts), and processes start on it. Operators then follow docs/operating/backup.md
+ * in its order: movements and debits are matched with the orders of the books or declared foreign, all payouts are released, and
+ * orders that the books have lost are ended with the amounts that their customers paid and received. Until payouts are released
+ * no other decision about orders is made. The partner's knowledge of a lost order from its webhooks is the customers' record
+ * (actors.ts).
  *
  * Not here: the expected ends (ends.ts).
  */

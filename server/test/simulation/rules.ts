@@ -8,8 +8,7 @@
  *   waiting payments are screened again before they leave.
  *
  * The invariants at a payout's submission use knowledge from here and the rows of that moment (guard.ts), and not the gate. A
- * change counts
- * from its commit, and a transaction of ours lasts no longer than `TX_MS`.
+ * change counts from its commit, and a transaction of ours lasts no longer than `TX_MS`.
  *
  * They use separate random numbers, so that all other seeds play as they would without them.
  */

@@ -1,7 +1,6 @@
 /**
  * One run: a seed, two processes of ours, a chain, a bank, some customers, faults for a while, and then no faults until all
- * orders have come
- * to their end. It returns the violations, with the history that led there.
+ * orders have come to their end. It returns the violations, with the history that led there.
  */
 
 import { isLost, type Noted, openActors } from './actors.ts';

@@ -2,19 +2,14 @@
  * The scheduler: one step at a time, chosen by the seed.
  *
  * Every action of a process of ours that others could notice (a statement, a commit, a call) waits here as a *point* until it is
- * chosen.
- * Between two points only that process's code runs. So the order of all events is a list of choices, and the same seed makes the
- * same ones.
+ * chosen. Between two points only that process's code runs. So the order of all events is a list of choices, and the same seed
+ * makes the same ones.
  *
  * PostgreSQL takes part: a statement may wait for a lock that another step holds. The scheduler asks PostgreSQL and does not
- * guess by a
- * timeout: a statement without an answer is either blocked by another, or still being processed and waited for. The backend of a
- * blocked one
- * is stopped (SIGSTOP), and continues when its lock has been granted, one at a time and in the order in which they began to wait.
- * So two that
- * are released by one commit do not race, and PostgreSQL decides nothing by chance. A deadlock is found here too, at once, and
- * ends the
- * statement that closed the circle.
+ * guess by a timeout: a statement without an answer is either blocked by another, or still being processed and waited for. The
+ * backend of a blocked one is stopped (SIGSTOP), and continues when its lock has been granted, one at a time and in the order in
+ * which they began to wait. So two that are released by one commit do not race, and PostgreSQL decides nothing by chance. A
+ * deadlock is found here too, at once, and ends the statement that closed the circle.
  *
  * When no process can continue, time jumps to the next due event.
  */

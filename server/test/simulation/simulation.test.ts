@@ -1,7 +1,6 @@
 /**
  * A share of the simulation: seeds that once found a bug, and a few others. Other tests show that it can fail, and that a seed
- * plays the same
- * twice. The whole of it: `npm run simulate`.
+ * plays the same twice. The whole of it: `npm run simulate`.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -45,8 +44,7 @@ for (const { seed, orders, found } of KEPT)
 
 /**
  * Plays these until each of the wanted events happened in one of them. Which seed shows an event changes with everything that
- * changes the order
- * of steps; all of them must be free of violations.
+ * changes the order of steps; all of them must be free of violations.
  */
 async function playUntil(
   wanted: readonly string[],

@@ -2,22 +2,17 @@
  * Strays: money without an order, and people's actions on it.
  *
  * Strangers pay into our account at the bank without a reference, and coins into the paying wallet; customers send coins that
- * their order does
- * not accept. Operators then take one of the documented actions on each: it is returned to its source (a credit to the account
- * that the
- * statement shows, coins to an address that the sending key has signed for or that the customer has confirmed on a page), it is
- * written off as
- * dust, or it stays unclaimed and becomes dormant, permanently or until it is claimed. Sometimes a request comes that must be
- * rejected: a
- * signature of another key, another address than the confirmed one, an amount that is not dust.
+ * their order does not accept. Operators then take one of the documented actions on each: it is returned to its source (a credit
+ * to the account that the statement shows, coins to an address that the sending key has signed for or that the customer has
+ * confirmed on a page), it is written off as dust, or it stays unclaimed and becomes dormant, permanently or until it is claimed.
+ * Sometimes a request comes that must be rejected: a signature of another key, another address than the confirmed one, an amount
+ * that is not dust.
  *
  * Every fifth seed has them. They come in currencies in which no order is made, so that dust and dormant money can be counted to
- * the unit on
- * their accounts.
+ * the unit on their accounts.
  *
  * The expected end of each follows from its plan and from the records of chain and bank (`wrongStrays`); of our rows only the
- * balances of four
- * kinds of account are compared. Days pass by moving the rows of one deposit into the past.
+ * balances of four kinds of account are compared. Days pass by moving the rows of one deposit into the past.
  */
 import { Refusal } from '../../src/base/errors.ts';
 import {

@@ -1,7 +1,6 @@
 /**
  * Time that stands still until it is moved, for this whole process: `Date`, `setTimeout`, `performance.now`. Random numbers, too,
- * follow from
- * the seed while it is in place.
+ * follow from the seed while it is in place.
  *
  * The real ones are kept here for the code that has to wait for PostgreSQL. PostgreSQL's own time is in database.ts.
  */

@@ -1,8 +1,7 @@
 /**
  * A worker: a process that plays one seed after the other, for the process that started it (workers.ts): on a PostgreSQL of its
- * own, or on that
- * of another worker which does not play meanwhile. Time is shared in a whole process (time.ts), so two concurrent runs need two
- * of them.
+ * own, or on that of another worker which does not play meanwhile. Time is shared in a whole process (time.ts), so two concurrent
+ * runs need two of them.
  */
 import { fixtureAt, type Place, prepareFixture } from './ground.ts';
 import { parting, simulate } from './run.ts';

@@ -1,11 +1,9 @@
 /**
  * Decisions about hits: alert and list entry side by side for an operator, the operator's decision, and a repeat of the
- * comparison from
- * the stored inputs.
+ * comparison from the stored inputs.
  *
  * A true hit blocks the customer. A false positive is kept for this owner, this version of the list entry, and this input;
- * another version
- * of the entry or another name is a new question.
+ * another version of the entry or another name is a new question.
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';

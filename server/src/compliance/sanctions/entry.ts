@@ -2,10 +2,8 @@
  * Entries of sanctions lists, in one shape whatever list they come from. Pure.
  *
  * An entry keeps the fields that identify its subject: names with script and quality, dates of birth as periods, countries,
- * identifiers,
- * and addresses of digital currencies. Reasons, regimes and remarks are left out: an operator who decides about a hit reads them
- * at the
- * publisher, under the entry's id.
+ * identifiers, and addresses of digital currencies. Reasons, regimes and remarks are left out: an operator who decides about a
+ * hit reads them at the publisher, under the entry's id.
  *
  * Not here: reading a list's format (ofac.ts, un.ts, eu.ts, uk.ts), comparing entries with names (match.ts).
  */

@@ -1,7 +1,6 @@
 /**
  * Erasing compared data of a customer, and exporting it for the customer. Which entry was found, its score and the decision stay:
- * they
- * explain what happened to the money.
+ * they explain what happened to the money.
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';

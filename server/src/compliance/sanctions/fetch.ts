@@ -2,10 +2,8 @@
  * Sources of a list: a file of this machine, or an https address.
  *
  * A file's checksum is read from a file beside it, `<file>.sha256`, if there is one. Its age is that of the file, because reading
- * the same
- * file again gives no new information. An address is requested once, with one deadline over everything; it may redirect to
- * another https
- * address, because publishers keep their lists at storage providers.
+ * the same file again gives no new information. An address is requested once, with one deadline over everything; it may redirect
+ * to another https address, because publishers keep their lists at storage providers.
  */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';

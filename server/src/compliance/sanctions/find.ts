@@ -1,13 +1,10 @@
 /**
  * The index: finds the entries of all lists that are worth comparing with a name, so that a whole register of customers is
- * screened in
- * minutes. In memory; pure once it is built.
+ * screened in minutes. In memory; pure once it is built.
  *
  * It indexes words of list names by their text, sound, consonants, and each sound with one letter left out: two sounds that are
- * one change
- * apart share one of those. A name on a list is compared when enough words of the given name were found in it; "enough" never
- * exceeds
- * the minimum of match.ts, so the index loses no hit (a test compares it with trying everything).
+ * one change apart share one of those. A name on a list is compared when enough words of the given name were found in it;
+ * "enough" never exceeds the minimum of match.ts, so the index loses no hit (a test compares it with trying everything).
  */
 import { addressKey, type ListEntry } from './entry.ts';
 import { type Match, type MatchRules, matchEntry, type Prepared, prepare, type Subject } from './match.ts';

@@ -3,8 +3,7 @@
  * entries.
  *
  * Each entry row is valid from the version that added it to the one that removed it, so any version can be reconstructed, and an
- * entry that
- * has not changed keeps its row: decisions about it stay valid.
+ * entry that has not changed keeps its row: decisions about it stay valid.
  *
  * Digital currency addresses of a list become a deny list of destinations, which the gate looks up in its own transaction.
  */
@@ -22,8 +21,8 @@ const AT_ONCE = 1_000;
 
 /**
  * A version that lacks more than this part of the previous one, and more than this number of entries, is treated as a truncated
- * list: the
- * people it no longer names would be cleared at once. The largest removals that publishers have made are below a twentieth.
+ * list: the people it no longer names would be cleared at once. The largest removals that publishers have made are below a
+ * twentieth.
  */
 const MOST_REMOVED = { part: 10, entries: 20 };
 

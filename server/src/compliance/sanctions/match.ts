@@ -2,19 +2,15 @@
  * Matching: the similarity of a customer's name and a name on a list, as a score from 0 to 1 with its explanation. Pure.
  *
  * The words of both names are paired, most similar first, whatever their order; neighbours may be joined ("Abd al-Rahman"). For a
- * person the
- * shorter name has to be found in the longer one, because banks and lists leave names out, and each further word of the longer
- * one
- * reduces the score a little; at least two words must be found if there are two. For a company both names have to be found in
- * each other.
+ * person the shorter name has to be found in the longer one, because banks and lists leave names out, and each further word of
+ * the longer one reduces the score a little; at least two words must be found if there are two. For a company both names have to
+ * be found in each other.
  *
  * Then evidence: a date of birth inside a period of the entry, or outside all of them, and countries. Evidence changes the score
- * and
- * decides nothing alone: dates on lists are often wrong, and a full match of a name stays a hit against a different date.
+ * and decides nothing alone: dates on lists are often wrong, and a full match of a name stays a hit against a different date.
  *
  * Rules are data with a version. A change of scores, here or in names.ts, needs a new version: results are stored under it, and a
- * new
- * version screens all subjects again.
+ * new version screens all subjects again.
  */
 import { createHash } from 'node:crypto';
 import { addressKey, type Birth, type ListEntry, type SubjectKind } from './entry.ts';

@@ -6,8 +6,7 @@
  * leave vowels out, so a word from there is compared by its consonants as well.
  *
  * Some words carry little information: particles and titles (al, bin, von, Mullah), legal forms of companies (Ltd, GmbH), and
- * common
- * company words (trading, group). They weigh less, and alone they do not match.
+ * common company words (trading, group). They weigh less, and alone they do not match.
  *
  * Not here: comparing two names (match.ts), finding those worth comparing (find.ts).
  */

@@ -2,10 +2,8 @@
  * Reads OFAC's lists in the advanced format (Advanced Sanctions Data Model), such as SDN_ADVANCED.XML.
  *
  * The format is normalised: an entry names its country, script, feature type and documents by numbers defined in earlier sections
- * of the
- * file. Those are kept while the file is read, limited to the fields that an entry uses. An undefined number is left out, except
- * that of a
- * party's type and of a digital currency address.
+ * of the file. Those are kept while the file is read, limited to the fields that an entry uses. An undefined number is left out,
+ * except that of a party's type and of a digital currency address.
  */
 import { defined } from '../../base/defined.ts';
 import {

@@ -2,8 +2,7 @@
  * Reading a sanctions list: from its bytes to entries, and the changes between two versions.
  *
  * A list is taken as a whole or not at all: one entry that cannot be read rejects it, because a list without that entry would
- * clear the
- * people it names. Entries with the same id are merged into one.
+ * clear the people it names. Entries with the same id are merged into one.
  */
 import { assert } from '../../base/errors.ts';
 import { digestOf, type ListCode, type ListEntry, tidied } from './entry.ts';

@@ -2,14 +2,11 @@
  * Results: which names were compared with which version of the lists, and the hits. The gate reads them in its own transaction.
  *
  * A row stays until its names, the rules or its hits change; a new version of the lists with the same hits only updates its
- * version. So a
- * register that is compared every day grows by its changes only.
+ * version. So a register that is compared every day grows by its changes only.
  *
  * A hit is one owner, one version of a list entry, and one input. A person's decision about it is repeated only when one of them
- * is new. An
- * undecided hit ends by itself only with its entry: another name from the customer, or a setting that finds less, decides
- * nothing. A name
- * of an account or a payer that was decided to be no hit of its customer is not asked again.
+ * is new. An undecided hit ends by itself only with its entry: another name from the customer, or a setting that finds less,
+ * decides nothing. A name of an account or a payer that was decided to be no hit of its customer is not asked again.
  */
 import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Tx } from '../../base/db.ts';
@@ -211,8 +208,7 @@ export async function standingOf(
   );
   const good = new Map(rows.filter(({ isOfNow }) => isOfNow).map(({ subject, names }) => [subject, names]));
   // An erased customer has no data left to compare, so no result is awaited, and it never counts as compared. Payers since then
-  // are
-  // compared as before.
+  // are compared as before.
   const isGone = (key: string): boolean => customer?.erased === true && !key.startsWith('payer:');
   return {
     unscreened: s.keys.filter((key) => !isGone(key) && !good.has(key)),

@@ -2,14 +2,11 @@
  * Sanctions screening of a running server: reads the configured lists, compares names with them, and reports the results.
  *
  * Two recurring jobs. One for each list reads its source and stores changes. The other compares the subjects that are due: all of
- * them
- * after a new version, and new customers and accounts; in parts, each of which is stored, so that it continues from its last
- * position. A
- * customer who is due and about to be paid is compared immediately (`ensure`).
+ * them after a new version, and new customers and accounts; in parts, each of which is stored, so that it continues from its last
+ * position. A customer who is due and about to be paid is compared immediately (`ensure`).
  *
  * The gate reads stored results (`read`, `wait`) in its own transaction. Only a result for the newest lists clears a customer;
- * while a list
- * is older than allowed, money waits.
+ * while a list is older than allowed, money waits.
  *
  * The index of names is in memory, built again for each version, in pieces, so that requests are answered meanwhile.
  *

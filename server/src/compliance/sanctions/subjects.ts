@@ -3,8 +3,7 @@
  * deposits.
  *
  * A key identifies them: `customer:<id>`, `account:<id>`, `payer:<deposit>`. Names are decrypted here for the comparison, and are
- * stored
- * only in its encrypted result.
+ * stored only in its encrypted result.
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';

@@ -2,10 +2,8 @@
  * Reads large XML files record by record: of the whole file only one record is in memory.
  *
  * The whole file is refused for: a document type declaration (and with it entities, their expansion and external references), XML
- * that is
- * not well-formed to its last byte, bytes that are not UTF-8, another root element, and more than the bounds below. A truncated
- * list is
- * therefore never accepted as a shorter one.
+ * that is not well-formed to its last byte, bytes that are not UTF-8, another root element, and more than the bounds below. A
+ * truncated list is therefore never accepted as a shorter one.
  *
  * Not here: the interpretation of a record (ofac.ts, un.ts, eu.ts, uk.ts).
  */

@@ -2,8 +2,7 @@
  * The default forms: the data that a business and a person must supply to be verified, when no other form was set.
  *
  * The patterns are part of the partner API, where programs validate input with them; our own pages use the same ones. The form of
- * a
- * business is part of the interface: its content and order are served unchanged.
+ * a business is part of the interface: its content and order are served unchanged.
  */
 import type { Form, Requirement } from './form.ts';
 

@@ -2,10 +2,8 @@
  * Documents: the files of submissions, encrypted in a store, with a row each.
  *
  * Every customer has a separate key, encrypted by the master key: without that row the customer's files can never be read again.
- * A file is
- * on disk before its row is written; one without a row after an hour belongs to a request that failed, and is deleted. The
- * database has
- * only a keyed digest, the size and the type. No file name from outside is stored: a slot is a name of the form.
+ * A file is on disk before its row is written; one without a row after an hour belongs to a request that failed, and is deleted.
+ * The database has only a keyed digest, the size and the type. No file name from outside is stored: a slot is a name of the form.
  *
  * Not here: what a file may be (inspect.ts), which are needed (form.ts).
  */
@@ -105,8 +103,7 @@ export const KEPT_AFTER_RESTORE_MS = 30 * 24 * 3_600_000;
 
 /**
  * Deletes files without a row, left by requests that failed. After a restore, the rows of files stored since the backup are
- * missing
- * too, so files older than the restore are kept for a time.
+ * missing too, so files older than the restore are kept for a time.
  *
  * @returns the number of deleted files
  */

@@ -2,8 +2,7 @@
  * Forms: what a customer must supply to be verified, as data.
  *
  * A form is the same object that programs receive: requirements by name, groups of them, and `documents`, the kinds of document
- * with the
- * file slots of each. So the check uses exactly what was requested. A name occurs once in a form, in whichever group.
+ * with the file slots of each. So the check uses exactly what was requested. A name occurs once in a form, in whichever group.
  *
  * Not here: which form applies (forms.ts), the defaults (defaults.ts), the validity of an answer (answers.ts).
  */
@@ -77,8 +76,7 @@ export const slotsOf = (form: Form): ReadonlySet<string> =>
 
 /**
  * The files that are still needed: of required file fields, and of the document with the most files so far. If none was begun and
- * one
- * is needed, those of the first kind.
+ * one is needed, those of the first kind.
  */
 export function missingSlots(
   { form, needsDocument }: { form: Form; needsDocument: boolean },

@@ -2,9 +2,8 @@
  * Inspecting files: the type of a document, determined by its content, and whether the file contains anything else.
  *
  * The name and the declared type are not trusted. A file must be one JPEG, PNG, WEBP or PDF from its first byte to its last, so
- * that no
- * program reads it as a page, a script or an archive. Images are bounded by the size in their header: a few kilobytes may require
- * gigabytes in a viewer. A PDF must do nothing when it is opened, and be readable without a password.
+ * that no program reads it as a page, a script or an archive. Images are bounded by the size in their header: a few kilobytes may
+ * require gigabytes in a viewer. A PDF must do nothing when it is opened, and be readable without a password.
  *
  * The checks read structure and decode no picture. Not here: whether the picture shows the right thing (an operator, a verifier).
  */

@@ -1,7 +1,6 @@
 /**
  * Outcomes: the effect of a verifier's result on a submission, and the reasons it may give per field. Reasons are codes: they are
- * stored
- * unencrypted, and contain no personal data.
+ * stored unencrypted, and contain no personal data.
  */
 import type { SubmissionRow } from './store.ts';
 

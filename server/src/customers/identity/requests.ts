@@ -2,10 +2,8 @@
  * Requests for information: an operator's questions about a customer, beyond the form, with a deadline.
  *
  * The partner is notified by an event `information.requested`, reads the question and answers it (protocols/v1). A request is
- * answered
- * once; an operator withdraws a request that is no longer needed. Question and answer are encrypted, and appear in no event, case
- * or log.
- * A file is sent as one of the submission.
+ * answered once; an operator withdraws a request that is no longer needed. Question and answer are encrypted, and appear in no
+ * event, case or log. A file is sent as one of the submission.
  *
  * Not here: the cases about answered and overdue requests (compliance/information.ts).
  */

@@ -132,8 +132,7 @@ const isGivenAgain = (given: Given, name: string): boolean =>
 
 /**
  * Adds files. To an open submission they are added like every other part; for one that the verifier has, or has had, they are
- * stored
- * beside it and change nothing. Without a submission they begin one.
+ * stored beside it and change nothing. Without a submission they begin one.
  *
  * @throws as `submit`; 'submission_over' when it has failed
  */
@@ -221,8 +220,7 @@ export async function openSubmissions(
 
 /**
  * The fields and files that a form still requires of a customer: those missing from its open submission, or to be sent again.
- * Without
- * an open submission, all that the form requires; nothing while one is in review.
+ * Without an open submission, all that the form requires; nothing while one is in review.
  */
 export async function missingOf(
   tx: Tx,

@@ -59,8 +59,8 @@ export const CASE_CORRECTIONS = ['fee', 'recall', 'debt', 'dust', 'lost_order', 
  * - `debt`: a customer's debt is written off: a loss;
  * - `dust`: a deposit in suspense that is too small to handle: rounding;
  * - `lost_order`: an unexplained debit was the payout of an order that a restore has lost, and a deposit in suspense was that
- *   order's
- *   payment. The deposit becomes the operator's, and the debit is no loss: the entry books the order's exchange without its fees.
+ *   order's payment. The deposit becomes the operator's, and the debit is no loss: the entry books the order's exchange without
+ *   its fees.
  * The
  *   part of the deposit already refunded is excluded. If an order had several debits (a payout, and a refund of the excess), each
  *   further debit names the same deposit; if it was paid in parts, each further deposit names the first one, through its own
@@ -125,8 +125,7 @@ export interface CaseCorrectionInput {
   units: bigint;
   /**
    * For `undone`: the returned payout's deposit. For `recall`: the credit of which a part was recalled. For `lost_order`: the
-   * deposit
-   * that paid the order; in the case of a further deposit, the first one.
+   * deposit that paid the order; in the case of a further deposit, the first one.
    */
   deposit?: bigint | undefined;
 }

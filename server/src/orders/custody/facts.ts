@@ -213,8 +213,7 @@ export async function bookOutOfNowhere(
 /**
  * Books money that left a wallet, whatever balance the books show as free. The free balance may be smaller, because the rest is
  * held for payouts or an incoming amount was missed. The part beyond it is booked as `uncovered`, with a case, until an operator
- * knows
- * its source.
+ * knows its source.
  */
 export async function bookGone(
   context: Context,

@@ -2,14 +2,11 @@
  * Lost time: the time between the backup and the restore of this database. Chains and banks may have paid orders in it.
  *
  * Until those payments are read and decided, an order may already have been paid. Automatic steps that depend on this wait and
- * then
- * continue: refunding a deposit, using the current price. Payouts wait at their rails (rails/chain.sends.ts) and at the gate
- * (gate.ts);
- * operators' decisions are not affected.
+ * then continue: refunding a deposit, using the current price. Payouts wait at their rails (rails/chain.sends.ts) and at the gate
+ * (gate.ts); operators' decisions are not affected.
  *
  * After a restore, an order made from a late deposit may be the second one made from it: the first order, its key and its price
- * are
- * lost. Its payout waits for the decision about any payment that may have paid the first one.
+ * are lost. Its payout waits for the decision about any payment that may have paid the first one.
  */
 import type { Tx } from '../../base/db.ts';
 import type { FollowOn, Rail } from '../../rails/rail.ts';

@@ -1,8 +1,7 @@
 /**
  * A bank's recall of a part of a credit. Its statement shows a debit that matches no deposit's amount, so the debit is booked as
  * unexplained, and two operators who have read the bank's notice name the deposit. The loss becomes the customer's debt, as after
- * the
- * recall of a whole deposit (deposits/reversed.ts): it is repaid, written off and blocks the customer by the same rules.
+ * the recall of a whole deposit (deposits/reversed.ts): it is repaid, written off and blocks the customer by the same rules.
  *
  * Only for a deposit whose money has left: if its order has not ended, operators decide about the order first.
  */

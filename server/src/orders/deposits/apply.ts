@@ -4,8 +4,7 @@
  * (follow-on-order.ts).
  *
  * Five steps, in this order: each deposit is assigned to the order, up to the accepted amount; the order advances; one entry
- * moves the
- * money to its account; an assertion checks that the transition was legal; a case covers the part not accepted.
+ * moves the money to its account; an assertion checks that the transition was legal; a case covers the part not accepted.
  *
  * Not here, because they are no transition and use other accounts: replacing a reversed deposit (replace.ts books
  * against the loss), undoing an exchange (payouts/undone.ts books to the payout's asset), using a deposit for a lost order

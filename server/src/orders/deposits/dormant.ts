@@ -1,9 +1,8 @@
 /**
  * Waking: dormant money returns to its previous account when a person acts on it.
  *
- * Code that uses money in suspense or an order's account wakes it first, in its own transaction: a destination that the
- * customer names, a refund, a recall, a block. So no other code has to handle dormancy. If code forgets to, triggers reject its
- * write
+ * Code that uses money in suspense or an order's account wakes it first, in its own transaction: a destination that the customer
+ * names, a refund, a recall, a block. So no other code has to handle dormancy. If code forgets to, triggers reject its write
  * (migrations/0006_orders.sql).
  *
  * Not here: what becomes dormant, and when (unclaimed.ts).

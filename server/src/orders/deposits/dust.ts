@@ -1,11 +1,9 @@
 /**
  * Writing off dust: an unclaimed amount in suspense that is too small to handle is booked as rounding, which ends its deposit.
- * Two
- * operators approve it: for one deposit that has a case, or for many of an asset at once, oldest first.
+ * Two operators approve it: for one deposit that has a case, or for many of an asset at once, oldest first.
  *
  * A later claim is paid as goodwill, from the operator's own money. Never written off: a deposit that is held, is named by a
- * refund, or
- * belongs to an order blocked by law or to a blocked customer.
+ * refund, or belongs to an order blocked by law or to a blocked customer.
  *
  * Not here: what dust is (dust.store.ts), reconciliation breaks that are dust (reconcile/correct.ts).
  */

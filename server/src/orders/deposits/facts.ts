@@ -1,7 +1,6 @@
 /**
  * Facts about deposits: seen, confirmed, cleared. A confirmed deposit is booked to its order up to the amount that the order
- * accepts; the
- * rest goes to suspense.
+ * accepts; the rest goes to suspense.
  */
 import { later } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
@@ -108,8 +107,7 @@ async function mostFor(tx: Tx, order: Order, now: Date): Promise<bigint> {
 /**
  * Whether an order must wait with its deposit because the deposit's rail can still reverse it. Until then the deposit is shown as
  * seen, and a reversal leaves no trace in the books. Money that no order waits for goes to suspense at once, and no payout or
- * refund
- * of it leaves before that time either (ready.ts).
+ * refund of it leaves before that time either (ready.ts).
  */
 async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRow): Promise<boolean> {
   const now = context.clock.now();
@@ -240,9 +238,8 @@ async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 's
 
 /**
  * When the deposit arrived by the rail's clock, and whether that was after its order's deadline. If only a day is known, the
- * whole
- * day of the deadline counts as in time, and the latest possible time is stored. A reorg that puts the deposit into another block
- * changes nothing: a deposit in time stays in time.
+ * whole day of the deadline counts as in time, and the latest possible time is stored. A reorg that puts the deposit into another
+ * block changes nothing: a deposit in time stays in time.
  */
 function timesOf(order: Order | undefined, { at, withinMs = 0 }: DepositFact): Pick<DepositRow, 'cameAt' | 'late'> {
   if (at === undefined) return { cameAt: null, late: false };

@@ -3,11 +3,9 @@
  * known.
  *
  * Orders have a hold of their own (actions.ts). A late, second, excess or unidentified deposit is not covered by that: its refund
- * has a
- * row of its own, or is not requested yet. A hold writes one row (held_deposits), which the gate, screening and the follow-on
- * order
- * read; so it also stops refunds that a policy or a partner requests later. A refund whose payout is created but not submitted is
- * ended; the payout's row lock decides which of the two comes first.
+ * has a row of its own, or is not requested yet. A hold writes one row (held_deposits), which the gate, screening and the
+ * follow-on order read; so it also stops refunds that a policy or a partner requests later. A refund whose payout is created but
+ * not submitted is ended; the payout's row lock decides which of the two comes first.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';

@@ -2,14 +2,11 @@
  * Payers: who paid a deposit, as its rail reports it, and what evidence a sender must give before money is returned to them.
  *
  * A bank's report (name, account, text) is encrypted with its statement line; a chain's is an address, which is public. It is
- * decrypted
- * for an operator who requests it, and stored nowhere else.
+ * decrypted for an operator who requests it, and stored nowhere else.
  *
  * A bank account belongs to its holder, so two operators may return a credit to the account it came from. An address may not
- * belong to
- * the sender: coins from an exchange come from an address of the exchange. So coins are returned to an address named in a text
- * signed
- * with the key of the sending address, or named by the customer; never automatically to the sending address.
+ * belong to the sender: coins from an exchange come from an address of the exchange. So coins are returned to an address named in
+ * a text signed with the key of the sending address, or named by the customer; never automatically to the sending address.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';

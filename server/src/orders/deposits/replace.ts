@@ -2,8 +2,7 @@
  * Replacing a reversed deposit: an order accepted a deposit, its rail reversed it, and other or the same money has arrived since.
  *
  * Until it is replaced, other money of the same order is not refunded and makes no new order: the order may have been paid out
- * against
- * the reversed deposit.
+ * against the reversed deposit.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';

@@ -2,14 +2,13 @@
  * Returns: on a page of ours, the customer confirms the address to which coins in suspense are refunded.
  *
  * An operator makes a link for one deposit of a known customer. The customer logs in by code, types an address, sees it in full
- * and
- * confirms it. The confirmation is stored as evidence: which link, when, by which login. It sends nothing: two operators return
- * the
- * deposit as usual (`deposit return`), to the confirmed address instead of a signed one, and the gate checks it like any other.
+ * and confirms it. The confirmation is stored as evidence: which link, when, by which login. It sends nothing: two operators
+ * return the deposit as usual (`deposit return`), to the confirmed address instead of a signed one, and the gate checks it like
+ * any other.
  *
  * The page reads whether money waits for an address, and reads no blocks, deny lists, holds or screening results: it accepts
- * every
- * address that its rail can pay, and shows the same text afterwards whatever the findings are. Only operators see the findings.
+ * every address that its rail can pay, and shows the same text afterwards whatever the findings are. Only operators see the
+ * findings.
  *
  * Not here: the page (protocols/checkout/return.ts), encrypting the link's token (customers/links.ts), verifying a signed text
  * (payers.ts).
@@ -63,8 +62,7 @@ export interface LinkAsked {
  * Makes a link for a deposit. It invalidates an earlier link, and an address confirmed through it.
  *
  * @throws Refusal 'unknown_deposit' | 'does_not_fit' when it came from a bank or no customer is known | 'deposit_unfit' when none
- *   of
- *   it is in suspense | 'refund_under_way'
+ *   of it is in suspense | 'refund_under_way'
  */
 export async function makeReturnLink(
   context: Rails,

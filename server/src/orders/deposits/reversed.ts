@@ -1,7 +1,6 @@
 /**
  * A deposit that its chain or bank reversed. Before it is booked, the deposit is dropped; after that, it is a loss or its
- * customer's
- * debt, and payouts that have not left are cancelled.
+ * customer's debt, and payouts that have not left are cancelled.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -55,12 +54,9 @@ export async function depositReversed(
 
 /**
  * A booked deposit was reversed. The part in suspense was not assigned yet and is booked out against the account it came in on.
- * The
- * part that an order accepted, or that was refunded, is a loss as long as no payout of it left (the order is stopped, and finally
- * gives
- * up its claim). If a payout or refund of it was submitted, the customer owes it, in any state of the order, and can create no
- * new
- * order until an operator allows it.
+ * The part that an order accepted, or that was refunded, is a loss as long as no payout of it left (the order is stopped, and
+ * finally gives up its claim). If a payout or refund of it was submitted, the customer owes it, in any state of the order, and
+ * can create no new order until an operator allows it.
  */
 async function bookedDepositReversed(
   context: Context,
@@ -131,8 +127,8 @@ async function bookedDepositReversed(
 
 /**
  * An order is paid after all, by a payout that its rail had rejected, and one of its deposits was reversed meanwhile. The
- * reversal was
- * booked as a loss, because no payout seemed to have left. The customer owes it, as if the payout had been known then.
+ * reversal was booked as a loss, because no payout seemed to have left. The customer owes it, as if the payout had been known
+ * then.
  */
 export async function owesAfterAll(tx: Tx, order: Order, now: Date): Promise<void> {
   for (const row of await depositStore.depositsOf(tx, order.id)) {
@@ -210,10 +206,8 @@ async function owe(
 
 /**
  * The customer who was, or may have been, paid out of a deposit: by the payout of the order that accepted it, or by a refund of
- * it.
- * Determined from payouts that were submitted and not rejected, because an order's state does not cover money that it did not
- * accept.
- * Without an order it is the owner of the account that a refund went to.
+ * it. Determined from payouts that were submitted and not rejected, because an order's state does not cover money that it did not
+ * accept. Without an order it is the owner of the account that a refund went to.
  */
 async function whoWasPaid(
   tx: Tx,

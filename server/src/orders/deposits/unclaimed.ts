@@ -1,9 +1,7 @@
 /**
  * Unclaimed money: money in suspense, or with an order that waits for its customer, and untouched for as long as the operator's
- * policy
- * says. It is announced, and later becomes dormant: it moves to an account of its own until the customer claims it or an operator
- * acts
- * on it (dormant.ts). It stays the customer's.
+ * policy says. It is announced, and later becomes dormant: it moves to an account of its own until the customer claims it or an
+ * operator acts on it (dormant.ts). It stays the customer's.
  *
  *   unclaimed ──(after − notice)──▶ announced ──(notice)──▶ dormant ──(a claim, or an operator)──▶ where it was
  *
@@ -11,8 +9,7 @@
  * - announced for the whole notice period before anything moves, however old it is when the policy is set;
  * - checked again under the locks before it moves: money that was touched meanwhile does not move;
  * - excluded: money held by law, screening or an operator, money of a blocked customer, dust, and money that may replace a
- *   reversed
- *   deposit.
+ *   reversed deposit.
  *
  * Source: docs/decisions/0044-dormant-money.md
  */

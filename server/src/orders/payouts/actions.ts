@@ -18,8 +18,7 @@ import type { Order } from '../store.ts';
 /**
  * Settles an order with an attempt that its rail had rejected and later paid, although the order's terms have changed since. The
  * order's balance covers the loss that was booked. The remainder stays with us as a difference, or is paid to the payout's
- * destination
- * too; an amount paid beyond the balance is booked as a difference.
+ * destination too; an amount paid beyond the balance is booked as a difference.
  *
  * @throws Refusal 'unknown_order' | 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields'
  */
@@ -86,8 +85,7 @@ export async function settleBy(
  * The attempt that operators say has paid an order, and the order's balance beyond it.
  *
  * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields' when the caller does not say what happens
- *   to the
- *   remainder
+ *   to the remainder
  */
 export async function paidBefore(
   tx: Tx,

@@ -1,13 +1,10 @@
 /**
  * Pays a payout that its rail rejected, before anything left, to another destination of the same customer: the account is closed,
- * or
- * the address takes no coins.
+ * or the address takes no coins.
  *
  * The order keeps its terms, including its own destination. Its payout now goes to the destination of the last attempt, so that
- * every
- * retry, by an operator or the server, sends it there. The new destination is screened outside before an attempt is created, and
- * the
- * gate treats it as one that the order does not name (`destination.new`).
+ * every retry, by an operator or the server, sends it there. The new destination is screened outside before an attempt is
+ * created, and the gate treats it as one that the order does not name (`destination.new`).
  *
  * Not here: a payout that left and came back (refunds/actions.ts, nameDestination).
  */
@@ -64,8 +61,7 @@ export async function readPayTo(context: Rails, tx: Tx, order: Order, named: Ref
 
 /**
  * Sends a rejected payout to another destination. These operators approve it as a new one; a hit of screening or of a list passes
- * only
- * with `pastHits`, and only if it was known before this call.
+ * only with `pastHits`, and only if it was known before this call.
  *
  * @param requireMay the caller's own checks: repeated once the screener has answered
  * @throws Refusal 'unknown_order' | 'order_over' | 'unknown_account' | 'malformed_field' | 'destination_held' | 'funds_short' | of

@@ -1,25 +1,18 @@
 /**
  * The gate: decides whether money may leave. Every payout and refund passes it in the transaction that submits it, and a payout
- * that
- * waits on a bank's list passes it again in the transaction that closes the list into a file. No money leaves without it.
+ * that waits on a bank's list passes it again in the transaction that closes the list into a file. No money leaves without it.
  *
  * Its answers: `pay`; `wait`, when the cause ends by itself or by an operator's action and the payout then continues
- * automatically (a
- * kill switch, clearing, confirmations, a screening result that is too old); or `hold`, when an operator has to decide: the
- * payout is
- * cancelled before it is submitted, and its order or refund gets a case.
+ * automatically (a kill switch, clearing, confirmations, a screening result that is too old); or `hold`, when an operator has to
+ * decide: the payout is cancelled before it is submitted, and its order or refund gets a case.
  *
  * It calls nothing outside and only reads rows: the provider's stored result (compliance/screenings.ts), and our own blocks and
- * deny
- * lists in this transaction. The order is locked first, and the customer's row is share-locked, so that a block, a cancellation
- * and a
- * submission are serialized on one row.
+ * deny lists in this transaction. The order is locked first, and the customer's row is share-locked, so that a block, a
+ * cancellation and a submission are serialized on one row.
  *
  * An approval lets one hit pass for one destination and amount, if as many people gave it as the rules require now. A submission
- * uses
- * it up: the same payout may be submitted again, and another attempt may follow a rejected one, but no other payout. Findings
- * that
- * cannot be approved (a reversed deposit, a destination that does not fit) always hold.
+ * uses it up: the same payout may be submitted again, and another attempt may follow a rejected one, but no other payout.
+ * Findings that cannot be approved (a reversed deposit, a destination that does not fit) always hold.
  *
  * Not here: earlier checks for the customer's convenience (jobs.ts), the submission itself (rails/payouts.ts), how many
  * people an operator's action needs (operators).
@@ -138,8 +131,7 @@ const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, n
 
 /**
  * The same for a payout that was submitted and is about to be signed, possibly much later. For a transfer between our own
- * wallets, which
- * has no payout, it only checks whether its rail is switched off.
+ * wallets, which has no payout, it only checks whether its rail is switched off.
  */
 export async function askBeforeSigning(
   context: GateContext,
@@ -221,8 +213,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
 
 /**
  * The approval that lets money pass a hit. A sanctions hit cannot be approved: an undecided one is decided first, and a true
- * match
- * stays, except for money that the law has released.
+ * match stays, except for money that the law has released.
  */
 function approvalOf(rule: string, { deposits }: Leaving): ApprovedAction | null {
   if (rule === 'customer_blocked') return 'release.customer_blocked';
@@ -399,8 +390,7 @@ export interface ApprovedBy {
 
 /**
  * Whether the money that funds it was reversed. For a refund that is its own deposit. For a returned payout, money released by
- * law, or a
- * compensated fee, it is any deposit of that order.
+ * law, or a compensated fee, it is any deposit of that order.
  */
 async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<boolean> {
   if (deposits.some(({ state }) => state === 'lost') && purpose === 'refund') return true;

@@ -129,8 +129,7 @@ async function depositOf(tx: Tx, { depositId }: Pick<Refund, 'depositId'>): Prom
 
 /**
  * The deposits that must be past reversal before it leaves. A returned payout, money released by law and a compensated fee are
- * money of
- * their order, so they also wait for the order's deposits.
+ * money of their order, so they also wait for the order's deposits.
  */
 export async function backedBy(tx: Tx, { order, deposits }: Leaving): Promise<readonly DepositRow[]> {
   if (order === undefined || !deposits.some(({ origin }) => ORDERS_OWN.includes(origin))) return deposits;
@@ -175,8 +174,7 @@ export const ORDERS_OWN: readonly DepositRow['origin'][] = ['returned', 'release
 
 /**
  * A refund to an address that only an operator has named: accounts always belong to a customer. Or a payout to any destination
- * but the
- * order's own, which its customer has confirmed.
+ * but the order's own, which its customer has confirmed.
  */
 export function isNewDestination({ purpose, order, address, fiatAccountId }: Leaving): boolean {
   if (order === undefined) return true;

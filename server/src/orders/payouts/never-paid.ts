@@ -2,10 +2,8 @@
  * Never paid: operators end a payout whose outcome stays unknown, with evidence that its rail did not pay it.
  *
  * It ends as rejected, as if its rail had rejected it: the order or refund keeps its money, and operators decide on another
- * attempt
- * under a new key through the same gate, or on a refund. If the rail later shows it as paid, that is a contradiction like any
- * other:
- * booked as a loss, with a case, and the next attempt is cancelled if it has not been submitted (facts.ts).
+ * attempt under a new key through the same gate, or on a refund. If the rail later shows it as paid, that is a contradiction like
+ * any other: booked as a loss, with a case, and the next attempt is cancelled if it has not been submitted (facts.ts).
  *
  * Not here: when it may be declared (rails/payouts.unpaid.ts).
  */

@@ -2,10 +2,8 @@
  * Ready: whether a deposit may be spent.
  *
  * A bank can recall credits; a chain can reorg blocks. So before a payout, refund or new order made from a deposit leaves, bank
- * money
- * waits for its clearing time, and chain money for the confirmations required for the sum it is part of. That applies in every
- * state of
- * the order, and to money that no order accepted.
+ * money waits for its clearing time, and chain money for the confirmations required for the sum it is part of. That applies in
+ * every state of the order, and to money that no order accepted.
  *
  * Reads stored rows only, so it may be called in the transaction that submits a payout.
  *

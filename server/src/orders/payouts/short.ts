@@ -7,8 +7,7 @@
  *
  * The order that has waited longest is paid first, and later orders queue behind it (advance.ts): otherwise small orders would
  * repeatedly take the funds that a large one waits for. A held order is not in the queue, and gets its old position back after
- * the hold.
- * An operator may temporarily let orders pass for which the funds suffice.
+ * the hold. An operator may temporarily let orders pass for which the funds suffice.
  *
  * Not here: retrying to pay them (jobs.ts), warning before anything waits (treasury/levels.ts).
  */

@@ -1,7 +1,6 @@
 /**
  * Exposure: the amounts promised and owed by open orders, by market, and the amounts that wait for funds, by rail and asset. Both
- * read
- * open orders only, by their indexes.
+ * read open orders only, by their indexes.
  *
  * Not here: the cap of a partner's quotes (quotes/index.ts).
  */

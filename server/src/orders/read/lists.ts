@@ -195,7 +195,6 @@ function shownPayout(payout: Payout): Omit<PayoutLine, 'customerId' | 'marketId'
 
 /**
  * For the rest of the transaction, the planner may not combine whole indexes: with a time span it estimates that as cheaper than
- * a
- * walk that ends with the page.
+ * a walk that ends with the page.
  */
 const walkOnly = (tx: Tx) => tx.row(`select set_config('enable_bitmapscan', 'off', true)`);

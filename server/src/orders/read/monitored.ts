@@ -1,7 +1,6 @@
 /**
  * The orders that transaction monitoring reads. An order counts once money came for it, whatever its later state; its value is
- * the
- * customer's payment in the fiat, or the gross fiat of a sale.
+ * the customer's payment in the fiat, or the gross fiat of a sale.
  *
  * Not here: the rules that read it (src/monitoring).
  */

@@ -26,8 +26,7 @@ const SQL = {
                 order by fiat_seq desc limit $5::bigint - $4::bigint`,
   /**
    * The position from which orders are at least as recent as requested. Of orders created at nearly the same time, a later one
-   * may have
-   * committed first.
+   * may have committed first.
    */
   since: `select min(seq) as seq from (
             select partner_seq as seq from orders where partner_id = $1 and direction = $2 and created_at >= $3

@@ -2,12 +2,9 @@
  * Reasons: why something about an order is unusual, in words that partners and customers may read.
  *
  * An internal reason says exactly what was found: which rule matched, which answer a bank gave. There are few public reasons, and
- * the
- * table below maps every internal reason to one; a test searches the code for reasons without an entry. Findings of screening,
- * limits,
- * monitoring, containment or the law map to `under_review`, like any other manual review, because the customer must not be tipped
- * off.
- * A reason that is not in the table maps to `under_review` as well.
+ * the table below maps every internal reason to one; a test searches the code for reasons without an entry. Findings of
+ * screening, limits, monitoring, containment or the law map to `under_review`, like any other manual review, because the customer
+ * must not be tipped off. A reason that is not in the table maps to `under_review` as well.
  */
 import { HELD_AT_GATE } from '../decide.ts';
 

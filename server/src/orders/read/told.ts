@@ -1,11 +1,9 @@
 /**
  * Told: the account of an order's money for its partner and customer, beside its amounts and state: deposits, why something is
- * unusual,
- * refunds and repeated payouts, returned payouts, and whether a destination must be named.
+ * unusual, refunds and repeated payouts, returned payouts, and whether a destination must be named.
  *
  * The transaction endpoints, every event and the customer's page use this one answer, so that they never disagree. Reasons are
- * public
- * ones (reasons.ts). An order blocked by law is shown as under review.
+ * public ones (reasons.ts). An order blocked by law is shown as under review.
  */
 import type { Tx } from '../../base/db.ts';
 import { formatUnits } from '../../base/money.ts';

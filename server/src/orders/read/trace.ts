@@ -1,7 +1,6 @@
 /**
  * Trace: where an order's money is. Who holds it, since when, on what evidence, and what happens next. The sentences about the
- * holder
- * and the next step are in whereabouts.ts.
+ * holder and the next step are in whereabouts.ts.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';

@@ -3,8 +3,7 @@
  *
  * The state describes the order's own deposit and payout. We may hold other money of the customer's: a partial deposit, money in
  * suspense, a returned payout, money released by law. As long as we hold any, or the customer owes any, no sentence here says
- * that the
- * order is over.
+ * that the order is over.
  */
 import { formatUnits } from '../../base/money.ts';
 import type { Payout } from '../../rails/payouts.ts';

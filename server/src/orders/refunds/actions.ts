@@ -24,8 +24,7 @@ import { type Refund, refundsOf, refundsOfDeposit } from './store.ts';
 
 /**
  * Sets the destination of this order's refund, or of a returned payout that is paid again. The partner (for the customer) or an
- * operator
- * names it. Everything that waits for it continues: a refund of the whole order, of money in suspense, a second payout.
+ * operator names it. Everything that waits for it continues: a refund of the whole order, of money in suspense, a second payout.
  *
  * @param input.to an address on the deposit's chain, or an account of the customer's in the right fiat
  * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'unknown_refund' when no refund needs it |
@@ -187,12 +186,10 @@ async function refundOfDeposit(
 
 /**
  * Assigns money in suspense to the order it was meant for, once an operator knows which: it came without a reference, with a
- * wrong
- * one, or to another wallet of ours. The order decides how it is used:
+ * wrong one, or to another wallet of ours. The order decides how it is used:
  * - an order waiting for its deposit accepts it as the deposit or a part of it, and is screened as usual;
  * - an order whose deposit the chain or bank reversed accepts it as a replacement, or as payment of the customer's debt, in whole
- *   or in
- *   part. The excess stays in suspense, and so does the amount beyond `units`, when only a part is used for a debt.
+ *   or in part. The excess stays in suspense, and so does the amount beyond `units`, when only a part is used for a debt.
  *
  * @throws Refusal 'unknown_order' | 'unknown_deposit' | 'order_over' | 'deposit_unfit' | 'refund_under_way'
  */

@@ -15,10 +15,8 @@ import { requestRefund } from './request.ts';
 
 /**
  * Releases money blocked by law, citing a legal act: it moves to suspense as the order's money, and is refunded or paid like
- * other
- * money there. The part that the order's rail has reversed meanwhile is not released: the blocked money covers that loss first,
- * and
- * its conversion, if any, is undone.
+ * other money there. The part that the order's rail has reversed meanwhile is not released: the blocked money covers that loss
+ * first, and its conversion, if any, is undone.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */

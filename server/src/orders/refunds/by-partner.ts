@@ -1,16 +1,13 @@
 /**
  * A partner's actions on the money of its own order, for its customer: cancel an order that has received nothing, refund the
- * amount
- * held or in suspense, and pay it to another destination after its payout was rejected or returned.
+ * amount held or in suspense, and pay it to another destination after its payout was rejected or returned.
  *
  * None of these decides about money under review: a hold by screening, a limit, a name check, an operator or the law waits for an
  * operator. Each action uses the same functions as an operator's decision, and leaves through the same gate. The caller has
- * checked
- * that the order is the partner's, and that the destination is the customer's, and confirmed or old enough.
+ * checked that the order is the partner's, and that the destination is the customer's, and confirmed or old enough.
  *
  * If the gate asks how many people approve a destination that the order did not name, they are the customer, if the customer
- * confirmed
- * it (`isConfirmed`), and the partner's key. No other finding passes with that.
+ * confirmed it (`isConfirmed`), and the partner's key. No other finding passes with that.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -113,8 +110,7 @@ async function requireNotReviewed(tx: Tx, order: Order): Promise<void> {
  * Refunds a deposit of the order in suspense: an excess, a late or second one, another asset.
  *
  * @throws Refusal 'unknown_deposit' | 'under_review' | 'refund_exceeds' | 'refund_under_way' | 'deposit_unfit' | the refusals of
- *   an
- *   unsuitable destination
+ *   an unsuitable destination
  */
 export async function refundSuspenseFor(
   context: GateContext,
@@ -150,8 +146,7 @@ async function isHeldAtGate(tx: Tx, order: Order, refunds: readonly Refund[]): P
 
 /**
  * Pays an order whose payout its rail rejected to another destination, which is screened outside a transaction first. No effect
- * for
- * an order in another state: `changePayoutFor` handles that.
+ * for an order in another state: `changePayoutFor` handles that.
  *
  * @throws Refusal 'under_review' | 'order_over' | 'destination_held' | the refusals of an unsuitable destination
  */

@@ -8,8 +8,7 @@ import { changeRefund, lockRefund, type Refund, refundsOf } from './store.ts';
 
 /**
  * Cancels each part of an order's refund that is not submitted. A submitted part may arrive; the others are cancelled all the
- * same, and
- * a case names the submitted one.
+ * same, and a case names the submitted one.
  *
  * @returns the number of cancelled parts, and the payouts that were already submitted
  */

@@ -8,11 +8,9 @@
  * Promises:
  * - never more of a fee than the journal shows as charged to its order and not refunded: computed under the order's lock;
  * - once: the deposit's name contains the order, the fee and the ordinal of the compensation, and names are unique. Two
- *   concurrent calls,
- *   the same action sent again, and a crash anywhere leave one;
+ *   concurrent calls, the same action sent again, and a crash anywhere leave one;
  * - not for an order whose deposit its rail reversed: refused before, and a part that has not left by then returns to the fee
- *   account
- *   (cancelCompensations in rejected.ts);
+ *   account (cancelCompensations in rejected.ts);
  * - in the fiat of the fee. A sale is compensated to the account that its payout went to; a purchase to the account that its
  *   customer named for refunds, or else to the one that its deposit came from, if the bank reports it.
  *

@@ -2,12 +2,9 @@
  * Destinations: whether a refund can arrive at the named destination.
  *
  * One rule for every source of a destination: the order's own, the partner's, an operator's. A chain pays to an address in the
- * spelling
- * that it stores; a bank to an account in the money's own currency, which must belong to the order's customer if there is an
- * order;
- * money in suspense may also go to the account that it came from. An unsuitable destination is refused when an operator or
- * partner names
- * it; if a policy would have sent money there, the destination stays open and a case is opened.
+ * spelling that it stores; a bank to an account in the money's own currency, which must belong to the order's customer if there
+ * is an order; money in suspense may also go to the account that it came from. An unsuitable destination is refused when an
+ * operator or partner names it; if a policy would have sent money there, the destination stays open and a case is opened.
  *
  * Not here: whether money may go there (compliance/screening.ts).
  */

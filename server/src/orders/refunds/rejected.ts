@@ -1,7 +1,6 @@
 /**
  * Refunds that are rejected, cancelled, found or returned. These cases call each other (a rejected refund of a compensation, or
- * of money
- * that the law released, cancels the others of its order, and a cancelled one is rejected), so they share one file.
+ * of money that the law released, cancels the others of its order, and a cancelled one is rejected), so they share one file.
  */
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
@@ -59,8 +58,7 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
 
 /**
  * The rail settled a refund attempt that it had rejected: cancels the next attempt if its submission has not begun, and settles
- * the
- * refund. The caller has booked the payment as a loss.
+ * the refund. The caller has booked the payment as a loss.
  */
 export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Date): Promise<void> {
   const locked = paid.refundId === null ? undefined : await lockRefund(tx, paid.refundId);
@@ -74,10 +72,8 @@ export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Dat
 
 /**
  * A refund was returned: its money is in suspense (the caller has booked it there) and still owed; an operator or the customer
- * names
- * another destination. If an earlier attempt has arrived after all, it is not owed any more, and the money in suspense covers the
- * loss
- * that was booked.
+ * names another destination. If an earlier attempt has arrived after all, it is not owed any more, and the money in suspense
+ * covers the loss that was booked.
  *
  * @param units the amount that was returned: a bank may have kept some of it on the way
  * @returns false when this attempt did not make the refund: the returned money is unassigned
@@ -112,12 +108,10 @@ export async function refundReturned(
 
 /**
  * Cancels a reversed deposit's refunds that have not left: waiting refunds are cancelled, and a created payout is cancelled
- * unless its
- * submission has begun. A returned refund is cancelled too, because we hold its money.
+ * unless its submission has begun. A returned refund is cancelled too, because we hold its money.
  *
  * @returns units that cancelled refunds had named and that are no longer in suspense: fees kept of a returned one, and the part
- *   that
- *   its bank kept on the way
+ *   that its bank kept on the way
  */
 export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, now: Date): Promise<bigint> {
   let goneUnits = 0n;
@@ -129,8 +123,7 @@ export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, n
     await changeRefund(tx, locked.refund, { state: 'cancelled', now });
     await closeCases(tx, { subject: `refund:${id}`, outcome: 'cancelled', now });
     // A fee is charged only when money leaves: only an order's refund keeps fees, and it is paid out of suspense only after it
-    // was
-    // returned.
+    // was returned.
     goneUnits += locked.refund.costUnits;
   }
   return goneUnits;

@@ -22,9 +22,8 @@ export async function releasedRefunds(tx: Tx, orderId: bigint): Promise<Refund[]
 
 /**
  * We hold released money, and a deposit of its order was reversed since: the money covers that loss before any of it is paid to
- * the
- * customer. Its conversion, if any, is undone, as when the deposit is reversed before the release (actions.ts). The remainder is
- * refunded. A submitted refund may still arrive; if it fails or is returned, it ends here as well.
+ * the customer. Its conversion, if any, is undone, as when the deposit is reversed before the release (actions.ts). The remainder
+ * is refunded. A submitted refund may still arrive; if it fails or is returned, it ends here as well.
  *
  * @param has.goneUnits the part of the deposit that is no longer in suspense, because banks kept it on the way
  */

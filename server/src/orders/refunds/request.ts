@@ -25,8 +25,7 @@ export const FUNDS_EVERY_MS = 5000;
 
 /**
  * Requests a refund of money that no order accepted: an excess, a late or second deposit, another asset; also when its order is
- * over or
- * there is none. While a refund of it is open, a second request returns that one.
+ * over or there is none. While a refund of it is open, a second request returns that one.
  *
  * @param want.units in the deposit's smallest units, before the fee kept
  * @param want.order when the caller has locked the deposit's order already
@@ -113,11 +112,9 @@ export const destinationColumns = (to: RefundTo | undefined) => ({
 
 /**
  * The destination that this customer named for refunds of this order. Money that came on another chain is refunded there to the
- * same
- * address, if that chain parses it to the same spelling. It has no destination yet if its currency is not the account's, if it
- * came on
- * another kind of rail, or if only an operator has named an address: that applied to the money present then, and must be
- * repeated.
+ * same address, if that chain parses it to the same spelling. It has no destination yet if its currency is not the account's, if
+ * it came on another kind of rail, or if only an operator has named an address: that applied to the money present then, and must
+ * be repeated.
  */
 async function knownDestination(
   context: Rails,

@@ -25,8 +25,7 @@ import { changeRefund, lockRefund, type Refund, refundsOf } from './store.ts';
  * Sets or changes a refund's destination, and sends it there after screening.
  *
  * @throws Refusal 'refund_under_way' when it was submitted or has settled; 'unknown_account' | 'malformed_field' when it cannot
- *   arrive
- *   there
+ *   arrive there
  */
 export async function sendRefundTo(
   context: Rails,
@@ -50,8 +49,7 @@ export async function sendRefundTo(
 
 /**
  * Retries the refund of an order whose refund the rail rejected: all parts that failed, optionally to another destination. A part
- * that
- * its rail has reversed meanwhile is given up, and if that is the whole amount the order ends.
+ * that its rail has reversed meanwhile is given up, and if that is the whole amount the order ends.
  *
  * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' |
  *   'funds_short', or 'refund_under_way' when

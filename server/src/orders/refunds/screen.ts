@@ -79,8 +79,7 @@ const CONTRACT_ELSEWHERE =
 
 /**
  * Money that came on another chain is refunded on that chain. A key owns the same address on both chains, a contract does not: if
- * the
- * customer's contract is not deployed there, its address may have no owner.
+ * the customer's contract is not deployed there, its address may have no owner.
  *
  * @throws Unavailable
  */

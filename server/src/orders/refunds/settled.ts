@@ -100,8 +100,8 @@ export const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout 
 
 /**
  * Settles a failed refund of which an attempt arrived after all: the money it would have sent covers the loss that was booked.
- * For one of
- * several refunds of an order this waits until none of them is under way, because only then is the money no longer held.
+ * For one of several refunds of an order this waits until none of them is under way, because only then is the money no longer
+ * held.
  */
 export async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date): Promise<void> {
   const locked = await lockRefund(tx, id);
@@ -200,10 +200,8 @@ export async function endOrderRefund(
 
 /**
  * The deposit of a refund in suspense was reversed while the refund was under way, and the refund failed or was returned: it is
- * no
- * longer owed. Cancels the refund; its money covers the loss, or the customer's debt. A customer who was blocked for that stays
- * blocked
- * until an operator decides otherwise.
+ * no longer owed. Cancels the refund; its money covers the loss, or the customer's debt. A customer who was blocked for that
+ * stays blocked until an operator decides otherwise.
  *
  * @returns whether that was the case
  */

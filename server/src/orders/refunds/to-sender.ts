@@ -2,10 +2,8 @@
  * To the sender: an order's refund to the bank account that its deposit came from.
  *
  * For a credit in another name than the customer's: the customer has no claim to it, and its payer may have no other account with
- * us.
- * Only the bank says who owns the account, so two operators must approve it whatever a rule says, and only if there is one
- * deposit, so
- * that no part goes to the payer of another.
+ * us. Only the bank says who owns the account, so two operators must approve it whatever a rule says, and only if there is one
+ * deposit, so that no part goes to the payer of another.
  *
  * Not here: the same for money in suspense (`deposit return`), and who has to approve (protocols/operator).
  *
@@ -30,8 +28,7 @@ export interface Sender {
 
 /**
  * The account that an order's only deposit came from. It is stored, so that it is screened and paid like any other; a second
- * request
- * uses the same one.
+ * request uses the same one.
  *
  * @throws Refusal 'does_not_fit' when the order has several deposits or none, or the deposit did not come from a bank or shows no
  *   account

@@ -1,13 +1,10 @@
 /**
  * The page on which a customer confirms a destination that the partner's program has added: it shows the destination and asks for
- * a code
- * sent to the phone. Money may leave to it from then on (customers/destinations.ts).
+ * a code sent to the phone. Money may leave to it from then on (customers/destinations.ts).
  *
  * Logging in is not enough: the code is one for this destination, entered on the page that shows it. An account is shown by its
- * last
- * characters, the only part stored unencrypted. An address is shown whole: an attacker needs minutes to make one that resembles
- * the
- * customer's, with the same beginning and end.
+ * last characters, the only part stored unencrypted. An address is shown whole: an attacker needs minutes to make one that
+ * resembles the customer's, with the same beginning and end.
  */
 import { Refusal, Unavailable } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';

@@ -2,8 +2,7 @@
  * Forms: a page's fields as data, and parsing of submitted forms.
  *
  * All missing or malformed fields are reported together, by name; the page ties each error to its input. Not here: which fields
- * (kyc.ts,
- * bank.ts), their look (pages.ts).
+ * (kyc.ts, bank.ts), their look (pages.ts).
  */
 import { isPlain } from '../../base/fields.ts';
 import type { Messages } from './messages.ts';

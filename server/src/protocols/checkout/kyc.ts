@@ -2,10 +2,8 @@
  * The verification page: the questions to a customer, and the processing of the answers.
  *
  * Details are stored first, then the verifier is called, then its result is recorded: two transactions with the call between
- * them. A
- * failed call leaves the stored details. If this page gets no result, a job continues (compliance/checks.ts), and the page shows
- * its
- * result by itself.
+ * them. A failed call leaves the stored details. If this page gets no result, a job continues (compliance/checks.ts), and the
+ * page shows its result by itself.
  */
 import { defined } from '../../base/defined.ts';
 import { Unavailable } from '../../base/errors.ts';

@@ -2,8 +2,7 @@
  * Login: a code sent to the phone that the partner named, and entered here.
  *
  * The code's row is inserted before the code is sent, and nothing is sent inside a transaction. A page's text depends on the link
- * and this
- * browser's own session, never on other people's requests for the same number.
+ * and this browser's own session, never on other people's requests for the same number.
  */
 import { Unavailable } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';

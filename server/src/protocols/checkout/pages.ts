@@ -2,8 +2,7 @@
  * Pages: their look. Plain documents that a browser shows without any script of ours.
  *
  * Each field has a label, its error is beside it and tied to it, and all errors are listed first with links to their fields.
- * Nothing here
- * reads or decides; html.ts escapes every inserted value.
+ * Nothing here reads or decides; html.ts escapes every inserted value.
  */
 import type { Field, Problems } from './form.ts';
 import { Html, html } from './html.ts';

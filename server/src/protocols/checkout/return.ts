@@ -3,8 +3,7 @@
  * progress.
  *
  * The typed address is stored in the link's row, so that the page's own URL contains none. Only the shown address is confirmed: a
- * form of an
- * older page, with another address, changes nothing. The page does not read findings against the address.
+ * form of an older page, with another address, changes nothing. The page does not read findings against the address.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../../base/errors.ts';

@@ -2,10 +2,9 @@
  * Sessions: an encrypted cookie, with nothing stored on the server.
  *
  * A session belongs to one customer (or, before a customer is known, to none: '') and lasts half an hour from its start or login.
- * Every form
- * repeats its `csrf` text, which a page of another origin can neither read nor guess. It is a login as long as its customer still
- * has the
- * phone used to log in. Login starts a new session, so a session that an attacker planted before is worthless afterwards.
+ * Every form repeats its `csrf` text, which a page of another origin can neither read nor guess. It is a login as long as its
+ * customer still has the phone used to log in. Login starts a new session, so a session that an attacker planted before is
+ * worthless afterwards.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Vault } from '../../base/crypto.ts';

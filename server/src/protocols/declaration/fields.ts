@@ -1,7 +1,6 @@
 /**
  * Fields of a request: parses its input by a table of names and rules. Shared by the protocols whose endpoints are declared. The
- * rule of
- * one value is in base/fields.ts.
+ * rule of one value is in base/fields.ts.
  *
  * All errors are reported at once, each field with its rule. Unknown names are errors, too: a misspelt name must not look
  * like an omitted one.

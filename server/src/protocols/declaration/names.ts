@@ -1,7 +1,6 @@
 /**
  * Names of a wire's fields. A name has the same meaning everywhere, so it is described once; a declaration describes it only if
- * it differs
- * (`about` in fields.ts).
+ * it differs (`about` in fields.ts).
  */
 import type { Field, Fields } from './fields.ts';
 

@@ -1,7 +1,6 @@
 /**
  * OpenAPI 3.1 of declared endpoints: the parts common to every declared wire. Each wire adds its security, its headers, and its
- * envelope of
- * a failure.
+ * envelope of a failure.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Field, Fields } from './fields.ts';

@@ -1,7 +1,6 @@
 /**
  * Parts of a wire's replies, as schemas. A name in a reply has the same meaning everywhere: a wire declares the form and meaning
- * of each
- * once, in a table of parts, and its declarations name them (`shapesOf`).
+ * of each once, in a table of parts, and its declarations name them (`shapesOf`).
  */
 import { type TSchema, Type } from 'typebox';
 import { defined } from '../../base/defined.ts';

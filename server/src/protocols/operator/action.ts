@@ -50,8 +50,7 @@ export type Needs = Need | readonly Need[];
 export interface Action<F extends Fields = Fields> extends DeclaredAction<F> {
   /**
    * Fills in fields from the current state, at the time of the request only: a proposal stores them, so that the confirmation
-   * covers the
-   * values shown.
+   * covers the values shown.
    */
   bind?(deps: OperatorDeps, tx: Tx, input: Values<F>, doing: Doing): Promise<Values<F>>;
   subject(input: Values<F>): string;

@@ -1,7 +1,6 @@
 /**
  * Why an operator's request is declined, for readers of this wire's description: the meaning of the reason, and the remedy. The
- * sentence
- * sent with a refusal itself, with its field or amount, is in errors.ts.
+ * sentence sent with a refusal itself, with its field or amount, is in errors.ts.
  */
 import type { Declared, DeclaredAction } from './declare.ts';
 import { PROPOSALS } from './declared/people.ts';

@@ -2,10 +2,8 @@
  * Reads and uploads for the desk of a bank without an API. Statements come in as files.
  *
  * Mounted below /operator/v1. Changes are actions like any other (actions/bank.ts); for a statement the request is the file
- * itself. If taking
- * it in needs another person, that person uploads the same file, equal in every byte. So no part of a file is stored before it is
- * taken in,
- * and both people had the file.
+ * itself. If taking it in needs another person, that person uploads the same file, equal in every byte. So no part of a file is
+ * stored before it is taken in, and both people had the file.
  *
  *   GET  /bank/accounts, /bank/payouts, /bank/files, /bank/files/<id>, /bank/imports, /bank/statements
  *   GET  /bank/files/preview?asset=eur            what a file closed now would contain; nothing is closed

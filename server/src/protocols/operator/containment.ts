@@ -2,8 +2,7 @@
  * Finds everything made since a time, in every module that stores some of it, and holds it; and releases it again.
  *
  * All of it happens in the transaction of the operator's action, after the partner's activity was closed: the result is complete,
- * because
- * the partner can create nothing meanwhile or afterwards.
+ * because the partner can create nothing meanwhile or afterwards.
  */
 import type { Tx } from '../../base/db.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';

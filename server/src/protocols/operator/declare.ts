@@ -1,7 +1,6 @@
 /**
  * The declaration of an endpoint of this wire. Route, number of people, CLI command and description of the wire follow from it;
- * the
- * behaviour is in the file that the declaration belongs to (actions/, reads.ts, lists.ts, reports.ts, bank.ts).
+ * the behaviour is in the file that the declaration belongs to (actions/, reads.ts, lists.ts, reports.ts, bank.ts).
  *
  * The declarations are in declared/, one file for each part of the table of contents, and declared/index.ts lists them all.
  */

@@ -1,7 +1,6 @@
 /**
  * The dependencies of operators' reads and actions: connections of this process, and desks, which the composition opens. A desk
- * is the part
- * of another module that operators use and that protocols may not import.
+ * is the part of another module that operators use and that protocols may not import.
  */
 import type { Blobs } from '../../base/blobs.ts';
 import type { Clock } from '../../base/clock.ts';

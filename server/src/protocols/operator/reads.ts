@@ -1,7 +1,6 @@
 /**
  * Operators' reads. Contact, names, accounts and files are a separate action (`customer.personal`). Texts that partners and
- * customers type may
- * contain names too: a reply with such a text names its customer (`personal`), and is a line in the audit.
+ * customers type may contain names too: a reply with such a text names its customer (`personal`), and is a line in the audit.
  *
  * Every list is bounded, and says how to continue.
  */

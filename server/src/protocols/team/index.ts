@@ -1,11 +1,9 @@
 /**
  * Signing in to the partners' console, as JSON under /partner/v1: passkeys, sessions, invitations and recovery codes of one's
- * own.
- * Everything else that the console shows comes from the partner API (/v1), which accepts the same session.
+ * own. Everything else that the console shows comes from the partner API (/v1), which accepts the same session.
  *
  * A session begins with a passkey. The code of an invitation, or of recovery, lets its member enrol one, once; the member's
- * earlier
- * passkeys and sessions end then. There are no passwords.
+ * earlier passkeys and sessions end then. There are no passwords.
  *
  * No command and no client has these: a program has a key.
  */

@@ -1,9 +1,7 @@
 /**
  * The order in which a request of this wire is checked: key, version, allowance, rights, Idempotency-Key, fields, and then the
- * endpoint. A
- * refusal at any step changes nothing; a signed write that was declined stays declined (refused.ts). Request and reply are
- * recorded in the
- * request log.
+ * endpoint. A refusal at any step changes nothing; a signed write that was declined stays declined (refused.ts). Request and
+ * reply are recorded in the request log.
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/errors.ts';

@@ -1,7 +1,6 @@
 /**
  * The declaration of an endpoint of this wire. Route, validation, the types of a handler, the request log, OpenAPI and the
- * reference page
- * follow from it; its behaviour is in handlers/, under the declaration's name.
+ * reference page follow from it; its behaviour is in handlers/, under the declaration's name.
  *
  * The declarations are in declared/, one file for each part of the table of contents, and declared/index.ts lists them all.
  */

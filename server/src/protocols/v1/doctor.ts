@@ -1,9 +1,7 @@
 /**
  * The doctor: explains why a program's request was not accepted, part by part, to the program's authors. It uses the functions
- * that check
- * requests (signature.ts), so what it accepts the server accepts. If a signature does not match, it tries common mistakes until
- * one of them
- * gives the received signature.
+ * that check requests (signature.ts), so what it accepts the server accepts. If a signature does not match, it tries common
+ * mistakes until one of them gives the received signature.
  *
  * Its answer contains no part of a secret. Its input is not kept: the fields are personal (declared/catalogue.ts).
  */

@@ -1,7 +1,6 @@
 /**
  * Handlers: the behaviour of an endpoint of this wire. A read answers from one read-only transaction or several. A write does its
- * work in one
- * transaction, together with the stored reply (protocols/idempotency.ts).
+ * work in one transaction, together with the stored reply (protocols/idempotency.ts).
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';

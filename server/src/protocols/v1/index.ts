@@ -2,8 +2,8 @@
  * The partner API under /v1: REST and JSON, beside the white-label wire.
  *
  * declared/ lists the endpoints, handlers/ has their behaviour; answer.ts fixes the order in which a request is checked. A
- * refusal changes
- * nothing, and is a problem of RFC 9457 (problems.ts). Requests and replies are in the request log (request-log.ts).
+ * refusal changes nothing, and is a problem of RFC 9457 (problems.ts). Requests and replies are in the request log
+ * (request-log.ts).
  *
  * The paths /v1/events and /v1/webhooks are the white-label wire's and older than this API.
  */

@@ -1,11 +1,9 @@
 /**
  * Requests of the team: a member in a browser, by the session of a passkey, beside the keys of programs. A session belongs to one
- * partner, and
- * sees the same as a key of that partner; its role says which endpoints it may call (`member` in a declaration).
+ * partner, and sees the same as a key of that partner; its role says which endpoints it may call (`member` in a declaration).
  *
  * A write by session comes from a page of this server (browser.ts), and needs a login of the last ten minutes if it moves money,
- * makes
- * secrets or admits people.
+ * makes secrets or admits people.
  *
  * The start of a session: protocols/team.
  */

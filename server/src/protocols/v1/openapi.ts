@@ -1,7 +1,6 @@
 /**
  * The description of this wire as OpenAPI 3.1, made from the declarations alone. docs/openapi-v1.json is the output of this
- * function; a test
- * compares them. The same for people: reference.ts.
+ * function; a test compares them. The same for people: reference.ts.
  */
 import {
   bodySchemaOf,

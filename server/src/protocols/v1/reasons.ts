@@ -1,7 +1,6 @@
 /**
  * Reasons of this wire: for each its HTTP status, a title, its meaning and the remedy. A failure is a problem of RFC 9457 with a
- * stable
- * `reason`; the pages under /docs/errors, OpenAPI and the reference are made from this table alone.
+ * stable `reason`; the pages under /docs/errors, OpenAPI and the reference are made from this table alone.
  *
  * The sentence about one request (`detail`) is in problems.ts.
  */

@@ -2,12 +2,9 @@
  * Signed writes that were declined, so that a copy of one does nothing later.
  *
  * A signature is valid for five minutes. A write that took effect is recognised by its Idempotency-Key; a declined one is not,
- * because the
- * partner may correct it and send it under the same key. An attacker who has a copy could send it again until it is no longer
- * declined:
- * when a price is back, or a cap has room. So the reply is kept under the signature itself, and repeated. A partner who wants
- * another try
- * signs the request again.
+ * because the partner may correct it and send it under the same key. An attacker who has a copy could send it again until it is
+ * no longer declined: when a price is back, or a cap has room. So the reply is kept under the signature itself, and repeated. A
+ * partner who wants another try signs the request again.
  *
  * A reply with a Retry-After is not a decision, and is not kept: the partner is asked to send the request again.
  */

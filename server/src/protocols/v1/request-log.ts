@@ -2,10 +2,8 @@
  * Request log: a partner's requests of the last thirty days with replies and reasons; searchable by the id of a request.
  *
  * Bodies are the declared fields that were understood, without personal data, and replies without personal data and secrets. The
- * value of a
- * refused field may be anything, also a name typed into the wrong place: it is left out. Replies beyond a few kilobytes are left
- * out
- * as a whole.
+ * value of a refused field may be anything, also a name typed into the wrong place: it is left out. Replies beyond a few
+ * kilobytes are left out as a whole.
  *
  * A line is written after its answer was sent, several together: a request never waits for its line, and a process that is killed
  * loses the lines of its last moments. Money and its history do not depend on this log.

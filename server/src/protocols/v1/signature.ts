@@ -2,10 +2,8 @@
  * Signatures of requests: RFC 9421 with Content-Digest (RFC 9530), HMAC-SHA256 under the secret of the key.
  *
  * A signature covers method, path, query if there is one, body and Idempotency-Key. The library makes the signature base and
- * checks the
- * signature; further rules are enforced here: exactly one signature, whose parts are plain names, each once, and whose time is
- * near ours.
- * Times are real ones, not the movable clock's.
+ * checks the signature; further rules are enforced here: exactly one signature, whose parts are plain names, each once, and whose
+ * time is near ours. Times are real ones, not the movable clock's.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { httpbis } from 'http-message-signatures';

@@ -1,7 +1,6 @@
 /**
  * Where the money of an order is, for its partner: from the same facts as the order's reply (orders/read/told.ts), in words of
- * this wire.
- * Pure. Money under review is shown as that and nothing more.
+ * this wire. Pure. Money under review is shown as that and nothing more.
  */
 import {
   type DepositRow,

@@ -7,8 +7,7 @@
  * (`wrong_type`) with its own status. Fields that are not declared are ignored.
  *
  * A field has the same form as everywhere (base/fields.ts). If this wire reports more about a value than one rule, its readers
- * return
- * `Malformed` with the sentence.
+ * return `Malformed` with the sentence.
  *
  * Not here: whether the subject of a field exists.
  */

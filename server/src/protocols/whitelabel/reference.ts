@@ -1,7 +1,6 @@
 /**
  * Reference data: the interface's numbers for fiats, chains, coins and payment methods, and maps of the offered ones, made from
- * the configured
- * markets. A fiat, coin or chain without a market is not listed.
+ * the configured markets. A fiat, coin or chain without a market is not listed.
  *
  * The numbers are the interface's own and programs have them in their code, so they never change. A chain or coin without a
  * number (of a local installation) gets one above a million, derived from its code and so the same everywhere.

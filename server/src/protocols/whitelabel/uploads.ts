@@ -2,8 +2,7 @@
  * Uploads: multipart bodies with files, read as a stream, within hard limits.
  *
  * No part of them is read before the headers are verified (index.ts). A file is kept in memory until it was inspected as a whole,
- * so that no
- * unencrypted content reaches a disk; that is why files are few and small, and requests with files a few at a time.
+ * so that no unencrypted content reaches a disk; that is why files are few and small, and requests with files a few at a time.
  *
  * A file belongs to a slot of the form, which the name of its part, or its file name, must equal. Names from outside are used
  * nowhere else:

@@ -5,9 +5,8 @@
  * one can only be noticed by its price (price.ts excludes outliers). USDC counts as dollars there: it has a book in euro and
  * none in US dollars.
  *
- * Source: https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/products/get-product-ticker
- * and https://docs.cdp.coinbase.com/exchange/rest-api/rate-limits
- * Not yet run against the live service.
+ * Source: https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/products/get-product-ticker and
+ * https://docs.cdp.coinbase.com/exchange/rest-api/rate-limits Not yet run against the live service.
  */
 import { adapter } from '../../base/adapter.ts';
 import { webAddress } from '../../base/env.ts';

@@ -5,8 +5,7 @@
  *   it. A book whose sides are crossed or far apart has no price.
  * - The time is the exchange's own if its ticker has one, else when we received it; each file says which.
  * - An exchange is asked for the pairs themselves and for the legs that crosses.ts may compose them of, as far as the table lists
- *   them; a
- *   symbol that is not listed, or cannot be parsed strictly, is omitted. So a delisted symbol loses only its own price.
+ *   them; a symbol that is not listed, or cannot be parsed strictly, is omitted. So a delisted symbol loses only its own price.
  * - It throws when nothing at all could be read. When it says that we poll too often, that takes precedence over all other
  *   answers.
  *

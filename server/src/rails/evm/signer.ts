@@ -2,10 +2,8 @@
  * Signers: the interface through which a rail gets signatures, the checks on a transfer alone, and signing.
  *
  * Only two kinds of transaction are signed: `transfer(address,uint256)` on a listed contract, and a plain transfer of native
- * coin. An
- * attacker who controls the rest of the server still cannot make a signer approve a spender, call a contract, sign for another
- * chain,
- * burn the wallet as fees, or pay more than a limit in one transfer.
+ * coin. An attacker who controls the rest of the server still cannot make a signer approve a spender, call a contract, sign for
+ * another chain, burn the wallet as fees, or pay more than a limit in one transfer.
  *
  * Not here: keys at rest, limits per hour, the signing journal, and the process that holds all three: ../../signer/.
  */
@@ -51,8 +49,7 @@ export interface Signer {
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
   /**
    * The transactions it has signed under nonces from this one on, in their order; the first ones when there are many. For a
-   * deposit
-   * address only those signed under this nonce. Absent when it keeps no journal. @throws NotSigned
+   * deposit address only those signed under this nonce. Absent when it keeps no journal. @throws NotSigned
    */
   signedFrom?(nonce: bigint): Promise<SignedBefore[]>;
 }

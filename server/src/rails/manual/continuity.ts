@@ -2,14 +2,10 @@
  * Continuity: whether a statement connects to those already taken. Pure.
  *
  * One number decides: the newest closing balance minus the first opening balance minus all lines taken since. While it is zero,
- * no line
- * is missing and none is taken twice, in whatever order and overlap the files came. A file that would move it away from zero
- * either has a
- * statement missing before it (a gap: it is taken, and an operator is notified), or repeats lines already taken in other words
- * (it is
- * rejected). While something is missing, the number proves nothing; until the gap is filled, taken statements are recognised by
- * their days
- * and balances.
+ * no line is missing and none is taken twice, in whatever order and overlap the files came. A file that would move it away from
+ * zero either has a statement missing before it (a gap: it is taken, and an operator is notified), or repeats lines already taken
+ * in other words (it is rejected). While something is missing, the number proves nothing; until the gap is filled, taken
+ * statements are recognised by their days and balances.
  *
  * The first statement is the beginning: the account's opening balance is booked as such. So no earlier line is taken later.
  */

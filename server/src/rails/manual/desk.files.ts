@@ -2,8 +2,7 @@
  * Files for a manual bank: closing the payouts that wait into one, handing it out, withdrawing it.
  *
  * Each payout is in one file only, and passes the gate when the file is closed and each time it is downloaded: that is our last
- * moment
- * of control. The rail's lock comes first everywhere, so of two operators the first one to commit wins.
+ * moment of control. The rail's lock comes first everywhere, so of two operators the first one to commit wins.
  *
  * Not here: operators' steps and their order (desk.ts); the format of a file (files.ts).
  */
@@ -252,8 +251,7 @@ const openOf = async (tx: Tx, id: bigint): Promise<string[]> =>
 
 /**
  * A download of a file is our last moment of control, so each of its payouts passes the gate as if it were submitted now. A
- * payout
- * that ended unpaid must not be paid by it.
+ * payout that ended unpaid must not be paid by it.
  */
 async function mayLeave(desk: Desk, tx: Tx, id: bigint): Promise<store.BatchRow> {
   const batch = await there(desk, tx, id);

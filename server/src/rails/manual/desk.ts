@@ -9,8 +9,7 @@
  *   decides the outcome of payouts.
  *
  * An operator can withdraw a batch that was not uploaded, stating how they know. Its payouts are then rejected, so that new
- * attempts get
- * keys of their own; if the old file is uploaded after all, its payments show as unexplained debits.
+ * attempts get keys of their own; if the old file is uploaded after all, its payments show as unexplained debits.
  *
  * What these functions return contains no personal data, except `file`: its bytes go to authorised people and into no log.
  * The protocol in front authorises the caller, and records the caller in the same transaction.
@@ -70,8 +69,7 @@ export interface ManualDesk {
   takeOff(tx: Tx, key: string): Promise<void>;
   /**
    * The content of a file closed now: its payouts in order, without those that the gate holds back. No other file is closed until
-   * `tx`
-   * ends.
+   * `tx` ends.
    * @param given.until payouts listed later are left for the next file
    */
   next(tx: Tx, given: { asset: AssetCode; until: Date }): Promise<{ keys: string[]; units: bigint }>;
@@ -82,8 +80,7 @@ export interface ManualDesk {
   ): Promise<{ keys: string[]; units: bigint }>;
   /**
    * Closes the waiting payouts into one file, at most 1,000. Each passes the gate again. With `keys` the file contains exactly
-   * those;
-   * without, it omits payouts that the gate holds back or that have ended meanwhile.
+   * those; without, it omits payouts that the gate holds back or that have ended meanwhile.
    * @param given.keys the payouts that the operator reviewed
    * @returns also the payouts that stay on the list, with the reason
    * @throws Refusal 'batch_refused' when no payout may leave
@@ -117,8 +114,7 @@ export interface ManualDesk {
 
   /**
    * After a restore, until an operator has confirmed that the statements show every file uploaded before it: the time of the
-   * restore,
-   * and which unexplained debits may have paid which waiting payouts. No file is closed or downloaded until then.
+   * restore, and which unexplained debits may have paid which waiting payouts. No file is closed or downloaded until then.
    */
   unconfirmed(tx: Tx): Promise<{ restoredAt: Date; doubtful: { line: string; payout: string }[] } | undefined>;
   /** Confirms it. @throws Refusal 'batch_refused' when there is nothing to confirm, or a statement is being read */

@@ -2,16 +2,12 @@
  * Taking a statement in: all of a file or nothing of it, each line once.
  *
  * First the file is read to its end and checked on its own (csv.statement.ts, camt.ts). Then, in one transaction and with no
- * concurrent
- * import of the rail: a file seen before changes nothing; lines known from other files are skipped, even if a file of the other
- * format
- * worded them differently (words.ts); contradictions with lines or balances taken before reject the file; the rest is stored, and
- * the
- * bank engine is woken to read it.
+ * concurrent import of the rail: a file seen before changes nothing; lines known from other files are skipped, even if a file of
+ * the other format worded them differently (words.ts); contradictions with lines or balances taken before reject the file; the
+ * rest is stored, and the bank engine is woken to read it.
  *
  * The bank engine decides the effect of lines on orders (rails/bank.ts). This file interprets only this bank's words: which
- * payout a
- * debit belongs to, which payment was returned and why, which line reverses which.
+ * payout a debit belongs to, which payment was returned and why, which line reverses which.
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../../base/db.ts';
@@ -274,8 +270,7 @@ async function linesThere(
 
 /**
  * Whether each closing balance is the sum of the lines taken up to its last day plus the new ones. A statement of the rest of a
- * day
- * shows other lines than that of the morning, although no more of any kind.
+ * day shows other lines than that of the morning, although no more of any kind.
  */
 async function isExplained(
   tx: Tx,

@@ -3,14 +3,11 @@
  * arrive as files that a person downloads.
  *
  * To the rest of the system it is a bank like any other: the engine (rails/bank.ts) reads its statement, which here consists of
- * the lines
- * taken in (import.ts), and `send` submits a payout, which here means listing it for the next file. From then on only the
- * statement
- * decides its outcome. desk.ts has the operator's steps in between.
+ * the lines taken in (import.ts), and `send` submits a payout, which here means listing it for the next file. From then on only
+ * the statement decides its outcome. desk.ts has the operator's steps in between.
  *
  * It promises nothing about keys (`deduplicatesForMs` is 0), like every bank that accepts files: no payout is sent twice. A
- * payout already
- * on the list is not accepted a second time, and none is in two files (the database rejects it).
+ * payout already on the list is not accepted a second time, and none is in two files (the database rejects it).
  */
 import { adapter } from '../../base/adapter.ts';
 import { later } from '../../base/clock.ts';
@@ -207,8 +204,8 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
 
 /**
  * Up to which time the statements are complete, per asset. Lines carry a day and no time, so only whole days count: the last day
- * of a
- * statement that was taken in before that day was over may still get lines. Nothing is returned while a statement is missing.
+ * of a statement that was taken in before that day was over may still get lines. Nothing is returned while a statement is
+ * missing.
  */
 async function coverage(tx: Tx, { code, accounts }: ManualBankSettings): Promise<Record<AssetCode, Date>> {
   const covered: [AssetCode, Date][] = [];

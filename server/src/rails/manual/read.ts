@@ -1,7 +1,6 @@
 /**
  * The common result of both statement readers, before it is compared with stored data: plain lines as the bank wrote them, and
- * the checks
- * that any statement must pass on its own.
+ * the checks that any statement must pass on its own.
  */
 import { refuseFile } from './decode.ts';
 

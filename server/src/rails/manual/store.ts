@@ -246,9 +246,8 @@ export const confirmRestore = (
 
 /**
  * Debits shown since that no payout explains and that are undecided, and the payouts that they may have been: of the same amount,
- * or by
- * another attempt of the same payout, and in no file. Includes payouts that wait because payouts are switched off, and so are on
- * no list yet.
+ * or by another attempt of the same payout, and in no file. Includes payouts that wait because payouts are switched off, and so
+ * are on no list yet.
  */
 export const doubtful = (tx: Tx, rail: string, since: Date): Promise<{ line: string; payout: string }[]> =>
   tx.rows(

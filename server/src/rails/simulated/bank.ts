@@ -2,10 +2,8 @@
  * A simulated bank: a separate outside party, for the sandbox and for tests.
  *
  * It is reached over HTTP on the loopback, keeps its own books (books.store.ts), and settles accepted payments later by itself;
- * so an
- * answer can be lost while its effect remains. Failures can be ordered here: by a fault, which hits the next call or calls, or by
- * a magic
- * account number (magic.ts).
+ * so an answer can be lost while its effect remains. Failures can be ordered here: by a fault, which hits the next call or calls,
+ * or by a magic account number (magic.ts).
  *
  *   POST /payments {key, units, currency, account, name, notAfter?}   202 accepted · 422 rejected · 409 key used for another
  *   GET  /payments/:key                                               200 · 404 {proved}

@@ -2,8 +2,7 @@
  * The simulated bank's HTTP answers. The paths are in the header of bank.ts.
  *
  * An order is carried out under the lock of the books; faults and magic account numbers decide whether its answer is lost, late
- * or a
- * rejection.
+ * or a rejection.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, later } from '../../base/clock.ts';

@@ -1,9 +1,7 @@
 /**
  * Addresses: how Tron spells accounts. 0x41 and the 20 bytes of an account, in Base58 with the first four bytes of a double
- * SHA-256 after
- * them: `T` and 33 characters, case-sensitive. That spelling is the canonical one here; an account appears as 20 bytes in hex
- * only where
- * a contract's words are written and read.
+ * SHA-256 after them: `T` and 33 characters, case-sensitive. That spelling is the canonical one here; an account appears as 20
+ * bytes in hex only where a contract's words are written and read.
  */
 import { createHash } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1';

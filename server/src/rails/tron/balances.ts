@@ -1,7 +1,6 @@
 /**
  * Balances on Tron. A node knows them only at its newest block and at its newest solidified one: so a balance at a block is read
- * between
- * two checks that this is still the newest block.
+ * between two checks that this is still the newest block.
  */
 import type { Block } from '../chain.adapter.ts';
 import { encodeBalanceOf } from '../erc20.ts';

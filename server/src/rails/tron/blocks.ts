@@ -2,10 +2,8 @@
  * Reading Tron: its head, the solidified block, blocks, and the token transfers in them.
  *
  * Outcomes of transactions are requested by block number, because the API offers nothing else, and a node that lags behind
- * answers as if
- * the block were empty. So the block itself is read afterwards: it must be the requested one, and contain no transaction whose
- * outcome is
- * missing.
+ * answers as if the block were empty. So the block itself is read afterwards: it must be the requested one, and contain no
+ * transaction whose outcome is missing.
  */
 import { Unavailable } from '../../base/errors.ts';
 import type { Block, SentTransaction, Transfer } from '../chain.adapter.ts';

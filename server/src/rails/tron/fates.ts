@@ -2,12 +2,9 @@
  * Fate of a transaction on Tron, and the proof that one can never be included.
  *
  * A block may include a transaction only if the block below it is older than the expiration. So once a final block is not older
- * than
- * that, no block above it can: every block that could is final. A transaction is absent if none of those contains it. Each of
- * them is read
- * with all its transactions, and they must link to each other, in addition to asking for the transaction by its hash: an index
- * may lag
- * behind the blocks, and another node behind this one.
+ * than that, no block above it can: every block that could is final. A transaction is absent if none of those contains it. Each
+ * of them is read with all its transactions, and they must link to each other, in addition to asking for the transaction by its
+ * hash: an index may lag behind the blocks, and another node behind this one.
  *
  * Included and failed is not absent: it cost energy and transferred nothing, and its block shows that.
  */

@@ -1,11 +1,9 @@
 /**
  * Cost of a transaction on Tron: energy for a contract's computation, bandwidth for its bytes, and the burn for opening an
- * account. There
- * is no auction: the prices are parameters of the chain, and a higher offer gives no priority.
+ * account. There is no auction: the prices are parameters of the chain, and a higher offer gives no priority.
  *
  * The wallet's staked or free daily resources make it cheaper; the cost without them is counted, because other sends of ours may
- * have used
- * them up when it is included.
+ * have used them up when it is included.
  */
 import type { Call } from '../chain.adapter.ts';
 import { amount, list, object, reading } from './http.ts';

@@ -2,9 +2,8 @@
  * Transactions of Tron as bytes: the small part of its protobuf that a transfer needs, written and read by hand.
  *
  * Two contracts are known: `TransferContract` (native coin) and `TriggerSmartContract` (a call). Reading is strict: bytes that
- * contain
- * anything else, or that would be written differently here, are rejected. So a signature covers exactly the content that the
- * signer read.
+ * contain anything else, or that would be written differently here, are rejected. So a signature covers exactly the content that
+ * the signer read.
  */
 import { accountOf, addressOf } from './addresses.ts';
 

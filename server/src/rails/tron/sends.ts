@@ -1,9 +1,7 @@
 /**
  * Sending on Tron. A transaction has no nonce and is never replaced: its expiration makes it happen once. It is built here, on
- * top of a
- * solidified block, so that no node chooses the content to sign; its bytes are stored before they are signed, and its hash is
- * computed
- * from them.
+ * top of a solidified block, so that no node chooses the content to sign; its bytes are stored before they are signed, and its
+ * hash is computed from them.
  *
  * Not here: the proof that one can never be included (fates.ts).
  */
@@ -83,8 +81,7 @@ export async function estimated(tron: Tron, wallet: string, call: Call): Promise
     refBlockHash: Buffer.from(base.hash.slice(16, 32), 'hex'),
     expirationMs,
     // Two transfers of one amount to one recipient must differ in something, or they are one transaction. No node checks the
-    // time, and two
-    // sends with the same hash are never stored.
+    // time, and two sends with the same hash are never stored.
     timestampMs: BigInt(Date.now() - randomInt(VALID_MS)),
     feeLimit,
     owner: signer.address,

@@ -1,7 +1,6 @@
 /**
  * Signers of Tron: their interface, and signing. A signature is made over the SHA-256 of the transaction's bytes with the key
- * that signs on
- * EVM chains too.
+ * that signs on EVM chains too.
  *
  * The decision to sign is made from the bytes alone (`decodeRawData`), with the same words and limits as a transfer on an EVM
  * chain:

@@ -87,8 +87,7 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
       // Reported at once instead of after a proposal.
       const { compensatedUnits, goesTo } = await requireCompensable(orders, tx, input);
       // Counts all compensations of the order, of every fee, so splitting does not avoid a limit; in a person's day it counts
-      // separately from
-      // the order's own payouts and refunds, because it is other money.
+      // separately from the order's own payouts and refunds, because it is other money.
       const units = compensatedUnits + input.units;
       const counts = `compensation:${input.orderId}`;
       // Two people if no rule names it; if only the bank says who owns the account, two whatever a rule says.

@@ -1,7 +1,6 @@
 /**
  * Destinations that an operator names: their required form and owner. A refund goes to an address on the deposit's rail or to an
- * account of
- * the order's customer.
+ * account of the order's customer.
  */
 
 import type { Tx } from '../../../base/db.ts';

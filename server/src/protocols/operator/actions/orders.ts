@@ -136,8 +136,7 @@ async function needsBack(
 
 /**
  * The same for a named destination: the deposit's refund if it can arrive there, otherwise the money waiting on the other leg's
- * rail, such
- * as coins of a purchase that the law has released.
+ * rail, such as coins of a purchase that the law has released.
  */
 async function needsNamed(
   deps: OperatorDeps,

@@ -1,7 +1,7 @@
 /**
  * Actions after a restore from an older backup: movements missing in the books are matched, or declared not ours; and a payout
- * whose outcome
- * stays unknown is declared never paid. Each takes two people, whatever the amount: it decides whether a payment is repeated.
+ * whose outcome stays unknown is declared never paid. Each takes two people, whatever the amount: it decides whether a payment is
+ * repeated.
  */
 import { Refusal } from '../../../base/errors.ts';
 import { declareNeverPaid, requireUnpaid } from '../../../orders/index.ts';

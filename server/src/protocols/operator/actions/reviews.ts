@@ -1,7 +1,6 @@
 /**
  * Actions on reviews: an operator reads a customer's details, and decides, when no program verifies them. Reading is an action
- * too. The
- * partner sees the reason of a refusal, so it must contain no personal data.
+ * too. The partner sees the reason of a refusal, so it must contain no personal data.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal, Unavailable } from '../../../base/errors.ts';

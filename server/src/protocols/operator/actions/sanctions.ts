@@ -1,7 +1,6 @@
 /**
  * Actions on hits in sanctions lists. Reading one is an action too. Dismissing one takes two people, because it lets money leave;
- * confirming
- * one takes one person, because it must be quick and only holds money.
+ * confirming one takes one person, because it must be quick and only holds money.
  */
 import type { Tx } from '../../../base/db.ts';
 import { decideHit, findHit, findScreening, openHit, replayScreening } from '../../../compliance/index.ts';

@@ -1,7 +1,6 @@
 /**
  * Replies of this wire, as schemas, one file per noun: each is the static type of a handler's reply, the check of the tests, and
- * a component
- * of OpenAPI.
+ * a component of OpenAPI.
  */
 import type { TSchema } from 'typebox';
 import { Asset, Chain, Market, PaymentMethod } from './catalogue.ts';

@@ -1,7 +1,6 @@
 /**
  * Parts of this wire's schemas: amounts are decimals as text beside the code of their asset; ids are text; times are RFC 3339 in
- * UTC; null
- * means that there is none. Every leaf has a meaning and an example, so that every endpoint has an example reply.
+ * UTC; null means that there is none. Every leaf has a meaning and an example, so that every endpoint has an example reply.
  */
 import { type TSchema, Type } from 'typebox';
 import { defined } from '../../../base/defined.ts';

@@ -1,7 +1,6 @@
 /**
  * Deposits and refunds, and their destinations: our own endpoints beside the interface. A partner reads the history of an order's
- * money, and
- * names the refund destination in advance or when asked; likewise for a returned payout, which is paid again.
+ * money, and names the refund destination in advance or when asked; likewise for a returned payout, which is paid again.
  */
 import * as base from '../../../base/fields.ts';
 import { findCustomer } from '../../../customers/index.ts';
