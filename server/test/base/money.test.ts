@@ -201,3 +201,9 @@ test('a rate is kept with no more places than it has', () => {
   assert.deepEqual(roundRate({ num: 431n, den: 5n }), { num: 862n, den: 10n });
   assert.deepEqual(roundRate({ num: 1_200n, den: 1n }), { num: 1_200n, den: 1n });
 });
+
+test('a rate of few digits keeps those that count', () => {
+  assert.deepEqual(roundRate({ num: 1n, den: 3n }, 1), { num: 3n, den: 10n });
+  assert.deepEqual(roundRate({ num: 7n, den: 3n }, 1), { num: 2n, den: 1n });
+  assert.deepEqual(roundRate({ num: 1n, den: 300n }, 2), { num: 33n, den: 10_000n });
+});
