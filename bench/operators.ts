@@ -11,6 +11,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { startPostgres } from '../server/src/base/postgres.ts';
 import { clientOf } from './grow/grow.ts';
 import { startOurs } from './ours.ts';
@@ -18,7 +19,7 @@ import { startOurs } from './ours.ts';
 const MOST_MS = 500;
 const LARGE_ROWS = 50_000;
 const DAY_MS = 86_400_000;
-const [folder = 'data-grown', roundsWanted = '30'] = process.argv.slice(2);
+const [folder = 'data-grown', roundsWanted = '30'] = parseArgs({ allowPositionals: true }).positionals;
 const rounds = Number(roundsWanted);
 
 type Pick = () => string;

@@ -4,11 +4,12 @@
  * Arguments: customers, entries. Lists and customers are made up, with the spread of names that real ones have (a few given
  * names that very many bear). Needs no database: what is measured is the index and the comparison.
  */
+import { parseArgs } from 'node:util';
 import { indexOf } from '../server/src/compliance/sanctions/find.ts';
 import { RULES_VERSION, USUAL_THRESHOLD } from '../server/src/compliance/sanctions/match.ts';
 import { customers, register } from '../server/test/compliance/sanctions/register.ts';
 
-const [wanted = 100_000, listed = 20_000] = process.argv.slice(2).map(Number);
+const [wanted = 100_000, listed = 20_000] = parseArgs({ allowPositionals: true }).positionals.map(Number);
 const seconds = (since: number) => ((performance.now() - since) / 1_000).toFixed(1);
 
 const entries = register(listed);

@@ -10,6 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
@@ -80,7 +81,8 @@ function run(program: string, args: readonly string[], cwd: string): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { file, bytes, unpackedBytes, files, problems } = await packSdk(resolve(process.argv[2] ?? join(SDK, 'dist')));
+  const [out = join(SDK, 'dist')] = parseArgs({ allowPositionals: true }).positionals;
+  const { file, bytes, unpackedBytes, files, problems } = await packSdk(resolve(out));
   for (const problem of problems) console.log(problem);
   for (const path of files) console.log(`  ${path}`);
   console.log(file);

@@ -5,6 +5,7 @@
  * Entries are inserted in bulk without the ledger, with the content hashes that posting would have given them, over accounts of
  * orders as in a year of business; the ledger itself makes the seals.
  */
+import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { txOn } from '../../src/base/db.ts';
 import { seal } from '../../src/ledger/index.ts';
@@ -15,7 +16,7 @@ import { freshFixture } from './fixture.ts';
 const PER_ORDER = 5;
 const AT_ONCE = 20_000;
 
-const transfers = Number(process.argv[2] ?? 1_000_000);
+const [transfers = 1_000_000] = parseArgs({ allowPositionals: true }).positionals.map(Number);
 const orders = Math.ceil(transfers / PER_ORDER);
 const fixture = await freshFixture();
 const client = new pg.Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
