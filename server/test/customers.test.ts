@@ -1,4 +1,4 @@
-/** Customers, their verification and accounts, and the events they cause; and what compliance decides about them. */
+/** Customers, their verification and accounts, the events they cause, and the decisions of compliance about them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Refusal } from '../src/base/errors.ts';

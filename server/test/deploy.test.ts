@@ -1,6 +1,6 @@
 /**
- * Packages of deploy/: they name settings that exist and all that production requires, and the image has every file that server
- * and signer read. That they build and run is not tested here (docs/operating/packages.md says what was run).
+ * Packages of deploy/: they name existing settings and all that production requires, and the image has every file that server and
+ * signer read. Building and running them is not tested here (docs/operating/packages.md lists the manual runs).
  */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ const NAMES = new Set([
   'NODE_ENV',
 ]);
 
-/** Names of the settings that production does not start without, by what it says when nothing is set. */
+/** Names of the settings that production requires, from its message when none is set. */
 function required(): string[] {
   try {
     settle(readConfig({ PROFILE: 'production' }), {});
@@ -130,7 +130,7 @@ test('every part that a template of the chart includes is defined', () => {
   for (const [, name] of all.matchAll(/include "([\w.]+)"/g)) assert.ok(defined.has(name), `${name} is not defined`);
 });
 
-/** Files that a program of ours reads: what it imports, and what it opens beside its source. */
+/** The files that a program of ours reads: its imports, and files it opens beside its source. */
 function filesOf(entry: string): Set<string> {
   const found = new Set<string>();
   const waiting = [resolve(ROOT, entry)];
@@ -160,7 +160,7 @@ test('the image has every file that server and signer read', () => {
   for (const entry of ['server/src/apps/server.ts', 'server/src/apps/signer.ts']) {
     const files = [...filesOf(entry)].map((file) => relative(ROOT, file));
     assert.ok(files.length > 20, `${entry} imports more than what was found`);
-    // Of the console, the image has what its stamp is made over; its build has the rest.
+    // Of the console, the image has the files that its stamp covers, and its build the rest.
     for (const file of files.filter((one) => one !== 'console' && one !== 'server/src/console/build.ts')) {
       assert.ok(
         copied.some((one) => isIn(file, one)),

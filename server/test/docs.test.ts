@@ -13,11 +13,11 @@ import packageFile from '../../package.json' with { type: 'json' };
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const NOT_OURS = new Set(['node_modules', 'dist', '.git']);
-/** Folders in which a path begins with its own name: a first word that makes a folder or a file without an ending a path. */
+/** Folders whose name begins a path: a first word that makes a folder or a file without an ending a path. */
 const TOPS = ['bench', 'console', 'deploy', 'docs', 'scripts', 'sdk', 'server'];
 const ENDINGS = /\w\.(?:ts|tsx|mjs|md|json|sql|yaml|sol|css|svg|snapshot\.txt)$/;
 
-/** Files that are made by who runs it, and so are not in the repository. */
+/** Files that a user creates, and that are therefore not in the repository. */
 const ELSEWHERE = new Set([
   'data/sandbox.json', // what a sandbox writes for programs
   'sandbox.json',
@@ -60,7 +60,7 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const withoutBlocks = (text: string) => text.replace(/^```.*?^```/gms, '');
 const lineOf = (text: string, index: number) => text.slice(0, index).split('\n').length;
 
-/** The anchors of a page as GitHub names them: a heading that stands twice gets a number. */
+/** The anchors of a page as GitHub names them: a repeated heading gets a number. */
 function anchorsOf(path: string): Set<string> {
   const seen = new Map<string, number>();
   return new Set(
@@ -77,7 +77,7 @@ function anchorsOf(path: string): Set<string> {
   );
 }
 
-/** @returns whether words in backticks claim to be a file or folder of this repository */
+/** @returns whether words in backticks name a file or folder of this repository */
 function isPath(words: string): boolean {
   if (!/^\.{0,2}[\w@][\w./@-]*$/.test(words) || ELSEWHERE.has(words)) return false;
   return ENDINGS.test(words) || TOPS.some((top) => words.startsWith(`${top}/`)) || /^test\/[\w/-]+\/$/.test(words);

@@ -1,6 +1,4 @@
-/**
- * What names a person is in no dump of the database, and a sealed value opens only where it was put.
- */
+/** Personal data is in no dump of the database, and an encrypted value decrypts only in its own row. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * The examples of docs/adding-a-price-source.md and docs/adding-a-verifier.md, applied to a copy of the sources: they compile, their
- * settings are there, and they keep the contracts. What they take is what is promised: one file or folder, one line, one fixture.
+ * The examples of docs/adding-a-price-source.md and docs/adding-a-verifier.md, applied to a copy of the sources: they compile,
+ * their settings exist, and they keep the contracts. They need exactly what is promised: one file or folder, one line, one
+ * fixture.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** The very first markets, made while the server's work already runs: seen as soon as they are there. */
+/** The very first markets, made while the server is already running: they take effect at once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { markets, upsertAsset, upsertMarket } from '../src/partners/index.ts';

@@ -1,6 +1,4 @@
-/**
- * Who may import whom. The one rule of the architecture that a machine enforces, because it decays in silence.
- */
+/** Which module may import which. The one rule of the architecture that a machine enforces, because violations go unnoticed. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -10,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 const SRC = fileURLToPath(new URL('../src/', import.meta.url));
 
 /**
- * What each module may use of the others; `base` may be used by all. `(top)` is what a profile is made from: settings, lists
- * and the contract of an environment. `(composition)` puts a process together from everything; only programs use it.
+ * The modules that each module may use; `base` may be used by all. `(top)` is the input of a profile: settings, lists and the
+ * contract of an environment. `(composition)` puts a process together from everything; only programs use it.
  */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   base: [],
@@ -82,14 +80,14 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   erasure: ['customers', 'orders', 'compliance', 'events', 'ledger', 'partners', 'operators', 'rails'],
   rotation: ['customers', 'compliance', 'operators'],
   production: ['treasury', 'ops', 'compliance', 'partners', 'protocols', 'rails', 'signer', 'verifiers', '(top)'],
-  // A program, as those in apps/. It plays a partner, with what partners use.
+  // A program, like those in apps/. It plays a partner, with a partner's means.
   demo: ['sandbox', 'sdk', '(top)', '(composition)'],
   '(top)': ['*'],
   '(composition)': ['*'],
   apps: ['*'],
 };
 
-/** Engines and contracts that stand beside a module's front and are meant for other modules. */
+/** Engines and contracts beside a module's front that are meant for other modules. */
 const FRONTS: readonly RegExp[] = [
   /\/index\.ts$/,
   /^\.\.\/\.\.\/sdk\/src\/index\.ts$/,
@@ -144,7 +142,7 @@ test("from outside, only a module's front is imported", () => {
     const [from, to] = [moduleOf(file), moduleOf(target)];
     // A program is the command of its module, and may use its inside.
     if (from === to || from === 'apps' || ['base', '(top)', '(composition)'].includes(to)) return false;
-    // The sandbox is part of the composition: world and seed are put together by server.ts.
+    // The sandbox is part of the composition: server.ts composes world and seed.
     if (to === 'sandbox') return !['(top)', '(composition)', 'demo'].includes(from);
     return !FRONTS.some((front) => front.test(target));
   });
@@ -190,7 +188,7 @@ function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
   return circles;
 }
 
-/** Folders inside a module that are no protocol of their own. */
+/** Folders inside a module that are not separate protocols. */
 const SHARED = new Set(['declaration']);
 
 test('one protocol knows nothing of another, and one rail nothing of another', () => {

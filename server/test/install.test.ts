@@ -1,4 +1,4 @@
-/** What `npm start` does before anything runs: it installs, says how far it is, and what npm said where that failed. */
+/** The steps of `npm start` before any program runs: it installs, shows progress, and prints npm's message on failure. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -11,17 +11,17 @@ import { until } from './support/until.ts';
 
 const RUN = fileURLToPath(new URL('../../scripts/run.mjs', import.meta.url));
 
-/** A clone with two packages to install, and an npm that does as `script` says. */
+/** A clone with two packages to install, and an npm that runs `script`. */
 function clone(script: string) {
   const root = freshFolder('install');
   mkdirSync(join(root, 'scripts'));
-  // Apart from the clone, whose own programs are not looked at while it is being installed.
+  // Outside the clone, whose own programs are ignored while it is being installed.
   const bin = freshFolder('install-bin');
   copyFileSync(RUN, join(root, 'scripts/run.mjs'));
   const packages = { '': {}, 'node_modules/one': { version: '1.0.0' }, 'node_modules/two': { version: '1.0.0' } };
   writeFileSync(join(root, 'package-lock.json'), JSON.stringify({ packages }));
   writeFileSync(join(root, 'hello.mjs'), `console.log('it runs');`);
-  // The folder that is installed into is this one, whichever npm would look.
+  // The target folder is this one, whichever npm runs.
   writeFileSync(join(root, 'package.json'), '{}');
   const npm = join(bin, 'npm');
   writeFileSync(npm, `#!/bin/sh\n${script}\n`);

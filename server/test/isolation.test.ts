@@ -1,8 +1,9 @@
 /**
- * A forgotten `where` leaks nothing: what one partner role shows and takes, table by table, asked of PostgreSQL itself.
+ * A forgotten `where` leaks nothing: the rows that one partner role can read and write, table by table, checked in PostgreSQL
+ * itself.
  *
- * The list of tables is read from the catalogue, so a table added later is part of this test whether or not anybody
- * thought of it: it has to be protected, or closed to partners, or named below as everybody's.
+ * The list of tables is read from the catalogue, so a table added later is covered automatically: it has to be protected, or
+ * closed to partners, or named below as shared.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -11,7 +12,7 @@ import { sendAll } from '../src/base/batch.ts';
 import { pools, type Tx } from '../src/base/db.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
 
-/** Tables that partners may read and that hold nobody's rows. */
+/** Tables that partners may read and whose rows belong to no partner. */
 const EVERYBODYS = [
   'assets',
   'chains',
@@ -26,10 +27,10 @@ const EVERYBODYS = [
   'requirement_forms',
 ];
 
-/** Due work is no partner's; a request sees the deadlines of its own orders in it (rights.test.ts). */
+/** Due jobs belong to no partner; a request sees the deadlines of its own orders in them (rights.test.ts). */
 const OF_ITS_ORDERS = ['jobs'];
 
-/** One row of each protected table, in the order in which they need each other. $1 is the partner, $2 the same as text. */
+/** One row of each protected table, in the order of their references. $1 is the partner, $2 the same as text. */
 const ROWS: Record<string, string> = {
   api_keys: `insert into api_keys (key, partner_id, label, scopes, secret, created_at)
     values ('key ' || $2, $1, '', '{}', '', now())`,
@@ -168,12 +169,12 @@ async function tables(): Promise<Table[]> {
 const protectedTables = async () =>
   (await tables()).filter(({ secured, name }) => secured && !OF_ITS_ORDERS.includes(name));
 
-/** What PostgreSQL says to somebody who may not: a missing right and a violated policy have the same code. */
+/** PostgreSQL's error without permission: a missing right and a violated policy have the same code. */
 const refused = (action: Promise<unknown>, what: string) => assert.rejects(action, { code: '42501' }, what);
 
 const partnerColumn = (table: string) => (table === 'partners' ? 'id' : 'partner_id');
 
-/** Rows that a role sees of a table, by partner. */
+/** The rows of a table that a role sees, by partner. */
 const owners = async (tx: Tx, table: string) =>
   (await tx.rows<{ partner: bigint | null }>(`select ${partnerColumn(table)} as partner from ${table}`)).map(
     (row) => row.partner,
@@ -246,7 +247,7 @@ test('what a role says of its partner ends with the transaction, whichever way t
     options: '-c role=cloverleaf_partner -c search_path=cloverleaf',
   });
   await client.connect();
-  // One connection, as a pool would give it to the next who asks.
+  // One connection, as a pool would give it to the next caller.
   const connection = { send: (batch: Parameters<typeof sendAll>[1]) => sendAll(client, batch), release() {} };
   const { asPartner, readOnlyAsPartner } = pools(
     { connect: async () => connection },
@@ -302,14 +303,14 @@ test("changing or deleting everything changes nobody else's row", async () => {
           and has_column_privilege('cloverleaf_partner', attrelid, attnum, 'update') limit 1`,
       [table],
     );
-    // A column that it may change, where there is one: else the right alone would refuse it.
+    // A column that it may change, if there is one: otherwise the right alone would refuse it.
     const column = rows[0]?.name ?? partnerColumn(table);
     for (const statement of [`update ${table} set ${column} = ${column}`, `delete from ${table}`]) {
       try {
         await fixture.db.asPartner(partnerA, async (tx) => {
           const touched = await tx.run(statement);
           const own = (await owners(tx, table)).length;
-          // After a delete nothing is left to count; either way there was one row of its own.
+          // After a delete no row is left to count; either way there was one row of its own.
           assert.ok(touched <= Math.max(own, 1), statement);
           throw new RollBack();
         });

@@ -1,6 +1,6 @@
 /**
- * Names in free fields: whoever types one into any field of the partners' wire or of the hosted pages finds it again there, and
- * nobody finds it in a dump.
+ * Names in free fields: a caller who writes one into any field of the partners' wire or of the hosted pages reads it back there,
+ * and it is in no dump.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -21,7 +21,7 @@ import { type Fixture, freshFixture } from './support/fixture.ts';
 const NAMES = ['Ebenezer Quagmire', 'quagmire', 'ebenezer@quagmire.example', 'https://quagmire.example/ebenezer'];
 const WORDS = ['Ebenezer', 'Quagmire', 'Fjordmail', 'Wolverhampton'];
 
-/** Where a partner's text stands in clear, and why that names nobody. */
+/** Fields in which a partner's text is unencrypted, and why it is not personal. */
 const IN_CLEAR: Readonly<Record<string, string>> = {
   'cloverleaf.webhook_endpoints': 'the address of a receiver of the partner: a system of its own, called by us',
 };
@@ -45,7 +45,7 @@ describe('a name in every field', () => {
     ...{ fromCurrency: 'INR', toCurrency: 'usdc', chain: 'matic20', fromAmount: '1000', depositAddress: WALLET },
     ...{ customerId: acme.customerId, paymentMethodType: 'UPI' },
   });
-  /** By the end of a path: a request that is taken, for the endpoints that keep something. */
+  /** By the end of a path: a valid request, for the endpoints that store a text. */
   const GOOD: Readonly<Record<string, () => Promise<Record<string, unknown>> | Record<string, unknown>>> = {
     'kyc/url': () => ({ clientCustomerId: `n${Math.random()}`, phoneNumber: newPhone(), type: 'INDIVIDUAL' }),
     'bank/addFiatAccount': () => ({ customerId: acme.customerId, fiatAccount: '000111222333', ifsc: 'HDFC0001234' }),
@@ -153,7 +153,7 @@ describe('a name in every field', () => {
       looked.customers.map(({ id }) => id),
       [customerId],
     );
-    // Positions are given by the dispatcher, which does not run here.
+    // The dispatcher assigns positions, and does not run here.
     await world.query(
       'update event_feed f set position = n from (select event_id, row_number() over (order by event_id) n from event_feed) o where o.event_id = f.event_id',
     );
@@ -199,7 +199,7 @@ describe('a text in a column', () => {
     await db.asPartner(partnerId, (tx) =>
       emit(tx, { partnerId, type: 'customer.login', subject: 'customer:1', body, at: clock.now() }),
     );
-    // An erasure may update: the trigger lets nothing else pass.
+    // An erasure may update: the trigger rejects everything else.
     for (const [statement, code] of [
       [`update events set body = body || '{"level": 2}'`, '23001'],
       ['delete from events', '42501'],

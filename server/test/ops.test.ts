@@ -1,4 +1,4 @@
-/** What the server shows those who run it: health, readiness, metrics. */
+/** The server's information for its operators: health, readiness, metrics. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
@@ -145,7 +145,7 @@ test('the checks of a live server: database, work, prices, rails', async () => {
 });
 
 describe('readiness asks whether a write commits', () => {
-  /** What the server says of a database on which reading still works. */
+  /** The server's report about a database on which only reading still works. */
   async function ready(db = fixture.db) {
     const { status, body } = await ask([databaseCheck(db), writesCheck(db)], '/readyz');
     const [database, writes] = body.checks;
@@ -177,7 +177,7 @@ describe('readiness asks whether a write commits', () => {
   test('a read-only database is not ready', async () => {
     const { rows } = await onAdmin('select current_database() as name');
     await onAdmin(`alter database ${rows[0].name} set default_transaction_read_only = on`);
-    // Connections made from now on are.
+    // Affects new connections.
     const readOnly = openDatabase(fixture.serverUrl);
     try {
       assert.deepEqual(await ready(readOnly), { status: 503, ok: false, why: 'the database is read-only' });
@@ -233,8 +233,8 @@ describe('readiness asks whether a write commits', () => {
   }
 
   /**
-   * A disk of two megabytes under the table that is written. Where this user may not mount one, PostgreSQL is told to answer
-   * as it answers on a full one.
+   * A disk of two megabytes under the table that is written. If this user may not mount one, PostgreSQL is made to answer as on a
+   * full disk.
    */
   async function smallDisk() {
     const folder = freshFolder('disk');
@@ -274,7 +274,7 @@ describe('readiness asks whether a write commits', () => {
     };
   }
 
-  /** PostgreSQL does not take a folder of somebody else's: it runs as another user where we are root. */
+  /** PostgreSQL rejects another user's folder: it runs as another user when we are root. */
   async function chownToPostgres(path: string): Promise<void> {
     const { rows } = await onAdmin(`select current_setting('data_directory') as folder`);
     const { uid, gid } = statSync(rows[0].folder);

@@ -1,4 +1,4 @@
-/** Keys, markets and fees: who may ask, and on what terms. */
+/** Keys, markets and fees: who may send requests, and on what terms. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { later } from '../src/base/clock.ts';
@@ -43,7 +43,7 @@ const newKey = (partnerId: bigint, more: { expiresAt?: Date } = {}) =>
       ...more,
     }),
   );
-/** A process that has just started: nothing remembered. */
+/** A process that has just started: its caches are empty. */
 const credential = (key: string) => partners.openPartners(fixture).credential(key);
 
 test('a key says whose it is, what it may do and which secret it has', async () => {

@@ -1,6 +1,6 @@
 /**
- * What the hot paths ask of PostgreSQL stays cheap when the tables are large: on 100,000 analysed orders every statement
- * that a request or an order's life sends goes by an index, sorts no more than a page and reads a handful of blocks.
+ * Statements of the hot paths stay cheap when the tables are large: on 100,000 analysed orders every statement of a request or an
+ * order's life uses an index, sorts no more than a page and reads a handful of blocks.
  *
  * The statements are not listed here. The modules are called, and each statement is explained (and run, and undone) in the
  * very transaction that is about to send it, as the role, with the partner and the values it has: once with the plan made
@@ -40,21 +40,21 @@ import { fiat, marketTerms } from './support/terms.ts';
 import { until } from './support/until.ts';
 
 const ORDERS = 100_000;
-/** Of these, one customer's. */
+/** Number of these that belong to one customer. */
 const BIG = 60_000;
 const BIG_CUSTOMER = 'Bigbigbig1_1';
 const ANOTHER_CUSTOMER = '101CCCCCCC_2';
 
-/** A table from this many rows on is never read through. */
+/** A table with this many rows or more is never scanned. */
 const LARGE_TABLE_ROWS = 2_000;
 /** The largest page of a list. */
 const PAGE_ROWS = 500;
 /** Eight kilobytes each; a look-up takes three or four, an insert some for each index and foreign key. */
 const MOST_BLOCKS = 400;
-/** A step of an operator's list: five hundred rows, each in a block of its own, with its order beside it four blocks down an index. */
+/** A step of an operator's list: five hundred rows, each in a different block, with its order in four more blocks by an index. */
 const A_STEP = {
   blocks: 4 * PAGE_ROWS + 1_000,
-  /** Where a state has not many more orders than a step has rows, reading them all and sorting is as cheap; old versions count. */
+  /** If a state has only a few more orders than a step has rows, reading and sorting all is as cheap; old versions count. */
   rows: 2_500,
 };
 
@@ -163,7 +163,7 @@ test('a list of all of a partner’s orders: the same, of one fiat, since a time
 });
 
 test('an order takes its place among all by indexes', async () => {
-  // The statements of the trigger, which no Tx sees: explained as the partner, who runs them, and undone.
+  // The statements of the trigger, which no Tx sees: explained as the partner, whose role runs them, and undone.
   const watch = watching(fixture.db);
   const undone = watch.db.asPartner(1n, async (tx) => {
     for (const fiat of ['', 'inr']) {
@@ -185,7 +185,7 @@ test('a list is in the order of its making, newest first, without a gap', async 
   await fixture.db.asPartner(1n, async (tx) => {
     for (const page of [1, 2, 3]) {
       const got = await orders.list(tx, { customerId: BIG_CUSTOMER, direction: 'offramp', page, pageSize: 7 });
-      // Its orders are the first of all, so that their ids are their places.
+      // Its orders are the first of all, so that their ids equal their positions.
       seen.push(...got.orders.map(({ id }) => id));
     }
   });
@@ -385,7 +385,7 @@ test('counting what is open for the metrics reads what is open', async () => {
   const watch = watching(fixture.db);
   await watch.db.asSystem((tx) => openByState(tx));
   assert.ok(watch.plans.length > 0);
-  // Every open order is read, which is what it is about; the others, a hundred times as many, are not.
+  // Every open order is read, because the query is about them; the others, a hundred times as many, are not.
   for (const { statement, tables } of watch.plans) assert.ok(!tables.includes('Seq Scan orders'), statement);
 });
 
@@ -402,7 +402,7 @@ describe('what operators list', () => {
   };
 
   before(async () => {
-    // What lies in suspense: nobody's, and the rest of what orders took.
+    // Money in suspense: without an owner, and the rest of orders' deposits.
     await admin.query(`insert into deposits (rail, external_id, asset, units, target, partner_id, state, reference, seen_at)
       select 'evm.test', 'lost ' || i, 'usdc.test', 5, '', 1, 'suspense', '', now() - make_interval(mins => i)
         from generate_series(1, 20000) i`);
@@ -462,7 +462,7 @@ describe('what operators list', () => {
   });
 });
 
-/** A rail that nothing is asked of here but where a deposit goes. */
+/** A rail of which only deposit targets are used here. */
 function quietRail(code: string, kind: 'chain' | 'bank'): Rail {
   const wallets = { deposits: 'main', payouts: 'main' };
   return { code, kind, wallets, targets: { are: 'derived', of: (index: bigint) => `${code}:${index}` } } as Rail;
@@ -516,7 +516,7 @@ function explaining(tx: Tx, plans: Plan[]): { tx: Tx; said: () => Promise<unknow
       await tx.run(`set local plan_cache_mode = force_${mode}_plan`);
       await tx.run(`prepare explained as ${statement}`);
       const execute = values.length === 0 ? 'explained' : `explained (${values.map(literal).join(', ')})`;
-      // Let through past the Tx's own names for statements: these are not to be kept.
+      // Bypasses the Tx's named statements: these must not be cached.
       const rows = await tx.rows<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
         `explain (analyze, buffers, format json) execute ${execute}`,
       );
@@ -527,7 +527,7 @@ function explaining(tx: Tx, plans: Plan[]): { tx: Tx; said: () => Promise<unknow
     }
   }
   let last: Promise<unknown> = Promise.resolve();
-  /** One after the other, also what is asked together: an explanation is several statements. */
+  /** One after the other, also statements issued together: an explanation is several statements. */
   async function inTurn<T>(text: string, values: readonly unknown[] | undefined, input: () => Promise<T>): Promise<T> {
     const own = last.then(async () => {
       await explain(text, values);
@@ -591,7 +591,7 @@ function* nodesOf(node: PlanNode): Iterable<PlanNode> {
   for (const child of node.Plans ?? []) yield* nodesOf(child);
 }
 
-/** A value as a literal of no type yet, so that `execute` takes it for the parameter's own. */
+/** A value as an untyped literal, so that `execute` gives it the parameter's type. */
 function literal(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   return escapeLiteral(Array.isArray(value) ? arrayText(value) : plainText(value));
@@ -650,7 +650,7 @@ async function fill(): Promise<void> {
       'INDIVIDUAL', 1, 'verified', now(), now(), now() from generate_series(0, 4000) i`);
   await admin.query(`insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
     select row_number() over (), partner_id, id, 'inr', '', sha256(id::bytea), '', now() from customers`);
-  // Places among all are given below, at once: a trigger for each row of one statement would count up one row 100,000 times.
+  // Their positions among all are assigned below at once: a row trigger in one statement would count up one row 100,000 times.
   await admin.query('alter table orders disable trigger take_positions');
   await admin.query(
     `with chosen as (
@@ -675,14 +675,14 @@ async function fill(): Promise<void> {
   );
   await admin.query(`insert into order_history (order_id, version, partner_id, state_from, event, state_to, at)
     select id, 0, partner_id, 'none', 'created', 'created', now() from orders`);
-  // Their places in the feeds are given at once, instead of one by one.
+  // Their positions in the feeds are assigned at once, instead of one by one.
   await admin.query('alter table events disable trigger feed');
   await admin.query(`insert into events (partner_id, type, subject, subject_seq, body, at)
     select partner_id, 'order.settled', 'order:' || id, seq, '{}', now() from orders, generate_series(1, 2) seq`);
   await admin.query('alter table events enable trigger feed');
   await admin.query(`insert into event_feed (event_id, partner_id, position)
     select id, partner_id, row_number() over (partition by partner_id order by id) from events`);
-  // An endpoint that is dead, and has all of it before it.
+  // An endpoint that is dead, with all of it still to deliver.
   await admin.query(
     `insert into api_keys (key, partner_id, label, scopes, secret, created_at) values ('of 1', 1, '', '{}', '', now())`,
   );

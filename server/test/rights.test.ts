@@ -1,6 +1,6 @@
 /**
- * Who may write what in the database, and why: every right of the two roles, read from PostgreSQL's catalogue and compared
- * with the lists below. A right that is not listed fails, and so does a line that no longer holds.
+ * Write access in the database, with reasons: every right of the two roles, read from PostgreSQL's catalogue and compared with
+ * the lists below. A right that is not listed fails, and so does a line that no longer holds.
  *
  * Requests of partners and hosted pages run as cloverleaf_partner, with the columns that their statements need. Workers, rails
  * and operators run as cloverleaf_system.
@@ -12,7 +12,7 @@ import type { Tx } from '../src/base/db.ts';
 import { enqueueAt } from '../src/base/jobs.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
 
-/** Table → what a partner's request may write, and why. */
+/** Table → the columns that a partner's request may write, and why. */
 const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> = {
   checkouts: [
     'insert (id, partner_id, begun_at); update (phones, quote_id, order_id, customer_id, phones_named)',
@@ -324,7 +324,7 @@ after(async () => {
 
 const plain = (rights: string): string => rights.replaceAll(/\s+/g, ' ');
 
-/** What the catalogue says that a role may write, in the words of the lists; granted to it or to everybody. */
+/** The catalogue's write rights of a role, in the words of the lists; granted to it or to everyone. */
 async function rightsOf(role: string): Promise<Record<string, string>> {
   const { rows } = await admin.query<{ name: string; whole: string[]; columns: { right: string; names: string }[] }>(
     `select case n.nspname when 'cloverleaf' then '' else n.nspname || '.' end || c.relname as name,
@@ -465,7 +465,7 @@ describe("a partner's request", () => {
 
 let made = 0;
 
-/** A partner with a customer, and how a request of its creates an order. */
+/** A partner with a customer, and a function that creates an order like its request. */
 async function newPartner() {
   made += 1;
   await admin.query(`insert into assets (code, kind, coin, chain, contract, decimals) values

@@ -1,6 +1,4 @@
-/**
- * The runner of the tests: an error that nobody caught fails the file that it came from, whichever test had begun it.
- */
+/** The runner of the tests: an uncaught error fails its own file, whichever test caused it. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -11,7 +9,7 @@ import { collect, run } from './support/process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** By then what was begun before it has been thrown or rejected. */
+/** By then earlier asynchronous work has thrown or rejected. */
 const WAITS = 'await new Promise((wake) => setImmediate(wake));';
 
 test('what is thrown beside a test, and a promise that nobody awaits, fail the file and say where they were', async () => {

@@ -1,4 +1,4 @@
-/** Starting and ending as a person at a terminal sees it: sentences instead of stacks, and nothing left running. */
+/** Starting and ending as seen at a terminal: sentences instead of stacks, and no process left. */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ async function refused(env: NodeJS.ProcessEnv): Promise<string> {
   const child = run(['server/src/apps/server.ts'], { PORT: '0', DATA_DIR: freshFolder('start'), ...env });
   const output = collect(child);
   assert.equal(await ended(child), 1);
-  // Of the start, what it was at; the rest is why it ended.
+  // Of the start, its last step; the rest is why it ended.
   return output()
     .replaceAll(/^· .*\n/gm, '')
     .trim();

@@ -1,4 +1,4 @@
-/** A server whose machine's clock steps ahead by an hour and comes back: nothing sleeps, and quotes are made all the while. */
+/** A server whose machine's clock steps ahead by an hour and back: the server stays active, and quotes are made all the while. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { until } from './support/until.ts';
 const HOUR = 3_600_000;
 const RealDate = Date;
 let aheadMs = 0;
-/** What the machine says the time is. PostgreSQL's clock stays where it is. */
+/** The machine's clock. PostgreSQL's clock is not changed. */
 class SteppedDate extends RealDate {
   constructor(...given: unknown[]) {
     super(...((given.length === 0 ? [RealDate.now() + aheadMs] : given) as [number]));
@@ -53,7 +53,7 @@ const check = async (name: string) => {
   const { checks } = (await (await fetch(`${server.baseUrl}/readyz`)).json()) as { checks: Record<string, unknown>[] };
   return checks.find((one) => one.name === name) ?? {};
 };
-/** Everything that recurs has had a turn from now on. */
+/** Every recurring job has run at least once from now on. */
 async function everyTurn(): Promise<void> {
   const [{ at } = { at: '' }] = await rows<{ at: string }>('select clock_timestamp()::text as at');
   await until(

@@ -1,4 +1,4 @@
-/** The threat model names tests; a test that is gone, or renamed, is a threat that nobody tries. */
+/** The threat model names tests; a missing or renamed test is a threat that is not tested. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** What `npm test -- --watch` takes for a change, and which tests it runs after it. */
+/** The file changes that `npm test -- --watch` recognises, and the tests it runs after them. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -53,7 +53,7 @@ test('what is written together is told together, and what comes later is told la
   for (const path of ['src/money.ts', 'src/orders.ts', 'notes.txt']) writeFileSync(join(root, path), 'changed');
   const together = (await first).value as Set<string>;
   assert.deepEqual([...together].map((path) => relative(root, path)).sort(), ['src/money.ts', 'src/orders.ts']);
-  // While nobody waits, because tests run.
+  // While no caller waits, because tests run.
   writeFileSync(join(root, 'src/alone.ts'), 'changed');
   const second = (await changes.next()).value as Set<string>;
   assert.ok(second.has(join(root, 'src/alone.ts')));

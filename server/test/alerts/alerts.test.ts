@@ -1,5 +1,5 @@
 /**
- * Telling people: what a rule tells of, once; what a message says; and that it is sent by each channel until it is taken. The
+ * Alerts: each rule reports its cases once; the content of a message; and each channel sends it until it is accepted. The
  * receivers are servers on this machine.
  */
 import assert from 'node:assert/strict';
@@ -149,7 +149,7 @@ describe('channels', () => {
   });
 });
 
-/** As much of SMTP as a client needs that sends mail. */
+/** The part of SMTP that a sending client needs. */
 async function smtpServer() {
   const mails: string[] = [];
   const receivers: string[] = [];
@@ -228,7 +228,7 @@ describe('rules', () => {
     );
   const handlers = () =>
     alertHandlers({ ...fixture, channels: new Map([['test', channel]]), publicUrl: 'https://ramp.example' });
-  /** Finds what there is to tell and sends what is written. */
+  /** Writes the messages that are due and sends them. */
   const tells = async (): Promise<string[]> => {
     await handlers()[TELL]?.('all');
     const waiting = await fixture.db.asSystem((tx) => alertMessages(tx, { limit: 50 }));

@@ -1,6 +1,6 @@
 /**
- * A bank that contradicts itself twice: it refuses an attempt, pays it all the same once the next one is under way, and then
- * has the first one back. Who has been paid by the other attempt is not paid again by what came back.
+ * A bank that contradicts itself twice: it rejects an attempt, pays it all the same once the next one is under way, and then
+ * returns the first one. A customer paid by the other attempt is not paid again from the returned money.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -66,7 +66,7 @@ test('an order that its second attempt has paid is not paid again when the first
   assert.equal(named.status, 409);
 });
 
-/** A purchase whose second deposit went back by a second attempt, for the bank had rejected the first. */
+/** A purchase whose second deposit was refunded by a second attempt, because the bank had rejected the first. */
 async function refundedBySecondAttempt() {
   const customer = await world.verifiedCustomer();
   const order = await world.buys('5000', 'usdc', { customer });

@@ -1,4 +1,4 @@
-/** A flood of keys that nobody has: what it costs the database, and that partners and workers go on beside it. */
+/** A flood of unknown keys: its load on the database, and that partners and workers continue meanwhile. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -15,7 +15,7 @@ import { until } from '../support/until.ts';
 
 const madeUp = (): string => randomBytes(16).toString('hex');
 
-/** The database, with its system transactions counted: all, and at once. */
+/** The database, with its system transactions counted: in total, and concurrent. */
 function counting(db: Database) {
   const seen = { all: 0, now: 0, most: 0 };
   const counted: Database = {
@@ -140,7 +140,7 @@ describe('over HTTP, in production', () => {
     const statuses = (await Promise.all(Array.from({ length: 200 }, () => stranger()))).map(({ status }) => status);
     const told = statuses.filter((status) => status === 401).length;
     const most = 61 + Math.ceil((Date.now() - began) / 1_000);
-    // The partner's own key was looked up too, perhaps within this second.
+    // The partner's own key was looked up too, possibly within this second.
     assert.ok(told >= 59 && told <= most, `${told} of 200 unknown keys were looked up`);
     assert.equal(statuses.filter((status) => status === 429).length, 200 - told);
     // One more may be looked up each second, so that a slow machine may have to ask again.

@@ -1,4 +1,4 @@
-/** Attacks on what came later: the login code, the address of a purchase, and a purchase paid in crumbs. */
+/** Attacks on later additions: the login code, the address of a purchase, and a purchase paid in tiny parts. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { checkCode, issueCode } from '../../src/customers/index.ts';
@@ -54,7 +54,7 @@ test('a purchase paid in three hundred crumbs is one purchase', async () => {
   for (let crumb = 0; crumb < 300; crumb += 1) await pays(1n);
   await pays(9_700n);
   const shown = () => world.told('onramp/transaction', { transactionId: order.transactionId, customerId });
-  // Three hundred statement lines, each in a transaction of its own: that takes as long as the machine takes.
+  // Three hundred statement lines, each in its own transaction: the time depends on the machine.
   await world.until(
     'it is paid out',
     async () => {

@@ -1,4 +1,4 @@
-/** Attacks on money: what an outside party, a full wallet or an unlucky moment may do, and must not. */
+/** Attacks on money by an outside party, a full wallet or bad timing. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { chart, hold, post, release } from '../../src/ledger/index.ts';
@@ -14,7 +14,7 @@ after(async () => await world?.close());
 const HOT = chart.custody('evm.matic20', 'hot', 'usdc.matic20');
 const BANK = chart.custody('bank.simulated', 'main', 'inr');
 
-/** Sets all that is free in a custody account aside, as for payouts that are under way. @returns lets go again */
+/** Sets the free balance of a custody account aside, as for payouts that are under way. @returns a function that releases it */
 async function fillsUp(account: typeof HOT, id: string): Promise<() => Promise<void>> {
   const book = (what: string, lines: (free: bigint) => ReturnType<typeof hold>) =>
     world.read(async (tx) => {

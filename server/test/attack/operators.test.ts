@@ -1,6 +1,6 @@
 /**
- * Operators against their own limits: every action by every role, whatever else the request has; and networks that operators may not
- * come from.
+ * Operators against their own limits: every action by every role, with otherwise valid requests; and networks that operators may
+ * not come from.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -39,7 +39,7 @@ describe('a role', () => {
       assert.ok(person);
       for (const action of ACTIONS) {
         const isAllowed = may({ role }, action.right);
-        // With what would be wrong for everybody: who may not do it is told that, and who may is told what is wrong.
+        // With a fault that every role would make: a role without the right is told that, and one with it is told the fault.
         const { status, body } = await person.sends(pathOf(action), { reason: 'an attack', nonsense: 'x' });
         const where: string = `${role} does ${action.name}: ${status} ${JSON.stringify(body)}`;
         if (isAllowed) assert.notEqual(body.reason, 'role_missing', where);

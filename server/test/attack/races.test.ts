@@ -1,4 +1,4 @@
-/** Two things at the same instant that exclude each other: one of them happens, whole, and the books say which. */
+/** Two concurrent events that exclude each other: exactly one of them happens, completely, and the books show which. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Refusal } from '../../src/base/errors.ts';
@@ -24,7 +24,7 @@ async function sales(): Promise<Sale[]> {
 }
 const depositsOf = async (order: Sale) => (await world.traceOf(order)).deposits.map(({ state, why }) => [state, why]);
 
-/** Every observer of every rail looks at once, again and again, as many processes would. */
+/** Every observer of every rail polls at once, repeatedly, as many processes would. */
 async function everybodyLooks(times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) {
     const looks = [...world.server.rails.values()].flatMap((rail) => [1, 2, 3, 4].map(() => rail.observe()));
@@ -41,7 +41,7 @@ test('a deposit and a cancellation: the order is paid out, or cancelled with its
     now: world.clock.now(),
   });
   await Promise.all(orders.map((order) => world.pays(order, '10').catch(() => undefined)));
-  // Each a look later than the one before: some before their deposit is seen, some behind it.
+  // Each one poll later than the previous: some before their deposit is seen, some after it.
   const cancelled = async () => {
     for (const order of orders) {
       await everybodyLooks(1);
@@ -102,7 +102,7 @@ test('money for one of many that wait, enqueued for all at once and often, pays 
   for (const order of orders) await world.pays(order, '10');
   await world.mines(3);
   for (const order of orders) await world.isShort(order);
-  // Each got 10 whole tokens at the same price: what one needs is what any needs.
+  // Each got 10 whole tokens at the same price, so one order's need is any order's.
   const one = parseUnits('860', 2);
   await world.bank.fund({ currency: 'INR', units: one, id: 'for-one' });
   for (let i = 0; i < 10; i += 1) {

@@ -1,11 +1,11 @@
 /**
- * One partner against another: every endpoint there is, called by a partner with each kind of id of another's.
+ * One partner against another: every endpoint, called by a partner with each kind of id of another's.
  *
- * The list of endpoints is the wire's own, so one that is added without a row here fails. An id of another partner's must be
- * to the caller what an id is that nobody has: the same answer to the byte, headers too, from the same statements asked of
- * PostgreSQL, so that time tells nothing either; and nothing of the other's has changed.
+ * The list of endpoints is the wire's own, so one that is added without a row here fails. For the caller, another partner's id
+ * must be like a nonexistent one: the same answer to the byte, headers too, from the same statements in PostgreSQL, so that
+ * timing reveals nothing either; and the other partner's data is unchanged.
  *
- * What is measured in time, and not asserted, is printed where FUZZ is set (`npm run fuzz`).
+ * Timings, which are not asserted, are printed if FUZZ is set (`npm run fuzz`).
  *
  * Long because every endpoint of every protocol is one row of its table.
  */
@@ -37,10 +37,10 @@ type Kind =
 type Ids = Readonly<Record<Kind, string>>;
 
 interface Row {
-  /** Kinds of ids it takes; none where it takes no id of anything. */
+  /** Kinds of ids it takes; none if it takes no id. */
   takes: readonly Kind[];
   body?: (ids: Ids) => Fields;
-  /** It makes something new, which has other ids each time: then what counts is the form of the answer. */
+  /** It creates something with new ids each time: then the form of the answer counts. */
   makes?: true;
 }
 
@@ -188,7 +188,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST v1/bounce': control(),
   'POST v1/status': control({ status: '0' }),
   'POST v1/screening': control({ outcome: 'PASS' }),
-  // Due times of the caller's own rows, or the world that all partners of a sandbox share.
+  // Due times of the caller's own rows, or the world shared by all partners of a sandbox.
   'POST v1/clock': NOTHING,
   'POST v1/reorg': NOTHING,
   'POST v1/bank': NOTHING,
@@ -205,7 +205,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET public/allGasFee': NOTHING,
 };
 
-/** The end of its first path that tells it apart; the sandbox's switch for webhooks has a mark. */
+/** The distinguishing end of its first path; the sandbox's switch for webhooks has a mark. */
 function nameOf({ method, paths }: (typeof ROUTES)[number]): string {
   const path = (paths[0] ?? '').replace(/^\/sandbox\/v1\/webhooks$/, '/sandbox/v1/webhooks!');
   const [, tail = ''] =
@@ -222,7 +222,7 @@ let own: Ids;
 let none: Ids;
 let acmeId: string;
 
-/** A partner's life so far: a customer with an account, a sale, a purchase, an endpoint that got its events. */
+/** A partner's data so far: a customer with an account, a sale, a purchase, an endpoint that got its events. */
 async function live(client: Client, name: string): Promise<Ids> {
   const told = async (path: string, body: Fields) => {
     const answer = await client.post(path, body);
@@ -258,7 +258,7 @@ async function live(client: Client, name: string): Promise<Ids> {
   return { ...ids, sale: sale.transactionId, purchase: purchase.transactionId, event: events[0].id };
 }
 
-/** Which statements a request asks of PostgreSQL, told by its header. */
+/** The statements of a request in PostgreSQL, identified by its header. */
 const asking = new AsyncLocalStorage<string[]>();
 const statements = new Map<string, string[]>();
 const begun = (message: unknown): void => {
@@ -333,14 +333,14 @@ async function send(
   return { ...answer, asked };
 }
 
-/** All that a caller gets to see of an answer, but for what is of the moment and of the request. @param sent is not told apart */
+/** The caller's view of an answer, without parts that depend on time and request. @param sent is masked */
 const seen = ({ status, text, headers }: Answer, sent = '\0') => ({
   status,
   text: text.replaceAll(sent, '?'),
   headers: [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name)),
 });
 
-/** The same without what is new each time. */
+/** The same without parts that are new each time. */
 const form = ({ status, body, headers }: Answer) => ({
   status,
   keys: Object.keys(body?.data ?? body ?? {}),
@@ -348,7 +348,7 @@ const form = ({ status, body, headers }: Answer) => ({
   headers: [...headers.keys()],
 });
 
-/** Everything of a partner's in the database, table by table. */
+/** All data of a partner in the database, table by table. */
 async function rowsOf(partnerId: string): Promise<Record<string, string>> {
   return await s.read(async (tx) => {
     const tables = await tx.rows<{ name: string }>(
@@ -357,7 +357,7 @@ async function rowsOf(partnerId: string): Promise<Record<string, string>> {
     );
     const all: Record<string, string> = {};
     for (const { name } of tables) {
-      // When a key was last used is its own look.
+      // The last use of a key is updated by its own request.
       if (name === 'api_keys') continue;
       const [row] = await tx.rows<{ sum: string }>(
         `select count(*)::text || coalesce(md5(string_agg(r::text, '|' order by r::text)), '') as sum from ${name} r where partner_id = $1`,
@@ -369,7 +369,7 @@ async function rowsOf(partnerId: string): Promise<Record<string, string>> {
   });
 }
 
-/** Rates, assets, markets and keys are remembered for a moment: whether a request reads them anew is chance. */
+/** Rates, assets, markets and keys are cached briefly: whether a request reads them again is random. */
 const REMEMBERED =
   /from (api_keys|partners|markets|assets|fee_schedules|prices|gas_prices|market_limits|customer_limits|exposure_caps|stops|policies)\b|^(begin|commit|rollback)$/;
 const ownStatements = (asked: readonly string[]): string[] => asked.filter((text) => !REMEMBERED.test(text));
@@ -406,7 +406,7 @@ describe("another partner's id is to the caller what nobody's is", () => {
           const foreign = { ...without, [kind]: theirs[kind] };
           const unknown = { ...without, [kind]: none[kind] };
           let [a, b] = [await send(rival, route, path, foreign), await send(rival, route, path, unknown)];
-          // What is remembered may be read anew at any moment; a difference that stays is one.
+          // A cache may expire at any moment; a difference counts if it persists.
           for (let more = 0; more < 3 && different(a.asked, b.asked); more += 1)
             [a, b] = [await send(rival, route, path, foreign), await send(rival, route, path, unknown)];
           assert.deepEqual(ownStatements(a.asked), ownStatements(b.asked), `${path}: the same is asked of PostgreSQL`);
@@ -441,7 +441,7 @@ describe("another partner's id is to the caller what nobody's is", () => {
         headers,
         ...(route.method === 'GET' ? {} : { body: text }),
       });
-      // This one the caller has said itself, of an order of its own.
+      // The caller itself has supplied this one, for an order of its own.
       for (const [kind, id] of Object.entries(theirs))
         if (kind !== 'reference') assert.ok(!answer.text.includes(id), `${path} says ${id}`);
     }

@@ -1,4 +1,6 @@
-/** The partner API in the hands of a thief who has a key: money that it must not move, and requests that must not stop the server. */
+/**
+ * The partner API in the hands of a thief who has a key: money that it must not move, and requests that must not stop the server.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { replaceDenyList } from '../../src/compliance/index.ts';
@@ -36,7 +38,7 @@ test('a phone that is changed while a code is on its way to the one before gets 
     let changed: Promise<unknown> = Promise.resolve();
     let isChanged = false;
     let sent: Promise<Came> = Promise.resolve();
-    // Sending waits for its customer's lock: between the look at the phone's age, and the look at the phone.
+    // Sending waits for its customer's lock: between reading the phone's age and reading the phone.
     await s.read(async (tx) => {
       const lock = s.vault.index(customerId, 'login_sends.customer').readBigInt64BE(0);
       await tx.run('select pg_advisory_xact_lock($1)', [lock]);

@@ -1,4 +1,4 @@
-/** Attacks on the partner wire that once went through, or that nothing else here would notice. */
+/** Attacks on the partner wire that once succeeded, or that no other test here would notice. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { pagesWorld } from '../protocols/checkout/world.ts';
@@ -10,7 +10,7 @@ let acme: TestPartner;
 const quote: Fields = { fromCurrency: 'usdc', toCurrency: 'inr', fromAmount: '100' };
 
 before(async () => {
-  // With the pages beside it, so that links can be opened.
+  // Includes the pages, so that links can be opened.
   world = await pagesWorld();
   acme = await world.partner('acme');
 });

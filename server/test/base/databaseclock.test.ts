@@ -1,11 +1,11 @@
-/** The time that all servers share: what a step of this machine's clock, or of the database's, makes of it. */
+/** The time that all servers share: its reaction to a step of this machine's clock, or of the database's. */
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { openDatabaseClock } from '../../src/base/databaseclock.ts';
 import type { Database, Tx } from '../../src/base/db.ts';
 import { until } from '../support/until.ts';
 
-/** A database that says what it is told to say; undefined where it is away. */
+/** A database that returns the set time; undefined when it is unavailable. */
 function saying(at: () => number | undefined): Database {
   const tx = {
     async row() {
@@ -18,7 +18,7 @@ function saying(at: () => number | undefined): Database {
 }
 
 const EPOCH = Date.UTC(2027, 0, 4);
-/** Real time from an epoch, as a database that runs well has it. */
+/** Real time from an epoch, as a healthy database returns it. */
 const running = (offsetMs: () => number = () => 0) => {
   const from = performance.now();
   return () => EPOCH + performance.now() - from + offsetMs();

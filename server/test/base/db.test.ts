@@ -1,4 +1,4 @@
-/** The database's two pools, where PostgreSQL itself is what fails. */
+/** The database's two pools, when PostgreSQL itself fails. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
@@ -20,7 +20,7 @@ test('a connection that dies in the middle of a transaction fails that transacti
   const cut = fixture.db.asSystem(async (tx) => {
     const row = await tx.row<{ pid: number }>('select pg_backend_pid() as pid');
     await admin.query('select pg_terminate_backend($1)', [row?.pid]);
-    // Its end comes while nothing is being asked: nobody but the connection itself can be told.
+    // It ends while idle: only the connection itself can be notified.
     const isThere = 'select from pg_stat_activity where pid = $1';
     await until('it is gone', async () => (await admin.query(isThere, [row?.pid])).rowCount === 0);
     return await tx.row('select 1');
@@ -34,7 +34,7 @@ test('PostgreSQL ending a session between its last answer and being ready fails 
   const client = new pg.Client(fixture.adminUrl);
   client.on('error', () => {});
   await client.connect();
-  // Told by the client's own connection, where the word of an administrator comes in between.
+  // Reported by the client's own connection, between an administrator's messages.
   const { connection } = client as unknown as { connection: NodeJS.EventEmitter };
   const why = Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' });
   connection.once('commandComplete', () => connection.emit('errorMessage', why));
@@ -42,7 +42,7 @@ test('PostgreSQL ending a session between its last answer and being ready fails 
   await client.end();
 });
 
-/** A table of the test's own, which either role may use. */
+/** A table of the test's own, which both roles may use. */
 async function newTable(): Promise<string> {
   const admin = new pg.Client(fixture.adminUrl);
   await admin.connect();

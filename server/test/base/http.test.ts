@@ -1,4 +1,4 @@
-/** The one HTTP client: what it gives up on, what it never does, and that there is no other. */
+/** The one HTTP client: its limits, its guarantees, and that there is no other. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -141,12 +141,12 @@ test('what could not be reached is told by a code and without the address', asyn
 
 test('no other file of the server makes HTTP requests', () => {
   const src = fileURLToPath(new URL('../../src/', import.meta.url));
-  /** What browsers run: it must not need anything of the server. */
+  /** Browser code: it must not need anything of the server. */
   const elsewhere = new Set(['base/http.ts', 'protocols/checkout/page.js', 'site/explorer.js', 'site/site.js']);
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(ts|js)$/.test(name));
   const asks = /(?<![.\w])fetch\(|import[^;]*\b(request|get)\b[^;]*from 'node:https?'/;
   const found = files.filter((name) => asks.test(readFileSync(join(src, name), 'utf8')));
-  // `fetch(` also begins the method of a price source, which stands at the beginning of a line.
+  // `fetch(` also begins the method of a price source, at the beginning of a line.
   const others = found.filter((name) => !elsewhere.has(name) && !name.startsWith('quotes/'));
   assert.deepEqual(others, []);
   assert.deepEqual(

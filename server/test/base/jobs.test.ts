@@ -1,4 +1,4 @@
-/** Due work that fails: what goes on trying, what is given up, and who sees it. */
+/** Due work that fails: which failures are retried, which are given up, and where they are shown. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => fixture?.stop());
 
-/** Lets workers fail at one thing so many times, by a clock that is two minutes on whenever it is looked at. */
+/** Lets workers fail at one job this many times, by a clock that advances two minutes at each read. */
 async function failing(kind: string, times: number, fails: () => Error): Promise<void> {
   const { db, log } = fixture;
   let at = Date.now();
@@ -114,7 +114,7 @@ test('what waits for its turn in an ordering key is taken up at once, and not wh
   assert.deepEqual(worked, subjects);
 });
 
-/** Polls every few milliseconds by a clock that is ahead by as much as `aheadMs` says. */
+/** Polls every few milliseconds by a clock that is ahead by `aheadMs`. */
 async function polling(kind: string, aheadMs: () => number) {
   const { db, log } = fixture;
   const clock = { now: () => new Date(Date.now() + aheadMs()) };

@@ -1,4 +1,4 @@
-/** Who may start on a database: the installation that set it up, whatever moment it was killed at. */
+/** Who may start on a database: the installation that set it up, even if it was killed at any moment. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -195,7 +195,7 @@ test('a server that slept through a breaking migration stops at its next look', 
   );
   try {
     await withServer(own.adminUrl, async ({ outdated }) => {
-      // As one that was frozen for longer than anybody waits for: it is not counted when the other looks.
+      // Like a server frozen for longer than the timeout: it is not counted when the other checks.
       const admin = new pg.Client(own.adminUrl);
       await admin.connect();
       await admin.query('begin');

@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL survives what is done to it and to the server, and runs wherever the clone lies. */
+/** The embedded PostgreSQL survives faults of itself and of the server, and runs in any location of the clone. */
 import assert from 'node:assert/strict';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -137,7 +137,7 @@ test('a clone and its data under a folder that only its owner may enter work, an
     const uid = Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]);
     const rights = BigInt(`0x${/^CapEff:\s+(\w+)/m.exec(status)?.[1]}`);
     assert.equal(uid, isRoot ? 65534 : process.getuid?.());
-    // Root's is nobody with one right, to read and search (2) or where that cannot be had to override (1); a user's has none.
+    // Root's is user nobody with one right, to read and search (2) or if unavailable to override (1); a user's has none.
     assert.ok(isRoot ? rights === 4n || rights === 2n : rights === 0n, `rights ${rights}`);
     assert.ok(statSync(join(dataDir, 'postgres')).uid === uid);
   }
@@ -153,7 +153,7 @@ test('a folder that PostgreSQL cannot get into is named, with the ways out', asy
   const home = freshFolder('home');
   const dataDir = join(home, 'data');
   if (isRoot) {
-    // As in a container that takes these two rights even from root.
+    // As in a container that denies these two rights even to root.
     chmodSync(home, 0o700);
     const without = '-dac_read_search,-dac_override';
     const through = ['setpriv', `--bounding-set=${without}`, `--inh-caps=${without}`, '--'];
@@ -169,7 +169,7 @@ test('a folder that PostgreSQL cannot get into is named, with the ways out', asy
   }
 });
 
-/** What the holder needs of this project, as files of their own. */
+/** The holder's needed files of this project, as copies. */
 function cloneInto(home: string): string {
   const root = join(import.meta.dirname, '..', '..', '..');
   const clone = join(home, 'clone');

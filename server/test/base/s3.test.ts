@@ -1,4 +1,4 @@
-/** A bucket instead of a folder: what is written is read, listed by age, and removed; and no answer is no answer. */
+/** A bucket instead of a folder: a written blob is read, listed by age, and removed; and a missing answer counts as none. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { newBlobId } from '../../src/base/blobs.ts';

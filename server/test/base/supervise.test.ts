@@ -1,4 +1,4 @@
-/** Programs that we start: a port of their own, brought back, ended. */
+/** Programs that we start: each on a free port, restarted, ended. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';

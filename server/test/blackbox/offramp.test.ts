@@ -1,6 +1,6 @@
 /**
- * A partner's program from outside. It knows the wire and sandbox.json, and nothing else of us: no import of the server,
- * no database, no chain. The server is a process of its own, started as the README says.
+ * A partner's program from outside. It knows only the wire and sandbox.json: no import of the server, no database, no chain. The
+ * server is a separate process, started as the README says.
  *
  * Long because one sale is followed from its first call to its last.
  */
@@ -24,7 +24,7 @@ import { openVisitor } from './visitor.ts';
 
 const sandbox = serverForThisFile();
 
-// One that sends multipart bodies buys, next door.
+// The variant with multipart bodies buys, in the neighbouring file.
 for (const [number, style] of STYLES.slice(0, 3).entries()) {
   describe(`a program that sends ${style.name}`, () => {
     const call = caller(sandbox, style);
@@ -103,7 +103,7 @@ for (const [number, style] of STYLES.slice(0, 3).entries()) {
         chain: 'matic20',
         fromAmount: '100',
         customerId,
-        // Java programs carry both through doubles.
+        // Java programs parse both as doubles.
         toAmount: number === 2 ? Number(quote.toAmount) : quote.toAmount,
         rate: number === 2 ? Number(quote.rate) : quote.rate,
         ...(number === 0 ? {} : { fiatAccountId }),
@@ -220,7 +220,7 @@ test('a customer sells by a link, and the program hears of the order when it com
   const call = caller(sandbox, STYLES[1] ?? JSON_STYLE);
   const customerId = await verified(call, 'seller-by-link');
   const back = 'https://shop.example/sold?cart=9';
-  // What public programs send, and whose it is.
+  // Variants of public programs, with their origin.
   const asked: Body = { coinCode: 'USDT', network: 'matic20', quantity: '120', fiatType: 1, type: 2 };
   const { link = '' } = await told(call(`${COMMON}/generateLink`, { ...asked, customerId, redirectUrl: back }));
   const visitor = openVisitor();

@@ -1,6 +1,6 @@
 /**
- * A partner's program that buys, from outside. Like its neighbour that sells, it knows the wire and sandbox.json and nothing
- * else of us: no import of the server, no database. The chain it asks is the one that sandbox.json names.
+ * A partner's program that buys, from outside. Like the selling one, it knows only the wire and sandbox.json: no import of the
+ * server, no database. It queries the chain that sandbox.json names.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -1,7 +1,7 @@
 /**
- * A partner's program, as several are written: what they have in common, and how they differ. It knows the wire and what
- * sandbox.json says, and nothing else of us: no import of the server, no database. The server is a process of its own,
- * started as the README says. Only what it is answered is compared with the declarations of the endpoints.
+ * A partner's program, in several styles: the common part and the differences. It knows only the wire and sandbox.json: no import
+ * of the server, no database. The server is a separate process, started as the README says. Only its replies are compared with
+ * the declarations of the endpoints.
  */
 import assert from 'node:assert/strict';
 import { createHmac, randomInt } from 'node:crypto';
@@ -28,7 +28,7 @@ export interface Style {
   spaced: boolean;
   bodyAsText: boolean;
   timestampAsNumber: boolean;
-  /** Sends numbers where the text is one. */
+  /** Sends numbers in place of numeric texts. */
   numbers: boolean;
 }
 
@@ -121,7 +121,7 @@ export function caller(sandbox: () => Sandbox, style: Style, partner = 0) {
     const response = await fetchDeclared(baseUrl + path, {
       method: change.method ?? 'POST',
       headers: {
-        // Of a multipart body, whoever writes it says where its parts begin.
+        // The writer of a multipart body names its boundary.
         ...(style.format === 'multipart/form-data' ? {} : { 'content-type': style.format }),
         [key]: apiKey,
         [load]: payload,

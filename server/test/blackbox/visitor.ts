@@ -1,6 +1,6 @@
 /**
- * A customer at a hosted page, who knows what everybody sees: headings, labels' names, buttons and links. Keeps cookies, and
- * runs no script.
+ * A customer at a hosted page, who uses only what is visible: headings, labels' names, buttons and links. Keeps cookies, and runs
+ * no script.
  */
 import assert from 'node:assert/strict';
 
@@ -28,10 +28,10 @@ export function openVisitor() {
     go,
     title: (): string => unescaped(/<h1>(.*?)<\/h1>/.exec(html)?.[1] ?? ''),
     text: (): string => html,
-    /** What stands beside a name in a list of facts. */
+    /** The value beside a name in a list of facts. */
     fact: (name: string): string =>
       unescaped(new RegExp(`<dt>${name}</dt><dd>(?:<span[^>]*>)?(.*?)<`).exec(html)?.[1] ?? ''),
-    /** Where a link leads. */
+    /** Target of a link. */
     link: (words: string): string => unescaped(new RegExp(`href="([^"]*)">${words}`).exec(html)?.[1] ?? ''),
     async follow(words: string): Promise<void> {
       await go(new URL(this.link(words), at).href);

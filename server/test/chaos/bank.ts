@@ -1,6 +1,4 @@
-/**
- * The bank, on a PostgreSQL of its own: nothing that is done to ours touches its records, and they are what is counted.
- */
+/** The bank, on a separate PostgreSQL: no fault of ours touches its records, which are the basis of the counts. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -13,10 +11,10 @@ import { HOUR_MS, startSimulatedBank } from '../../src/rails/simulated/index.ts'
 export const BANK = 'bank.remote';
 export const CURRENCY = 'EUR';
 
-/** What a bank does when it is told the same twice under one key. */
+/** The bank's behaviour when the same key is submitted twice. */
 export type BankMode = 'deduplicating' | 'repeating';
 
-/** The bank that deduplicates promises it for longer than a run. */
+/** The deduplicating bank promises it for longer than a run. */
 export const deduplicatesForMs = (mode: BankMode): number => (mode === 'deduplicating' ? 24 * HOUR_MS : 0);
 
 export async function openBank(folder: string, mode: BankMode) {
@@ -31,7 +29,7 @@ export async function openBank(folder: string, mode: BankMode) {
   return {
     ...bank,
     mode,
-    /** Has a payment that it made made again, as a program would that sends twice. Only one that repeats does it. */
+    /** Repeats a payment that it made, as a program that sends twice would. Only the repeating bank does it. */
     async paysAgain(): Promise<void> {
       const [{ key, units, currency, account, name } = assert.fail('there is a payment')] = await bank.payments();
       const { ok } = await fetch(`${bank.url}/payments`, {
@@ -41,7 +39,7 @@ export async function openBank(folder: string, mode: BankMode) {
       });
       assert.ok(ok, 'it pays again');
     },
-    /** Every credit it has ever shown. */
+    /** All credits that it has ever shown. */
     async credits(): Promise<{ text: string; units: bigint }[]> {
       const client = new pg.Client(postgres.adminUrl);
       await client.connect();

@@ -1,10 +1,10 @@
 /**
- * The chain: a node that may be killed and comes back older, what customers pay into it, and what is read from it.
+ * The chain: a node that may be killed and restored to an older state, customers' payments into it, and reads from it.
  *
- * Customers behave as wallets do: what they have signed they send again until it stays. So money that a reorg took away
- * comes back, the very same transaction, and an order's deposit is lost for good by nobody's doing but ours.
+ * Customers behave as wallets do: they broadcast a signed transaction again until it stays. So money that a reorg removed comes
+ * back, by the very same transaction, and a lost deposit of an order can only be our fault.
  *
- * No branch is replaced deeper than MOST_DEPTH below the highest head there ever was: finality (12 blocks) holds.
+ * A branch is never replaced deeper than MOST_DEPTH below the highest head there ever was: finality (12 blocks) holds.
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export const FINALITY = 12;
 const MOST_DEPTH = 6;
 const CHAIN_ID = 31_337;
 const GWEI = 10n ** 9n;
-/** Older states kept to come back to: a few more than the deepest reorg has blocks. */
+/** Older states kept for reorgs: a few more than the deepest reorg has blocks. */
 const STATES_KEPT = 20;
 
 const TRANSFER = parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 value)');
@@ -68,7 +68,7 @@ export async function openChain(folder: string, chance: (below: number) => numbe
   const home = join(folder, 'chains', 'base');
   mkdirSync(join(folder, 'older'), { recursive: true });
 
-  /** Keeps states to come back to, and sends what has not stayed. */
+  /** Saves states for reorgs, and broadcasts transactions that have not stayed. */
   async function look(turn: number): Promise<void> {
     const block = await head();
     highest = Math.max(highest, block);
@@ -111,9 +111,9 @@ export async function openChain(folder: string, chance: (below: number) => numbe
     chainId: BigInt(CHAIN_ID),
     cold: cold.address.toLowerCase(),
     operator: operator.address,
-    /** Coin for the wallet that pays. It is booked as it is found, so it is there first. */
+    /** Native coin for the paying wallet. It is booked as found, so it is there first. */
     fuel: (hot: string) => rpc('anvil_setBalance', [hot, `0x${(1_000n * 10n ** 18n).toString(16)}`]),
-    /** Tokens for it, from where the operator's own come, and for the customers. */
+    /** Tokens for the paying wallet, from the operator's own source, and for the customers. */
     async fund(hot: string, units: bigint): Promise<void> {
       const mint = (to: string) => anvil.send({ to: token, data: data('mint(address,uint256)', to, units) });
       await mint(cold.address);
@@ -122,7 +122,7 @@ export async function openChain(folder: string, chance: (below: number) => numbe
       await anvil.send({ from: cold.address, to: token, data: data('transfer(address,uint256)', hot, units) });
       await node.mine(FINALITY + 1);
     },
-    /** A customer pays, once the chain keeps it. */
+    /** A customer pays, once the chain keeps the transaction. */
     async pays(to: string, units: bigint): Promise<void> {
       signing = signing.then(async () => {
         const raw = await payer.signTransaction({
@@ -138,12 +138,12 @@ export async function openChain(folder: string, chance: (below: number) => numbe
       });
       await signing;
     },
-    /** Whether all that customers have signed is in the chain. */
+    /** Whether all transactions that customers have signed are in the chain. */
     async isPaidIn(): Promise<boolean> {
       const nonce = Number(await rpc<string>('eth_getTransactionCount', [payer.address, 'latest']));
       return nonce === signed.length;
     },
-    /** kill -9 of the node; it comes back with an older state. @returns by how many blocks, once it answers */
+    /** kill -9 of the node; it restarts from an older state. @returns by how many blocks, once it answers */
     async kill(): Promise<number> {
       const before = await head();
       highest = Math.max(highest, before);
@@ -165,7 +165,7 @@ export async function openChain(folder: string, chance: (below: number) => numbe
         if (Date.now() > until) throw new Error('the node does not come back');
       }
     },
-    /** @returns how many blocks were replaced; none where the node has no state to go back to */
+    /** @returns how many blocks were replaced; none when the node has no state to return to */
     async reorg(): Promise<number> {
       const before = await head();
       highest = Math.max(highest, before);
@@ -177,7 +177,7 @@ export async function openChain(folder: string, chance: (below: number) => numbe
       return blocks;
     },
     mine: (blocks: number) => node.mine(blocks),
-    /** Every transfer of the token there is, in the branch of now. */
+    /** Every transfer of the token in the present branch. */
     transfers,
     async balance(address: string, isToken: boolean): Promise<bigint> {
       if (!isToken) return await client.getBalance({ address: address as Hex });

@@ -1,6 +1,6 @@
 /**
- * A share of the chaos: one fault of each kind, and then everybody was paid what was due, once. The whole of it:
- * `npm run chaos -- --minutes 5`.
+ * A share of the chaos: one fault of each kind, after which every customer was paid the amount due, once. The whole of it: `npm
+ * run chaos -- --minutes 5`.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,4 @@
-/**
- * What is left under way after the chaos is excused by a case about it, and by no other.
- */
+/** Work left under way after the chaos is excused only by a case about it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { speaksOf } from './checks.ts';

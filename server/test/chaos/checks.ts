@@ -1,9 +1,9 @@
 /**
- * What must hold in the end, counted from the chain's own logs and the bank's own records, and then from the books.
+ * The invariants at the end, counted from the chain's own logs and the bank's own records, and then from the books.
  *
- * Order by order, by the address or account that no other order has: value out is never above what was promised, value back
- * never above what came in, one of the two and once. Whatever else left chain or bank is unexplained. An order that did not
- * come to its end needs an open case that says so.
+ * Order by order, by the address or account that only this order has: value out is never above the promise, value back never
+ * above the receipt, and one of the two happened once. Any other payment of chain or bank is unexplained. An order that has not
+ * ended needs an open case that says so. come to its end needs an open case that says so.
  */
 import { systemClock } from '../../src/base/clock.ts';
 import { openLog } from '../../src/base/log.ts';
@@ -19,28 +19,28 @@ import type { Made } from './load.ts';
 import type { ChaosWorld } from './world.ts';
 
 export interface Verdict {
-  /** In sentences; none is what we are after. */
+  /** In sentences; none is the goal. */
   paidTwice: string[];
   lost: string[];
   unexplained: string[];
   /** Books, events, reconciliation. */
   broken: string[];
-  /** Not at its end, and a case says so. */
+  /** Not ended, with a case that says so. */
   left: string[];
 }
 
-/** What a partner is shown of an order that is over and paid. */
+/** The partner's view of an order that is over and paid. */
 const PAID = { offramp: '6', onramp: '4' } as const;
 
 interface Moved {
   cameIn: bigint;
   paidOut: bigint;
   refundedUnits: bigint;
-  /** How often value left for it: payments of the bank that did not come back, transfers on the chain. */
+  /** How often value left for it: payments of the bank that were not returned, transfers on the chain. */
   effects: number;
 }
 
-/** What is not at its end, and what of it an open case speaks of. */
+/** Work that has not ended, and the part of it that an open case covers. */
 export async function whatIsLeft({ look }: Pick<ChaosWorld, 'look'>): Promise<{ open: string[]; said: string[] }> {
   const [all, cases] = await Promise.all([
     underWay(look),
@@ -50,7 +50,7 @@ export async function whatIsLeft({ look }: Pick<ChaosWorld, 'look'>): Promise<{ 
   ]);
   const saying = (text: string): string[] =>
     cases.filter((one) => speaksOf(one, text)).map(({ kind, reason }) => `${kind}: ${reason}`);
-  // Work that has not failed is a wake-up call: what it would look at stands in this list itself, if there is anything.
+  // Work that has not failed is only a wake-up call: its subject is in this list itself, if it is under way.
   const left = all.filter((text) => !/^work .* 0 $/.test(text)).map((text) => ({ text, said: saying(text) }));
   return {
     open: left.filter(({ said }) => said.length === 0).map(({ text }) => text),
@@ -59,10 +59,10 @@ export async function whatIsLeft({ look }: Pick<ChaosWorld, 'look'>): Promise<{ 
 }
 
 /**
- * Whether a case is about this very thing that is under way. Deposits and refunds have small numbers, so a number alone says
- * nothing: it stands in every time and count, and in keys of another kind.
+ * Whether a case is about this item that is under way. Deposits and refunds have small numbers, so a number alone proves nothing:
+ * it also occurs in times and counts, and in keys of another kind.
  *
- * @param text one of `underWay`: a kind, maybe that of work, and a name, before the word `is`
+ * @param text one of `underWay`: a kind, possibly that of work, and a name, before the word `is`
  */
 export function speaksOf(
   { order_id, subject }: { order_id: bigint | string | null; subject: string },
@@ -76,7 +76,7 @@ export function speaksOf(
   if (order_id !== null && isOfOrder(order_id)) return true;
   if (about === 'order' && isOfOrder(id)) return true;
   if (about === 'refund' && name.startsWith(`ref_${id}_`)) return true;
-  // A key or a rail is of one kind only, whatever looks at it.
+  // A key or a rail is of one kind only, whichever check reads it.
   return name === id && (kind.includes(String(about)) || /[^0-9]/.test(id));
 }
 
@@ -160,7 +160,7 @@ async function countOutside(
     if (!known.has(to)) verdict.unexplained.push(`${units} went to ${to}, which belongs to no order that was made`);
 }
 
-/** What the outside says is in a wallet: the chain's state and the bank's balance. */
+/** The balance of a wallet at chain or bank: the chain's state and the bank's balance. */
 async function balanceOf(world: ChaosWorld, rail: string, wallet: string, asset: string): Promise<bigint | undefined> {
   if (rail === BANK) return await world.bank.balance(CURRENCY);
   const isToken = asset.startsWith('usdc.');
@@ -173,7 +173,7 @@ async function balanceOf(world: ChaosWorld, rail: string, wallet: string, asset:
   return sum;
 }
 
-/** The rails as a server has them, without keys: they can look, and nothing more. */
+/** The rails as a server has them, without keys: they can only read. */
 function watching({ db, vault, chain, bank, hot, xpub }: ChaosWorld): ReadonlyMap<string, Rail> {
   return openRails(
     {

@@ -1,8 +1,8 @@
 /**
- * What is done to the world, as a table: a fault is done, held for as long as it takes, and undone by itself.
+ * The faults, as a table: a fault is caused, held for its duration, and undone.
  *
- * The order is shuffled by the seed, and begins again when all have been done, so that a short run has one of each. When they
- * happen is real time, so a seed repeats what was meant to happen and not what did.
+ * The order is shuffled by the seed, and begins again after all faults, so that a short run has one of each. They happen in real
+ * time, so a seed repeats the plan and not the exact run.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,10 +20,10 @@ export interface Striking {
   chance: (below: number) => number;
 }
 
-/** @returns what happened, in a few words; undefined where there was nothing to hit */
+/** @returns what happened, in a few words; undefined when there was no target */
 type Fault = (deps: Striking) => Promise<string | undefined>;
 
-/** The bank answers later than anybody waits for it. */
+/** The bank answers later than any caller waits. */
 const LATE_MS = 12_000;
 /** Longer than a statement may wait for a lock. */
 const LOCKED_MS = 11_000;
@@ -60,7 +60,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
 
   [FREEZE]: async ({ world, chance }) => {
-    // One goes on.
+    // One continues.
     if (running(world).length < 2) return undefined;
     const slot = pick(running(world), chance);
     const pid = slot?.process?.pid;
@@ -83,7 +83,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
 
   'a session of PostgreSQL killed': async ({ world }) => {
-    // PostgreSQL takes that for a crash: it ends all sessions and recovers from its log.
+    // PostgreSQL treats that as a crash: it ends all sessions and recovers from its log.
     const [row] = await world.look<{ pid: number }>(
       `select pid from pg_stat_activity where application_name = 'cloverleaf_system' order by random() limit 1`,
     );
@@ -107,7 +107,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
         const isFull = taken.some(({ status }) => status === 'rejected');
         if (isFull && refused === 0) until = Date.now() + ms;
         if (isFull) refused += 1;
-        // What the servers hold is taken from them, and what gets free is taken first.
+        // The servers' connections are taken from them, and each free one is taken first.
         if (refused % 5 === 1)
           await admin.query(
             `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'cloverleaf_%'`,
@@ -169,12 +169,12 @@ async function connected(url: string): Promise<pg.Client> {
 
 export interface Struck {
   counts: Record<string, number>;
-  /** Faults that had nothing to hit, or were hit by another: they do not count. */
+  /** Faults without a target, or hit by another fault: they do not count. */
   missed: string[];
 }
 
 /**
- * Faults for so long. Those that last go on beside the next ones.
+ * Runs faults for this long. Those that last continue beside the next ones.
  *
  * @param only kinds, if not all
  */
@@ -187,11 +187,11 @@ export async function faultFor(
   const lasting = new Map<string, Promise<void>>();
   const until = Date.now() + options.ms;
   const kinds = options.only ?? KINDS;
-  // Each once at the least, also where there is little time.
+  // Each at least once, even in a short run.
   const everyMs = Math.min(EVERY_MS, options.ms / kinds.length / 1.2);
-  // What lasts longest begins, so that a short run is not held up by it.
+  // The longest fault begins, so that it does not extend a short run.
   let bag = [...shuffled(kinds, chance).filter((kind) => kind !== FREEZE), ...kinds.filter((kind) => kind === FREEZE)];
-  /** What has not struck yet has a second time of the same length, and only that. */
+  /** Faults that have not struck yet get a second period of the same length. */
   const due = () => {
     const isOver = Date.now() >= until;
     return kinds.filter((one) => !isOver || (struck.counts[one] === undefined && !lasting.has(one)));
@@ -216,7 +216,7 @@ export async function faultFor(
     }
     await sleep(everyMs / 2 + chance(everyMs));
   }
-  // Whoever interrupts does not wait for what is held: it ends with the world.
+  // An interrupt does not wait for held faults: they end with the world.
   const interrupted = new Promise<void>((done) =>
     options.signal.addEventListener('abort', () => done(), { once: true }),
   );

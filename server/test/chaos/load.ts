@@ -1,10 +1,9 @@
 /**
- * The load: customers of one partner who sell and buy, through the partner's wire, at whichever server answers.
+ * The load: customers of one partner who sell and buy, through the partner's wire, at any server that answers.
  *
- * A request that gets no answer, or none that says anything, is made again elsewhere under its idempotency key. Every order
- * has an address or account of its own to be paid to and one to be refunded to, so that chain and bank can be counted order
- * by order. Every order is paid: one in ten in two parts, and one in ten with more than was asked for, which is not owed to
- * anybody but the customer and waits with a case.
+ * A request without a conclusive answer is repeated at another server under its idempotency key. Every order has its own address
+ * or account for its payout and its refund, so that chain and bank can be counted order by order. Every order is paid: one in ten
+ * in two parts, and one in ten with an excess, which only the customer is owed and which waits with a case.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,11 +18,11 @@ export interface Made {
   direction: 'offramp' | 'onramp';
   customerId: string;
   depositUnits: bigint;
-  /** What the partner was promised. */
+  /** The promise to the partner. */
   payoutUnits: bigint;
-  /** An address, or the reference that the bank's text must have. */
+  /** An address, or the reference required in the bank's text. */
   depositTarget: string;
-  /** Where it is paid to: an account of a sale, an address of a purchase. */
+  /** Payout destination: an account of a sale, an address of a purchase. */
   payoutTo: string;
   refundTo: string;
   paid: boolean;
@@ -174,7 +173,7 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
     get retries() {
       return retries;
     },
-    /** No new orders; those that are being made are made to the end, for so long. */
+    /** No new orders; those being made are completed, for at most this long. */
     async stop(patienceMs: number): Promise<void> {
       stopped = true;
       await going;
@@ -186,7 +185,7 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
       clearTimeout(timer);
       gaveUp = false;
     },
-    /** The number that the wire shows of each order, by its id. */
+    /** The number that the wire shows for each order, by its id. */
     async statuses(): Promise<ReadonlyMap<string, string>> {
       const shown = new Map<string, string>();
       const waiting = [...made];
@@ -207,7 +206,7 @@ class GaveUp extends Error {}
 
 const freshAddress = (): string => `0x${randomBytes(20).toString('hex')}`;
 
-/** British, with right check digits; ends in 7, which is none of the simulated bank's magic endings. */
+/** British, with valid check digits; ends in 7, which is not a magic ending of the simulated bank. */
 function freshIban(n: number): string {
   const bban = `NWBK601613${String(n * 10 + 7).padStart(8, '0')}`;
   const digits = [...`${bban}GB00`].map((sign) => Number.parseInt(sign, 36)).join('');

@@ -1,9 +1,9 @@
 /**
- * `npm run chaos -- [--minutes M | --seconds S] [--seed N] [--bank deduplicating|repeating|both] [--rate R] [--only a,b]
- * [--json FILE]`: real processes, real trade, and real kills; then everything is healed, waited for, and counted.
+ * `npm run chaos -- [--minutes M | --seconds S] [--seed N] [--bank deduplicating|repeating|both] [--rate R] [--only a,b] [--json
+ * FILE]`: real processes, real trade, and real kills; then all faults are undone, the work is awaited, and the result is counted.
  *
- * Bounded: faults for as long as it is told, heals for HEAL_MS at the most, and ends. Nothing is left running: what it started
- * it stops, and reaper.process.ts ends the rest, however this process ends. The folder of a run that found something is kept.
+ * Bounded: faults for the given time, recovery for HEAL_MS at most, and then the end. No process is left: it stops those it
+ * started, and reaper.process.ts ends the rest, however this process ends. The folder of a run with findings is kept.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,11 +21,11 @@ const { values } = parseArgs({
     seconds: { type: 'string' },
     seed: { type: 'string', default: '1' },
     bank: { type: 'string', default: 'both' },
-    /** Orders a second that are begun. */
+    /** Orders begun per second. */
     rate: { type: 'string', default: '2' },
     only: { type: 'string' },
     json: { type: 'string' },
-    /** Has a repeating bank make one payment twice, which has to be found. */
+    /** Has a repeating bank make one payment twice, which the checks have to find. */
     plant: { type: 'boolean', default: false },
   },
 });
@@ -48,7 +48,7 @@ for (const kind of only ?? []) if (!KINDS.includes(kind)) throw new Error(`--onl
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(name, () => {
-    // A second one does not wait.
+    // A second interrupt does not wait.
     if (interrupted.signal.aborted) process.exit(130);
     interrupted.abort(new Error(name));
   });

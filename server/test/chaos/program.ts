@@ -7,7 +7,7 @@ import { freshFolder } from '../support/folder.ts';
 import { collect, run } from '../support/process.ts';
 import type { Outcome } from './run.ts';
 
-/** In a temporary folder of its own, so that all it starts can be told from what others start. */
+/** In a temporary folder of its own, which distinguishes its processes from others. */
 export function chaos(args: string[]) {
   const folder = freshFolder('chaos');
   const json = join(folder, 'outcome.json');

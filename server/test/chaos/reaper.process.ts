@@ -1,8 +1,8 @@
 /**
- * The reaper of a run: waits until the run has ended, in whatever way, and ends what is left of it. It is in a session of its
- * own, so a Ctrl-C or a kill -9 of the run does not reach it; the end of its standard input is how it learns.
+ * The reaper of a run: waits until the run has ended, in whatever way, and ends its remaining processes. It is in a session of
+ * its own, so a Ctrl-C or a kill -9 of the run does not reach it; it notices the end of its standard input.
  *
- * Argument: the run's folder. It is removed, unless the word `keep` came.
+ * Argument: the run's folder. It is removed, unless the word `keep` arrived.
  */
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +14,7 @@ if (folder.length < 10) throw new Error('the folder of a run');
 let said = '';
 for await (const part of process.stdin) said += String(part);
 
-// Again, because what dies may have been about to start another.
+// Repeated, because a dying process may have been about to start another.
 for (let round = 0; round < 50; round += 1) {
   const left = processesOf(folder);
   if (left.length === 0) break;

@@ -1,6 +1,4 @@
-/**
- * One run: a world, load and faults for a while, then everything healed, an operator who does what people do, and the count.
- */
+/** One run: a world, load and faults for a while, then all faults undone, an operator who does the usual work, and the count. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chanceOf } from '../simulation/chance.ts';
@@ -16,34 +14,34 @@ export interface Outcome extends Verdict {
   mode: BankMode;
   seed: number;
   seconds: number;
-  /** Until all had come to its end. */
+  /** Time until all orders had come to their end. */
   healedAfterS: number;
   orders: number;
   sales: number;
   states: Record<string, number>;
   perSecond: number;
-  /** Requests that were made again. */
+  /** Requests that were repeated. */
   retries: number;
   faults: Record<string, number>;
-  /** Faults that came to nothing, because another had just struck. */
+  /** Faults without an effect, because another had just struck. */
   missed: string[];
-  /** What `npm run verify-ledger` says of the books that were left. */
+  /** The report of `npm run verify-ledger` about the final books. */
   ledger: string;
-  /** What ended by itself, what the wire refused, what does not come to its end. */
+  /** What ended by itself, what the wire refused, what did not come to its end. */
   trouble: string[];
   good: boolean;
   summary: string;
 }
 
-/** A payout to a bank that does not deduplicate is asked after for a minute before it is sent again. */
+/** A bank that does not deduplicate is asked about a payout for a minute before it is sent again. */
 const HEAL_MS = 240_000;
-/** What a case speaks of is left as it is when nothing has come of it for so long. */
+/** Work covered by a case is left alone when it has not changed for this long. */
 const SAID_MS = 30_000;
-/** Servers look at the chain four times in this time, and sweep twice. */
+/** Servers poll the chain four times in this time, and sweep twice. */
 const CALM_MS = 3_000;
-/** For orders that are being made when all is healed, on a machine that has other things to do. */
+/** For orders being made when the faults end, on a busy machine. */
 const LATE_MS = 120_000;
-/** Looks between two words about what is under way. */
+/** Checks between two reports about work under way. */
 const SAY_EVERY = 20;
 
 export async function run(options: {
@@ -53,7 +51,7 @@ export async function run(options: {
   ms: number;
   rate: number;
   only?: readonly string[] | undefined;
-  /** Has one payment made twice behind everybody's back: to see that it is seen. */
+  /** Has one payment repeated unnoticed, to see that the checks find it. */
   plant?: boolean | undefined;
   signal: AbortSignal;
   say: (line: string) => void;
@@ -118,7 +116,7 @@ export async function run(options: {
   }
 }
 
-/** Before an order that is still being made is waited for. @returns what does not come back */
+/** Before an order that is still being made is awaited. @returns the parts that do not come back */
 async function untilBack({ slots }: ChaosWorld): Promise<string[]> {
   const areBack = async () => slots.every(({ process, frozen }) => process !== undefined && !frozen);
   return await until('the servers are back', areBack).then(
@@ -127,7 +125,7 @@ async function untilBack({ slots }: ChaosWorld): Promise<string[]> {
   );
 }
 
-/** Waits until nothing is under way but what a case speaks of. @returns what would not end */
+/** Waits until only work covered by a case is under way. @returns the work that did not end */
 async function heal(
   world: ChaosWorld,
   { signal, say, plant }: { signal: AbortSignal; say: (line: string) => void; plant?: boolean | undefined },
@@ -143,7 +141,7 @@ async function heal(
   for (let turn = 1; Date.now() - begun < HEAL_MS; turn += 1) {
     signal.throwIfAborted();
     const left = await whatIsLeft(world).catch((error: Error) => ({ open: [error.message], said: [] }));
-    // A case that has just been opened is given to the operator first.
+    // A case that has just been opened goes to the operator first.
     const said = left.open.length > 0 ? undefined : left.said.join();
     if (said === undefined || said !== lastSaid) saidSince = Date.now();
     lastSaid = said;
@@ -154,8 +152,8 @@ async function heal(
         `under way: ${left.open.length}, with a case: ${left.said.length}; ${[...left.open, ...left.said].slice(0, 4).join('; ')}`,
       );
     calm = isOver;
-    // So deep that nothing is reversed any more, and that the node knows the balances of the blocks that count. What has
-    // become final by it may be swept now, which is something under way again.
+    // Deep enough that no reversal is possible any more, and that the node knows the balances of the blocks that count. Deposits
+    // that became final by it may be swept now, which is work under way again.
     await world.chain.mine(isOver ? FINALITY + 4 : 2);
     await sleep(isOver ? CALM_MS : 500);
   }
@@ -173,7 +171,7 @@ async function verified({ folder, postgres }: ChaosWorld): Promise<{ code: numbe
   return { code, said: output().trim() };
 }
 
-/** Two people who look every few seconds at what waits for one, and have it done again: one proposes, the other confirms. */
+/** Two operators who check the cases every few seconds and have the work repeated: one proposes, the other confirms. */
 function openOperator({ look, operates, confirms }: ChaosWorld, say: (line: string) => void) {
   const told = new Set<string>();
   let stopped = false;

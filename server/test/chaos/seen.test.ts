@@ -1,6 +1,4 @@
-/**
- * The chaos sees what is wrong: one payment that the bank made twice.
- */
+/** The chaos finds a fault: one payment that the bank made twice. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * A server of production as it is, but for its bank: the simulated one, which is reached over HTTP, loses answers, and
- * deduplicates or does not. The chain is looked at more often, because its blocks come faster than a real one's.
+ * A production server except for its bank: the simulated one, which is reached over HTTP, loses answers, and deduplicates or not.
+ * The chain is polled more often, because its blocks come faster than a real one's.
  */
 import { readConfig } from '../../src/config.ts';
 import type { Profile } from '../../src/environment.ts';

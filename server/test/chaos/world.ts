@@ -1,9 +1,8 @@
 /**
  * The world of a run: three servers of production on one PostgreSQL, a signer, a chain, a bank, prices and a sender of codes,
- * each on a port of its own and with all that it writes below one folder.
+ * each on a port of its own and with all its files below one folder.
  *
- * Servers that end are started again, as whatever keeps processes running would. One that ends without having been killed
- * is noted.
+ * Servers that end are started again, as a process supervisor would. One that ends without having been killed is recorded.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -31,10 +30,10 @@ import { FINALITY, openChain } from './chain.ts';
 const MUCH = { perTransfer: 10n ** 30n, perHour: 10n ** 32n };
 const SERVERS = 3;
 const CUSTOMERS = 3;
-/** Room for what three servers use when all goes well, and little more. */
+/** Room for the normal usage of three servers, and little more. */
 const MAX_CONNECTIONS = 110;
 
-/** Some deposits are relied on that a reorg still takes back, and some are not. */
+/** Some deposits count before a reorg removes them, and some do not. */
 const CONFIRMATIONS = [
   { fromUnits: '0', confirmations: 1 },
   { fromUnits: '100000000', confirmations: 3 },
@@ -46,11 +45,11 @@ export interface Slot {
   readonly url: string;
   process?: ServerProcess | undefined;
   frozen: boolean;
-  /** Killed by us, so its end means nothing. */
+  /** Killed by us, so its end is no finding. */
   killed: boolean;
 }
 
-/** The outside may be dead while it is asked. */
+/** The node or bank may be dead while it is asked. */
 export const until = (what: string, look: () => Promise<boolean>): Promise<boolean> =>
   waitUntil(what, () => look().catch(() => false), { withinMs: 120_000, everyMs: 100 });
 
@@ -150,7 +149,7 @@ export async function openWorld(options: {
             readyMs: 60_000,
           });
         } catch {
-          // It cannot without a database, say; so it is tried again.
+          // Impossible without a database, for example; so it is retried.
           await sleep(500);
           continue;
         }
@@ -164,7 +163,7 @@ export async function openWorld(options: {
       }
     }
 
-    /** An action of the operator's, at a server that answers. */
+    /** An operator's action, at a server that answers. */
     async function operates<T>(
       path: string,
       body: Record<string, unknown>,
@@ -183,7 +182,7 @@ export async function openWorld(options: {
       return JSON.parse(text) as T;
     }
 
-    /** Rows of ours, by a superuser, on a connection of its own: PostgreSQL may be dead at any moment. */
+    /** Rows of ours, read by a superuser on a separate connection: PostgreSQL may be dead at any moment. */
     async function look<R>(text: string, values: unknown[] = []): Promise<R[]> {
       const client = new pg.Client({
         connectionString: postgres.adminUrl,
@@ -227,10 +226,10 @@ export async function openWorld(options: {
       ...{ folder, slots, postgres, bank, chain, signer, hot, keys, vault, db, serverUrl, customers, trouble },
       xpub: signer.expected.xpub,
       operates,
-      /** Another operator confirms what one has proposed. */
+      /** Another operator confirms a proposal. */
       confirms: (proposal: bigint) => operates(`/proposals/${proposal}/confirm`, {}, second),
       look,
-      /** Ends the servers in order, and nothing else. */
+      /** Ends the servers in order, and no other process. */
       async stopServers(): Promise<void> {
         stopping = true;
         await Promise.all(slots.map(stopSlot));

@@ -1,4 +1,4 @@
-/** Cases: what a kind says to a person, and what persons do with one. */
+/** Cases: the text of a kind, and operators' actions on a case. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Verification by a person: what is in review until somebody decides, and what nobody can undo by being late. */
+/** Verification by an operator: a customer stays in review until a decision, and a late request cannot undo it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';
@@ -26,7 +26,7 @@ const verifier = manualVerifier({
   found: (asked) => fixture.db.asSystem((tx) => reviewed(tx, asked.customerId)),
 });
 
-/** What the hosted page does once a form was sent. */
+/** The hosted page's steps after a form was sent. */
 async function gives(customerId: string, details: Record<string, string>): Promise<number> {
   const customer = await inTx((tx) => findCustomer(tx, customerId));
   const { version } = await inTx(async (tx) => {

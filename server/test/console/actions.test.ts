@@ -63,7 +63,7 @@ const FORMS: readonly FormAction[] = [
 const GIVEN: Readonly<Record<string, readonly string[]>> = {
   'case.assign': ['to'],
   'kill-switch.lift': ['kind', 'subject'],
-  // One account at a time, and all that waits for it: exact payouts are named at the terminal.
+  // One account at a time, with all payouts waiting for it: exact payouts are named at the terminal.
   'bank.close_file': ['asset', 'payouts'],
   'review.document': ['file'],
   'operator.revoke-token': ['token'],

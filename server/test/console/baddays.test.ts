@@ -1,4 +1,7 @@
-/** Bad days that two operators end at the console alone: what happened is seen, one proposes, another confirms, and the books agree. */
+/**
+ * Incidents that two operators resolve at the console alone: they see the event, one proposes, another confirms, and the books
+ * agree.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -69,7 +72,7 @@ describe('a bad day at the console', { skip: noChromium }, () => {
     await world.reconciles();
   });
 
-  /** The one open case of a kind, opened from the first page by the one who was woken. */
+  /** The one open case of a kind, opened from the first page by the notified operator. */
   async function opensFromHome(kind: string): Promise<void> {
     await ada.page.goto(`${origin}/console/`);
     const link = ada.page.getByRole('region', { name: 'Due next' }).getByRole('link', { name: kind, exact: true });

@@ -1,6 +1,6 @@
 /**
- * The bank desk of the console in a real browser, with a bank without an API behind it: a file is closed and handed out as the
- * bank gets it, and a statement is looked at before anything of it is booked.
+ * The bank desk of the console in a real browser, with a bank without an API behind it: a file is closed and downloaded exactly
+ * as the bank gets it, and a statement is previewed before any of it is booked.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

@@ -1,8 +1,7 @@
 /**
- * The operators' console in a real browser, on a real server with money that moves: enrolment and login by passkey, an order
- * with the way of its money, a case by keyboard alone, a proposal that two people carry out in two browsers. Each page on a
- * desk and on a phone, light and dark, with nothing that axe finds, nothing that the content security policy stops, and
- * nothing asked of any other origin.
+ * The operators' console in a real browser, on a real server with money that moves: enrolment and login by passkey, an order with
+ * its money's path, a case by keyboard alone, a proposal that two people carry out in two browsers. Each page on a desktop and on
+ * a phone, light and dark: axe finds no problem, the content security policy blocks nothing, and no other origin is requested.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -30,7 +29,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
   before(async () => {
     assert.equal(await buildConsole(() => {}), undefined);
     world = await openStory({ operators: 'two' });
-    // A passkey belongs to a name, and an address is none.
+    // A passkey belongs to a host name, and an IP address is not one.
     origin = world.server.baseUrl.replace('127.0.0.1', 'localhost');
     await world.read((tx) => takes(tx, 2, { right: 'money' }));
     await world.read((tx) => takes(tx, 2, { right: 'resume' }));

@@ -1,6 +1,6 @@
 /**
- * Sanctions hits, customers, their limits, operators and rules in a real browser: what is personal is shown after a reason and in
- * no address, what takes two is done by two operators in two browsers, and texts of other people stay texts.
+ * Sanctions hits, customers, their limits, operators and rules in a real browser: personal data is shown after a reason and in no
+ * URL, actions for two people are done by two operators in two browsers, and other people's texts stay texts.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -108,7 +108,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     (await ada.person.reads(`/sanctions/hits?state=${state}`)).body.hits.find((one: Came) => String(one.id) === id);
   const done = () => page.getByText('The server says: done.').waitFor();
 
-  /** By its button in the dialog that is open, with a reason. */
+  /** Clicks its button in the open dialog, with a reason. */
   async function sends(button: string, reason: string, at = page): Promise<void> {
     await at.getByLabel('Reason').fill(reason);
     await at.getByRole('dialog').getByRole('button', { name: button, exact: true }).click();

@@ -1,6 +1,6 @@
 /**
- * Forms of the console in a real browser: each shows what it will do before it is sent, says how many people it takes, names the
- * field and the rule when the server declines, works by keys alone, and is confirmed by another operator in another browser.
+ * Forms of the console in a real browser: each shows its effect before it is sent and the number of people it takes, names the
+ * field and the rule when the server declines, works by keyboard alone, and is confirmed by another operator in another browser.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -211,7 +211,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     const { markets } = (await ada.person.reads('/markets')).body;
     const { id, crypto } = markets.find(({ max }: Came) => max === '4321');
     const coin = crypto.split('.')[0];
-    // It would go on by itself as soon as the sources have agreed for long enough.
+    // It would resume by itself once the sources have agreed for long enough.
     const { proposal } = (await ada.person.does(`/markets/${id}`, { resumeAfterS: 86_400 })).body;
     assert.equal((await bea.person.does(`/proposals/${proposal}/confirm`)).status, 200);
     await world.read((tx) =>

@@ -1,6 +1,6 @@
 /**
- * The lists and reports of the console in a real browser, on a server with money that moves: every row that is shown and no other
- * is in the CSV, filters stand in the address, lists are walked by keys alone, and texts of other people stay texts.
+ * The lists and reports of the console in a real browser, on a server with money that moves: the CSV has exactly the rows shown,
+ * filters are in the URL, lists work by keyboard alone, and other people's texts stay texts.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -88,7 +88,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
   const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
   const keysShown = async () => (await page.locator('main a[data-row]').allInnerTexts()).map((text) => text.trim());
 
-  /** As an evaluation, and not as a wait of the page: its policy lets no text be run. */
+  /** As an evaluation, and not as a wait of the page: its policy does not let it run text. */
   const isOn = (row: string | undefined) =>
     world.until(
       `row ${row} has the focus`,
@@ -114,7 +114,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
     return customerId;
   }
 
-  /** What the button gives, of the moment in which the page shows what it shows. */
+  /** The button's CSV, at the moment at which the page shows its rows. */
   async function csvOf(button = 'CSV'): Promise<Record<string, string>[]> {
     const href = await page.getByRole('link', { name: button, exact: true }).first().getAttribute('href');
     const reply = await page.request.get(`${origin}${href}`);
@@ -142,7 +142,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
         return screen.join() === csv.join() && screen;
       });
       assert.ok(rows.length > 0);
-      // browser.test.ts looks at these.
+      // browser.test.ts checks these.
       if (!['Orders', 'Cases', 'Proposals'].includes(title)) await isGood(page, title);
     });
 

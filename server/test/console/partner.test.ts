@@ -1,7 +1,7 @@
 /**
  * The partners' console in a real browser, on a real server with money that moves: joining by a link, a passkey, a failed webhook
- * found and sent again, and every page on a desk and on a phone, light and dark, with nothing that axe finds, nothing that the
- * content security policy stops, and nothing asked of any other origin.
+ * found and sent again, and every page on a desktop and on a phone, light and dark: axe finds no problem, the content security
+ * policy blocks nothing, and no other origin is requested.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -58,7 +58,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
   const inDialog = (page: Page, name: string) =>
     page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
 
-  /** By the link that somebody is sent. */
+  /** By the link of an invitation. */
   async function joins({ page }: Desk, name: string, role: MemberRole): Promise<void> {
     const now = world.s.clock.now();
     const { code } = await world.s.read((tx) => inviteMember(tx, { partnerId, name, role, by: 'operator op', now }));

@@ -1,4 +1,4 @@
-/** An operator at a real browser: a passkey made of software, and what each page of the console must be. */
+/** An operator at a real browser: a passkey in software, and the checks of each page of the console. */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,17 +10,17 @@ import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 
 const WIDTHS = [1440, 390];
 const SCHEMES = ['light', 'dark'] as const;
-/** Where pictures of the pages go, for somebody who wants to look at them. */
+/** Folder for screenshots of the pages, for a person to look at. */
 const PICTURES = process.env.CONSOLE_PICTURES;
 
 export interface Desk {
   readonly page: Page;
-  /** Words on the console of the browser, requests to strangers, what the policy of the page stopped. */
+  /** Messages on the browser's console, requests to foreign origins, requests that the page's policy blocked. */
   readonly amiss: string[];
   close(): Promise<void>;
 }
 
-/** @param origin the only one that may be asked */
+/** @param origin the only permitted one */
 export async function openDesk(browser: Browser, origin: string): Promise<Desk> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: 'light' });
   const page = await context.newPage();
@@ -35,7 +35,7 @@ export async function openDesk(browser: Browser, origin: string): Promise<Desk> 
   });
   const amiss: string[] = [];
   page.on('console', (message) => {
-    // What Chromium itself says of an answer that is an error by its status, or that a test held back.
+    // Chromium's own message about an error status, or an answer that a test held back.
     if (!/status of (40\d|503)|net::ERR_FAILED/.test(message.text())) amiss.push(message.text());
   });
   page.on('pageerror', (error) => amiss.push(error.message));
@@ -45,7 +45,7 @@ export async function openDesk(browser: Browser, origin: string): Promise<Desk> 
   return { page, amiss, close: () => context.close() };
 }
 
-/** An administrator at a browser of its own, signed in. */
+/** An administrator in a separate browser, signed in. */
 export async function deskOf(
   browser: Browser,
   origin: string,
@@ -60,15 +60,15 @@ export async function deskOf(
   return { ...desk, person };
 }
 
-/** The form that is open on a page. */
+/** The open form of a page. */
 export function formOn(page: Page) {
   const dialog = () => page.getByRole('dialog');
   return {
     dialog,
     opens: (button: string) => page.getByRole('button', { name: button, exact: true }).first().click(),
-    /** What the form says that it will do. */
+    /** The form's description of its effect. */
     effect: () => page.getByRole('region', { name: 'What it will do' }),
-    /** By keys alone. */
+    /** By keyboard alone. */
     async sends(reason: string): Promise<void> {
       await dialog().getByLabel('Reason').focus();
       await page.keyboard.press('Control+a');
@@ -79,7 +79,10 @@ export function formOn(page: Page) {
       await page.getByText('The server says: done.').waitFor();
       await dialog().getByRole('button', { name: 'Close' }).click();
     },
-    /** Nothing is done: the page names the proposal, and another operator confirms it by keys in another browser. */
+    /**
+     * The action is not carried out: the page names the proposal, and another operator confirms it by keyboard in another
+     * browser.
+     */
     async isConfirmedBy(other: Page, action: string, subject: string): Promise<void> {
       await page.getByText('Nothing is done yet.').waitFor();
       await dialog().getByRole('button', { name: 'Close' }).click();
@@ -97,7 +100,7 @@ export function formOn(page: Page) {
   };
 }
 
-/** By the page that an operator sees who was never here. */
+/** By the page for an operator without a passkey. */
 export async function enrol(page: Page, token: string): Promise<void> {
   await page.getByText('First time here').click();
   await page.getByLabel('Operator token').fill(token);
@@ -110,7 +113,10 @@ export async function signIn(page: Page, name: string): Promise<void> {
   await page.getByText(`${name}, `).waitFor();
 }
 
-/** On a desk and on a phone, light and dark: nothing that axe finds, nothing wider than the screen. @param picture its name in a file */
+/**
+ * On a desktop and on a phone, light and dark: axe finds nothing, nothing is wider than the screen. @param picture its name in a
+ * file
+ */
 export async function isGood(page: Page, title: string, picture = title): Promise<void> {
   const was = page.viewportSize();
   try {
@@ -131,12 +137,12 @@ async function lookedAt(page: Page, title: string, picture: string): Promise<voi
       if (PICTURES !== undefined) {
         mkdirSync(PICTURES, { recursive: true });
         const name = `${picture.replace(/[^A-Za-z]+/g, '-')}.${width}.${colorScheme}.png`;
-        // A dialog lies over what is on the screen.
+        // A dialog covers the rest of the screen.
         const fullPage = (await page.getByRole('dialog').count()) === 0;
         await page.screenshot({ path: join(PICTURES, name), fullPage });
       }
       await page.evaluate(axe.source);
-      // As text: these run in the page, and the page's own policy lets nothing be loaded for them.
+      // Passed as text: these run in the page, whose policy allows no loading of scripts.
       const { violations } = await page.evaluate<AxeResults>('axe.run(document, { preload: false })');
       assert.deepEqual(
         violations.map(({ id, nodes }) => `${where}: ${id} ${nodes.map(({ html }) => html).join(' ')}`),

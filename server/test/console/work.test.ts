@@ -1,6 +1,6 @@
 /**
- * The night of an operator in a real browser: rules of alerts, a case that a colleague has claimed, its runbook, breaks, sweeps, terms,
- * and a key whose secret is shown once. Without chains and banks: what money does stands in the other files of this folder.
+ * An operator's night shift in a real browser: alert rules, a case that a colleague has claimed, its runbook, breaks, sweeps,
+ * terms, and a key whose secret is shown once. Without chains and banks: the other files of this folder test moving money.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

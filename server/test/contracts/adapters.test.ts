@@ -1,6 +1,6 @@
 /**
- * Everything that registry.ts lists, held against the contract of its kind. A line more there is one more here; without its
- * fixture it fails, by the name of the file that is missing.
+ * Everything that registry.ts lists, checked against the contract of its kind. A new line there adds a check here; without its
+ * fixture it fails, by the name of the missing file.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ describe('lists', () => {
   });
 
   test('each kind has one for the sandbox and one for production', () => {
-    // Alerts are sent by none unless a setting names it, in the sandbox too.
+    // No alert channel is on unless a setting names it, in the sandbox too.
     const { alertChannels: _, ...needed } = LISTS;
     for (const [kind, list] of Object.entries(needed)) {
       const refused = (list as readonly { sandboxOnly?: string }[]).map(({ sandboxOnly }) => sandboxOnly !== undefined);
@@ -85,7 +85,7 @@ describe('price sources', () => {
   afterEach(() => hosts.instead.clear());
 
   for (const { code, sandboxOnly } of LISTS.priceSources) {
-    // Its prices are a table: there is no host to play.
+    // Its prices are a table: there is no host to simulate.
     if (sandboxOnly !== undefined) continue;
     if (code !== 'ecb') {
       test(`${code} has a fixture`, () => {
@@ -126,7 +126,7 @@ describe('price sources', () => {
   }
 });
 
-/** What the file of an adapter's fixture exports by default; undefined where there is no such file. */
+/** The default export of an adapter's fixture; undefined when there is no such file. */
 const fixtureOf = async <F>(kind: string, code: string): Promise<F | undefined> => {
   const path = inTests(`fixtures/${kind}/${code}.ts`);
   return existsSync(path) ? ((await import(path)) as { default: F }).default : undefined;

@@ -1,6 +1,6 @@
 /**
- * What every price source must keep. Its host is played on loopback from a fixture that was built from its documentation, and
- * then answers late, half, malformed, enormous, by redirects and by errors: a source gives exact prices or is silent.
+ * The contract of every price source. Its host is simulated on loopback from a fixture that was built from its documentation, and
+ * then answers late, half, malformed, enormous, by redirects and by errors: a source returns exact prices or none.
  *
  * Long because one function is one contract.
  */
@@ -13,20 +13,20 @@ import type { FetchedPrice, Pair, PriceSource } from '../../src/quotes/index.ts'
 import type { Told } from '../support/pricehosts.ts';
 
 export interface PriceSourceWorld {
-  /** The source, asking the host that is played. */
+  /** The source, connected to the simulated host. */
   source(deadlineMs?: number): PriceSource;
-  /** The source, asking where nobody listens. */
+  /** The source, connected to a closed port. */
   nowhere(): PriceSource;
   /** Pairs of which the fixture prices at least one. */
   wanted: readonly Pair[];
-  /** All that may be made of them: `eth/usd`. */
+  /** All pairs that may be composed of them: `eth/usd`. */
   legs: readonly string[];
   contentType: string;
-  /** The right answer to what is asked; with a value, that stands in place of each number in it. */
+  /** The correct answer; with a value, that replaces each number in it. */
   good(symbols: readonly string[], value?: string): string;
-  /** From now on the host answers so. */
+  /** Sets the host's answer from now on. */
   tells(how: (symbols: string[]) => Told): void;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   asked: readonly string[];
 }
 
@@ -160,11 +160,11 @@ export function testPriceSource(code: string, world: () => PriceSourceWorld): vo
   });
 }
 
-/** @returns a body, made of the right answer or of nothing at all */
+/** @returns a body, made from the correct answer or from nothing */
 const anyBody: fc.Arbitrary<(good: (value?: string) => string) => Buffer> = fc.oneof(
   fc.uint8Array({ maxLength: 400 }).map((bytes) => () => Buffer.from(bytes)),
   fc.json().map((text) => () => Buffer.from(text)),
-  // A right answer with one value put in everywhere.
+  // A correct answer with one value in every place.
   fc
     .oneof(
       fc.string(),
@@ -173,7 +173,7 @@ const anyBody: fc.Arbitrary<(good: (value?: string) => string) => Buffer> = fc.o
       fc.nat(999_999).map((cents) => String(cents / 100)),
     )
     .map((value) => (good: (value?: string) => string) => Buffer.from(good(value))),
-  // A right answer with some bytes of it changed or missing.
+  // A correct answer with some bytes changed or missing.
   fc
     .tuple(fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }), fc.option(fc.nat(2_000)))
     .map(([changes, length]) => (good: (value?: string) => string) => {

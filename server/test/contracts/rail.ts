@@ -1,6 +1,6 @@
 /**
- * What every rail must keep, whatever it is made of. An adapter's test file calls `testRail` with a way to make a world
- * around the rail; the same claims are then held against a chain and against a bank.
+ * The contract of every rail, of any kind. An adapter's test file calls `testRail` with a function that makes a world around the
+ * rail; the same claims are then checked for a chain and for a bank.
  *
  * Long because one function is one contract.
  */
@@ -11,23 +11,23 @@ import type { Holding, Movement, Rail, RailFact, Sending } from '../../src/rails
 
 export interface RailWorld {
   rail: Rail;
-  /** In a transaction; where targets are issued one by one. */
+  /** In a transaction; if targets are issued one by one. */
   inTx?<T>(body: (tx: Tx) => Promise<T>): Promise<T>;
   /** Everything reported so far, in order. */
   facts: readonly RailFact[];
   /** A payout that this rail can carry out, small enough for its funds. */
   sending(key: string): Sending;
-  /** How often the outside really did what was sent under a key: payments made, transactions that will be mined. */
+  /** How often chain or bank really executed a key: payments made, transactions that will be mined. */
   effects(key: string): Promise<number>;
-  /** Somebody pays to a target. */
+  /** A payer pays to a target. */
   pays(target: string): Promise<void>;
-  /** Lets the outside get as far as it needs (settle, mine, confirm) and observes until nothing is new. */
+  /** Lets chain or bank progress as needed (settle, mine, confirm) and observes until nothing is new. */
   settles(): Promise<void>;
-  /** What the outside charged for a payout in the very asset that it paid; left out where it charges in another. */
+  /** The charge for a payout in the asset that it paid; absent if it is charged in another. */
   charge?(key: string): bigint;
-  /** So much time passes outside since it took what was sent; needed where it recognises keys for a limited time. */
+  /** Ages accepted keys at the bank or chain by this much; needed if it recognises keys for a limited time. */
   ages?(ms: number): Promise<void>;
-  /** From now on the outside does not answer. */
+  /** From now on chain or bank does not answer. */
   goesDark(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -39,7 +39,7 @@ async function targetFor({ targets, code }: Rail, index: bigint, inTx: RailWorld
   return await inTx((tx) => targets.take(tx));
 }
 
-/** All movements from the beginning, and what is held at their end. */
+/** All movements from the beginning, and the balances at their end. */
 async function shown(rail: Rail): Promise<{ movements: Movement[]; holdings: Holding[] }> {
   const movements: Movement[] = [];
   for (let after = ''; ; ) {
@@ -103,7 +103,7 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
             ['submitted', 'submitted'],
           );
         } else {
-          // What it accepts it does, once for each time; taking a key a second time it may as well not accept.
+          // An accepted send takes effect, once per acceptance; a second submission of a key need not be accepted.
           const accepted = outcomes.filter(({ outcome }) => outcome === 'submitted').length;
           assert.ok(accepted > 0 && !outcomes.some(({ outcome }) => outcome === 'rejected'));
           assert.equal(effects, accepted, 'a rail that accepts twice and pays once deduplicates, and should say so');
@@ -168,7 +168,7 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
         assert.equal(new Set(names).size, names.length, 'each once');
         const known = new Set(before.movements.map(({ name }) => name));
         const fresh = movements.filter(({ name, asset }) => !known.has(name) && asset === paid.asset);
-        // Where a person carries files it has not left yet; where it has, it is shown under its key.
+        // If an operator carries files it has not left yet; once it has, it is shown under its key.
         const left = fresh.filter(({ units }) => units < 0n).map(({ units, key }) => `${key} ${units}`);
         const charge = world.charge?.('pay_5_1') ?? 0n;
         const expected = [paid.units, charge].filter((units) => units > 0n).map((units) => `pay_5_1 -${units}`);
@@ -194,9 +194,9 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
       async ({ rail, ...world }) => {
         const sending = world.sending('pay_4_1');
         await world.goesDark();
-        // A chain's sends are rows before they leave: what has none was never sent, whatever the node says.
+        // A chain's sends are rows before they leave: a key without a row was never sent, whatever the node reports.
         assert.equal((await rail.status('pay_4_2')).outcome, rail.kind === 'chain' ? 'absent' : 'unknown');
-        // A chain may accept: its bytes are stored and will be broadcast. Nobody may call it refused.
+        // A chain may accept: its bytes are stored and will be broadcast. It must not be reported as rejected.
         assert.notEqual((await rail.send(sending)).outcome, 'rejected');
         await assert.rejects(rail.observe(), { name: 'Unavailable' });
         await assert.rejects(rail.balance(rail.wallets.payouts, sending.asset), { name: 'Unavailable' });

@@ -1,4 +1,4 @@
-/** What every sender of login codes must keep: a code is sent once or not at all, and nobody else reads it. */
+/** The contract of every sender of login codes: a code is sent once or not at all, and only its recipient can read it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
@@ -6,9 +6,9 @@ import type { CodeSender } from '../../src/protocols/checkout/index.ts';
 
 export interface SenderWorld {
   sender: CodeSender;
-  /** What has reached phones; left out by one that sends nothing, because everybody knows its codes. */
+  /** Messages that have reached phones; absent for a sender that sends nothing, because its codes are known. */
   sent?(): readonly { phone: string; code: string }[];
-  /** A number that cannot be reached from now on, in the way of this sender: it is away, or declines. */
+  /** A number that cannot be reached from now on, for this sender's kind of failure: no answer, or a rejection. */
   fails: readonly (() => Promise<{ phone: string }>)[];
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * What every verifier must keep: one verification per key, nothing found is in review, a level only where somebody is verified,
- * silence is no finding, and a call of the provider counts only if it is signed.
+ * The contract of every verifier: one verification per key, no result means in review, a level only for a verified customer,
+ * silence is not a result, and a provider's call counts only if it is signed.
  *
  * Long because one function is one contract.
  */
@@ -10,26 +10,26 @@ import { Unavailable } from '../../src/base/errors.ts';
 import { HIGHEST_LEVEL } from '../../src/customers/index.ts';
 import type { Finding, ProviderCall, VerificationRequest, Verifier } from '../../src/verifiers/verifier.ts';
 
-/** What a fixture's file exports: which claims there are, and how to make a world around the verifier. */
+/** The exports of a fixture's file: its claims, and a function that makes a world around the verifier. */
 export interface VerifierFixture {
-  /** Finds everything by itself, at once: nobody can tell it what to find. */
+  /** It decides by itself, at once: a test cannot set its result. */
   findsByItself?: true;
-  /** Asks somebody over a network, who may be silent or say nonsense. */
+  /** It asks a provider over a network, which may be silent or answer nonsense. */
   asksOutside?: true;
   make(): Promise<VerifierWorld>;
 }
 
 export interface VerifierWorld {
   verifier: Verifier;
-  /** How many verifications there are at the provider, or wherever findings come from. */
+  /** Number of verifications at the provider, or at the source of results. */
   begun(): Promise<number>;
-  /** The provider finds this. */
+  /** Sets the provider's result. */
   finds?(asked: VerificationRequest, finding: Finding): Promise<void>;
-  /** A call that the provider makes about this verification. Needed where the verifier has `readCallback`. */
+  /** A provider's call about this verification. Needed if the verifier has `readCallback`. */
   calls?(asked: VerificationRequest): ProviderCall;
   /** From now on the provider does not answer. */
   goesDark?(): Promise<void>;
-  /** From now on it answers with what is no answer. */
+  /** From now on it answers with invalid content. */
   babbles?(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside }:
       const before = await begun();
       const again = await verifier.begin(asked('one'));
       assert.equal(await begun(), before, 'it was begun once more');
-      // A link to the page may be good for one visit only.
+      // A link to the page may be valid for one visit only.
       assert.equal(again.pageUrl === undefined, first.pageUrl === undefined);
       for (const { pageUrl } of [first, again])
         if (pageUrl !== undefined) assert.equal(new URL(pageUrl).protocol, 'https:');

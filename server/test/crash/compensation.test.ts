@@ -1,9 +1,9 @@
 /**
  * kill -9 of the server at random moments of a compensation, each followed by a new start: the fee is paid back, once.
  *
- * The operator says it again after every kill, as somebody does who got no answer. Once is counted at the bank, from its own
- * records; the books are sound in the end (support/books.ts), and the fee has lost what was paid back and no more. `KILLS=20` for
- * the long run, three otherwise. A round prints its moment, so that a failing one can be told from the others.
+ * The operator repeats the request after every kill, like a caller without an answer. Payments are counted at the bank, from its
+ * own records; the books are sound in the end (support/books.ts), and the fee has lost exactly the amount paid back. `KILLS=20`
+ * for the long run, three otherwise. A round prints its moment, so that a failing one can be identified.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -25,9 +25,9 @@ import { until } from '../support/until.ts';
 const KILLS = Number.parseInt(process.env.KILLS ?? '3', 10);
 /** By then every sweep under way is final: gas and sweep are each a block, and twelve more. */
 const SWEPT_MS = 60_000;
-/** From the operator's word to a little after the bank shows the payment. */
+/** From the operator's request to a little after the bank shows the payment. */
 const WINDOW_MS = 2_500;
-/** Of each, in rupees. */
+/** Amount of each, in rupees. */
 const AMOUNT = { typed: '0.50', units: 50n };
 
 const dataDir = makeDataDir();
@@ -42,7 +42,7 @@ interface Answer {
   text: string;
 }
 
-/** What the server answers, or undefined where it is killed over it. */
+/** The server's answer, or undefined when it is killed meanwhile. */
 async function says(path: string, body: Record<string, unknown>): Promise<Answer | undefined> {
   const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim();
   try {

@@ -1,9 +1,9 @@
 /**
  * kill -9 of the server at random moments of the demo, each followed by a new start: the order settles, once.
  *
- * Once is counted at the bank, from its own records, and on the chain, from its logs, not from ours; what the chain mined are
- * the bytes that were stored; and in the end the books are sound (support/books.ts). `KILLS=20` for the long run
- * (docs/operating), three otherwise. A round prints its moment, so that a failing one can be told from the others.
+ * Payments are counted at the bank, from its own records, and on the chain, from its logs, not from our rows; the mined
+ * transactions are the stored bytes; and in the end the books are sound (support/books.ts). `KILLS=20` for the long run
+ * (docs/operating), three otherwise. A round prints its moment, so that a failing one can be identified.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -27,7 +27,7 @@ const WINDOW_MS = 9_000;
 const dataDir = makeDataDir();
 let server: ServerProcess;
 after(async () => {
-  // Also where a round failed: its nodes outlive the server and are only ended by it.
+  // Also when a round failed: its nodes outlive the server and only this ends them.
   await server.interrupt();
   removeDataDir(dataDir);
 });
@@ -45,7 +45,7 @@ test(`after ${KILLS} kills of the server every order settled, and bank and chain
     // A demo that finds no server starts its own, so it must have found ours first.
     while (!output().includes('A customer of') && demo.exitCode === null)
       await new Promise((wake) => setTimeout(wake, 10));
-    // The moments are spread over the window and shaken, so that a few rounds already meet different stages.
+    // The moments are spread over the window with jitter, so that a few rounds already meet different stages.
     const atMs = Math.round(((round - Math.random()) / KILLS) * WINDOW_MS);
     await new Promise((wake) => setTimeout(wake, atMs));
     await server.kill();

@@ -1,4 +1,4 @@
-/** The same document under another customer, and the holder of an account beside the customer's name. */
+/** The same document under another customer, and the name of an account's holder compared with the customer's. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';

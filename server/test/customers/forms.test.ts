@@ -1,4 +1,4 @@
-/** Forms as data: which one applies, what may be saved, and what an answer must be. */
+/** Forms as data: which one applies, which may be saved, and which answers are valid. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';

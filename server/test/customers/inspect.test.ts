@@ -1,4 +1,4 @@
-/** What a file must be: one picture or document of a kind that is taken, and nothing besides. */
+/** A valid file: one picture or document of an accepted kind, and nothing else. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { deflateSync } from 'node:zlib';

@@ -1,4 +1,4 @@
-/** Whose money it is: the payer's name beside the customer's. */
+/** Ownership of money: the payer's name compared with the customer's. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compared } from '../../src/customers/details.ts';

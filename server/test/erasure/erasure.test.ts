@@ -1,6 +1,6 @@
 /**
- * Erasing a customer: refused while money or the law stands in the way; then nothing of it can be read in database, files or logs,
- * whatever key one has, and everything else is as it was. A restore does not bring it back.
+ * Erasing a customer: refused while money or the law prevents it; then its data can be read nowhere in database, files or logs,
+ * with any key, and everything else is unchanged. A restore does not bring it back.
  *
  * Long because its claims are about one customer who is erased once.
  */
@@ -90,7 +90,7 @@ before(async () => {
   });
 });
 
-/** A sanctions list of these. In capitals, so that they are not taken for what a customer gave. */
+/** A sanctions list with these names. In capitals, so that they are not mistaken for the customer's input. */
 async function listed(...names: readonly string[]): Promise<void> {
   const about = { births: [], countries: [], identifiers: [], addresses: [] };
   const entries = new Map<string, ListEntry>();
@@ -114,7 +114,7 @@ const openCaseSubjects = async (kind: string): Promise<string[]> =>
   (await ada.reads(`/cases?open=true&kind=${kind}`)).body.cases.map(({ subject }: { subject: string }) => subject);
 after(async () => await world?.stop());
 
-/** A customer with everything that may be held about one. */
+/** A customer with every kind of stored data. */
 async function enrolled(name: string): Promise<string> {
   const given = personal(name);
   const { db, vault, clock } = world;
@@ -172,7 +172,7 @@ async function enrolled(name: string): Promise<string> {
   return id;
 }
 
-/** Everything that who has the master key and every customer's key can read: all rows with all values decrypted, and all files. */
+/** Everything readable with the master key and every customer's key: all rows with all values decrypted, and all files. */
 async function everythingReadable(): Promise<string> {
   const { vault } = world;
   const { id: partnerId } = shop.partner;
@@ -189,7 +189,7 @@ async function everythingReadable(): Promise<string> {
           JSON.stringify(row, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
         ),
       );
-      // What an exchange of the key would read again, it gives to this vault in clear.
+      // The values that a key exchange would read, given to this vault in clear.
       for (const part of PARTS.filter(({ table }) => table === relname))
         part.rewrite({ from: vault, to: listener(said) }, row);
     }
@@ -207,7 +207,7 @@ async function everythingReadable(): Promise<string> {
   return said.join('\n');
 }
 
-/** Opens nothing, and writes down what it is given to encrypt. */
+/** Decrypts nothing, and records its input. */
 const listener = (said: string[]): Vault => ({
   ...world.vault,
   decrypt: () => {
@@ -277,7 +277,7 @@ test('an open case, a legal hold and an open order each refuse the erasure, and 
   assert.equal((await world.query('select id from orders where id = $1', [order])).length, 1, 'the order stays');
 });
 
-/** An order that the partner's program makes of its verified customer. */
+/** An order that the partner's program makes for its verified customer. */
 async function orderOf(customerId: string): Promise<bigint> {
   const pair = { fromCurrency: 'usdc', toCurrency: 'inr', chain: 'matic20', fromAmount: '100' };
   const made = await shop.post('offramp/createTransaction', { ...pair, customerId, fiatAccountId: shop.fiatAccountId });
@@ -335,7 +335,7 @@ test('after it names are compared no more, the result says that they were erased
   assert.equal((await agreed(`/customers/${id}/erase`)).status, 200);
   assert.deepEqual(await replayScreening(db, vault, before.id), { outcome: 'inputs_erased' });
 
-  // A comparison that had read the names before.
+  // A comparison that had read the names before the erasure.
   const version = await db.asSystem(newestVersion);
   const late = { key: `customer:${id}`, known, knownNow: async () => known, found: [], version, now: clock.now() };
   await db.asSystem((tx) => keepResult(tx, vault, { ...late, rules: rulesText(RULES, ['uk']) }));
@@ -409,7 +409,7 @@ test('whom a restore brings back is erased again, from the list outside the data
   assert.equal((await agreed(`/customers/${id}/erase`)).status, 200);
   assert.deepEqual((await erasing.list.all()).includes(id), true);
 
-  // The database of before, as a restore has it.
+  // The database before the erasure, as a restore has it.
   await world.query(`delete from erasures where customer_id = $1`, [id]);
   const column = { customers: 'id' } as Record<string, string>;
   await world.query(`set session_replication_role = 'replica'`);
@@ -470,7 +470,7 @@ test('every look at something personal is in the audit, with who looked', async 
     const [newest, ...older] = await lines(id);
     assert.deepEqual(newest, { operator: 'bea', action }, 'one line more');
     assert.deepEqual(older, before);
-    // Later, so that the next look is one of its own.
+    // Later, so that the next read is recorded separately.
     world.clock.advance(15 * 60_000);
   }
   const held = (await ada.does(`/customers/${id}/export`)).body;

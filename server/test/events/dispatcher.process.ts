@@ -1,6 +1,6 @@
 /**
- * A dispatcher as a process of its own, which dies by kill -9 after a delivery has been answered and before that is recorded.
- * Run by dispatcher.test.ts with its orders as JSON in the first argument.
+ * A dispatcher as a separate process, which dies by kill -9 after a delivery has been answered and before that is recorded. Run
+ * by dispatcher.test.ts with its instructions as JSON in the first argument.
  */
 import { movableClock } from '../../src/base/clock.ts';
 import { openVault } from '../../src/base/crypto.ts';

@@ -1,6 +1,4 @@
-/**
- * Delivery: whatever receivers do, each gets every event in the order of its subject, and nobody waits for another.
- */
+/** Delivery: whatever receivers do, each gets every event in the order of its subject, and none waits for another. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -60,7 +58,7 @@ const waiting = async (endpointId: string): Promise<number> =>
     )
   ).length;
 
-/** The time passes until an attempt at this endpoint is due. */
+/** Advances the time until an attempt at this endpoint is due. */
 async function skipsAhead(endpointId: string): Promise<void> {
   const row = await world.read((tx) =>
     tx.row<{ due: Date | null }>(
@@ -73,7 +71,7 @@ async function skipsAhead(endpointId: string): Promise<void> {
   if (aheadMs > 0) world.clock.advance(aheadMs);
 }
 
-/** So many events of so many orders, interleaved. */
+/** This many events of this many orders, interleaved. */
 async function happenings(partner: TestPartner, orders: number, events: number, name = 'order'): Promise<void> {
   for (let event = 1; event <= events; event += 1) {
     for (let order = 1; order <= orders; order += 1)
@@ -100,7 +98,7 @@ test('a receiver that is down for a day, slow, redirecting, failing, late and ru
   const dispatcher = await world.dispatcher({ deadlineMs: 1_000 });
 
   let told = 0;
-  /** One more event of each order: the others have it while the third does what it does. */
+  /** One more event of each order: the other receivers have it while the third misbehaves. */
   const goesOn = async () => {
     told += 1;
     await happenings(mine, 3, 1);
@@ -146,7 +144,7 @@ test('a receiver that is down for a day, slow, redirecting, failing, late and ru
   bad.behaves((_, response) => response.socket?.write(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(70_000)}\r\n\r\n`));
   await fails('answer_too_large');
 
-  // It takes the event and says so when the deadline is over: that counts for nothing.
+  // It accepts the event and answers after the deadline: that does not count.
   const late: Received[] = [];
   bad.behaves((received, response) =>
     response.once('close', () => {
@@ -157,7 +155,7 @@ test('a receiver that is down for a day, slow, redirecting, failing, late and ru
   await triedUntil('it has answered too late', () => late.length > 0);
   await goesOn();
 
-  // A head of 2xx in time is enough, whatever becomes of the body.
+  // A head with a 2xx status in time is enough, whatever happens to the body.
   let calls = 0;
   bad.behaves((received, response) => {
     bad.taken.push(received);
@@ -311,7 +309,7 @@ test('an endpoint that takes nothing for five days is switched off, the others h
   assert.equal(news()[0]?.body.subject, `webhook:${endpoint.id}`);
   assert.ok(news()[0]?.text.includes(`"endpointId":"${endpoint.id}"`), news()[0]?.text);
 
-  // While it is off nothing goes there and nothing waits for it anew.
+  // While it is off no event is sent to it and no new one waits for it.
   const [seen, left] = [bad.seen.length, await waiting(endpoint.id)];
   assert.ok(left > 0, 'what was not given up yet is kept');
   await world.happens(partner, `order:${partner.id}9`, 'order.changed');
@@ -439,7 +437,7 @@ test('an endpoint that is held gets nothing for as long as that takes, loses not
   const dispatcher = await world.dispatcher();
   await happenings(partner, 3, 1);
   await world.until('the first have come', async () => hook.taken.length === 3 && other.taken.length === 3);
-  // Somebody has switched it off before: nobody knows whether that was the partner.
+  // It was switched off before, and it is unknown whether the partner did that.
   await world.read((tx) => changeEndpoint(tx, endpoint.id, { enabled: false, now: world.clock.now() }));
   await world.read((tx) => holdEndpoints(tx, { partnerId, ids: [endpoint.id], now: world.clock.now() }));
   await happenings(partner, 3, 4);

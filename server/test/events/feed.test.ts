@@ -1,4 +1,4 @@
-/** The feed: one order per partner that never changes, whatever order transactions commit in. */
+/** The feed: one order per partner that never changes, in whatever order transactions commit. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { attemptsOf, emit, replay } from '../../src/events/index.ts';
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(async () => await world?.stop());
 
-/** A transaction that has written an event and waits to be told to commit. */
+/** A transaction that has written an event and waits for the signal to commit. */
 async function open(subject: string): Promise<{ commit(): Promise<void> }> {
   let commit = () => {};
   const told = new Promise<void>((resolve) => {

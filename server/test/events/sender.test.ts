@@ -1,4 +1,4 @@
-/** Which addresses may be called, and that the one called is the one that was looked at. */
+/** Which addresses may be called, and that the connection goes to the address that was checked. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Partners with endpoints, receivers behind them, and dispatchers to be started: what the tests of delivery share. */
+/** Partners with endpoints, receivers behind them, and dispatchers to start: shared by the tests of delivery. */
 import type { Tx } from '../../src/base/db.ts';
 import {
   addEndpoint,
@@ -36,7 +36,7 @@ export async function deliveryWorld() {
       partner: async (id) => (await db.asSystem((tx) => findPartner(tx, { id }))) ?? { kycWords: {} },
       secrets: (apiKey) => db.asSystem((tx) => signingSecrets(tx, vault, apiKey, clock.now())),
     }),
-    // Its own tests are those of the wire: here there are no orders.
+    // The wire's tests cover its own format: here there are no orders.
     flat: standard,
   };
   let partners = 0;
@@ -44,7 +44,7 @@ export async function deliveryWorld() {
   return {
     ...fixture,
     formats,
-    /** What was given up. */
+    /** Events that were given up. */
     dead,
 
     async partner(): Promise<TestPartner> {

@@ -1,11 +1,11 @@
 /**
- * Fuzzing: hostile and broken input for whatever reads bytes that others wrote, with a property that has to hold for each.
+ * Fuzzing: hostile and broken input for every reader of outside bytes, with a property that has to hold for each input.
  *
- * In `npm test` the inputs are few and always the same. `npm run fuzz` (main.process.ts) asks for more, and for others, by
- * the environment: FUZZ is what the usual number of inputs is multiplied with, FUZZ_SEED where chance begins. A failure says
- * the seed and the path, and fast-check makes the input as small as it can.
+ * In `npm test` the inputs are few and always the same. `npm run fuzz` (main.process.ts) requests more, and others, by the
+ * environment: FUZZ multiplies the usual number of inputs, FUZZ_SEED is the start of the random sequence. A failure reports the
+ * seed and the path, and fast-check makes the input as small as it can.
  *
- * Every reader counts the inputs it was given, and how long the slowest took, into the file that FUZZ_COUNTS names, a line
+ * Every reader counts its inputs, and the time of the slowest, into the file that FUZZ_COUNTS names, a line
  * of JSON each: `{"reader":"body: JSON","inputs":2000,"slowestMs":3}`.
  */
 import assert from 'node:assert/strict';
@@ -21,14 +21,14 @@ export interface Count {
 
 const TIMES = Number(process.env.FUZZ ?? '1');
 const SEED = Number(process.env.FUZZ_SEED ?? '20261121');
-/** Nothing here is large: an input that takes so long has found a loop, or a square where a line belongs. */
+/** No input here is large: one that takes this long has found a loop, or quadratic time. */
 const HANG_MS = 10_000;
 
 /**
  * A test: `check` holds for every input.
  *
- * @param reader what reads the bytes; reports are by this name
- * @param claim  what holds
+ * @param reader the reader of the bytes; reports are by this name
+ * @param claim  the property
  * @param runs   how many inputs in `npm test`
  */
 export function fuzz<T>(
@@ -66,7 +66,7 @@ async function within(answer: Promise<void>): Promise<void> {
   }
 }
 
-/** What programs trip over, put where a text is expected. */
+/** Values that programs often mishandle, in place of a text. */
 export const NASTY: readonly string[] = [
   '',
   ' ',
@@ -136,7 +136,7 @@ export const nasty = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'0123456789.,-+eExX \'"'), maxLength: 45 }),
 );
 
-/** Any JSON, with what `String()` and `Number()` stumble over among it. */
+/** Any JSON, including values that `String()` and `Number()` mishandle. */
 export const nastyJson: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 4, arbitrary: nasty },
   {
@@ -206,20 +206,20 @@ function changed(bytes: Buffer, { at, how, size, piece }: Change): Buffer {
   }
 }
 
-/** Bytes that were right and are so no longer, mostly. */
+/** Bytes that were correct and mostly are not any more. */
 export const mangled = (right: fc.Arbitrary<string | Buffer>, most = 3): fc.Arbitrary<Buffer> =>
   fc
     .tuple(right, fc.array(change, { maxLength: most }))
     .map(([text, changes]) => changes.reduce(changed, Buffer.from(text as string)));
 
 interface Part {
-  /** Which part, counted around. */
+  /** Index of the part, modulo their number. */
   at: number;
   value: unknown;
   gone: boolean;
 }
 
-/** A JSON value of which one part has become something else, or is gone. */
+/** A JSON value with one part replaced or removed. */
 export function withPart(tree: unknown, { at, value, gone }: Part): unknown {
   const places = placesOf(tree);
   const place = places[at % (places.length + 1)];
@@ -239,7 +239,7 @@ export const mangledJson = <T>(right: fc.Arbitrary<T>, most = 2): fc.Arbitrary<u
 
 const GONE = Symbol('gone');
 
-/** A copy along the way only: what hangs beside it may be deep. */
+/** Copies only along the path: values beside it may be deep. */
 function replaced(tree: unknown, [key = '', ...way]: readonly string[], value: unknown): unknown {
   const copy = (Array.isArray(tree) ? [...tree] : { ...(tree as object) }) as Record<string, unknown>;
   if (way.length > 0) copy[key] = replaced(copy[key], way, value);
@@ -248,7 +248,7 @@ function replaced(tree: unknown, [key = '', ...way]: readonly string[], value: u
   return copy;
 }
 
-/** The way to each part of a JSON value that is not very deep. */
+/** The path to each part of a JSON value that is not very deep. */
 function placesOf(tree: unknown, way: readonly string[] = []): string[][] {
   if (typeof tree !== 'object' || tree === null || way.length > 12) return [];
   return Object.keys(tree).flatMap((key) => [
@@ -257,7 +257,7 @@ function placesOf(tree: unknown, way: readonly string[] = []): string[][] {
   ]);
 }
 
-/** Nothing that was read has put anything into what all objects share. */
+/** No reader has added a property to the prototype of all objects. */
 export function assertUnpolluted(): void {
   const fresh: Record<string, unknown> = {};
   for (const name in fresh) assert.fail(`every object has ${name} now`);

@@ -1,6 +1,6 @@
 /**
- * Fuzzing of amounts, rates and prices: what is read is what was written, whatever is rounded is rounded to our side, and
- * nothing is made by converting there and back, in parts, or in another order.
+ * Fuzzing of amounts, rates and prices: a read value equals the written one, every rounding is in our favour, and converting back
+ * and forth, in parts, or in another order creates no money.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -96,7 +96,7 @@ fuzz(
   1_500,
   fc.tuple(rate, fc.integer({ min: 0, max: 10_000 }), fc.integer({ min: -3, max: 3 })),
   ([b, bps, beside]) => {
-    // Denominators apart, so that nothing cancels; at the edge, a hair inside and a hair outside.
+    // Coprime denominators, so that nothing cancels; at the edge, a hair inside and a hair outside.
     const scale = 10_000n * 10n ** 6n;
     for (const side of [1n, -1n]) {
       const a = { num: b.num * (scale + side * BigInt(bps) * 10n ** 6n + side * BigInt(beside)), den: b.den * scale };
@@ -209,7 +209,7 @@ fuzz(
   fc.tuple(deposit, deposit, terms),
   ([one, other, of]) => {
     const parts = [paid(one, of), paid(other, of)] as const;
-    // Nothing is sold below its fees; and of a few units more, fees that are each rounded up may take more than they bring.
+    // A sale never pays less than its fees; for a few units more, fees that are each rounded up may exceed the proceeds.
     if (parts.includes(0n)) return;
     assert.ok(parts[0] + parts[1] <= paid(one + other, of));
   },
@@ -234,7 +234,7 @@ fuzz(
     const prices = all.map(({ source, bps, ageMs }) => ({
       source,
       rate: { num: at.num * BigInt(10_000 + bps), den: at.den * 10_000n },
-      // Well on either side of what is fresh, for time goes on meanwhile.
+      // Far on either side of the freshness limit, because time continues meanwhile.
       pricedAt: new Date(now - (ageMs > 29_000 ? 35_000 : ageMs < -4_000 ? -9_000 : ageMs)),
     }));
     const asked = (of: typeof prices): { rate: Rate; used: number } | undefined => {

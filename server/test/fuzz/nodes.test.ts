@@ -1,9 +1,9 @@
 /**
- * Fuzzing of what nodes answer. The adapter is the real one; in the place of the network stands a node that answers each
- * call rightly but for what the input changes, in the JSON or in its bytes.
+ * Fuzzing of nodes' answers. The adapter is the real one; the network is replaced by a node that answers each call correctly
+ * except for the input's changes, in the JSON or in its bytes.
  *
- * Whatever comes, the adapter either says that the node is unavailable, or gives values that fit where they are kept:
- * unsigned amounts of 256 bits, blocks and log indexes that are whole numbers, hashes and addresses in their one spelling.
+ * For any answer, the adapter either reports that the node is unavailable, or returns values that fit their columns: unsigned
+ * amounts of 256 bits, blocks and log indexes that are whole numbers, hashes and addresses in their one spelling.
  */
 import assert from 'node:assert/strict';
 import { before } from 'node:test';
@@ -53,7 +53,7 @@ const receipt = {
   effectiveGasPrice: '0x3b9aca00',
   logs: [log],
 };
-/** What a sound node says to each method. */
+/** A sound node's answer to each method. */
 const RIGHT: Record<string, unknown> = {
   eth_chainId: '0x89',
   eth_getBlockByNumber: block,
@@ -73,7 +73,7 @@ interface Request {
   id: number;
   method: string;
 }
-/** What this input makes of an answer that would have been right. */
+/** The input's version of a correct answer. */
 let answers: (right: unknown, requests: Request[]) => string | Buffer = (right) => JSON.stringify(right);
 
 const node: Http = async ({ body = '' }) => {
@@ -135,7 +135,7 @@ const TRANSFER: Transfer = {
   units: 5n,
 };
 
-/** Everything that is asked of a node, and what must hold of what is made of the answer. */
+/** Every query of a node, and the condition on the result. */
 const ASKED: Record<string, (of: ChainAdapter) => Promise<void>> = {
   async head(of) {
     const { chainId, genesisHash, newest } = await of.head();

@@ -1,6 +1,6 @@
 /**
- * Fuzzing of everything else that reads what is not ours: price hosts, addresses that partners have us call, settings and
- * files of operators, backups, the signer's journal and both ends of its line.
+ * Fuzzing of all other readers of outside data: price hosts, addresses that partners name, settings and files of operators,
+ * backups, the signer's journal and both ends of its connection.
  *
  * Long because each reader of outside bytes has its generators beside its property.
  */
@@ -152,12 +152,12 @@ fuzz(
   },
 );
 
-// Addresses that we are told to call.
+// Addresses that partners name.
 
 const PRODUCTION = egressPolicyFor('production');
 const SANDBOX = egressPolicyFor('sandbox');
 
-/** Address ranges that no webhook may reach, told another way than the code does. */
+/** Address ranges that no webhook may reach, expressed differently than in the code. */
 const INNER = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8],
@@ -521,7 +521,7 @@ fuzz(
   },
 );
 
-/** Two ends of one line. */
+/** Two ends of one connection. */
 function pair(): [Duplex, Duplex] {
   const ends: Duplex[] = [];
   const end = (other: () => Duplex | undefined) =>

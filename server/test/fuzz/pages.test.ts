@@ -1,4 +1,4 @@
-/** Fuzzing of the hosted pages: links and forms that a browser did not make. Nothing that was sent comes back as markup. */
+/** Fuzzing of the hosted pages: links and forms that a browser did not make. No submitted text is returned as markup. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
@@ -34,7 +34,7 @@ before(async () => {
 });
 after(async () => await world?.stop());
 
-/** How many answers had which status. */
+/** Number of answers per status. */
 const seen = new Map<number, number>();
 
 const SCRIPT = '"><script>fuzz()</script>';

@@ -1,9 +1,9 @@
 /**
- * Fuzzing over HTTP: every path that partners and operators are served, on a whole sandbox.
+ * Fuzzing over HTTP: every path for partners and operators, on a whole sandbox.
  *
- * A request that is right but for some of its parts is answered in form: never with a 500, never with words of the inside.
- * The partners' paths are asked with a body in which every field of this wire has a right value, so what is changed in it is
- * looked at behind the fields, too. At the end the books balance, and agree with chain and bank.
+ * A request that is correct except for some parts gets a well-formed answer: never a 500, never internal words. The partners'
+ * paths are called with a body in which every field of this wire has a valid value, so that its changes are also processed after
+ * the fields. At the end the books balance, and agree with chain and bank.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -19,7 +19,7 @@ import { assertUnpolluted, fuzz, nasty, nastyJson } from './fuzz.ts';
 
 let s: Story;
 let chief: Person;
-/** A right value for every name that this wire has. */
+/** A valid value for every name on this wire. */
 let right: Record<string, unknown>;
 let params: Record<string, string>;
 const reached = new Set<string>();
@@ -97,7 +97,7 @@ after(async () => {
   await s?.close();
 });
 
-/** What is other where one name means two things. */
+/** Exceptions for names with two meanings. */
 const OTHERWISE: readonly [RegExp, Record<string, unknown>][] = [
   [/kyc\/url$/, { type: 'INDIVIDUAL', clientCustomerId: undefined }],
   [/addFiatAccount$/, { iban: undefined }],
@@ -129,7 +129,7 @@ function bodyFor(path: string): Record<string, unknown> {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }
 
-/** Words that only we use among ourselves. */
+/** Internal words. */
 const INSIDE = /node_modules|\.ts:\d|at async|select .* from|insert into|postgres|cloverleaf_|violates|stack/i;
 
 function answeredInForm(what: string, { status, text }: { status: number; text: string }): void {
@@ -147,7 +147,7 @@ const alterations = fc.array(alteration, { maxLength: 3 });
 const OPEN = ROUTES.filter(
   ({ paths }) => !/sandbox\/v1\/(clock|reorg|treasury|bank|webhooks|prices)$/.test(paths[0] ?? ''),
 );
-/** Happens to the whole world: asked rightly, nothing after it would be as it was. */
+/** It changes the whole world: a correct request would change every later result. */
 const WORLDLY = ROUTES.filter((route) => !OPEN.includes(route));
 
 function altered(
@@ -187,7 +187,7 @@ async function sent(
     return told(route.paths[0] ?? '', answer);
   }
   const { headers, text } = sign(s.partner, body, { format });
-  // A header has no room for more, and Node says so itself.
+  // A header cannot be longer, and Node itself rejects it.
   if ((headers.payload ?? '').length > 60_000) return;
   told(route.paths[0] ?? '', await ask(s.server.baseUrl, path, { method: route.method, headers, body: text }));
 }
@@ -215,7 +215,7 @@ fuzz(
   fc.tuple(fc.nat(OPEN.length - 1), fc.nat(3), alterations, format, fc.option(nasty, { nil: undefined, freq: 4 })),
   async ([at, alias, changes, how, inPath]) => {
     const route = OPEN[at] ?? assert.fail();
-    // An endpoint that was removed is none to ask about.
+    // A removed endpoint cannot be queried.
     if (route.method === 'DELETE' && inPath === undefined) return;
     await sent(route, alias, altered(route.paths[0] ?? '', changes), how, inPath);
   },
@@ -233,7 +233,7 @@ fuzz(
   },
 );
 
-/** On our own paths a field that nobody declared is refused. */
+/** On our own paths an undeclared field is refused. */
 function declaredOf({ strict, forms, paths }: (typeof ROUTES)[number]): Record<string, unknown> {
   const body = bodyFor(paths[0] ?? '');
   if (!strict) return body;
@@ -247,7 +247,7 @@ test('a right body reaches what lies behind the fields on nearly every path', as
   }
   const paths = OPEN.filter(({ method }) => method !== 'DELETE').map((route) => route.paths[0] ?? '');
   const missed = paths.filter((path) => !reached.has(path));
-  // Where nothing is there to be done: no event was sent, nothing is to be refunded or bounces.
+  // Paths without a subject here: no event was sent, there is nothing to refund, and no payout is returned.
   assert.ok(missed.length <= paths.length / 4, `only refusals from ${missed.join(', ')}`);
 });
 
@@ -281,7 +281,7 @@ const OPERATORS = {
   market: () => '1',
   reason: () => 'a test of broken input',
 } as const;
-/** Actions that leave the one who asks without a token, or all without a way. */
+/** Actions that remove the caller's own token, or every operator's access. */
 const APART = new Set([
   'operator.disable',
   'operator.role',
@@ -347,7 +347,7 @@ fuzz(
   },
 );
 
-/** Something that keeps a rule, by its words. */
+/** A value that satisfies a rule, by its words. */
 function exampleOf(rule: string): unknown {
   if (/^one of (\S+?)(,|$)/.test(rule)) return /^one of (\S+?)(,|$)/.exec(rule)?.[1];
   if (/number of at most 18/.test(rule)) return '1';

@@ -1,6 +1,4 @@
-/**
- * Fuzzing of sanctions lists: a list is read as it was written, or refused with a sentence; it is never read shorter.
- */
+/** Fuzzing of sanctions lists: a list is read exactly, or refused with a sentence; it is never shortened. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -12,7 +10,7 @@ import { assertUnpolluted, fuzz, mangled, nasty } from './fuzz.ts';
 
 const bytesOf = (list: ListCode): Buffer => readFileSync(new URL(`../fixtures/sanctions/${list}.xml`, import.meta.url));
 
-/** What any entry must be once it is read, whatever was in the file. */
+/** The condition on any entry that was read, whatever was in the file. */
 function isSound({ entries, sha256 }: SanctionsList): void {
   assert.ok(entries.size > 0 && sha256.length === 32);
   for (const [id, entry] of entries) {
@@ -60,7 +58,7 @@ fuzz(
   },
 );
 
-/** Text that XML can carry at all. */
+/** Text that XML can contain. */
 const said = nasty.map((text) =>
   text
     .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')

@@ -1,6 +1,6 @@
 /**
- * Fuzzing of statements: camt.053, CSV, and what becomes of them when they are taken in twice, in pieces, overlapping and in
- * another order. A statement is read as it was written or refused with a sentence; what is hostile in it stays text.
+ * Fuzzing of statements: camt.053, CSV, and the result of taking them in twice, in pieces, overlapping and in another order. A
+ * statement is read exactly or refused with a sentence; hostile content stays text.
  *
  * Long because the generators of three formats share their parts.
  */
@@ -26,7 +26,7 @@ const { accounts } = readManualBank(JSON.stringify(SETTINGS));
 const EUR = accounts[0] as ManualAccount;
 const LARGEST = 10n ** 40n;
 
-/** What any statement must be once it is read, whatever was in the file. */
+/** The condition on any statement that was read, whatever was in the file. */
 function isSound(statements: readonly ReadStatement[]): void {
   for (const { opening, closing, lines, from, to } of statements) {
     assert.ok(isDay(from) && isDay(to) && from <= to, `${from} to ${to}`);
@@ -55,7 +55,7 @@ async function readsOrRefuses(read: () => Promise<ReadStatement[]>): Promise<Rea
 
 const amount = fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }).filter((n) => n !== 0n);
 const day = fc.integer({ min: 1, max: 28 }).map((n) => `2026-11-${String(n).padStart(2, '0')}`);
-/** Text that XML can carry at all. */
+/** Text that XML can contain. */
 const said = nasty.map((text) =>
   text
     .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
@@ -94,7 +94,7 @@ fuzz(
   fc.tuple(statement, fc.integer({ min: 1, max: 2_000 }), fc.constantFrom<BufferEncoding>('utf8', 'utf16le')),
   async ([one, size, encoding]) => {
     const xml = camt({ from: '2026-11-01', to: '2026-11-28', ...one });
-    // UTF-16 is told by its mark.
+    // UTF-16 is recognised by its mark.
     const bytes =
       encoding === 'utf8' ? Buffer.from(xml) : Buffer.from(`\ufeff${xml.replace('UTF-8', 'UTF-16')}`, encoding);
     const [read] = await readXml(bytes, size);
@@ -167,7 +167,7 @@ fuzz(
   async ([one, pieces]) => {
     let xml = camt(one);
     for (const [at, piece] of pieces) {
-      // Where one tag ends and the next begins, or inside a text.
+      // Between two tags, or inside a text.
       const places = [...xml.matchAll(/>/g)].map(({ index }) => index + 1);
       const place = places[at % places.length] ?? 0;
       xml = xml.slice(0, place) + piece + xml.slice(place);
@@ -266,7 +266,7 @@ fuzz(
     const first = 3;
     const at = first + (which % lines.length);
     const [row = '', next = ''] = [rows[at], rows[at + 1]];
-    // The first and the last may be lost: what is left is a shorter statement.
+    // The first and the last may be lost: the rest is a shorter statement.
     if (how === 'lose' && (at === first || at === first + lines.length - 1)) return;
     if (how === 'lose') rows.splice(at, 1);
     else if (how === 'double') rows.splice(at, 0, row);
@@ -350,7 +350,7 @@ fuzz(
     const text = `${below ? '-' : ''}${grouped}${form.decimal}${cents}`;
     if (how === 'right') {
       assert.equal(readAmount(text, form, 2), below ? -units : units);
-      // In another bank's form the same text is the same amount, or none.
+      // In another bank's format the same text is the same amount, or invalid.
       for (const another of FORMS) {
         const read = readAmount(text, another, 2);
         if (read !== undefined && another.decimal === form.decimal) assert.equal(read, below ? -units : units);
@@ -359,7 +359,7 @@ fuzz(
     }
     const read = readAmount(other, form, 2);
     if (read === undefined) return;
-    // Whatever is read as an amount has exactly its digits.
+    // A text read as an amount has exactly its digits.
     const plain = other.replaceAll(/[^0-9.,]/g, '');
     const [wholePart = '', fraction = ''] = plain
       .replaceAll(form.thousands === '' ? /(?!)/g : form.thousands, '')
@@ -476,7 +476,7 @@ const history = fc.array(
   ),
   { minLength: 2, maxLength: 6 },
 );
-/** Which days a file shows, and how many lines of its last day: a day may not be over yet. */
+/** The days of a file, and the number of lines of its last day: a day may not be over yet. */
 const reading = fc.array(fc.tuple(fc.nat(5), fc.nat(5), fc.nat(4)), { maxLength: 6 });
 
 fuzz(

@@ -1,7 +1,7 @@
 /**
- * Fuzzing the partner API from its own description: requests are generated from docs/openapi-v1.json, right but for some of their
- * parts, and whatever comes back has to be in that description: a status that it names, a body of its schema, a reason that the endpoint
- * declares. Never a 500, nothing of the inside. At the end the books balance, and agree with chain and bank.
+ * Fuzzing the partner API from its own description: requests are generated from docs/openapi-v1.json, correct except for some
+ * parts, and every reply has to be in that description: a documented status, a body of its schema, a reason that the endpoint
+ * declares. Never a 500, no internal words. At the end the books balance, and agree with chain and bank.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ interface Operation {
   readonly path: string;
   readonly fields: readonly { name: string; where: 'path' | 'query' | 'body'; required: boolean; schema: Schema }[];
   readonly statuses: readonly string[];
-  /** Members of a team who are signed in change it, and no key does. */
+  /** Only signed-in members of a team change it, never a key. */
   readonly needsSession: boolean;
   /** Names of the fields in the example of its body. */
   readonly shown: readonly string[];
@@ -64,7 +64,7 @@ const OPERATIONS: readonly Operation[] = Object.entries(described.paths).flatMap
   }),
 );
 
-/** A value of this form, and mostly of no meaning. */
+/** A value of this form, mostly without meaning. */
 function valid(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   if (schema.type === 'boolean') return fc.boolean();
@@ -79,11 +79,11 @@ function valid(schema: Schema): fc.Arbitrary<unknown> {
   return fc.string({ minLength: schema.minLength ?? 0, maxLength: Math.min(schema.maxLength ?? 60, 60) });
 }
 
-/** Words that only we use among ourselves. */
+/** Internal words. */
 const INSIDE = /node_modules|\.ts:\d|at async|select .* from|insert into|postgres|cloverleaf_|violates|stack/i;
 
 let w: V1World;
-/** Right values for the names that mean something here. */
+/** Valid values for the names that have a meaning here. */
 let real: Record<string, unknown>;
 const reached = new Set<string>();
 const seen = new Map<string, number>();
@@ -123,7 +123,7 @@ after(async () => {
 });
 
 interface Part {
-  /** How a field is filled: as it should be, in its form, or with anything. */
+  /** How a field is filled: correctly, in its form only, or with anything. */
   readonly how: 'right' | 'valid' | 'nasty' | 'absent';
   readonly valid: unknown;
   readonly nasty: unknown;
@@ -146,7 +146,7 @@ const request = fc.nat(OPERATIONS.length - 1).chain((at) => {
   return fc.record({
     operation: fc.constant(operation),
     parts: fc.tuple(...operation.fields.map(({ schema }) => part(schema))),
-    /** As it should be throughout. */
+    /** All fields correct. */
     tame: fc.boolean(),
     /** Optional fields that are sent. */
     sent: fc.array(fc.nat(20), { maxLength: 4 }),
@@ -157,10 +157,10 @@ const request = fc.nat(OPERATIONS.length - 1).chain((at) => {
 
 const rightFor = (name: string, schema: Schema): unknown => real[name] ?? schema.examples?.[0] ?? schema.enum?.[0];
 
-/** A path that means another: fetch takes `.` and `..` out before it sends, and a slash in a value makes more parts. */
+/** A path with another meaning: fetch removes `.` and `..` before it sends, and a slash in a value makes more parts. */
 const isAnother = (path: string): boolean => /%2F|%5C|\/\.\.?(\/|$)/i.test(path);
 
-/** What a header or a path can carry. */
+/** Characters that a header or a path can carry. */
 const plain = (value: unknown): string =>
   String(typeof value === 'object' ? JSON.stringify(value) : value)
     .toWellFormed()
@@ -184,10 +184,10 @@ async function sends({ operation, parts, tame, sent, more, key }: Came): Promise
   if (more !== undefined && !tame && method !== 'GET')
     Object.defineProperty(body, plain(more[0]), { value: more[1], enumerable: true });
   const headers = key === undefined || tame ? {} : { 'idempotency-key': encodeURIComponent(plain(key)).slice(0, 300) };
-  // Otherwise nothing would be left to ask about.
+  // Otherwise nothing would be left to query.
   if (operation.name === 'webhooks.remove' && path.endsWith(String(real.endpoint))) path += 'x';
   const url = query.size === 0 ? path : `${path}?${query}`.slice(0, 8_000);
-  // What is beside the endpoints is checked below; what they answer is, by the client.
+  // Behaviour outside the endpoints is checked below; the client checks their replies.
   return await w.api.send(method, url, method === 'GET' ? undefined : body, {
     headers,
     isUndeclared: isAnother(path),
@@ -218,6 +218,6 @@ test('nearly every endpoint was asked, and answered with a success', () => {
   assert.ok(byKey.length > OPERATIONS.length / 2);
   const missed = byKey.filter((name) => !reached.has(name));
   assert.equal(seen.size, OPERATIONS.length);
-  // Removed is nothing here; nothing is held, no code is right, and no payout has come back.
+  // Here nothing was removed or held, no code is correct, and no payout was returned.
   assert.ok(missed.length <= byKey.length / 4, `only refusals from ${missed.join(', ')}`);
 });

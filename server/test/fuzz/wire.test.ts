@@ -1,4 +1,4 @@
-/** Fuzzing of what partners send: the signed headers, the three kinds of bodies, and the fields in them. */
+/** Fuzzing of partners' requests: the signed headers, the three kinds of bodies, and the fields in them. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { Refusal } from '../../src/base/errors.ts';
@@ -35,7 +35,7 @@ import { readMultipart } from '../../src/protocols/whitelabel/multipart.ts';
 import { hmac } from '../support/client.ts';
 import { assertUnpolluted, fuzz, mangled, nasty, nastyJson } from './fuzz.ts';
 
-/** A body as it was meant, and one of the many ways to write it. */
+/** An intended body, and one of the many ways to write it. */
 interface NewPayout {
   value: BodyValue;
   json: string;
@@ -68,14 +68,14 @@ const json = fc.letrec<{ any: NewPayout; object: NewPayout }>((tie) => ({
   object: fc
     .tuple(fc.array(fc.tuple(fc.constantFrom(...NAMES), tie('any')), { maxLength: 4 }), space)
     .map(([fields, gap]) => ({
-      // Of a name that comes twice the last one counts.
+      // Of a repeated name the last value counts.
       value: new Map(fields.map(([name, { value }]) => [name, value])),
       json: `{${gap}${fields.map(([name, one]) => `${JSON.stringify(name)}${gap}:${gap}${one.json}`).join(`,${gap}`)}${gap}}`,
     })),
 }));
 const object = json.object as fc.Arbitrary<{ value: Body; json: string }>;
 
-/** Equal but for the order of names, which JSON does not keep where they are numbers. */
+/** Equal except for the order of names, which JSON does not keep if they are numbers. */
 function assertSame(read: BodyValue | undefined, meant: BodyValue): void {
   if (meant instanceof Map) {
     assert.ok(read instanceof Map);
@@ -207,7 +207,7 @@ fuzz(
       other.set(name, typeof before === 'string' ? `${before}${more}` : more);
       if (before === true && more === 'true') continue;
       if (before instanceof JsonNumber && before.text === more) continue;
-      // A text that is JSON means what it says, so blanks around are none.
+      // A JSON text has its JSON meaning, so surrounding blanks do not matter.
       assert.ok(!sameMeaning(value, other), `${name} was changed`);
     }
   },
@@ -296,7 +296,7 @@ for (const [name, [field, holds]] of Object.entries(FIELDS)) {
   });
 }
 
-/** What an operator's field is once it is read. */
+/** The value of an operator's field once it is read. */
 const OPERATORS: Record<string, [operators.Field<unknown>, (read: never) => void]> = {
   text: [
     operators.text(20),
@@ -327,7 +327,7 @@ for (const [name, [field, holds]] of Object.entries(OPERATORS)) {
   });
 }
 
-/** The value of a decimal text with an exponent, as a fraction of a power of ten, read another way than ours. */
+/** The value of a decimal text with an exponent, as a fraction of a power of ten, computed differently than in our code. */
 function exactly(number: string): { units: bigint; places: number } | undefined {
   const match = /^(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(number);
   if (match === null || `${match[1]}${match[2]}` === '') return undefined;

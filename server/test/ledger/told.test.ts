@@ -1,6 +1,4 @@
-/**
- * What the ledger tells of what was posted, and in which words it refuses: a person at night reads these.
- */
+/** The ledger's reports of postings, and the texts of its refusals: an on-call operator reads these. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -48,7 +46,7 @@ const entry = (lines: readonly Line[], more: Partial<Entry> = {}): Entry => {
   return { id: `e${count}`, kind: 'test', at, lines, ...more };
 };
 const posting = (given: Entry) => fixture.db.asSystem((tx) => post(tx, given));
-/** A wallet that has so much, which belongs to a source of its own. */
+/** A wallet with this balance, which belongs to a source of its own. */
 async function funded(name: string, units: bigint): Promise<{ custody: Account; suspense: Account }> {
   const [custody, suspense] = [chart.custody(name, 'main', 'inr'), chart.suspense(name, 'inr')];
   assert.deepEqual(await posting(entry(move(custody, suspense, units))), { outcome: 'posted' });

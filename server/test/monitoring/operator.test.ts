@@ -1,4 +1,7 @@
-/** Operators set rules by as many people as terms take, try them, and read what they found; a wrong rule is refused by its field. */
+/**
+ * Operators set rules with as many people as terms take, test them, and read their findings; an invalid rule is refused by its
+ * field.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { oneOrTwoDo, operatorNamed, type Person } from '../protocols/operator/people.ts';

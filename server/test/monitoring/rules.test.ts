@@ -1,4 +1,4 @@
-/** What each kind of rule finds, and what it lets pass, to the unit and the second. */
+/** Matches and non-matches of each kind of rule, to the unit and the second. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Facts, faultsOf, judge, type RuleText, type Traded } from '../../src/monitoring/rules.ts';

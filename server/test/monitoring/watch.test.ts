@@ -1,4 +1,4 @@
-/** Orders are looked at once as their money comes, from when a rule is on; a dry run looks at what was before. */
+/** Orders are checked once when their money arrives, from when a rule is on; a dry run checks earlier ones. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { closeCases, listCases } from '../../src/compliance/index.ts';
@@ -37,7 +37,7 @@ after(async () => {
 });
 
 let made = 0;
-/** An order whose money came now, for a customer of its own unless one is named. */
+/** An order whose money arrived now, for a new customer unless one is named. */
 async function paid(o: { worth?: bigint; customer?: string; to?: string; state?: string } = {}) {
   made += 1;
   const { worth = 10_000n, customer = `customer00_${made}`, to, state = 'settled' } = o;

@@ -1,5 +1,5 @@
 /**
- * What operators list over all partners: which rows, by which filters, page by page, as JSON, as CSV and at a terminal.
+ * Operators' lists over all partners: which rows, by which filters, page by page, as JSON, as CSV and at a terminal.
  *
  * Long because all lists are read from one set of rows.
  */
@@ -61,12 +61,12 @@ before(async () => {
     await world.until('it is settled', async () => (await world.stateOf(sale)) === 'settled');
     sales.push(sale);
   }
-  // A part of it came: in suspense until the rest does.
+  // A part of it arrived: in suspense until the rest does.
   part = await world.sells('25', 'usdc');
   await world.pays(part, '10');
   await world.mines(2);
   await world.until('a part is in suspense', async () => (await rows('/suspense', 'suspense')).length === 1);
-  // More than asked for: the rest is in suspense; and money that names no order.
+  // An excess: the rest is in suspense; and money that names no order.
   bought = await world.buys('5000', 'usdc');
   await world.credits(bought, '5100');
   await world.until('the rest is in suspense', async () => (await rows('/suspense', 'suspense')).length === 2);
@@ -401,7 +401,7 @@ describe('as CSV', () => {
     });
     return { type: reply.headers.get('content-type'), next: reply.headers.get('x-next'), text: await reply.text() };
   };
-  /** A list as CSV and as JSON, of one moment: the server works on meanwhile, so JSON is the same before and after. */
+  /** A list as CSV and as JSON, of one moment: the server works meanwhile, so JSON is the same before and after. */
   const bothWays = async (path: string) => {
     for (let tries = 1; tries <= 20; tries += 1) {
       const earlier = await vic.reads(path);
@@ -429,7 +429,7 @@ describe('as CSV', () => {
       [`/markets/${market}/unpaid?from=2020-01-01T00:00:00Z&until=2090-01-01T00:00:00Z`, 'orders'],
     ] as const) {
       const so = path.includes('?') ? '&' : '?';
-      // Few enough to be shown at once, whatever there is.
+      // Few enough to be shown on one page.
       const isWhole = /^\/(prices|treasury)/.test(path);
       const { body, type, next, text } = await bothWays(isWhole ? `${path}?` : `${path}${so}limit=2`);
       assert.match(String(type), /^text\/csv/, path);

@@ -1,6 +1,6 @@
 /**
- * Reports: an auditor's five questions, and a fee that was wrong for an hour. Every sum is held against the trial balance, so
- * no report can tell another story than the books.
+ * Reports: an auditor's five questions, and a fee that was wrong for an hour. Every sum is compared with the trial balance, so
+ * that no report can contradict the books.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -22,10 +22,10 @@ let vic: Person;
 let types: (...words: string[]) => Promise<Ended>;
 let seller: StoryCustomer;
 let market = '';
-/** The market's fee before it was wrong, and as it was for an hour. */
+/** The market's fee before it was wrong, and during the wrong hour. */
 let right: Came;
 const WRONG_BPS = 500;
-/** The evening of the first day: what the books said then. */
+/** The evening of the first day: the books at that time. */
 let evening: { at: string; accounts: Came[] };
 let wrongFrom = '';
 let wrongUntil = '';
@@ -53,7 +53,7 @@ async function sold(amount: string, customer: StoryCustomer): Promise<Sale> {
   await world.until('it is settled', async () => (await world.stateOf(sale)) === 'settled');
   return sale;
 }
-/** Nothing of the books moves by itself meanwhile. */
+/** The books do not change by themselves meanwhile. */
 const quiet = async () => {
   let last = '';
   await world.until('the books are quiet', async () => {
@@ -71,7 +71,7 @@ before(async () => {
   ada = await operatorNamed(where, 'ada', 'admin');
   vic = await operatorNamed(where, 'vic', 'viewer');
   types = terminal(world.server.baseUrl, vic.token);
-  // In the morning of a day, so that the story's first day is one day.
+  // In the morning, so that the story's first day is one day.
   const today = world.clock.now().getTime();
   world.clock.advance(Math.ceil(today / DAY_MS) * DAY_MS + 6 * HOUR_MS - today);
   begin = new Date(world.clock.now().getTime() - DAY_MS).toISOString();

@@ -1,4 +1,4 @@
-/** How many people an action takes: which rule decides, what adds up, and what changing a rule takes. */
+/** How many people an action takes: which rule decides, which amounts add up, and the approvals for changing a rule. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { peopleForChange, type Rule } from '../../src/operators/index.ts';
@@ -21,7 +21,7 @@ const RULES = [
 
 describe('the most specific rule decides', () => {
   for (const [action, right, asset, units, people] of [
-    // By amount, and every limit that is passed.
+    // By amount, and every exceeded limit.
     ['deposit.refund', 'money', 'inr', 100n, 1],
     ['deposit.refund', 'money', 'inr', 101n, 2],
     ['deposit.refund', 'money', 'inr', 901n, 3],
@@ -49,10 +49,10 @@ describe('the most specific rule decides', () => {
 
 describe('changing a rule takes', () => {
   for (const [changed, people] of [
-    // As many as it says, and two at least.
+    // As many as it says, and at least two.
     ['key.create partners * 0 1', 2],
     ['key.create partners * 0 3', 3],
-    // As many as the rule that was there, and as any that it could stand in for.
+    // As many as the previous rule says, and as any rule that it could replace.
     ['order.* * * 0 2', 3],
     ['order.release * * 0 1', 3],
     ['* * * 0 1', 3],

@@ -1,4 +1,4 @@
-/** The audit as it was sealed: a row that is edited, taken away or slipped in is told by its number. */
+/** The audit as it was sealed: an edited, removed or inserted row is reported by its number. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
@@ -32,7 +32,7 @@ const writes = (n: number) =>
       after: { units: 10n ** 30n, at: fixture.clock.now(), nothing: null },
     }),
   );
-/** One seal over all that is not sealed. Transactions of other databases on the same PostgreSQL hold rows back for a while. */
+/** One seal over everything unsealed. Transactions of other databases on the same PostgreSQL delay rows for a while. */
 async function seals(): Promise<void> {
   const heldBack = 'select count(*)::int as n from audit where written_in >= pg_snapshot_xmin(pg_current_snapshot())';
   await until('no row is held back', async () => {
@@ -51,7 +51,7 @@ async function problems(db: Database = fixture.db, kept?: { number: bigint; hash
 
 const untold = ({ subject, why }: { subject: string; why: string }): never => assert.fail(`${subject}: ${why}`);
 
-/** As the owner of the database with the triggers off; undone when it has been looked at. */
+/** As the owner of the database with the triggers off; undone after the check. */
 async function tampered(statements: readonly string[]): Promise<string[]> {
   await owner.query('begin');
   await owner.query(`set local session_replication_role = 'replica'`);
@@ -140,7 +140,7 @@ test('a hash that is made to fit an edited row breaks the seal, and the seals ab
 });
 
 test('a row that is slipped in among older ones is found, sealed or not', async () => {
-  // Numbers that no row got: of actions that were rolled back.
+  // Numbers without a row: of actions that were rolled back.
   await owner.query(`select nextval(pg_get_serial_sequence('audit', 'id')) from generate_series(1, 3)`);
   await writes(16);
   await seals();
@@ -149,7 +149,7 @@ test('a row that is slipped in among older ones is found, sealed or not', async 
      overriding system value values (${id}, now(), 'finn', 'finance', 'local', 'order.release', 'order:1', 'as agreed', 'done')`;
   fixture.clock.advance(3_600_000);
   assert.deepEqual(await tampered([slipped(14)]), ['audit row 14: it stands among sealed rows and no seal covers it']);
-  // The server seals it in good faith.
+  // The server seals it unknowingly.
   await owner.query(slipped(14));
   await seals();
   assert.deepEqual(await problems(), ['audit row 14: it was slipped in among older rows before seal 6']);

@@ -1,6 +1,6 @@
 /**
- * What operators type: a name in any free field of their wire is in no dump, is read again as it was typed, and a reason that
- * is edited afterwards is found by the seals of the audit.
+ * Operators' texts: a name in any free field of their wire is in no dump, is read back as typed, and the seals of the audit
+ * detect a reason that is edited afterwards.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -19,7 +19,7 @@ import { until } from '../support/until.ts';
 const TYPED = 'Mrs Zenobia Quagmire of DE89 3704 0044 0532 0130 00 called';
 const WORDS = ['Zenobia', 'Quagmire', 'DE89370400440532013000', '3704 0044'];
 
-/** Fields of actions that are kept in clear, and why what stands there is none about a person. */
+/** Fields of actions that are stored unencrypted, and why they contain no personal data. */
 const IN_CLEAR: Readonly<Record<string, string>> = {
   'partner.create name': 'the public name of a company, which its customers are shown',
 };
@@ -48,7 +48,7 @@ after(async () => {
   await world?.stop();
 });
 
-/** Done, or agreed by a second where it takes two. */
+/** Done, or confirmed by a second person if it takes two. */
 async function done(path: string, body: Record<string, unknown> = {}): Promise<void> {
   const said = await ada.does(path, { ...body, reason: `${TYPED}: first` });
   if (said.status === 202) {
@@ -101,7 +101,7 @@ test('a name that an operator types is in no dump, whatever the action, and is r
   await done(`/customers/${failed.id}/review/decide`, { version: failed.version, outcome: 'failed' });
   await done(`/customers/${refused.id}/review/decide`, { version: refused.version, outcome: 'refused' });
 
-  // And every field of every action, most of which refuse it: what is refused is kept nowhere.
+  // And every field of every action, most of which refuse it: a refused text is not stored.
   for (const action of OPERATOR_API_ACTIONS)
     for (const name of Object.keys(action.fields).filter((field) => !(`${action.name} ${field}` in IN_CLEAR)))
       await ada.does(action.path.replace(/:\w+/g, '1'), { [name]: 'Zenobia-Quagmire', reason: TYPED });

@@ -19,7 +19,7 @@ const page = readFileSync(PAGE, 'utf8');
 let stage: Stage;
 let world: Story;
 let shows: StandIns;
-/** Names that the page uses in the incident that is being played. */
+/** Names that the page uses in the current incident. */
 let names: Record<string, string> = {};
 
 before(async () => {

@@ -1,4 +1,6 @@
-/** What is done to all unpaid orders of a span: once to each, however it is interrupted, and to none that was paid. */
+/**
+ * Bulk operations on all unpaid orders of a span: once per order, however often they are interrupted, and never for a paid one.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { parseRate } from '../../src/base/money.ts';
@@ -35,7 +37,7 @@ async function sells(partner: TestPartner, fromAmount = '10'): Promise<bigint> {
   assert.equal(status, 200, text);
   return BigInt(body.data.transactionId);
 }
-/** Everything made from here on, and not what is made after it was asked. */
+/** Everything made from here on, except orders made after the request. */
 async function spanFrom(from: Date) {
   world.clock.advance(1);
   return { marketId: market.id, partnerId: null, from, until: world.clock.now() };

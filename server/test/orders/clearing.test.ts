@@ -1,4 +1,4 @@
-/** Bank money that can be reversed is waited with, for as long as its market says, and only then the order's. */
+/** Bank money that can be reversed waits for as long as its market says, and only then belongs to the order. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { openScreener } from '../../src/compliance/index.ts';
@@ -22,7 +22,7 @@ let context: OrdersContext;
 let partner: Partner;
 let markets: { clearing: bigint; atOnce: bigint };
 let credits = 0;
-/** How far the outside was read: to now, unless a test says otherwise. */
+/** How far bank and chain were read: to now, unless a test says otherwise. */
 let readTo: Date | undefined;
 
 before(async () => {
@@ -111,7 +111,7 @@ const stateOf = async (order: Order) => (await moneyOf(order)).order.state;
 const inBank = async (asset: string) =>
   (await fixture.db.asSystem((tx) => balance(tx, chart.custody('bank.test', 'main', asset)))).units;
 
-/** Does what has fallen due of one kind, as the workers would. */
+/** Runs the due jobs of one kind, as the workers would. */
 async function falls(kind: 'clear_deposit' | 'expire_order', read: 'all' | 'nothing' | Date = 'all'): Promise<void> {
   readTo = read === 'all' ? fixture.clock.now() : read === 'nothing' ? undefined : read;
   const due = await fixture.db.asSystem((tx) =>
@@ -207,7 +207,7 @@ describe('a market with a clearing time', () => {
     assert.equal(stray.clearsAt?.getTime(), stray.seenAt.getTime() + CLEARING_MS);
     await fixture.db.asSystem((tx) => tx.run('update deposits set clears_at = null where id = $1', [stray.id]));
     assert.deepEqual((await notReadyNow(await read()))?.until, stray.clearsAt);
-    // A market of the same rail that takes another asset says nothing of this one.
+    // A market of the same rail with another asset does not affect this one.
     const euros = { ...credit(order), target: '', asset: 'eur' };
     await confirmed(euros);
     assert.equal(await notReadyNow(await read()), undefined);

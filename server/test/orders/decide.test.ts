@@ -1,4 +1,4 @@
-/** The edges of what is decided about an order: at the amount, the moment and the count where one answer becomes another. */
+/** The boundaries of decisions about an order: the amount, the moment and the count at which the answer changes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -198,7 +198,7 @@ test('an order held by the gate or by an operator waits for a person', () => {
   assert.equal(isForAPerson(held({ heldBy: 'operator' })), true);
   assert.equal(isForAPerson(held({ heldBy: 'partner' })), false);
   assert.equal(isForAPerson([{ event: 'held' }]), false, 'a hold without facts');
-  // Stored orders carry these words: another text would free what is held today.
+  // Stored orders contain these words: another text would release orders that are held today.
   assert.deepEqual(
     [HELD_AT_GATE, PAID_BEFORE, PAID_OTHER_AMOUNT],
     ['held: ', 'an attempt before it was paid after all', 'paid_other_amount'],
@@ -230,7 +230,7 @@ test('the last hold is the latest that is not released, under an operator’s ho
   assert.equal(lastHold([bounced, beside, released]), bounced, 'the hold below stands again');
   assert.equal(lastHold([bounced, gate, beside, released]), gate, 'only the operator’s hold is released');
   assert.equal(lastHold([beside, released]), undefined);
-  // A hold that begins anew replaces the earlier ones: a release beside it does not bring them back.
+  // A repeated hold replaces the earlier ones: a release does not bring them back.
   const anew = { event: 'held', stateFrom: 'deposit_confirmed', facts: { heldBy: 'operator' } };
   assert.equal(lastHold([bounced, anew, released]), undefined);
   // A release from another state ends the hold by the order's state, and not by its history.

@@ -1,6 +1,6 @@
 /**
- * The gate asked about real rows: each cause by itself, what a person's word lets pass of it, and what it does not. The decision
- * as a table is gate.test.ts; what follows from an answer is told by stories (stories/gate.test.ts).
+ * The gate on real rows: each cause alone, which of it a person's approval lets pass, and which it does not. The decision as a
+ * table is gate.test.ts; stories test the effects of an answer (stories/gate.test.ts).
  *
  * Long because each input of the gate is one row of its table.
  */
@@ -28,7 +28,7 @@ const CUSTOMER = 'gatecaller_1';
 const OWN = '0xown';
 const ELSEWHERE = '0xelse';
 
-/** Stands still, so that what is as old as it may be can be told from what is older. */
+/** Does not move, so that a result at the maximum age can be distinguished from an older one. */
 let nowMs = Date.UTC(2026, 10, 1, 12);
 const clock = { now: () => new Date(nowMs) };
 const passes = (ms: number) => {
@@ -39,7 +39,7 @@ let fixture: Fixture;
 let rows: Rows;
 let account = 0n;
 let marketId = 0n;
-/** What outside and rules say; each test says otherwise what it is about. */
+/** Default facts and rules; each test overrides the one it is about. */
 let says: {
   switchedOff: string[];
   people: number;
@@ -103,7 +103,7 @@ interface Made {
   payoutId: string;
 }
 
-/** An order that took its deposit and whose payout is created; or, to an address, a refund of that deposit. */
+/** An order that accepted its deposit and whose payout is created; or, to an address, a refund of that deposit. */
 async function made(refundTo?: string): Promise<Made> {
   const { orderId, partnerId } = await rows.order('usdc.test', CHAIN, `0x${Math.random().toString(16).slice(2)}`);
   await rows.query(
@@ -155,7 +155,7 @@ const inTx = <T>(of: Made, body: (tx: Tx, leaving: Awaited<ReturnType<typeof lea
     return await body(tx, await leavingOf(tx, payout));
   });
 
-/** The provider has answered, with nothing or with these hits. */
+/** The provider has answered, without hits or with these. */
 const screened = (of: Made, hits: Verdict['hits'] = []): Promise<void> =>
   inTx(of, async (tx, leaving) => {
     const outcome = hits.length === 0 ? 'cleared' : 'held';
@@ -204,7 +204,7 @@ test('a blocked customer is held, until as many people as are asked let just thi
     says.people = 3;
     await holds(one, 'customer_blocked');
     says.people = 2;
-    // Of what was approved for one order nothing is approved for another, nor for more, nor for elsewhere.
+    // An approval for one order applies to no other order, no larger amount and no other destination.
     await holds(await made(), 'customer_blocked');
     await rows.query('update payouts set units = units + 1 where id = $1', [one.payoutId]);
     await holds(one, 'customer_blocked');
@@ -416,7 +416,7 @@ test('an order above a limit of its customer across orders is held by that limit
     await pays(next);
     await limit(2n * worth - 2n, 'day');
     await holds(next, 'over_customer_limit');
-    // A day after the other it is alone.
+    // A day after the other it is the only one.
     await at(next.orderId, 1_025);
     await pays(next);
   } finally {
@@ -436,13 +436,13 @@ test('a refund goes where the customer said; elsewhere only by the word of as ma
   await approves(one, ['ada', 'bea']);
   await pays(one);
   assert.ok(asked.every((action) => action === 'destination.new'));
-  // What the order noted on an operator's word is no word of the customer's.
+  // The address that the order has from an operator does not count as the customer's.
   const other = await made(OWN);
   await rows.query("update orders set refund_to_by = 'operator' where id = $1", [other.orderId]);
   await holds(other, 'destination_new');
   await rows.query('update orders set payout_address = $2 where id = $1', [other.orderId, OWN]);
   await pays(other, 'where an order pays to is what its customer said');
-  // Of money that belongs to no order nobody has said where it goes.
+  // For money without an order no customer has named a destination.
   const nobodys = await made(OWN);
   await rows.query('update refunds set order_id = null where id = $1', [nobodys.orderId]);
   await rows.query('update payouts set order_id = null where id = $1', [nobodys.payoutId]);
@@ -452,7 +452,7 @@ test('a refund goes where the customer said; elsewhere only by the word of as ma
   assert.deepEqual(found, [{ rule: 'destination_new', entry: '', action: 'destination.new' }]);
   await approves(nobodys, ['ada', 'bea']);
   await pays(nobodys);
-  // It stands under the partner whose customer paid it, as far as that is known.
+  // It is recorded under the partner whose customer paid it, if known.
   const [{ owner } = { owner: '' }] = await rows.query<{ owner: string }>(
     'select min(id)::text as owner from partners',
   );
@@ -462,7 +462,7 @@ test('a refund goes where the customer said; elsewhere only by the word of as ma
   }
 });
 
-/** A later attempt at the same, after the one before has ended so. */
+/** A later attempt of the same payout, after the previous one has ended this way. */
 async function attemptAfter(one: Made, ended: 'rejected' | 'returned', units = 'units'): Promise<Made> {
   await rows.query(`update payouts set state = $2, ended_at = now(), reference = 'r' where id = $1`, [
     one.payoutId,
@@ -519,7 +519,7 @@ describe('an approval', () => {
     await approves(one, ['ada', 'bea']);
     await rows.query('update payouts set units = units - 3000 where id = $1', [one.payoutId]);
     await pays(one);
-    // The same order pays again although nothing came back: of the sum 3000 are left.
+    // The same order pays again although nothing was returned: 3000 of the sum are left.
     const rest = await attemptAfter(one, 'returned', '3000');
     await screened(rest, [hit]);
     await pays(rest);

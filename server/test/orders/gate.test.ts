@@ -1,4 +1,4 @@
-/** The gate's decision as a table, what an approval covers, and that there is no second way out. */
+/** The gate's decision as a table, the scope of an approval, and that no code sends money without the gate. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ test('money is submitted from one place, after the gate', () => {
     globSync('**/*.ts', { cwd: SRC })
       .filter((file) => pattern.test(readFileSync(join(SRC, file), 'utf8')))
       .toSorted();
-  // Whoever calls a rail's `send` marks the payout as being submitted first, and that is one function.
+  // Every caller of a rail's `send` first marks the payout as being submitted, and that is one function.
   assert.deepEqual(found(/\bbeginSubmission\(tx/), ['rails/payouts.ts']);
   assert.deepEqual(found(/railOf\(context, payout\)\.send\(/), ['rails/payouts.ts']);
   assert.deepEqual(found(/\brail\.send\(|\.get\([^)]*\)\??\.send\(/), [], 'a rail is sent to past the payout engine');

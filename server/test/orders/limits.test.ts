@@ -1,4 +1,4 @@
-/** Limits of a customer as tables: which rows are in force for a level, and what counts against one. */
+/** Limits of a customer as tables: which rows apply to a level, and which amounts count. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MarketWorth } from '../../src/orders/limits.store.ts';

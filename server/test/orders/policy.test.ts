@@ -1,4 +1,4 @@
-/** What an order does when amount, time or price are not as expected: pure decisions, as tables and as properties. */
+/** An order's reaction to an unexpected amount, time or price: pure decisions, as tables and as properties. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -205,7 +205,7 @@ test('what a deadline may do is a row of the machine: money goes back only from 
       continue;
     }
     assert.equal(deadlineOf(state, readPolicy(kept))?.then, 'refund');
-    // By a hold first, where the machine asks for one.
+    // By a hold first, if the machine requires one.
     const from = next(state, 'held')?.to ?? state;
     assert.equal(next(from, 'refund_requested')?.to, 'refunding', state);
   }

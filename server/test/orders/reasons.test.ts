@@ -1,6 +1,6 @@
 /**
- * Every reason that the code has for something unusual about an order has a public word, and those that say who is looked at
- * have the neutral one. The reasons are read from the source, so that a new one without a word fails here.
+ * Every internal reason for something unusual about an order has a public word, and reasons that reveal a review have the neutral
+ * one. The reasons are read from the source, so that a new one without a word fails here.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { hasPublicReason, PUBLIC_REASONS, publicReason } from '../../src/orders/index.ts';
 
 const SRC = new URL('../../src/', import.meta.url);
-/** Where reasons come from: what orders decide, what screening finds, what banks answer. */
+/** The sources of reasons: orders' decisions, findings of screening, answers of banks. */
 const FOLDERS = [
   'orders',
   'orders/custody',
@@ -22,7 +22,7 @@ const FOLDERS = [
   'rails/simulated',
 ];
 
-/** How a reason is written: as a value under one of these names, or given to one of these functions. */
+/** How a reason is written: as a value under one of these names, or as an argument of one of these functions. */
 const WRITTEN = [
   /\b(?:exception|failedReason): '([a-z_]+)'/g,
   /\breason: '([a-z]+(?:_[a-z]+)+)'/g,
@@ -34,7 +34,7 @@ const WRITTEN = [
   /\b(?:PAID_OTHER_AMOUNT|wrongAmount|reason) = (?:.*? [?:] )?'([a-z_]+)'/g,
   /isRejected \? '[a-z_]+' : '([a-z_]+)'/g,
 ];
-/** `why` of things that are no order's: addresses that will not do, a statement line that cannot be read. */
+/** `why` of other subjects: unsuitable addresses, an unreadable statement line. */
 const NOT_OF_ORDERS = ['no_address', 'token_contract', 'unusable'];
 
 /** Unions and tables whose members are reasons. */
@@ -67,7 +67,7 @@ function reasonsInCode(): Map<string, string> {
 
 test('every reason in the code has a public word', () => {
   const found = reasonsInCode();
-  // That the reading reads: one of each kind.
+  // Checks the search itself: one of each kind.
   for (const known of [
     'underpaid',
     'deposit_replaced',

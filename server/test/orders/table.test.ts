@@ -1,6 +1,6 @@
 /**
- * The order machine, written a second time: what happens to an order when is changed here and there, or not at all. What the
- * table must keep whatever it says (nothing is paid twice, every state ends) is in machine.test.ts.
+ * The order machine, written a second time: each transition must be listed here and there. The invariants of the table (nothing
+ * is paid twice, every state ends) are in machine.test.ts.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** What a partner is told of an order's money is bounded, whoever pays in how many parts; the rest is asked for. */
+/** The partner's view of an order's money is bounded, however many parts a payer makes; the rest is returned on request. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Known, MOST_TOLD, toldOf } from '../../src/orders/read/told.ts';

@@ -1,4 +1,4 @@
-/** How many places a currency has: a fact of its issuer, and not how this machine would show it. */
+/** The decimals of a currency: defined by its issuer, and not by this machine's locale. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decimalsOf } from '../../src/production/currencies.ts';

@@ -1,4 +1,4 @@
-/** Why production does not start: everything that only a sandbox may have, each with a sentence that names the setting. */
+/** Why production does not start: every sandbox-only setting, each with a sentence that names it. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,8 +1,8 @@
 /**
- * Production, as an operator sets it up: a foreign PostgreSQL, a node named as a chain, a bank whose files a person carries,
- * a signer as a process of its own, prices from an exchange, codes sent by somebody else, and a person who verifies.
+ * Production, as an operator sets it up: an external PostgreSQL, a node named as a chain, a bank whose files a person carries, a
+ * signer as a separate process, prices from an exchange, codes sent by another program, and a person who verifies.
  *
- * One installation for the file. Its tests follow each other as days do.
+ * One installation for the file. Its tests follow each other like days.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
@@ -89,7 +89,7 @@ before(async () => {
   });
   operatorToken = String(env.OPERATOR_TOKEN);
   const log = pino({ level: 'warn', base: null }, { write: (line: string) => void complaints.push(line) });
-  // What the server reads it reads from its environment; the master key stands in a file.
+  // The server reads its settings from its environment; the master key is in a file.
   server = await start(readConfig(env), { log, clock: movableClock() });
   await operatorSetsUp();
 });
@@ -100,7 +100,7 @@ after(async () => {
   codes?.server.close();
 });
 
-/** By the operator's hands: a partner with a key that is good from its own network alone, two markets, their fees, funds. */
+/** The operator's setup: a partner with a key that is valid from its own network only, two markets, their fees, funds. */
 async function operatorSetsUp(): Promise<void> {
   const now = new Date();
   const keys = await read(async (tx) => {
@@ -181,14 +181,14 @@ async function statement(line: { amount: string; text: string; account: string; 
   const hands = (token: string) =>
     operatorAsks('/bank/statements?asset=eur', { 'content-type': 'text/csv' }, text, token);
   const first = await hands(operatorToken);
-  // One that credits anything takes two, who upload the same file.
+  // A file with a credit takes two people, who upload the same file.
   assert.equal(first.status, line.amount.startsWith('-') ? 200 : 202, await first.text());
   if (first.status === 200) return;
   const taken = await hands(await second());
   assert.equal(taken.status, 200, await taken.text());
 }
 
-/** The other operator, let in by the first one with a token that she made. */
+/** The other operator, admitted by the first one with her own token. */
 let grace: Promise<string> | undefined;
 const second = (): Promise<string> => {
   const token = `clo_${randomText(43)}`;
@@ -196,7 +196,7 @@ const second = (): Promise<string> => {
   return (grace ??= operates('/operators', { operator: 'grace', role: 'finance', tokenSha256 }).then(() => token));
 };
 
-/** What takes two: the first operator proposes, the other one confirms. */
+/** For actions of two people: the first operator proposes, the other one confirms. */
 async function agreed(path: string, body: Record<string, unknown>): Promise<Response> {
   const { proposal } = await operates(path, body);
   const json = JSON.stringify({ reason: 'looked at, too' });
@@ -204,14 +204,14 @@ async function agreed(path: string, body: Record<string, unknown>): Promise<Resp
   return await operatorAsks(confirm, { 'content-type': 'application/json' }, json, await second());
 }
 
-/** Over the operator's wire. Without a body it is looked at only. */
+/** Over the operator's wire. Without a body it is a read. */
 const operatorAsks = (path: string, headers: Record<string, string> = {}, body?: string, token = operatorToken) =>
   fetchDeclared(`${server.baseUrl}/operator/v1${path}`, {
     headers: { ...headers, authorization: `Bearer ${token}` },
     ...(body === undefined ? {} : { method: 'POST', body }),
   });
 
-/** An action of an operator's: the first one's, with the token of the installation, or another's. */
+/** An operator's action: by the first one, with the token of the installation, or by another. */
 async function operates(path: string, body: Record<string, unknown>, token = operatorToken) {
   const json = JSON.stringify({ ...body, reason: 'looked at and found good' });
   const response = await operatorAsks(path, { 'content-type': 'application/json' }, json, token);
@@ -414,7 +414,7 @@ test('a purchase above the signer’s limit waits with a case, and goes once the
   signer.allow([limitsOf(parseUnits('1000', 6))]);
   await signer.kill();
   await signer.start();
-  // Money that goes out by hand takes two.
+  // Money that leaves by file takes two people.
   assert.equal((await agreed(`/orders/${order.id}/retry`, {})).status, 200);
   await reaches(order.id, 'settled');
   assert.equal(await hasTokens(order.address), '330');

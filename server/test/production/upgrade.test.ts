@@ -38,7 +38,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const ETHER = 10n ** 18n;
 const CUSTOMER_IBAN = 'GB29NWBK60161331926819';
 const PATIENCE_MS = 30_000;
-/** Longer than anybody waits for a server that says nothing (base/migrate.ts). */
+/** Longer than the timeout for a silent server (base/migrate.ts). */
 const SILENT_S = 31;
 
 interface Version {
@@ -63,7 +63,7 @@ let old: Version;
 let next: Version;
 const running: ServerProcess[] = [];
 
-/** A copy of this source, as another version of it would lie on a disk. */
+/** A copy of this source, as another version would be installed. */
 function copyOf(name: string, change: (folder: string) => void = () => {}): string {
   const folder = freshFolder(name);
   mkdirSync(join(folder, 'server'));
@@ -83,7 +83,7 @@ function edits(folder: string, path: string, from: string, to: string): void {
 const migration = (folder: string, name: string, sql: string) =>
   writeFileSync(join(folder, 'server/migrations', name), sql);
 
-/** What the new version adds: who made an order. */
+/** The new version's addition: who made an order. */
 function later(folder: string): void {
   edits(folder, 'server/package.json', '"version": "0.1.0"', '"version": "0.2.0"');
   migration(
@@ -146,7 +146,7 @@ before(async () => {
   keys = await db.asSystem((tx) => seedEuros(tx, vault, { token, bank: 'bank.manual', now }));
   await db.close();
   old = await starts(copyOf('old'));
-  // One operator is enough at the desk of this bank.
+  // One operator is enough at this bank's desk.
   await rows(
     `insert into people_rules (action, for_right, asset, above_units, people) values ('bank.*', '*', '*', 0, 1)`,
   );
@@ -252,7 +252,7 @@ const reaches = (id: string, state: string) =>
     async () => (await rows('select state from orders where id = $1', [id]))[0]?.state === state,
   );
 
-/** One file of all that is on the list, downloaded. */
+/** One file with the whole list, downloaded. */
 async function fileOf(at: Version, count: number): Promise<string> {
   await until(
     'the payouts are on the list',
@@ -275,7 +275,7 @@ const hasTokens = async (address: string): Promise<string> =>
     6,
   );
 
-/** How much work of orders and payouts this process did, as it says itself. */
+/** Number of jobs of orders and payouts that this process did, by its own report. */
 async function workDone({ metrics }: Version): Promise<number> {
   const text = await (await fetch(metrics)).text();
   const counts = [...text.matchAll(/^cloverleaf_job_seconds_count\{([^}]*)\} (\d+)/gm)];
@@ -330,7 +330,7 @@ test('a breaking migration waits for who does not know it; who slept through it 
   await assert.rejects(starts(breaking), /9002_made_by_nobody\.sql is breaking .*1 of version 0\.2\.0/);
 
   signal(next.process.pid, 'SIGSTOP');
-  // As much time goes by.
+  // Lets the same time pass.
   await rows('update servers set seen_at = now() - make_interval(secs => $1)', [SILENT_S]);
   const last = await starts(breaking);
   signal(next.process.pid, 'SIGCONT');

@@ -1,6 +1,4 @@
-/**
- * What the evidence was made with: commit, code, versions of what runs it, and the machine.
- */
+/** The origin of the evidence: commit, code, versions of the programs that run it, and the machine. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,27 +9,27 @@ import pg from 'pg';
 import { startPostgres } from '../../src/base/postgres.ts';
 import type { About } from './evidence.ts';
 
-/** What is proved. A page of the docs is none of it, and neither is a test: with which of those, a result's commit says. */
+/** The proved code. Pages of the docs and tests are not part of it: a result's commit says with which tests it was made. */
 const PROVED = ['server/src', 'server/migrations', 'server/package.json', 'package-lock.json'];
-/** What has to be committed before anything is kept. */
+/** The files that must be committed before a result is kept. */
 const USED = ['server', 'scripts', 'package.json', 'package-lock.json'];
 
 const gitIn = (root: string, ...args: string[]): string =>
   execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
 
-/** Of the contents of these, as they are committed. */
+/** The hash of these files' committed contents. */
 export function hashOf(root: string, paths: readonly string[]): string {
   const trees = paths.map((path) => gitIn(root, 'rev-parse', `HEAD:${path}`));
   return createHash('sha256').update(trees.join()).digest('hex').slice(0, 12);
 }
 
-/** What git says of this moment. */
+/** Git's present state. */
 export function codeHere(root: string) {
   const git = (...args: string[]): string => gitIn(root, ...args);
   return {
     commit: git('rev-parse', 'HEAD'),
     code: hashOf(root, PROVED),
-    /** Of the tests too: while one runs it is not to change. */
+    /** Includes the tests: they must not change while one runs. */
     used: hashOf(root, USED),
     dirty: git('status', '--porcelain', '--', ...USED) !== '',
   };

@@ -1,6 +1,6 @@
 /**
- * The evidence says what is wrong: each way in which a result may fall short is a sentence at the top of the page and an exit
- * code of 1, and every number of the page stands in a result.
+ * The evidence reports its faults: each way in which a result may fall short is a sentence at the top of the page and an exit
+ * code of 1, and every number of the page comes from a result.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -108,7 +108,7 @@ const REPORTS: Record<string, unknown> = {
   },
 };
 
-/** All is well, but for what is changed. */
+/** A complete result, except for the given changes. */
 const results = (change: Record<string, Partial<Result> | undefined> = {}): Result[] =>
   STEPS.flatMap(({ name }) => {
     if (name in change && change[name] === undefined) return [];

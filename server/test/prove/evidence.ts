@@ -1,6 +1,6 @@
 /**
- * The evidence: docs/evidence.md out of what the steps left. Pure: every number in it stands in a result, and what did not hold,
- * did not run, or is less than was asked for is said first.
+ * The evidence: makes docs/evidence.md from the results of the steps. Pure: every number in it comes from a result, and steps
+ * that failed, did not run, or ran less than requested are named first.
  */
 
 import { KINDS } from '../chaos/faults.ts';
@@ -22,9 +22,9 @@ import {
 
 export interface About {
   commit: string;
-  /** Of the code that counts: a result of other code is none. */
+  /** The hash of the code: a result for other code does not count. */
   code: string;
-  /** Whether something is not committed. */
+  /** Whether uncommitted changes exist. */
   dirty: boolean;
   node: string;
   postgres: string;
@@ -33,7 +33,7 @@ export interface About {
   machine: string;
 }
 
-/** Below this a kind of fault has not been played often enough to say anything about it. */
+/** Below this a kind of fault has not occurred often enough for a conclusion. */
 const ENOUGH = 100;
 const FEWEST_MUTANTS = 70;
 
@@ -42,7 +42,7 @@ export interface Trouble {
   why: string;
 }
 
-/** All that keeps the evidence from being what it claims to be. Nothing, where it is. */
+/** Every fault of the evidence as a whole. Empty if there is none. */
 export function troubles(
   steps: readonly Step[],
   results: readonly Result[],
@@ -68,7 +68,7 @@ export function troubles(
   return found;
 }
 
-/** server/test/fuzz/v1.test.ts: its name, and how many requests it makes in `npm test`. The whole makes 20,000. */
+/** server/test/fuzz/v1.test.ts: its name, and its number of requests in `npm test`. The whole run makes 20,000. */
 const PARTNER_API = 'requests: the partner API';
 const REQUESTS_ONCE = 1_000;
 
@@ -127,13 +127,13 @@ function wrongIn(step: Step, { report, exitCode, said }: Result, sizes: Sizes): 
   return found;
 }
 
-/** Where nothing came to its good end, nothing was at risk. */
+/** If no order succeeded, nothing was at risk. */
 function wrongInOrders(orders: number, ended: Record<string, number>): string[] {
   if (orders === 0) return ['no orders'];
   return (ended.settled ?? 0) === 0 ? ['no order settled'] : [];
 }
 
-/** A test that is skipped is none. */
+/** A skipped test does not count. */
 function wrongInTests(said: string): string[] {
   const skipped = /^[1-9]\d* skipped$/m.exec(said);
   if (skipped !== null) return [skipped[0]];
@@ -200,7 +200,7 @@ function oneLine(simulated: unknown, chaos: readonly Chaos[]): string {
   return `${sum('orders')} orders: paid twice ${sum('paidTwice')}, lost ${sum('lost')}, unexplained ${sum('unexplained')}.`;
 }
 
-/** Of what the simulation looked at alone: chaos counts what left, and asks nobody whether it might. */
+/** Checks of the simulation alone: chaos counts payments, without checking whether they were allowed. */
 const againstLine = (simulated: unknown): string =>
   isSimulated(simulated)
     ? ` Paid against a block, kill switch, clearing time or limit ${simulated.paidAgainst}, of ${simulated.submissions} submissions that the simulation looked at.`
@@ -275,7 +275,7 @@ function chaosPart(runs: readonly Chaos[]): string[] {
   ];
 }
 
-/** What the command said of the books that each run of chaos left. */
+/** The command's report about the books that each run of chaos left. */
 const ledgerPart = (runs: readonly Chaos[]): string[] =>
   runs.map(
     ({ mode, ledger }) => `\`npm run verify-ledger\` after the ${mode} run:\n\n\`\`\`\n${ledger.trim()}\n\`\`\``,
@@ -342,10 +342,10 @@ function mutationPart(report: unknown, reasons: Reasons): string[] {
   ];
 }
 
-/** Code in a cell of a table. */
+/** Code in a table cell. */
 const quoted = (code: string): string => (code === '' ? 'nothing' : `\`${code.replaceAll('`', "'")}\``);
 
-/** What people and the outside do besides, and how often: a move that was never made showed nothing. */
+/** Moves of people and events outside, with counts: a move that was never made shows nothing. */
 function movesPart(report: Simulated): string[] {
   const kinds = [
     ['put back to an older copy', report.restores.played, report.restores.ended],

@@ -1,20 +1,20 @@
 /**
  * `npm run prove [-- --only a,b] [--seeds A..B] [--minutes M] [--kills N] [--times N] [--fresh] [--write] [--store FOLDER]
- * [--out FILE]`: runs all that the evidence rests on, and writes docs/evidence.md.
+ * [--out FILE]`: runs all steps of the evidence, and writes docs/evidence.md.
  *
- * Two steps run at a time. Those in real time go one after the other: much of it they wait for blocks, leases and processes that
- * start. Beside them go those whose time is virtual, one after the other too, at the lowest priority: they take what is idle, and
- * disturb nobody's clock.
+ * Two steps run at a time. Steps in real time run one after the other: they spend much of it waiting for blocks, leases and
+ * processes that start. Beside them run the steps with virtual time, also one after the other, at the lowest priority: they use
+ * idle time and do not disturb real clocks.
  *
- * What a step left is kept in `.evidence/` under the code that it ran on: the contents of server/src, migrations and the lock
- * file, as git knows them. A step that has been run there with the same command is not run again, unless `--fresh` says so; one
- * that was interrupted is, and so is one whose code changed while it ran. So this may be stopped and begun again. What takes
- * longest goes on where it was: seeds, planted bugs and mutated files that were finished are not run again, as long as the tests
- * that they are made of are the same, and `--seeds 1..350` and then `--seeds 351..700` are most of `--seeds 1..700`. With changes
- * that are not committed nothing is kept, because nobody could say of what.
+ * A step's result is kept in `.evidence/` under the code that it ran on: the contents of server/src, migrations and the lock
+ * file, from git. A step that has run there with the same command is not run again, unless `--fresh` is given; an interrupted one
+ * is, and so is one whose code changed while it ran. So this may be stopped and begun again. The longest steps continue from
+ * their journals: finished seeds, planted bugs and mutated files are not run again, as long as the tests they depend on are the
+ * same, and `--seeds 1..350` and then `--seeds 351..700` are most of `--seeds 1..700`. With uncommitted changes no result is
+ * kept, because its code could not be identified later.
  *
- * `--write` runs nothing and writes the page from what is kept. The exit code is 0 where the whole of it ran and held; with
- * `--only`, where those steps did.
+ * `--write` runs nothing and writes the page from the kept results. The exit code is 0 if everything ran and held; with `--only`,
+ * if those steps did.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -55,14 +55,14 @@ const about = await aboutHere(ROOT);
 const scripts = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> })
   .scripts;
 const home = join(values.store, about.dirty ? 'uncommitted' : about.code);
-// Of what is not committed nobody could say later what it was.
+// The code of an uncommitted result could not be identified later.
 if (about.dirty) rmSync(home, { recursive: true, force: true });
 const store = openStore(home, about.code);
 
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort());
 
-/** What runs is not what was begun with any more. */
+/** The running code differs from that at the begin. */
 let isChanged = false;
 if (!values.write) {
   const [virtual, real] = [chosen.filter(({ isVirtual }) => isVirtual), chosen.filter(({ isVirtual }) => !isVirtual)];
@@ -88,7 +88,7 @@ async function oneByOne(own: readonly Step[]): Promise<void> {
   }
 }
 
-/** @returns what came of it, in words */
+/** @returns the outcome, in words */
 async function runUnlessKept(step: Step): Promise<string | undefined> {
   const before = store.kept(nameOf(step));
   if (before !== undefined && before.exitCode !== null && !values.fresh && !about.dirty)
@@ -100,7 +100,7 @@ async function runUnlessKept(step: Step): Promise<string | undefined> {
     return 'the code is another now, or not committed';
   }
   console.log(`${step.name}: ${commandOf(step)}`);
-  // If this one has no end, the last one is none of what was asked for.
+  // If this one does not end, the previous one is not the requested result.
   store.forget(nameOf(step));
   const result = await runStep(step, begun.commit);
   const after = codeHere(ROOT);
@@ -108,7 +108,7 @@ async function runUnlessKept(step: Step): Promise<string | undefined> {
     isChanged = true;
     return 'the code changed while it ran, so it shows nothing';
   }
-  // What we were told to stop says nothing; what something else killed says that. Both are run again.
+  // A step that we stopped gives no result; one that something else killed is reported so. Both are run again.
   if (!interrupted.signal.aborted) store.keep(nameOf(step), result);
   return `exit code ${result.exitCode} after ${result.seconds} s`;
 }
@@ -119,7 +119,7 @@ function nameOf(step: Step): string {
   return `${step.name}-${size}`;
 }
 
-/** As somebody would type it; where its report goes is ours to know. */
+/** The command as a person would type it; the path of its report is internal. */
 function commandOf({ script, args, env = {} }: Step): string {
   const ours = ['--json', '{json}', '--kept', '{kept}'];
   const given = args.filter((arg) => !ours.includes(arg)).join(' ');
@@ -169,7 +169,7 @@ async function runStep(step: Step, commit: string): Promise<Result> {
   };
 }
 
-/** Where it went on from what was kept, its report says how long all of it took. */
+/** If it continued from a journal, its report states the total time. */
 function secondsIn(report: unknown): number {
   return typeof report === 'object' && report !== null && 'seconds' in report ? Number(report.seconds) : 0;
 }

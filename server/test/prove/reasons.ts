@@ -1,7 +1,7 @@
 /**
- * Why no test has to notice a change of the code that mutation testing made (scripts/mutate.ts): survivors.json, written by people who
- * looked at it. By file, and then by what stands there and what took its place, as `code -> instead`: a reason outlives a line that
- * moves, and not one that changes. Whoever adds one reruns nothing: `npm run prove -- --write` writes the page with it.
+ * Why no test has to notice a change of the code that mutation testing made (scripts/mutate.ts): survivors.json, written by
+ * people who examined it. By file, and then by the original code and its replacement, as `code -> instead`: a reason outlives a
+ * line that moves, and not one that changes. Adding one requires no rerun: `npm run prove -- --write` writes the page with it.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * The steps of the evidence: each a command that anybody can run alone, and what its report says that must hold.
+ * The steps of the evidence: each a command that anyone can run alone, and the conditions on its report.
  *
- * A step writes its report as JSON where it can; of the others their last lines are kept.
+ * A step writes its report as JSON if it can; of the others their last lines are kept.
  */
 import type { Outcome as Chaos } from '../chaos/run.ts';
 import type { Hunt } from '../simulation/mutants.ts';
@@ -17,15 +17,15 @@ export interface Sizes {
   times: string;
 }
 
-/** What is asked for by the whole of it. */
+/** The sizes of the whole run. */
 export const WHOLE: Sizes = { seeds: '1..700', minutes: '5', kills: '20', times: '20' };
 
-/** The share of the simulation in which a planted bug has to be found. */
+/** The seeds in which a planted bug has to be found. */
 const MUTANT_SEEDS = '1..200';
-/** For the files of which a sample is changed; those that count money are changed whole, whatever it takes. */
+/** For the files of which a sample is changed; files that count money are changed whole, however long it takes. */
 const MUTATION_MINUTES = '15';
 
-/** @throws where one of them is nothing to run with */
+/** @throws when one of them is not a valid size */
 export function sizesOf({ seeds, minutes, kills, times }: Sizes): Sizes {
   const [from, to] = /^[1-9]\d*\.\.[1-9]\d*$/.test(seeds) ? seeds.split('..').map(Number) : [];
   if (from === undefined || to === undefined || to < from)
@@ -39,13 +39,13 @@ export function sizesOf({ seeds, minutes, kills, times }: Sizes): Sizes {
 export interface Step {
   name: string;
   about: string;
-  /** Of package.json, and what follows it. `{json}` stands for the file of its report, `{kept}` for its journal. */
+  /** Of package.json, with its arguments. `{json}` is replaced by the file of its report, `{kept}` by its journal. */
   script: string;
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** Its time is virtual: however slowly it is played, it shows the same. So it runs beside the others, in what they leave idle. */
+  /** Its time is virtual: at any speed it shows the same result. So it runs beside the others, in idle time. */
   isVirtual?: true;
-  /** What its journal is good for besides the code: as long as these are the same, what was found holds, and is not run again. */
+  /** Further conditions of its journal besides the code: as long as these are the same, results hold and are not repeated. */
   keptFor?: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
     name: 'simulate',
     about: 'the modules under faults, by seed',
     script: 'simulate',
-    // Prices, blocks and statements are looked at however few orders there are: four times as many cost less than twice as much.
+    // Prices, blocks and statements are polled however few orders there are: four times as many cost less than twice as much.
     args: ['--seeds', seeds, '--orders', '20', '--json', '{json}', '--kept', '{kept}'],
     isVirtual: true,
     keptFor: SIMULATION,
@@ -97,7 +97,7 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
   ofTests('verify-ledger', 'the journal computed again, and every way of tampering with it found', [
     'server/test/reconcile',
   ]),
-  // The longest of those in real time: what is stopped before its end has the others.
+  // The longest of those in real time: if it is stopped before its end, the others have run.
   {
     name: 'mutation',
     about: 'Stryker: do the tests notice each change of the code that counts money',
@@ -107,7 +107,7 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
   },
 ];
 
-/** `chaos` means both of them. @throws for a word that means none: what was asked for would not be run */
+/** `chaos` means both of them. @throws for an unknown word: a requested step would not run */
 export function chosenOf(steps: readonly Step[], only: string | undefined): readonly Step[] {
   if (only === undefined) return steps;
   const isMeant = (word: string, { name }: Step): boolean => name === word || name.startsWith(`${word}-`);
@@ -118,20 +118,20 @@ export function chosenOf(steps: readonly Step[], only: string | undefined): read
   return steps.filter((step) => words.some((word) => isMeant(word, step)));
 }
 
-/** What is kept of a step that ran. */
+/** The kept result of a step. */
 export interface Result {
   step: string;
   command: string;
   commit: string;
-  /** What the code was: results hold for it, whatever is committed beside it. */
+  /** The hash of its code: results hold for it, whatever else is committed. */
   code: string;
   startedAt: string;
   seconds: number;
-  /** Null where a signal ended it. */
+  /** Null when a signal ended it. */
   exitCode: number | null;
-  /** What it wrote as JSON, if it does and did. */
+  /** Its JSON report, if it writes one and did. */
   report?: unknown;
-  /** The last lines that it said. */
+  /** The last lines of its output. */
   said: string;
 }
 
@@ -151,7 +151,7 @@ export interface Mutation {
   mutants: number;
   killed: number;
   survived: number;
-  /** Files for which the time did not suffice. */
+  /** Files for which the time was too short. */
   skipped?: string[];
   files: {
     file: string;
@@ -161,7 +161,7 @@ export interface Mutation {
     hung: number;
     broken: number;
     survivors: { line: number; code: string; instead: string }[];
-    /** Lines that were changed, where it was not all of it. */
+    /** Number of changed lines, if not all. */
     sampled?: { lines: number; of: number };
   }[];
 }

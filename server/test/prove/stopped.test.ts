@@ -1,6 +1,4 @@
-/**
- * A step of the evidence that is stopped half-way leaves no process. The chaos has a test of its own.
- */
+/** A step of the evidence that is stopped half-way leaves no process. The chaos has a test of its own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { freshFolder } from '../support/folder.ts';
@@ -10,7 +8,7 @@ import { until } from '../support/until.ts';
 
 test('fuzzing that is stopped half-way leaves nothing', { timeout: 100_000 }, async () => {
   const folder = freshFolder('fuzz');
-  // All that it starts is told from what others start by this.
+  // Distinguishes the processes it starts from others.
   const child = run(['server/test/fuzz/main.process.ts', '--times', '50'], { TMPDIR: folder });
   const output = collect(child);
   const ended = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));

@@ -1,5 +1,6 @@
 /**
- * What steps left, a file each. Whole or not at all: what was cut off by a kill is no result, and its step is run again.
+ * Results of steps, one file each. Whole or not at all: a file that was cut off by a kill is no result, and its step is run
+ * again.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ export function openStore(home: string, code: string) {
   mkdirSync(home, { recursive: true });
   const fileOf = (name: string): string => join(home, `${name}.json`);
   return {
-    /** Undefined where there is none, or not a whole one, or one of other code. */
+    /** Undefined when there is none, or it is incomplete, or it belongs to other code. */
     kept(name: string): Result | undefined {
       const result = readJson(fileOf(name)) as Result | undefined;
       return result?.code === code ? result : undefined;

@@ -1,4 +1,4 @@
-/** When a market stops quoting because of its prices, and when it goes on: by itself, at which level, or by a person. */
+/** When a market stops quoting because of its prices, and when it resumes: by itself, at which level, or by an operator. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, mock, test } from 'node:test';
 import type { Handlers } from '../../src/base/jobs.ts';
@@ -163,7 +163,7 @@ describe('on a market', () => {
   let market: Market;
   let work: Handlers;
   const sources = { one: fixedSource({ code: 'one' }), two: fixedSource({ code: 'two' }) };
-  /** Of these only the named ones answer. */
+  /** Only the named ones of these answer. */
   let live: readonly string[] = ['one', 'two'];
 
   before(async () => {
@@ -214,7 +214,7 @@ describe('on a market', () => {
     (await world.db.asSystem((tx) => listCases(tx, { open: true, kind: 'price_halted', limit: 50 }))).filter(
       ({ facts }) => String(facts.markets).split(', ').includes(String(market.id)),
     );
-  /** As if so long had gone by since. */
+  /** Sets the state as if this much time had passed. */
   const age = (seconds: number) =>
     world.query(
       `update price_levels set seen_since = seen_since - $1 * interval '1 s',

@@ -123,7 +123,7 @@ test('no amount, rate or fee makes money from nothing, and what is paid is above
       }
       const [crypto, fiat] = [pow10(any.cryptoDecimals), pow10(any.fiatDecimals)];
       if (any.direction === 'offramp') {
-        // Payout and fees together are worth no more than what was sold.
+        // Payout and fees together are worth no more than the sold amount.
         assert.ok(priced.payoutUnits + total(priced.fees) <= priced.grossUnits);
         assert.ok(priced.grossUnits * any.rate.den * crypto <= deposit * any.rate.num * fiat);
       } else {

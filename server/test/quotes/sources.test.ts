@@ -1,4 +1,4 @@
-/** Prices from the world: what is believed of what strangers say, and what comes of it. */
+/** Prices from outside: which answers are accepted, and the resulting prices. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -41,9 +41,9 @@ afterEach(() => hosts.instead.clear());
 
 const HOUR = 3_600_000;
 
-/** What ether is priced in by each exchange's fixture. */
+/** The currencies in which each exchange's fixture prices ether. */
 const quoteOf = (name: ExchangeName): string => FIXTURE[name].of.pair.replace('eth/', '');
-/** Kraken fails a call for a pair it does not know, so it is given all that are asked for. */
+/** Kraken fails a call with an unknown pair, so its host knows all requested ones. */
 const KRAKEN_FOR_RUPEES = ['XETHZUSD', 'USDTZUSD'];
 const ETH_INR: Pair = { base: 'eth', quote: 'inr' };
 
@@ -52,7 +52,7 @@ const sameRate = (actual: Rate | undefined, expected: Rate, message?: string) =>
 const found = (prices: readonly FetchedPrice[], base: string, quote: string) =>
   prices.find((price) => price.base === base && price.quote === quote);
 
-/** Every answer of the host is this one. */
+/** The host returns this answer to every request. */
 async function answered(name: HostName, told: Told | ((symbols: string[]) => Told)) {
   hosts.instead.set(name, typeof told === 'function' ? told : () => told);
   return await hosts.source(name).fetch([ETH_INR]);
@@ -83,7 +83,7 @@ describe('what the documentation shows is read', () => {
     });
 
     test(`${name}: a number is read as it is written, not as a float would have it`, async () => {
-      // 0.1 + 0.2, in digits that no double holds.
+      // 0.1 + 0.2, in digits that no double can represent.
       const digits = '1830.300000000001';
       const quoted = (symbols: string[]) => ({
         body: JSON.stringify(tickers(name, symbols, () => ({ bid: 'HERE', ask: 'HERE' }))).replaceAll('"HERE"', digits),
@@ -375,7 +375,7 @@ describe('the whole way: sources, prices, agreement, quote', () => {
   const quote = () =>
     acme.post('offramp/quote', { fromCurrency: 'usdc', toCurrency: 'inr', fromAmount: '100', chain: 'matic20' });
   const health = async (name: HostName) => await runCheck(priceSourceCheck(world.db, hosts.source(name)));
-  /** What a pause asked for is not waited for here. */
+  /** A requested pause is not awaited here. */
   const again = () => world.query('update price_sources set paused_until = null');
 
   test('until three sources have answered there is no quote; then there is, at their median', async () => {

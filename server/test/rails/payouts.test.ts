@@ -156,7 +156,7 @@ describe('a kill switch that is set while an answer is lost', () => {
         const rows = await w.rows.query('select from pg_locks where not granted');
         return rows.length === times;
       });
-    // It holds up whoever has found the switch, before its name is added.
+    // It delays the process that has found the switch, before its name is added.
     await w.rows.query('begin');
     await w.rows.query('lock table kill_switch_layers in share mode');
     const set = w.db.asSystem((tx) => setKillSwitch(tx, { ...stop, by: 'another' }));

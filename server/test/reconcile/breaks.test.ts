@@ -1,7 +1,7 @@
 /**
- * Every way in which books and outside can come apart, planted in a running installation: found, named, a case, and ended by
- * the action that is documented for it, proposed by one operator and confirmed by another. Before and after, with a sale and a
- * purchase behind it, nothing is unmatched; the other stories end alike.
+ * Every kind of difference between books and outside, planted in a running installation: found, named, a case, and ended by its
+ * documented action, proposed by one operator and confirmed by another. Before and after, with a sale and a purchase completed,
+ * everything matches; the other stories end alike.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -32,7 +32,7 @@ before(async () => {
   ({ world, finn, ada } = await openStaffedStory({ finn: 'finance', ada: 'admin' }));
   superuser = new pg.Client({ connectionString: world.adminUrl });
   await superuser.connect();
-  // Only this test compares, so that what it finds is of its own doing.
+  // Only this test compares, so that its findings have a known cause.
   await world.read((tx) => tx.run(`delete from jobs where kind = 'reconcile_rail'`));
   await world.bankCharges(7n);
   const sale = await world.sells('100', 'usdc');
@@ -58,7 +58,7 @@ const railOf = (code: string): Rail => {
   return rail;
 };
 
-/** What a comparison from the beginning finds, as `kind wallet asset key: outside/booked why`. */
+/** The findings of a comparison from the beginning, as `kind wallet asset key: outside/booked why`. */
 async function found(rail: Rail): Promise<string[]> {
   const { db } = world.server;
   const outcome = await reconcileRail({ db, clock: world.clock, graceMs: 0 }, rail, 'begin');
@@ -106,7 +106,7 @@ interface Correction {
   amount: string;
 }
 
-/** What the action for this break has to be told. */
+/** The inputs of the action for this break. */
 const correctionOf = (one: Break, as: string): Correction => ({
   as,
   evidence: one.names[0] ?? one.key,
@@ -115,7 +115,7 @@ const correctionOf = (one: Break, as: string): Correction => ({
 
 const confirmed = async (proposal: unknown) => await ada.does(`/proposals/${proposal}/confirm`);
 
-/** Proposed by one, confirmed by another: the break is over at once. */
+/** Proposed by one, confirmed by another: the break ends at once. */
 async function corrects(one: Break, as: string): Promise<void> {
   const said = await finn.does(`/breaks/${one.id}/correct`, { ...correctionOf(one, as) });
   assert.equal(said.status, 202, JSON.stringify(said.body));
@@ -124,14 +124,14 @@ async function corrects(one: Break, as: string): Promise<void> {
   assert.equal((done.body.after as { open: boolean }).open, false, 'the break stays open after its correction');
 }
 
-/** Declined with this word, and with a sentence that has these in it. */
+/** Declined with this reason, and with a sentence that contains these words. */
 async function declined(id: string, input: Correction, reason: string, sentence: RegExp): Promise<void> {
   const { body } = await finn.does(`/breaks/${id}/correct`, { ...input });
   assert.equal(body.reason, reason, JSON.stringify(body));
   assert.match(String(body.error), sentence);
 }
 
-/** All that is booked is final, so that nothing is in transit for being young: a block's time is in whole seconds. */
+/** All booked movements are final, so that none is in transit for being recent: a block's time is in whole seconds. */
 async function clean(code: string): Promise<void> {
   await world.mines(13);
   await world.until(`${code} is clean`, async () => {
@@ -183,7 +183,7 @@ test('tokens that left by our key and that the books do not know', async () => {
   const before = await world.balances();
   const [coins, gas] = [await breakOf(key, USDC), await breakOf(key, native)];
   const right = correctionOf(coins, 'gone');
-  // A bank's charge is no token, and what is missing was not found.
+  // A bank's charge is not a token, and a missing amount was not found.
   await declined(coins.id, { ...right, as: 'fee' }, 'does_not_fit', /asset/);
   await declined(coins.id, { ...right, as: 'found' }, 'does_not_fit', /less than the books/);
   await declined(coins.id, { ...right, as: 'sweep_undone' }, 'does_not_fit', /sweep/);
@@ -197,7 +197,7 @@ test('tokens that left by our key and that the books do not know', async () => {
   await corrects(coins, 'gone');
   await corrects(gas, 'fee');
   assert.deepEqual(await cases(), [], 'the cases stay open after the corrections');
-  // The same again does nothing.
+  // Repeating it has no effect.
   await declined(coins.id, right, 'break_over', /over/);
   const changed = await world.changesSince(before);
   assert.deepEqual([changed[`loss:${USDC}`], changed[`cost:${CHAIN}:${native}`]], [5n, cost]);
@@ -213,7 +213,7 @@ test('tokens that left by our key and that the books do not know', async () => {
   assert.deepEqual(await cases(), [], 'the cases closed by themselves');
 });
 
-// What comes is booked by whoever watches the wallet, as soon as it looks; what goes is booked by nobody.
+// The wallet's poller books receipts, as soon as it runs; withdrawals are not booked.
 test('native coin that is gone from the wallet that pays', async () => {
   const rail = railOf(CHAIN) as ChainRail;
   const native = nativeOf('matic20');
@@ -231,7 +231,7 @@ test('native coin that is gone from the wallet that pays', async () => {
     new RegExp(`^break_amount other:hot:${native}: .* another amount in the books than outside$`),
   );
   const one = await breakOf(`other:hot:${native}`);
-  // Nine of the smallest units are dust where the operator says so.
+  // Nine of the smallest units are dust if the operator says so.
   await world.read((tx) => setDustThreshold(tx, native, 9n));
   await declined(one.id, correctionOf(one, 'dust'), 'does_not_fit', /dust/);
   await world.read((tx) => setDustThreshold(tx, native, 10n));
@@ -244,7 +244,7 @@ test('an entry that nothing outside stands behind, and its correction', async ()
   await books(`fund_${BANK}_ghost`, main, chart.treasury('inr'), 5n);
   assert.deepEqual(await found(railOf(BANK)), ['break_missing_outside ghost: 0/5 in the books, and not shown outside']);
   const one = await breakOf('ghost');
-  // Two cannot propose for the same break, and what has ended it is not done again.
+  // Two operators cannot propose for the same break, and an action that has ended it is not repeated.
   const first = await finn.does(`/breaks/${one.id}/correct`, { ...correctionOf(one, 'gone') });
   assert.equal(first.status, 202, JSON.stringify(first.body));
   assert.equal((await finn.does(`/proposals/${first.body.proposal}/confirm`)).body.reason, 'own_proposal');
@@ -261,7 +261,7 @@ test('a break that has gone by itself, has changed, or is in transit is not corr
   const one = await breakOf('ghost3');
   const input = correctionOf(one, 'gone');
   const said = await finn.does(`/breaks/${one.id}/correct`, { ...input });
-  // The books move on before the other has confirmed, and nobody has compared since.
+  // The books change before the other has confirmed, and no comparison ran since.
   await books('ghost3_more', main, chart.treasury('inr'), 2n, 'ghost3');
   const late = await confirmed(said.body.proposal);
   assert.equal(late.body.reason, 'does_not_fit', JSON.stringify(late.body));
@@ -308,7 +308,7 @@ test('a bank line that is altered after it was booked, and one that is removed',
   const more = await breakOf(key);
   await declined(more.id, correctionOf(more, 'gone'), 'does_not_fit', /more than the books/);
   await corrects(more, 'found');
-  // What was found is nobody's yet: it lies in suspense with a case, to be refunded or to its order by a person.
+  // A found amount has no owner yet: it is in suspense with a case, for an operator to refund it or assign it to its order.
   assert.deepEqual(await world.changesSince(before), {
     [`custody:${BANK}:main:inr`]: 1n,
     [`suspense:${BANK}:inr`]: 1n,

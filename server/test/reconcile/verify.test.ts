@@ -1,4 +1,4 @@
-/** What is tampered with in the books, by somebody who may do anything to the database, is found and named. */
+/** Tampering with the books, by an attacker with full access to the database, is found and named. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
@@ -38,7 +38,7 @@ before(async () => {
   ];
   for (let batch = 0; batch < BATCHES; batch += 1) {
     const id = (name: string) => `entry_${batch}_${name}`;
-    // In one transaction, so that they are sealed together or not at all.
+    // In one transaction, so that they are sealed together.
     await fixture.db.asSystem(async (tx) => {
       for (const [name, lines] of [
         ['in', move(bank, treasury, 100n)],
@@ -67,7 +67,7 @@ after(async () => {
   await fixture.stop();
 });
 
-/** A transaction of another database of the cluster, older than our entries, has sealing wait for its end. */
+/** A transaction of another database of the cluster, older than our entries, delays sealing until its end. */
 async function sealsAll(): Promise<void> {
   const isOver = patience(20_000);
   for (let sealed = 0; sealed < EACH; ) {
@@ -76,7 +76,7 @@ async function sealsAll(): Promise<void> {
   }
 }
 
-/** What is found after a change that no trigger, check or key stood in the way of; the change is undone. */
+/** The findings after a change that bypassed triggers, checks and keys; the change is undone. */
 async function afterwards(...changes: string[]): Promise<string[]> {
   await superuser.query('begin');
   try {

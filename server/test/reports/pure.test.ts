@@ -1,4 +1,4 @@
-/** What reports work out by themselves: whose money in suspense is, and what other terms come to, in both directions. */
+/** The reports' own computations: the owner of money in suspense, and the result of other terms, in both directions. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { PostedFor } from '../../src/ledger/index.ts';

@@ -140,7 +140,7 @@ async function takes(db: Database, vault: Vault, list: ListCode, id: string, nam
   await db.asSystem((tx) => takeList(tx, vault, read));
 }
 
-/** Compares again by other rules each time, so that a result is stored anew. */
+/** Compares again with new rules each time, so that a result is stored again. */
 let threshold = 8_000;
 async function compares(db: Database, vault: Vault): Promise<void> {
   threshold += 1;
@@ -172,7 +172,7 @@ async function dismissed(db: Database, vault: Vault): Promise<void> {
   assert.equal((await owner.query(isSame)).rowCount, 1);
 }
 
-/** What everything is to a server with this vault. */
+/** Everything as decrypted by a server with this vault. */
 async function readsAll(db: Database, vault: Vault): Promise<void> {
   await db.asPartner(partnerId, async (tx) => {
     for (let n = 0; n < MANY; n += 1) {

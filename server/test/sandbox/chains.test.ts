@@ -1,6 +1,6 @@
 /**
- * Waking a chain as processes see it: what runs and what does not, a restart in the middle of an order, and kill -9 in the
- * middle of a wake. Opening funds are counted in the books and on the chain.
+ * Waking a chain as processes see it: which processes run, a restart in the middle of an order, and kill -9 in the middle of a
+ * wake. Opening funds are counted in the books and on the chain.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ async function told(path: string, body: Record<string, string>): Promise<Record<
   return answer.body.data;
 }
 
-/** Exit code and what was printed. */
+/** Exit code and output. */
 async function reconcile(): Promise<{ code: number | null; said: string }> {
   const child = run(['server/src/apps/reconcile.ts', 'reconcile'], { DATA_DIR: dataDir, LOG_LEVEL: 'error' });
   const output = collect(child);
@@ -55,7 +55,7 @@ async function reconcile(): Promise<{ code: number | null; said: string }> {
   return { code, said: output() };
 }
 
-/** How many entries book opening funds, and what the chain shows in the hot wallet of each coin. */
+/** Number of entries that book opening funds, and the chain's balance of each coin in the hot wallet. */
 async function fundsOf(
   chain: string,
 ): Promise<{ entries: number; usdc: bigint | undefined; usdt: bigint | undefined }> {
@@ -81,7 +81,7 @@ test('beside the nodes of two chains nothing runs, and reconciliation names no o
   assert.doesNotMatch(said, /evm\.(bep20|arbitrum|base|optimism)/);
 });
 
-/** What is there at the moment of the kill, in the order in which a wake makes it. */
+/** The state at the moment of the kill, in the order in which a wake creates it. */
 const MOMENTS: readonly { chain: string; what: string; isThere: () => boolean }[] = [
   { chain: 'arbitrum', what: 'its process was begun', isThere: () => existsSync(noteOf('arbitrum')) },
   { chain: 'optimism', what: 'its tokens were there', isThere: () => isKnown('optimism') },
@@ -151,7 +151,7 @@ test('an order on a chain that was woken goes on after a kill, and settles once'
 test('reconciliation knows every chain that was woken, beside the server and after it; nothing runs on', async () => {
   const chains = ['erc20', 'matic20', 'bep20', 'arbitrum', 'base', 'optimism'];
   let said = '';
-  // A node that came back from its file says what was in its wallets from the blocks on that it mines then.
+  // A node that was restored from its file knows wallet balances only for blocks that it mines afterwards.
   const agrees = async () => {
     const ended = await reconcile();
     said = ended.said;
@@ -163,7 +163,7 @@ test('reconciliation knows every chain that was woken, beside the server and aft
   assert.equal(await server.interrupt(), 0, server.output());
   assert.deepEqual(nodes.filter(isAlive), [], 'nodes outlived the server');
   const afterwards = await reconcile();
-  // Nobody follows those blocks now, so balances are not compared, on these chains as on the two. Movements are.
+  // No process follows those blocks now, so balances are not compared, on these chains as on the two. Movements are.
   assert.notEqual(afterwards.code, 1, afterwards.said);
   for (const chain of chains)
     for (const shown of [beside.said, afterwards.said])

@@ -1,6 +1,6 @@
 /**
- * The doctor: each mistake that programs make in signing, what it says of it, and that the server refuses it, too. And how a
- * captured curl command is read.
+ * The doctor: each common signing mistake, its explanation, and that the server refuses it too. And how a captured curl command
+ * is read.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -39,7 +39,7 @@ interface Made {
   headers: Record<string, string>;
 }
 
-/** A request as it should be, and what a program does otherwise. */
+/** A correct request, and a program's deviation from it. */
 function request(otherwise: (made: Made) => Partial<Made> = () => ({}), timestamp: unknown = NOW): Made {
   const json = JSON.stringify({ body: BODY, timestamp });
   const payload = base64(json);
@@ -68,7 +68,7 @@ const look = ({ headers, text }: Made, nowMs = NOW): Promise<Finding[]> =>
 const wrongOf = async (made: Made, nowMs = NOW) =>
   (await look(made, nowMs)).filter(({ ok }) => !ok).map(({ part, says }) => `${part}: ${says}`);
 
-/** What the server makes of it. */
+/** The server's answer to it. */
 async function isTaken({ headers, text }: Made, nowMs = NOW): Promise<boolean> {
   const credential = async (apiKey: string) =>
     KEYS.map((key) => ({ ...key, key: key.apiKey })).find((key) => key.apiKey === apiKey) as unknown as Credential;
@@ -292,7 +292,7 @@ const MISTAKES: readonly [what: string, made: Made, says: RegExp][] = [
   ['a clock behind', request(undefined, NOW - 400_000), /^clock: 400 s behind; at most 300 s are allowed$/],
 ];
 
-/** Signed as it should be, over what is not a payload. */
+/** A correct signature over an invalid payload. */
 function signed(payloadOf: (made: Made) => string): Made {
   return request((made) => {
     const payload = payloadOf(made);

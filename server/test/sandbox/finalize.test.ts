@@ -8,7 +8,7 @@ test('a chain is not made longer while its follower is behind, however often som
   let [head, followed] = [100n, 100n];
   for (let asked = 0; asked < 300; asked += 1) {
     head += BigInt(blocksToFinalize({ finality, head, followed }));
-    // It reads one block for every five times that somebody asks.
+    // It reads one block for every five calls.
     if (asked % 5 === 0 && followed < head) followed += 1n;
     assert.ok(
       head - followed <= 2n * BigInt(finality) + 1n,

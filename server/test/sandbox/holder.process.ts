@@ -1,5 +1,5 @@
 /**
- * A server's stand-in for being killed: starts one thing in a folder, prints what it got as one line of JSON, and stays.
+ * A stand-in for a server that is killed: starts one thing in a folder, prints its result as one line of JSON, and stays.
  *
  * `node holder.process.ts postgres|node|lock <folder>`; prints `{ "error": … }` and ends when it could not.
  */

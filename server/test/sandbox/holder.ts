@@ -1,6 +1,4 @@
-/**
- * Starts holder.process.ts and reads what it holds, for tests that kill a server.
- */
+/** Starts holder.process.ts and reads its output, for tests that kill a server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -47,7 +45,7 @@ export async function hold(
   return { child, got: JSON.parse(first) as Record<string, unknown>, kill };
 }
 
-/** The same without waiting for what it says. */
+/** The same without waiting for its output. */
 export function startHolding(
   what: string,
   dataDir: string,

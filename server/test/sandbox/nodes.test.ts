@@ -1,4 +1,4 @@
-/** A sandbox chain survives the death of its node and of the server, losing at most a few blocks that nobody called final. */
+/** A sandbox chain survives the death of its node and of the server, losing at most a few blocks that were not final. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -29,7 +29,7 @@ interface Block {
 
 const open = (dataDir: string, more: Partial<NodeOptions> = {}) =>
   startNode(SPEC, { dataDir, mnemonic: MNEMONIC, ...more });
-/** Mines only when told: the loop looks once an hour. */
+/** Mines only on request: the loop runs once an hour. */
 const openStill = (dataDir: string) => open(dataDir, { blockMs: 3_600_000, idleMs: 3_600_000 });
 const pidOf = (dataDir: string) =>
   (JSON.parse(readFileSync(join(dataDir, 'chains', SPEC.code, 'node.json'), 'utf8')) as { pid: number }).pid;
@@ -42,7 +42,7 @@ async function sends(node: { rpcUrl: string }): Promise<string> {
   return await call(node.rpcUrl, 'eth_sendTransaction', [{ from, to, value: '0x1' }]);
 }
 
-/** A node that is away may be asked. */
+/** A node may be asked while it is down. */
 const until = <T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> =>
   waitUntil(what, () => look().catch(() => undefined), { everyMs: 20 });
 

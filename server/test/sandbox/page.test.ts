@@ -1,4 +1,4 @@
-/** docs/sandbox.md says what the code does. */
+/** docs/sandbox.md describes the code's behaviour. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

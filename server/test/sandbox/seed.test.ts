@@ -1,4 +1,4 @@
-/** What a start of the sandbox says of markets and fees, where there are some already. */
+/** The messages of a sandbox start about markets and fees, if some exist already. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { allMarkets, everyFee, feeKey, setFee, upsertMarket } from '../../src/partners/index.ts';

@@ -1,6 +1,4 @@
-/**
- * Certify passes an integration that does what the documentation says, and names what another one does wrong.
- */
+/** Certify passes an integration that follows the documentation, and names the faults of another one. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -30,7 +28,7 @@ interface Message {
   headers: Record<string, string | string[] | undefined>;
   body: string;
 }
-/** A partner's receiver: what it answers, and what it then says of an order. */
+/** A partner's receiver: its answers, and its resulting view of an order. */
 async function receiver(take: (message: Message) => Promise<number>, says: (orderId: string) => unknown) {
   const http = createServer(async (request, response) => {
     let body = '';
@@ -48,7 +46,7 @@ async function receiver(take: (message: Message) => Promise<number>, says: (orde
   };
 }
 
-/** As docs/webhooks.md wants it. */
+/** As docs/webhooks.md requires. */
 function carefulReceiver(format: WebhookFormat = 'standard', secret = SECRET) {
   const done = new Set<string>();
   const orders = new Map<string, { sequence: number; state: unknown; times: number }>();
@@ -77,7 +75,7 @@ const partner = () => {
   return { baseUrl, apiKey, apiSecret };
 };
 
-/** A client that keeps asking, and a customer of its own who may trade. */
+/** A client that keeps polling, and a customer of its own who may trade. */
 async function customerOf(fetch: typeof globalThis.fetch) {
   const client = new Cloverleaf({ ...partner(), fetch, patienceMs: 20_000 });
   const phone = `+91-8${String(Date.now()).slice(-9)}`;
@@ -93,7 +91,7 @@ async function customerOf(fetch: typeof globalThis.fetch) {
   return { client, customerId, destinationId };
 }
 
-/** A program that sells through /v1, and asks for a new quote where the old one is over. */
+/** A program that sells through /v1, and requests a new quote when the old one has expired. */
 async function sellsCarefully(fetch: typeof globalThis.fetch): Promise<void> {
   const { client, customerId, destinationId } = await customerOf(fetch);
   for (;;) {
@@ -107,7 +105,7 @@ async function sellsCarefully(fetch: typeof globalThis.fetch): Promise<void> {
   }
 }
 
-/** One of the white-label wire that knows no moved price, and after any failure tries anew under a new key. */
+/** One of the white-label wire that does not handle a moved price, and after any failure retries under a new key. */
 async function sellsCarelessly(fetch: typeof globalThis.fetch): Promise<void> {
   const { post } = new Cloverleaf({ ...partner(), fetch, patienceMs: 0 }).whitelabel;
   const { customerId } = await post('kyc/url', {
@@ -183,7 +181,7 @@ test('an integration that does what the documentation says passes all ten', { ti
   assert.match(results.find(({ situation }) => situation === 'bounced payout')?.did.join('\n') ?? '', /order\.changed/);
 });
 
-/** What the older formats do not tell cannot be tried. */
+/** Situations that the older formats do not report cannot be tested. */
 const SILENT = {
   whitelabel: ['requote', 'expired quote', '503'],
   flat: ['late webhook', 'out-of-order webhook', 'underpayment', 'requote', 'refund', 'expired quote', '503'],
@@ -205,7 +203,7 @@ for (const format of ['whitelabel', 'flat'] as const)
     );
     const untested = results.filter(({ outcome }) => outcome === 'not tested').map(({ situation }) => situation);
     assert.deepEqual(untested, SILENT[format]);
-    // With the secret of another the same receiver takes nothing.
+    // With the secret of another key the same receiver accepts nothing.
     const deaf = await carefulReceiver(format, 'another secret');
     const refused = await certify({
       ...{ client: new Cloverleaf(partner()), webhookUrl: deaf.url, format, secret: partner().apiSecret },
@@ -235,7 +233,7 @@ test('what certify sends in the format whitelabel is what the server sends', { t
 });
 
 test('what is wrong with another one is named', { timeout: 300_000 }, async () => {
-  // Believes everything, and the last word wins.
+  // It trusts everything, and the last message wins.
   const orders = new Map<string, unknown>();
   let taken = 0;
   const mine = await receiver(

@@ -1,5 +1,5 @@
 /**
- * The command of the SDK, as a process, against a server that answers what the API's description says. What people see is kept in
+ * The command of the SDK, as a process, against a server that answers with the API description's examples. Its output is kept in
  * cli.snapshot.txt: `UPDATE_DOCS=1` writes it.
  */
 import assert from 'node:assert/strict';
@@ -97,7 +97,7 @@ describe('programs', () => {
       commands: { words: string; examples: string[] }[];
     };
     assert.ok(commands.length > 50);
-    // These wait for what comes, ask a person, or are tried below against a server that has what they need.
+    // These wait for events, ask a person, or are tested below against a server with their data.
     const elsewhere = new Set(['login', 'logout', 'orders watch', 'webhooks listen', 'certify']);
     const groups = new Set<string>();
     const isNew = ({ words }: { words: string }): boolean => {
@@ -335,7 +335,7 @@ test('webhooks listen says of pulled events that they are pulled, and forwards t
   instead = ({ name, query: { cursor } }) => {
     if (name !== 'events.list') return undefined;
     const page = (nextCursor: string, ...data: unknown[]) => ({ status: 200, body: { data, nextCursor } });
-    // What happened before is not shown.
+    // Earlier events are not shown.
     if (cursor === undefined) return page('c1', { ...event, id: 'evt_1_1' });
     looked += 1;
     return cursor === 'c1' && looked > 2 ? page('c2', event) : page(cursor);

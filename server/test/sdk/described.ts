@@ -1,6 +1,6 @@
 /**
- * A server that answers each endpoint of docs/openapi-v1.json with its example, as often as it is asked, and keeps what it was asked.
- * For tests of the SDK's own side: what it sends, and what it makes of answers.
+ * A server that answers each endpoint of docs/openapi-v1.json with its example, any number of times, and records its requests.
+ * For tests of the SDK's own side: its requests, and its processing of answers.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ export interface Asked {
   body: string;
 }
 
-/** What an endpoint answers instead of its example. */
+/** An endpoint's answer instead of its example. */
 export type Instead = (asked: Asked, times: number) => { status: number; body: unknown } | undefined;
 
 export async function describedServer(instead: Instead = () => undefined) {

@@ -1,6 +1,4 @@
-/**
- * The generated parts of the SDK are what docs/openapi*.json say today. `UPDATE_DOCS=1` writes them.
- */
+/** The generated parts of the SDK match the present docs/openapi*.json. `UPDATE_DOCS=1` writes them. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 type Described = Parameters<typeof v1File>[0];
 const api = (name: string): Described => JSON.parse(readFileSync(join(ROOT, 'docs', name), 'utf8')) as Described;
 
-/** Formatted as the rest, so that a diff shows what changed. */
+/** Formatted like the rest, so that a diff shows the change. */
 function formatted(name: string, text: string): string {
   const biome = join(ROOT, 'node_modules/.bin/biome');
   const { stdout, stderr, status } = spawnSync(biome, ['format', `--stdin-file-path=sdk/src/generated/${name}`], {

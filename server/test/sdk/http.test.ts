@@ -1,6 +1,4 @@
-/**
- * Requests of the SDK: signed as the wire wants it, repeated where that is harmless, and their failures typed.
- */
+/** Requests of the SDK: signed as the wire requires, retried when that is harmless, and their failures typed. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,7 +16,7 @@ interface Seen {
   headers: Record<string, string | string[] | undefined>;
   body: string;
 }
-/** What the server does with a request: answers, or takes effect and closes the connection. */
+/** The server's handling of a request: it answers, or carries it out and closes the connection. */
 type Act = 'lose' | { status: number; body?: unknown; headers?: Record<string, string> };
 
 const servers: { close(): void }[] = [];
@@ -194,7 +192,7 @@ describe('typed errors', () => {
     for (const baseUrl of ['http://ramp.example', 'ftp://localhost', 'ramp.example', 'https://a:b@ramp.example'])
       assert.throws(() => new Cloverleaf({ baseUrl }), UsageError, baseUrl);
     assert.equal(new Cloverleaf({ baseUrl: 'https://ramp.example/api/' }).baseUrl, 'https://ramp.example/api');
-    // As a variable of the environment that is not set; a value is not repeated, it may be a secret in the wrong place.
+    // As a variable of the environment that is not set; a value is not echoed, because it may be a secret in the wrong place.
     assert.throws(() => new Cloverleaf({ baseUrl: process.env.NOT_SET as string }), /and is undefined/);
     assert.throws(
       () => new Cloverleaf({ baseUrl: KEY.apiSecret }),

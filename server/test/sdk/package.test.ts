@@ -13,13 +13,13 @@ import { freshFolder } from '../support/folder.ts';
 import { collect, type Sandbox, type ServerProcess, startProcess } from '../support/process.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** An edge runtime, where npm has it for this machine: the path of its program. */
+/** An edge runtime, if npm has it for this machine: the path of its program. */
 const WORKERDS = ['linux-64', 'linux-arm64']
   .map((machine) => join(ROOT, 'node_modules/@cloudflare', `workerd-${machine}`, 'bin/workerd'))
   .filter((path) => existsSync(path));
-/** Its behaviour is that of this day. */
+/** Its compatibility date is today's. */
 const EDGE_DAY = '2026-11-17';
-/** The one that runs the tests, and the oldest that package.json of the SDK allows, where npm has it for this machine. */
+/** The one that runs the tests, and the oldest that package.json of the SDK allows, if npm has it for this machine. */
 const NODES = [
   { name: '24', path: process.execPath },
   ...readdirSync(join(ROOT, 'server'))
@@ -134,7 +134,7 @@ void client.whitelabel.post('offramp/quotes', {});
   });
 });
 
-/** One sale through each API; reads and verifies what it gets. */
+/** One sale through each API; reads and verifies the results. */
 const SALE = `
 import { Cloverleaf, decimal, verifyQuote } from 'cloverleaf-ramp';
 const { BASE_URL: baseUrl, API_KEY: apiKey, API_SECRET: apiSecret, PHONE: phone } = process.env;
@@ -196,7 +196,7 @@ async function sell({ BASE_URL: baseUrl, API_KEY: apiKey, API_SECRET: apiSecret 
 export default { fetch: async (_, env) => new Response(await sell(env).catch((error) => 'failed: ' + error.stack)) };
 `;
 
-/** The worker, and every module of the installed package, as workerd is told of them. */
+/** The worker, and every module of the installed package, in workerd's configuration. */
 function edgeConfig(env: Record<string, string>): string {
   const dist = 'node_modules/cloverleaf-ramp/dist';
   const text = (value: string) => JSON.stringify(value);
@@ -248,7 +248,7 @@ describe('a sale with the installed package', () => {
     const page = readFileSync(join(ROOT, 'docs/site/start.md'), 'utf8');
     const [, block = ''] = /```sh\n(npm run pack-sdk\n[\s\S]*?)```/.exec(page) ?? [];
     const [pack, ...commands] = block.trim().split('\n');
-    // What packs the SDK was done above, into another folder; npm has no network here.
+    // The SDK was packed above, into another folder; npm has no network here.
     assert.equal(pack, 'npm run pack-sdk');
     assert.ok(commands.some((line) => line.includes(`sdk/dist/${basename(packed.file)}`)));
     const script = commands

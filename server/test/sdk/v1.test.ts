@@ -50,7 +50,7 @@ describe('signatures of writes (RFC 9421)', () => {
       'signature-input': `sig=${params}`,
       signature: 'sig=:V30oytVUqpfZt5TbDeKFFI2r898q+xB68l2jGetBNOk=:',
     });
-    // The same by hand, line by line as section 2.5 of the RFC wants it.
+    // The same by hand, line by line as section 2.5 of the RFC requires.
     const base = [
       '"@method": POST',
       '"@path": /v1/orders',

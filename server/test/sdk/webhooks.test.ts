@@ -1,6 +1,4 @@
-/**
- * The SDK verifies what the server sends, in each format, and nothing else.
- */
+/** The SDK verifies the server's messages, in each format, and rejects all others. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { describe, test } from 'node:test';

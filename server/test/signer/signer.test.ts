@@ -1,6 +1,4 @@
-/**
- * The signer: what it signs, what it remembers, and that it is the same one over a socket, in a process of its own.
- */
+/** The signer: which transactions it signs, its journal, and that it behaves the same over a socket, in a separate process. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -177,7 +175,7 @@ describe('a nonce', () => {
     assert.equal(await refusedBy(core, tokens(0n, 10n)), why, 'what was cancelled was signed again');
     assert.equal(await refusedBy(core, coin(0n, 0n, FRIEND)), why, 'to somebody else');
     assert.equal(await refusedBy(core, { ...empty, gas: 2_000n }), 'a fee above the limit');
-    // A deposit address ends a nonce in the same way, and pays nobody else by it.
+    // A deposit address ends a nonce in the same way, and cannot pay anyone by it.
     const sweep = { deposit: 3n };
     await core.sign(sweep, tokens(0n, 5n, HOT));
     assert.deepEqual(
@@ -256,7 +254,7 @@ describe('the journal', () => {
         } catch {}
       }`;
     const node = [process.execPath, '--input-type=module', '-e', program, path];
-    // A file may have 1,024 bytes, which lie in the midst of a line.
+    // A file may have 1,024 bytes, which end in the middle of a line.
     const child = spawn('bash', ['-c', 'ulimit -f 1; exec "$@"', 'bash', ...node]);
     let out = '';
     child.stdout.on('data', (part) => (out += part));

@@ -1,6 +1,6 @@
 /**
- * The signer on a chain of Tron's family: it signs the bytes of a transaction, and what it has read in them is all that its
- * limits need to see.
+ * The signer on a chain of Tron's family: it signs the bytes of a transaction, and the content it has read from them is all that
+ * its limits need.
  */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';

@@ -1,7 +1,7 @@
 /**
- * The pictures of docs/site/: the states of an order, who holds its money in each, and the ways between them, as SVG. The states and
- * ways are those of the machine: a state without a place, and a way that is not drawn, end the run. tables.test.ts compares the
- * files, and with UPDATE_DOCS=1 writes them anew.
+ * The pictures of docs/site/: the states of an order, who holds its money in each, and the transitions between them, as SVG.
+ * States and transitions are those of the machine: a state without a position, and a transition that is not drawn, end the run.
+ * tables.test.ts compares the files, and with UPDATE_DOCS=1 writes them again.
  */
 import { type OrderEvent, type OrderState, STATES, TRANSITIONS } from '../../src/orders/machine.ts';
 import { HOLDER } from '../../src/orders/read/whereabouts.ts';
@@ -13,14 +13,14 @@ type Shown = Exclude<OrderState, 'frozen'>;
 const WIDTH = 840;
 const HEIGHT = 500;
 const BOX = { width: 148, height: 46 };
-/** Where the money is: three columns, each as wide as what stands in it. */
+/** The holder of the money: three columns, each as wide as its content. */
 const COLUMNS = [
   { title: 'Customer', holder: 'customer', x: 8, width: 196 },
   { title: 'Operator, for the customer', holder: 'operator', x: 212, width: 424 },
   { title: 'Paid out or given back', holder: 'over', x: 644, width: 188 },
 ] as const;
 
-/** Centres of the boxes: the usual course on top, the way back at the bottom. */
+/** Centres of the boxes: the usual course on top, the refund at the bottom. */
 const PLACES: Readonly<Record<Shown, readonly [x: number, y: number]>> = {
   created: [106, 84],
   deposit_seen: [106, 174],
@@ -37,7 +37,7 @@ const PLACES: Readonly<Record<Shown, readonly [x: number, y: number]>> = {
   cancelled: [106, 456],
 };
 
-/** What every page tells in words: a new price leads back, and what was thought to be over comes up once more. */
+/** Transitions that the pages describe in words: a requote leads back, and a completed order may be reopened. */
 const NOT_DRAWN: readonly OrderEvent[] = ['requoted', 'payout_found', 'refund_found', 'deposit_gone', 'blocked'];
 
 /** A line from the edge of one box to that of another. `both` has an arrow at each end; `main` is the usual course. */
@@ -79,7 +79,7 @@ const STYLE = `
   }
 `;
 
-/** Every way of the machine that is to be drawn, as `from to`. */
+/** Every transition of the machine that has to be drawn, as `from to`. */
 function waysOfMachine(): Set<string> {
   return new Set(
     TRANSITIONS.filter(({ on }) => !NOT_DRAWN.includes(on)).flatMap(({ from, to }) =>
@@ -107,9 +107,9 @@ function box(direction: Direction, [state, [x, y]]: [Shown, readonly [number, nu
 }
 
 /**
- * @returns the picture of one direction as an SVG file: a box for each state with its status numbers, below the name of who holds the
- *   money
- * @throws Error where the machine has a state or a way that the picture has not, or the other way about
+ * @returns the picture of one direction as an SVG file: a box for each state with its status numbers, below the name of the
+ *   money's holder
+ * @throws Error when the machine has a state or a transition that the picture lacks, or the other way round
  */
 export function picture(direction: Direction): string {
   const [asked, there] = [waysOfMachine(), drawn()];

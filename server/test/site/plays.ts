@@ -1,7 +1,7 @@
 /**
- * The ten situations of the docs, played against a sandbox over HTTP by somebody who has only what partners have: keys, the
- * sandbox's controls, and (for what an operator decides) the operator's token. Each answers what its page shows: the requests
- * and replies that matter, and the events that came of it.
+ * The ten situations of the docs, played against a sandbox over HTTP with a partner's means only: keys, the sandbox's controls,
+ * and (for an operator's decisions) the operator's token. Each returns the content of its page: the important requests and
+ * replies, and the resulting events.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -67,7 +67,7 @@ async function openReceiver() {
   };
 }
 
-/** Events with the message that each became. An event that repeats what the one before said is one row. */
+/** Events with their messages. An event that repeats the previous one is one row. */
 function rowsOf(events: readonly Event[], came: readonly Delivered[]): Row[] {
   const rows: Row[] = [];
   for (const event of events) {
@@ -175,7 +175,7 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
       await wait(`the price ${rate}`, async () => (await v1.post('/quotes', WANTED)).body.rate === rate);
     },
     deliveredOf: (order: Order): Delivered[] => came.filter(({ referenceId }) => String(referenceId) === order.id),
-    /** The order's events with the message that each became, once the last has arrived. */
+    /** The order's events with their messages, once the last has arrived. */
     async rows(order: Order, last: string): Promise<Row[]> {
       const events = await wait(`${last} in the feed`, async () => {
         const all = await eventsOf(order);
@@ -191,9 +191,9 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
   };
 }
 
-/** A request and what came back, as a row: `createTransaction`, 428 `price_moved`. */
+/** A request and its reply, as a row: `createTransaction`, 428 `price_moved`. */
 const call = (what: string, { status, body, headers }: Answer | Asked, more = ''): Row => {
-  // An order that is answered has a reason of its own.
+  // A reply about an order has its own reason.
   const reason = status < 400 || body?.reason === undefined ? '' : ` \`${body.reason}\``;
   const retry = headers.get('retry-after');
   return [`\`${what}\``, `${status}${reason}${retry === null ? '' : ', `Retry-After`'}${more}`];

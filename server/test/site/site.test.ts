@@ -1,6 +1,6 @@
 /**
- * The docs as they are served: every page answers, every link leads somewhere, nothing comes from another host, and search
- * finds what people look for. In a real browser: wide and narrow, light and dark, with nothing that axe finds.
+ * The docs as they are served: every page answers, every link has a target, nothing comes from another host, and search finds the
+ * expected pages. In a real browser: wide and narrow, light and dark, without findings of axe.
  */
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
@@ -26,7 +26,7 @@ let baseUrl = '';
 
 before(async () => {
   app = Fastify();
-  // What the explorer sends goes to the server that it came from.
+  // The explorer's requests go to the server that served it.
   app.post('/v1/quotes', async ({ headers, body }) => ({
     key: headers['idempotency-key'],
     by: headers.authorization,
@@ -203,7 +203,7 @@ describe('the collection', () => {
     }
   });
 
-  /** A script of the collection on a request, with as much of Postman and CryptoJS as it uses. */
+  /** A script of the collection on a request, with the parts of Postman and CryptoJS that it uses. */
   function scripted(script: string, method: string, path: string, raw: string | undefined): Record<string, string> {
     const headers: Record<string, string> = {};
     const variables: Record<string, string> = { apiKey: 'key', apiSecret: 'secret' };

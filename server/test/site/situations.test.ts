@@ -1,7 +1,7 @@
 /**
- * The ten situations of the docs, played: what each page shows is what happens.
+ * The ten situations of the docs, played: each page shows the real results.
  *
- * `UPDATE_DOCS=1 npm test -- server/test/site/situations.test.ts` writes the tables anew.
+ * `UPDATE_DOCS=1 npm test -- server/test/site/situations.test.ts` writes the tables again.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const HEADS = {
   calls: ['Request', 'Answer'],
 } as const;
 
-/** The page with what was played between its marks. */
+/** The page with the played results between its marks. */
 function withPlayed(page: string, played: Partial<Record<keyof typeof HEADS, readonly (readonly string[])[]>>): string {
   return page.replaceAll(
     /(<!-- played: (events|calls) -->\n)[^]*?(<!-- end -->)/g,

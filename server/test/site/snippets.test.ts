@@ -1,7 +1,7 @@
 /**
- * The programs of the docs. Every one is parsed; those whose language is on this machine also run: the sale to its end
- * against a sandbox, and the receiver on what the sandbox sends. Requests of the reference are compiled or parsed with the
- * client that they call. docs/site/start.md says which language is tested how.
+ * The programs of the docs. All are parsed; those whose language is installed on this machine also run: the sale to its end
+ * against a sandbox, and the receiver on the sandbox's messages. Requests of the reference are compiled or parsed with their
+ * client. docs/site/start.md says which language is tested how.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -44,7 +44,7 @@ const PARSERS: Partial<Record<Ending, { parse(text: string): Tree }>> = {
   go: goParser,
 };
 
-/** @throws AssertionError with the line that is not of the language */
+/** @throws AssertionError with the line that is not valid in the language */
 function parses(text: string, ending: Ending, name: string): void {
   const parser = PARSERS[ending];
   if (parser !== undefined) {
@@ -99,7 +99,7 @@ function allExamples(ending: Ending): string {
   }[ending]();
 }
 
-/** Where a program in TypeScript finds the SDK that it names: in this repository, as it is. */
+/** Resolves the SDK for a TypeScript program: the one in this repository. */
 const SDK = join(docs, '../sdk/src/index.ts');
 const PROJECT = {
   compilerOptions: {
@@ -155,7 +155,7 @@ describe('against a sandbox', () => {
       ...{ PATH: process.env.PATH, HOME: folder, TMPDIR: folder },
       ...{ CLOVERLEAF_URL: baseUrl, CLOVERLEAF_KEY: partners[0]?.apiKey, CLOVERLEAF_SECRET: partners[0]?.apiSecret },
     };
-    // The pages name `node`: a recent one, as this is.
+    // The pages name `node`: a recent one, like this one.
     if (here.java) {
       const made = spawnSync('javac', ['-d', '.', ...files.filter((file) => file.endsWith('.java'))], {
         cwd: folder,
@@ -188,7 +188,7 @@ describe('against a sandbox', () => {
     go: ['go', 'run', 'receive.go'],
   };
 
-  /** With what it started: `go run` runs the program as a child. */
+  /** Includes its child processes: `go run` runs the program as a child. */
   function end({ pid, exitCode, signalCode }: ChildProcess): void {
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
     process.kill(-pid, 'SIGKILL');
@@ -229,7 +229,7 @@ describe('against a sandbox', () => {
     });
 
   test(`refund: what came of an underpaid sale goes back: ${onThisMachine.join(', ')}`, async () => {
-    // One after the other: each brings the deadlines of all orders nearer.
+    // One after the other: each moves the deadlines of all orders closer.
     for (const ending of onThisMachine) {
       const { ended, output } = started(programs('refund', 'Refund')[ending]);
       assert.equal(await ended, 0, `${ending}: ${output()}`);

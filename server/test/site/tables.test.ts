@@ -1,7 +1,7 @@
 /**
- * The tables and pictures of docs/site/ say what the code does, and each of them stands on a page.
+ * The tables and pictures of docs/site/ match the code, and each of them is on a page.
  *
- * `UPDATE_DOCS=1 npm test -- server/test/site/tables.test.ts` writes them anew.
+ * `UPDATE_DOCS=1 npm test -- server/test/site/tables.test.ts` writes them again.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The tables of the docs, made from the code that they describe. A page of docs/site/ has each between `<!-- table: name -->`
- * and `<!-- end -->`; tables.test.ts compares them and, with UPDATE_DOCS=1, writes them anew.
+ * The tables of the docs, made from the code that they describe. A page of docs/site/ has each between `<!-- table: name -->` and
+ * `<!-- end -->`; tables.test.ts compares them and, with UPDATE_DOCS=1, writes them again.
  */
 import { GIVE_UP_AFTER_MS, PAUSES } from '../../src/events/dispatcher.ts';
 import { MOST, OVERLAP_MS, SWITCH_OFF_AFTER_MS } from '../../src/events/endpoints.ts';
@@ -33,7 +33,7 @@ const cell = (text: string): string => text.replaceAll('|', '\\|');
 const table = (head: Row, rows: readonly Row[]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
 
-/** Every order that a state may be shown as: what the status depends on, in all its values. */
+/** Every variant in which a state may be shown: the inputs of the status, in all their values. */
 function ordersIn(direction: Direction, state: OrderState): Shown[] {
   const each = <T>(values: readonly T[], make: (value: T) => Shown[]): Shown[] => values.flatMap(make);
   return each([0, 1, 2], (payoutAttempt) =>
@@ -63,7 +63,7 @@ export const numbersOf = (direction: Direction, state: OrderState): number[] =>
 const statesOf = (direction: Direction, number: number): OrderState[] =>
   STATE_NAMES.filter((state) => numbersOf(direction, state).includes(number));
 
-/** What the customer's own page says of a state. */
+/** The customer's own page about a state. */
 function toCustomer(direction: Direction, state: OrderState): string {
   if (state === 'created')
     return SAYS.created[direction](direction === 'offramp' ? 'coins' : 'rupees').replace(' rupees', ' your currency');
@@ -72,7 +72,7 @@ function toCustomer(direction: Direction, state: OrderState): string {
   return `${title}. ${text}`;
 }
 
-/** The word of the format `whitelabel` for an order that enters a state; empty where it has none. */
+/** The word of the format `whitelabel` for an order that enters a state; empty if it has none. */
 function wordOf(direction: Direction, state: OrderState, submittedPayout: boolean): string {
   const body = { orderId: '1', direction, state, submittedPayout, exception: null, failure: null };
   const event: Happened = {
@@ -82,7 +82,7 @@ function wordOf(direction: Direction, state: OrderState, submittedPayout: boolea
   return String(whitelabelBody(event, { kycWords: {} })?.status ?? '');
 }
 
-/** The usual course, a row for each thing that is shown. */
+/** The usual course, a row for each visible step. */
 const COURSE: readonly { state: OrderState; submitted: boolean }[] = [
   { state: 'created', submitted: false },
   { state: 'deposit_seen', submitted: false },
@@ -118,7 +118,7 @@ function life(direction: Direction): string {
   return table(['Status', 'State', 'Customer', 'Operator', 'Paid out', 'Webhook'], rows);
 }
 
-/** The state that a number mostly stands for; of several the first here. */
+/** The usual state of a number; of several the first here. */
 const USUAL: readonly OrderState[] = [
   'deposit_seen',
   'created',
@@ -343,7 +343,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   headers,
 };
 
-/** The page with its tables written anew. @throws Error for a table that nobody makes */
+/** The page with its tables written again. @throws Error for an unknown table */
 export const withTables = (page: string): string =>
   page.replaceAll(
     /(<!-- table: ([a-z-]+) -->)[^]*?(<!-- end -->)/g,

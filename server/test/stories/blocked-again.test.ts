@@ -1,6 +1,6 @@
 /**
- * A block counts for whose money it is, not only for whose order it is; and a block laid again is a new one: what people
- * decided about the block before says nothing about it.
+ * A block applies to the owner of the money, not only to its order's customer; and a repeated block is a new one: decisions about
+ * the earlier block do not apply to it.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

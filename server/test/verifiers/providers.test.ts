@@ -1,4 +1,4 @@
-/** The providers' own ways: what they are asked, what their answers mean, and which of their calls count. */
+/** Provider specifics: the requests they receive, the meaning of their answers, and which of their calls count. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { SettingError } from '../../src/base/env.ts';
@@ -58,7 +58,7 @@ describe('Sumsub', async () => {
       { reviewAnswer: 'RED', reviewRejectType: 'FINAL', rejectLabels: ['FORGERY'] },
       { outcome: 'refused', level: 0, reason: 'forgery' },
     ],
-    // A comment names somebody; it is not passed on.
+    // A comment contains a name; it is not passed on.
     [
       'completed',
       { reviewAnswer: 'RED', rejectLabels: ['Asha Rao is 17'], moderationComment: 'Asha Rao is 17' },

@@ -15,7 +15,7 @@ import { customers, register } from './register.ts';
 
 const RULES = { version: RULES_VERSION, threshold: USUAL_THRESHOLD };
 
-/** What decision 73 states. Better numbers are written here and there; worse ones need a reason there. */
+/** The numbers that decision 73 states. Better numbers are written here and there; worse ones need a reason there. */
 const STATED = { same: 100, others: 81, missed: 10, wrong: 5 };
 
 test('of the published pairs no more are missed, and no more are wrong, than decision 73 states', () => {

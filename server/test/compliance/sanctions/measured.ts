@@ -1,4 +1,4 @@
-/** How well the matching rules tell the pairs of server/test/fixtures/sanctions/pairs.tsv apart. */
+/** How well the matching rules separate the pairs of server/test/fixtures/sanctions/pairs.tsv. */
 import { readFileSync } from 'node:fs';
 import type { ListEntry, SubjectKind } from '../../../src/compliance/sanctions/entry.ts';
 import { matchEntry, prepare, type Subject, USUAL_THRESHOLD } from '../../../src/compliance/sanctions/match.ts';
@@ -44,7 +44,7 @@ export const pairs: readonly Pair[] = readFileSync(
 export const scoreOf = ({ subject, entry }: Pair): number =>
   matchEntry(subject, subject.names.map(nameOf), prepare(entry))?.score ?? 0;
 
-/** True pairs that are hits, and false pairs that are, at a threshold. */
+/** True pairs that are hits, and false pairs that are hits, at a threshold. */
 export function measured(threshold: number = USUAL_THRESHOLD) {
   const isHit = (pair: Pair) => scoreOf(pair) >= threshold;
   const [same, others] = [pairs.filter(({ isSame }) => isSame), pairs.filter(({ isSame }) => !isSame)];

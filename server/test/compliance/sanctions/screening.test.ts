@@ -182,7 +182,7 @@ test('a customer with a listed name has an open hit with a case; people see aler
     decides(hit.id, 'false_positive'),
     (error) => error instanceof Refusal && error.code === 'hit_over',
   );
-  // Another entry makes a new version: everybody is compared again, and nothing old is asked again.
+  // Another entry makes a new version: all subjects are compared again, and no earlier hit is asked again.
   await lists(sanctions, [TARAS, OTHER]);
   assert.equal((await inTx((tx) => sanctions.wait(tx, input(id))))?.cause, 'screening');
   await sanctions.handlers.screen_names?.('all');
@@ -212,7 +212,7 @@ test('what is new is asked again: a changed entry, another name, a list that nam
   await lists(sanctions, [TARAS, OTHER]);
   await sanctions.handlers.screen_names?.('all');
   assert.deepEqual(await rulesOf(sanctions, clear), ['sanctions_undecided']);
-  // An entry that is gone takes its undecided hit along.
+  // A removed entry closes its undecided hit.
   await lists(sanctions, [TARAS]);
   await sanctions.handlers.screen_names?.('all');
   assert.deepEqual(await rulesOf(sanctions, clear), []);
@@ -367,7 +367,7 @@ test('a list of which much is missing is not taken, with a case; with a checksum
   await sanctions.ensure(input(id));
   assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_undecided'], 'whom it no longer names is not cleared');
   assert.deepEqual(await cases('sanctions_list'), ['sanctions list uk']);
-  // As little of it missing as publishers do remove.
+  // As little missing as in publishers' largest removals.
   await lists(sanctions, [...many.slice(2), listed]);
   assert.deepEqual(await cases('sanctions_list'), []);
   const sum = createHash('sha256').update(`<Designations>${many.slice(0, 1).map(designation).join('')}</Designations>`);

@@ -84,7 +84,7 @@ export async function signsIn(world: Teamed, key: Key, headers: Record<string, s
 
 export type MemberClient = Awaited<ReturnType<typeof memberNamed>>;
 
-/** Somebody of a partner's team who has joined. */
+/** A member of a partner's team who has joined. */
 export async function memberNamed(world: Teamed, partnerId: bigint, name: string, role: MemberRole) {
   const now = world.clock.now();
   const made = await world.db.asSystem((tx) => inviteMember(tx, { partnerId, name, role, by: 'operator test', now }));

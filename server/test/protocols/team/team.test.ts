@@ -1,4 +1,4 @@
-/** Teams of partners: invitations, passkeys, sessions, roles, keys; and what a member of one partner sees of another: nothing. */
+/** Teams of partners: invitations, passkeys, sessions, roles, keys; and a member of one partner sees nothing of another. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { findPartner } from '../../../src/partners/index.ts';

@@ -1,8 +1,8 @@
 /**
  * Every declared endpoint of the wire, and the test that covers it.
  *
- * A declared endpoint that is not served fails, and so does one without a story, a story of none, and one whose story no longer
- * speaks of it. The sandbox's controls are all told in one story, so theirs are made of their declarations.
+ * A declared endpoint that is not served fails, and so does one without a story, a story without an endpoint, and one whose story no longer
+ * mentions it. The sandbox's controls are all in one story, so their rows are made from their declarations.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
