@@ -64,8 +64,8 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
   },
   {
     ...{ name: 'order.hold', label: 'Hold', path: '/orders/:order/hold', right: 'block' },
-    says: 'Takes the order back before its payout or refund is submitted.',
-    states: [...GOES_ON, 'payout_held'],
+    says: 'Takes the order back before its payout or refund is submitted, or holds a held one for another reason.',
+    states: [...GOES_ON, ...HELD],
   },
   {
     ...{ name: 'order.retry', label: 'Retry payout', path: '/orders/:order/retry', right: 'money' },
