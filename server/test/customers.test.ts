@@ -82,7 +82,7 @@ test('of ten who enroll the same name at once, one does', async () => {
     if (outcome.status === 'rejected') assert.ok(refusal('customer_exists')(outcome.reason));
 });
 
-test("another partner's customer is as unknown as nobody's", async () => {
+test("another partner's customer is unknown", async () => {
   const customer = await enroll(other, 'hidden');
   for (const id of [customer.id, 'AAAAAAAAAA_1', '', "x' or 1=1", 'x\0', 'a'.repeat(100_000)]) {
     await assert.rejects(find(mine, id), refusal('unknown_customer'));
@@ -195,7 +195,7 @@ const payout = async (customer: customers.Customer, to: { account: Record<string
   payoutAddress: 'address' in to ? to.address : null,
 });
 
-test('what goes to a denied destination is held, and the decision says by which list', async () => {
+test('a payout to a denied destination is held, and the decision names the list', async () => {
   const { db, vault } = fixture;
   const screener = compliance.openScreener(fixture);
   const customer = await enroll(mine, 'screened');
@@ -241,7 +241,7 @@ test('the magic reference holds a payout and lets its refund go', async () => {
   assert.equal((await screener.screen({ ...magic, purpose: 'refund' as const })).outcome, 'cleared');
 });
 
-test('one case is open of a kind about a subject, however often its cause comes, and anew once it is closed', async () => {
+test('one case of a kind is open per subject, however often its cause recurs, and a new one after it is closed', async () => {
   const { db } = fixture;
   const open = () =>
     db.asSystem((tx) =>

@@ -66,7 +66,7 @@ interface Compose {
   networks: Record<string, unknown>;
 }
 
-test('the compose file parses, and sets what production requires', () => {
+test('the compose file parses, and sets all required settings of production', () => {
   const compose = parse(read('deploy/compose/compose.yaml'), { merge: true }) as Compose;
   const { server, signer } = compose.services;
   assert.ok(server !== undefined && signer !== undefined);
@@ -87,7 +87,7 @@ test('the compose file parses, and sets what production requires', () => {
       assert.ok(secrets.includes(path.slice('/run/secrets/'.length)), `${path} is no secret of its service`);
 });
 
-test('the systemd units set what production requires', () => {
+test('the systemd units set all required settings of production', () => {
   const unit = read('deploy/systemd/cloverleaf-server.service');
   const names = (text: string) =>
     [...text.matchAll(/^Environment=(.+)$/gm)].flatMap(([, all = '']) =>
@@ -108,7 +108,7 @@ test('the systemd units set what production requires', () => {
 const CHART = 'deploy/helm/cloverleaf';
 const templates = readdirSync(join(ROOT, CHART, 'templates')).map((name) => read(`${CHART}/templates/${name}`));
 
-test('the chart sets what production requires, from values that it declares', () => {
+test('the chart sets all required settings of production, from values that it declares', () => {
   const values = parse(read(`${CHART}/values.yaml`)) as Record<string, unknown>;
   const chart = parse(read(`${CHART}/Chart.yaml`)) as { name: string };
   assert.equal(chart.name, 'cloverleaf');

@@ -137,7 +137,7 @@ test('every npm script that a page names is in package.json', () => {
   assert.deepEqual(wrong, []);
 });
 
-test('the tree in ARCHITECTURE.md names what there is in server/src, and all of its folders', () => {
+test('the tree in ARCHITECTURE.md names existing files of server/src, and all of its folders', () => {
   const [, tree = ''] = /## The tree\n\n```\n(.*?)^```/ms.exec(read('ARCHITECTURE.md')) ?? [];
   const named = [...tree.matchAll(/^ {2}(\S+?)\/? /gm)].map(([, name = '']) => name).filter((name) => name !== '');
   assert.deepEqual(

@@ -150,7 +150,7 @@ test('nothing that names a person, and no secret, is in a dump of the database',
   assert.deepEqual(await findInDump(fixture.adminUrl, words), []);
 });
 
-test('the search finds what is there, in text and inside bytes', async () => {
+test('the search finds existing values, in text and inside bytes', async () => {
   const words = ['Encrypted', first.id, 'two'];
   const found = await findInDump(fixture.adminUrl, words);
   for (const word of words)
@@ -178,7 +178,7 @@ test('the search finds what is there, in text and inside bytes', async () => {
   }
 });
 
-test('what was encrypted is read again as it was given', async () => {
+test('an encrypted value decrypts to the original', async () => {
   const { db, vault } = fixture;
   await db.asPartner(partnerId, async (tx) => {
     assert.deepEqual(await customers.openContact(tx, vault, first.id), { phone: GIVEN.phone, email: GIVEN.email });

@@ -15,7 +15,7 @@ import { freshFolder } from './support/folder.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const page = (name: string): string => readFileSync(join(root, 'docs', `${name}.md`), 'utf8');
 
-describe('the examples of what an adapter takes', () => {
+describe('the examples of adding an adapter', () => {
   let copy: string;
   const made: Record<string, string[]> = {};
   before(() => {

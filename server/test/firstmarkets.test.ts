@@ -5,7 +5,7 @@ import { markets, upsertAsset, upsertMarket } from '../src/partners/index.ts';
 import { freshFixture } from './support/fixture.ts';
 import { fiat, marketTerms } from './support/terms.ts';
 
-test('who looks for markets while the first are being made finds them once they are', async () => {
+test('a reader of markets sees the first ones as soon as they are created', async () => {
   const fixture = await freshFixture();
   try {
     const look = () => fixture.db.asSystem(markets);

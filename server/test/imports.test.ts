@@ -124,7 +124,7 @@ test('every module is known here', () => {
   );
 });
 
-test('modules use only what they may', () => {
+test('modules use only permitted modules', () => {
   const wrong = imports.filter(({ file, target }) => {
     const [from, to] = [moduleOf(file), moduleOf(target)];
     const may = MAY_USE[from] ?? [];
@@ -206,7 +206,7 @@ test('one protocol knows nothing of another, and one rail nothing of another', (
   );
 });
 
-test('the core has no word for a direction but where a row or a market names it', () => {
+test('the core names a direction only where a row or a market does', () => {
   const allowed = new Set(['orders/row.ts', 'quotes/price.ts', 'quotes/index.ts']);
   const wrong = files
     .filter((file) => /^(orders|ledger|rails|quotes)\//.test(file) && !allowed.has(file))
@@ -243,7 +243,7 @@ function modulesThat(words: string): Map<string, Set<string>> {
   return found;
 }
 
-test('one module writes to a table, and who else reads it is known', () => {
+test('one module writes to a table, and its readers are listed', () => {
   const owners = modulesThat('insert into|update|delete from');
   assert.ok(owners.size > 100, `${owners.size} tables were found`);
   const shared = [...owners]

@@ -35,7 +35,7 @@ function clone(script: string) {
   return { root, output: collect(child), ended };
 }
 
-test('an installation says how far it is, and then the file runs', async () => {
+test('an installation shows its progress, and then the file runs', async () => {
   const { root, output, ended } = clone(`mkdir -p node_modules/one
 echo '{}' > node_modules/one/package.json
 while [ ! -e goes-on ]; do sleep 0.05; done
@@ -51,7 +51,7 @@ echo '{}' > node_modules/two/package.json`);
   assert.ok(!existsSync(join(root, '.install.lock')), 'the lock stayed');
 });
 
-test('an installation that fails shows what npm said, and nothing runs', async () => {
+test('a failed installation shows npm’s message, and nothing runs', async () => {
   const { root, output, ended } = clone('echo "no such registry" >&2; exit 7');
   assert.equal(await ended, 1);
   assert.match(output(), /no such registry\n/);

@@ -196,7 +196,7 @@ test('every protected table takes part in this test', () => {
   assert.deepEqual(missing, [], 'tables without a row in ROWS');
 });
 
-test("a partner who asks for everything gets its own rows and nobody else's", async () => {
+test('a partner who reads everything gets only its own rows', async () => {
   for (const table of guarded) {
     const seen = await fixture.db.asPartner(partnerA, (tx) => owners(tx, table));
     assert.ok(seen.length > 0, `${table}: its own rows are seen`);
@@ -241,7 +241,7 @@ test('a partner named in one transaction is forgotten in the next on the same co
   }
 });
 
-test('what a role says of its partner ends with the transaction, whichever way that ends', async () => {
+test('a role’s partner setting ends with the transaction, whether committed or rolled back', async () => {
   const client = new Client({
     connectionString: fixture.serverUrl,
     options: '-c role=cloverleaf_partner -c search_path=cloverleaf',
@@ -296,7 +296,7 @@ test("writing another partner's row is refused in every table", async () => {
   }
 });
 
-test("changing or deleting everything changes nobody else's row", async () => {
+test("changing or deleting everything changes only the partner's own rows", async () => {
   for (const table of guarded) {
     const { rows } = await admin.query<{ name: string }>(
       `select attname as name from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped

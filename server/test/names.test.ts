@@ -119,7 +119,7 @@ describe('a name in every field', () => {
     assert.deepEqual(found, []);
   });
 
-  test('comes back as it was given: to the partner, in lists, history and events, and to the operator who looks for it', async () => {
+  test('is read back unchanged: by the partner, in lists, history and events, and by the operator who searches for it', async () => {
     await world.refreshPrices();
     const given = { clientCustomerId: 'Mrs Quagmire', phoneNumber: '+91 98765 43210', type: 'INDIVIDUAL' };
     const first = await acme.post('kyc/url', given);
@@ -219,7 +219,7 @@ describe('a text in a column', () => {
     }
   });
 
-  test('a text opens for its partner alone, is the same each time, and one that looks encrypted is kept as it is', () => {
+  test('a text decrypts for its partner alone, encrypts to equal bytes, and one that looks encrypted is stored unchanged', () => {
     const { vault } = fixture;
     const encrypted = encryptText(vault, 1n, 'Ebenezer');
     assert.equal(encryptText(vault, 1n, 'Ebenezer'), encrypted);

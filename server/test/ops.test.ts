@@ -58,7 +58,7 @@ async function ask(checks: Check[], url: string) {
   return { status: reply.statusCode, body: reply.json() };
 }
 
-test('a process is healthy as long as it answers, whatever else is down', async () => {
+test('a process is healthy as long as it answers, even if other systems are down', async () => {
   const down = check('database', true, () => Promise.reject(new Error('down')));
   assert.deepEqual(await ask([down], '/healthz'), { status: 200, body: { ok: true } });
 });
@@ -78,14 +78,14 @@ test('it is ready when everything essential is, and shows the rest', async () =>
   assert.equal((await ask([up, { ...ill, essential: true }], '/readyz')).status, 503);
 });
 
-test('an error says that it failed and not what it carries', async () => {
+test('an error is reported without its content', async () => {
   const secret = check('a', true, () => Promise.reject(new Error('postgres://user:hunter2@db')));
   const { status, body } = await ask([secret], '/readyz');
   assert.equal(status, 503);
   assert.ok(!JSON.stringify(body).includes('hunter2'));
 });
 
-test('a check that never answers is cut at its deadline, and is told', async () => {
+test('a check that never answers ends at its deadline, and is reported', async () => {
   let told = false;
   const stuck = check('stuck', true, (signal) => {
     signal.addEventListener('abort', () => {
@@ -283,7 +283,7 @@ describe('readiness asks whether a write commits', () => {
   }
 });
 
-test('metrics: requests by route template, work by kind, and what the database holds', async () => {
+test('metrics: requests by route template, work by kind, and the contents of the database', async () => {
   const { db, clock } = fixture;
   const metrics = openMetrics([
     databaseReadings(db, clock),

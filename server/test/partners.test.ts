@@ -46,7 +46,7 @@ const newKey = (partnerId: bigint, more: { expiresAt?: Date } = {}) =>
 /** A process that has just started: its caches are empty. */
 const credential = (key: string) => partners.openPartners(fixture).credential(key);
 
-test('a key says whose it is, what it may do and which secret it has', async () => {
+test('a key gives its partner, its scopes and its secret', async () => {
   const { apiKey, apiSecret } = await newKey(two.id);
   const found = await credential(apiKey);
   assert.deepEqual(found?.partner, two);
@@ -54,7 +54,7 @@ test('a key says whose it is, what it may do and which secret it has', async () 
   assert.deepEqual(found?.secrets, [apiSecret]);
 });
 
-test('what is no key of ours is nobody, whatever it looks like', async () => {
+test('an unknown key authenticates no partner, whatever it looks like', async () => {
   for (const text of ['', 'nobody', ' ', 'ключ', 'x\0y', "' or true --", 'k'.repeat(10_000)]) {
     assert.equal(await credential(text), undefined, JSON.stringify(text.slice(0, 20)));
   }
@@ -74,7 +74,7 @@ test('while a key is rotated both secrets are valid, and then the new one alone'
   assert.deepEqual((await credential(apiKey))?.secrets, [third], 'a leaked secret goes at once');
 });
 
-test('an expired or a revoked key is nobody', async () => {
+test('an expired or a revoked key authenticates no partner', async () => {
   const short = await newKey(one.id, { expiresAt: later(fixture.clock.now(), 1_000) });
   assert.ok(await credential(short.apiKey));
   fixture.clock.advance(1_001);
@@ -154,14 +154,14 @@ test('setting the same again changes nothing, and a market that is switched off 
   await db.asSystem((tx) => partners.upsertMarket(tx, { ...terms, crypto: 'usdc.erc20' }));
 });
 
-test('an asset never changes what its units mean', async () => {
+test('the meaning of an asset’s units never changes', async () => {
   const change = fixture.db.asSystem((tx) =>
     partners.upsertAsset(tx, { ...usdc, code: 'usdc.erc20', chain: 'erc20', contract: '0x1', decimals: 18 }),
   );
   await assert.rejects(change, /keeps its decimals/);
 });
 
-test("a partner's own fee stands before the general one, and no row is no fee", async () => {
+test("a partner's own fee overrides the general one, and without a row there is no fee", async () => {
   const { db } = fixture;
   const market = await db.asSystem((tx) =>
     partners.findMarket(tx, { direction: 'offramp', coin: 'usdc', fiat: 'inr' }),

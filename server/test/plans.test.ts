@@ -337,7 +337,7 @@ test('looking for orders that have waited too long reads those and no others', a
   for (const { statement, blocks } of watch.plans) assert.ok(blocks < 10, statement);
 });
 
-test('telling partners, beside an endpoint that has a hundred thousand events before it', async () => {
+test('delivering to partners, beside an endpoint with a hundred thousand waiting events', async () => {
   const watch = watching(fixture.db);
   const { clock, vault, log } = fixture;
   const now = clock.now();
@@ -381,7 +381,7 @@ test('telling partners, beside an endpoint that has a hundred thousand events be
   watch.assertCheap();
 });
 
-test('counting what is open for the metrics reads what is open', async () => {
+test('counting open rows for the metrics reads only open rows', async () => {
   const watch = watching(fixture.db);
   await watch.db.asSystem((tx) => openByState(tx));
   assert.ok(watch.plans.length > 0);
@@ -389,7 +389,7 @@ test('counting what is open for the metrics reads what is open', async () => {
   for (const { statement, tables } of watch.plans) assert.ok(!tables.includes('Seq Scan orders'), statement);
 });
 
-describe('what operators list', () => {
+describe('operators’ lists', () => {
   const span = { from: new Date(Date.now() - 60_000_000), until: new Date(Date.now() - 30_000_000) };
   const filters = {
     none: {},

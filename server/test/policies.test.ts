@@ -33,7 +33,7 @@ const set = (input: Input, reason?: partners.Reason) =>
 const policyOf = (partner: partners.Partner) =>
   fixture.db.asPartner(partner.id, (tx) => policyFor(tx, market, partner.id));
 
-test('a partner’s answer stands before the market’s, and that before the built-in one, field by field', async () => {
+test('a partner’s policy overrides the market’s, and that the built-in one, field by field', async () => {
   assert.deepEqual(await policyOf(one), BUILT_IN_POLICY);
   await set({ partnerId: null, question: 'underpaid', answer: { acceptBps: 50, beyond: 'refund' } });
   await set({ partnerId: one.id, question: 'underpaid', answer: { acceptBps: 10 } });
@@ -64,7 +64,7 @@ test('another partner sees nothing of it', async () => {
   );
 });
 
-test('an answer that is none is refused by the name of its field, with the rule', async () => {
+test('an invalid policy is refused by the name of its field, with the rule', async () => {
   const refused = async (question: string, answer: unknown): Promise<[string, string] | undefined> => {
     try {
       await set({ partnerId: null, question, answer } as Input);
@@ -92,14 +92,14 @@ test('an answer that is none is refused by the name of its field, with the rule'
   assert.match((await refused('late', { then: 'requote' }))?.[1] ?? '', /one of hold, refund, new_order/);
 });
 
-test('no clock may refund money that may be on its way to somebody', async () => {
+test('no deadline may refund money that may be under way', async () => {
   for (const state of ['deposit_seen', 'deposit_confirmed', 'paying_out', 'payout_held', 'refunding', 'refund_held']) {
     const answer = { [state]: { afterS: 60, then: 'refund' } };
     await assert.rejects(set({ partnerId: null, question: 'waiting', answer } as Input), { code: 'malformed_field' });
   }
 });
 
-test('a change is kept with what it was before, who made it and why', async () => {
+test('a change is recorded with the previous value, who made it and why', async () => {
   const reason = { by: 'anna', why: 'exchanges keep a little' };
   await set({ partnerId: one.id, question: 'overpaid', answer: { acceptBps: 5 } }, reason);
   await set({ partnerId: one.id, question: 'overpaid', answer: { acceptBps: 5 } }, reason);

@@ -354,7 +354,7 @@ async function rightsOf(role: string): Promise<Record<string, string>> {
 }
 
 for (const [role, listed] of Object.entries({ cloverleaf_partner: PARTNER, cloverleaf_system: SYSTEM })) {
-  test(`${role} may write what is listed here, and nothing else`, async () => {
+  test(`${role} may write only the listed columns`, async () => {
     const expected = Object.fromEntries(Object.entries(listed).map(([table, [rights]]) => [table, plain(rights)]));
     assert.deepEqual(await rightsOf(role), expected);
     for (const [table, [, why]] of Object.entries(listed)) assert.ok(why.length > 5, `${table} has no reason`);
@@ -384,7 +384,7 @@ for (const [role, listed] of Object.entries({ cloverleaf_partner: PARTNER, clove
   });
 }
 
-test('the comparison sees a right that is granted to a column, a table, or everybody', async () => {
+test('the comparison finds a right that is granted to a column, a table, or everyone', async () => {
   const before = await rightsOf('cloverleaf_partner');
   for (const [grant, table, seen] of [
     ['update (state) on orders to cloverleaf_partner', 'orders', 'update (state,'],
@@ -405,7 +405,7 @@ describe("a partner's request", () => {
   const denied = (body: Parameters<Fixture['db']['asPartner']>[1], partnerId: bigint, what: string) =>
     assert.rejects(fixture.db.asPartner(partnerId, body), { code: '42501' }, what);
 
-  test('changes nothing of its order but the reference that the customer says', async () => {
+  test('changes nothing of its order except the reference that the customer states', async () => {
     const { rows } = await admin.query<{ attname: string }>(
       `select attname from pg_attribute where attrelid = 'orders'::regclass and attnum > 0 and not attisdropped
           and attname not in ('payer_reference', 'updated_at')`,

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** By then earlier asynchronous work has thrown or rejected. */
 const WAITS = 'await new Promise((wake) => setImmediate(wake));';
 
-test('what is thrown beside a test, and a promise that nobody awaits, fail the file and say where they were', async () => {
+test('an error outside a test, and an unhandled rejection, fail the file and show their origin', async () => {
   const folder = freshFolder('runner');
   const bodies = {
     thrown: `setImmediate(() => { throw new Error('thrown beside it'); }); ${WAITS}`,

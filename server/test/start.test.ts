@@ -31,7 +31,7 @@ test('a port that is taken is refused by the name of its setting', async () => {
   other.close();
 });
 
-test('an argument that nothing reads is refused, and told where settings are', async () => {
+test('an unknown argument is refused, and the message says where settings are', async () => {
   for (const word of ['--port=80', 'port']) {
     const child = run(['server/src/apps/server.ts', word], { DATA_DIR: freshFolder('start') });
     const output = collect(child);
@@ -66,7 +66,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-test('a sandbox says what it is at while it starts, and its address answers with what to do next', async () => {
+test('a sandbox shows its progress while it starts, and its URL answers with the next steps', async () => {
   const dataDir = freshFolder('start');
   const child = run(['server/src/apps/server.ts'], { PORT: '0', DATA_DIR: dataDir });
   const output = collect(child);

@@ -69,7 +69,7 @@ async function everyTurn(): Promise<void> {
   );
 }
 
-test('an hour ahead and back: quotes, prices and recurring work go on, and readiness says what the clock does', async () => {
+test('an hour ahead and back: quotes, prices and recurring jobs continue, and readiness reports the clock', async () => {
   await everyTurn();
   assert.equal(await quotes(), true);
   aheadMs = HOUR;

@@ -37,7 +37,7 @@ test('a change reaches the tests that import it, through others too, and no othe
   assert.deepEqual(reached('test/gone.test.ts'), [], 'a test that was deleted is not run');
 });
 
-test('of our own sources, back-off reaches the tests of what waits', () => {
+test('of our own sources, back-off reaches the tests of its users', () => {
   const root = fileURLToPath(new URL('../', import.meta.url));
   const reached = reachedBy(new Set([join(root, 'src/base/backoff.ts')]), root).map((path) => relative(root, path));
   assert.ok(reached.includes('test/base/http.test.ts'), reached.join());
@@ -45,7 +45,7 @@ test('of our own sources, back-off reaches the tests of what waits', () => {
   assert.ok(!reached.includes('test/base/money.test.ts'), 'arithmetic waits for nothing');
 });
 
-test('what is written together is told together, and what comes later is told later', async () => {
+test('changes written together are reported together, and later ones later', async () => {
   const root = sources();
   const over = new AbortController();
   const changes = changesIn(root, over.signal);

@@ -89,7 +89,7 @@ describe('channels', () => {
     assert.deepEqual([headers['webhook-id'], headers['webhook-signature']], [MESSAGE.id, `v1,${signed}`]);
   });
 
-  test('what is not taken is unavailable, without a word of the answer, the address or a secret', async () => {
+  test('a rejected message is Unavailable, and the error has nothing of the answer, the address or a secret', async () => {
     status = 500;
     for (const channel of [
       slackChannel.create({ url: `${base}/T0/B0/token` }, undefined),
@@ -238,7 +238,7 @@ describe('rules', () => {
   };
   const later = (minutes: number) => fixture.clock.advance(minutes * 60_000);
 
-  test('a case is told of once, by kind and number and nothing that a person or a bank said', async () => {
+  test('a case is reported once, by kind and number, without texts of people or banks', async () => {
     await sets({});
     await opens('payout_unknown', 'payout:Ravi-Iyer');
     let told = '';
@@ -259,7 +259,7 @@ describe('rules', () => {
     assert.equal((await tells()).length, 1);
   });
 
-  test('kinds, minutes, claims and due times narrow what is told', async () => {
+  test('kinds, minutes, claims and due times restrict the reported cases', async () => {
     await sets({ name: 'kind', kinds: ['payout_unknown'] });
     await sets({ name: 'slow', afterMinutes: 30 });
     await sets({ name: 'free', about: 'unclaimed', afterMinutes: 10 });
@@ -274,7 +274,7 @@ describe('rules', () => {
     assert.deepEqual(await tells(), ['Cloverleaf: case N, deposit late, is overdue']);
   });
 
-  test('a claimed case is not told of as unclaimed, and a closed one not at all', async () => {
+  test('a claimed case is not reported as unclaimed, and a closed one not at all', async () => {
     await sets({ about: 'unclaimed' });
     await opens('deposit_late', 'deposit:6');
     await opens('deposit_late', 'deposit:7');
@@ -289,7 +289,7 @@ describe('rules', () => {
     assert.deepEqual(await tells(), []);
   });
 
-  test('what happens outside the hours is told when they begin', async () => {
+  test('a case outside the hours is reported when they begin', async () => {
     const { hour } = hourIn('Asia/Kolkata', fixture.clock.now());
     await sets({ fromHour: (hour + 2) % 24, untilHour: (hour + 4) % 24, zone: 'Asia/Kolkata' });
     await opens('deposit_late', 'deposit:8');
@@ -308,7 +308,7 @@ describe('rules', () => {
     assert.equal((await tells()).length, 1);
   });
 
-  test('a message that is not taken is tried again under its id, and given up in the end', async () => {
+  test('a rejected message is retried under its id, and finally given up', async () => {
     await sets({});
     await opens('payout_unknown', 'payout:2');
     const ids: string[] = [];

@@ -89,7 +89,7 @@ async function refundedBySecondAttempt() {
   return { customer, order, one, two, books: { settled, failed } };
 }
 
-test('a refund that its second attempt has made: what bounces of the first lies in suspense with a case', async () => {
+test('a refund made by its second attempt: the returned first one is in suspense with a case', async () => {
   const { order, one, books } = await refundedBySecondAttempt();
   await shows(one, 'debit');
   await shows(one, 'credit');
@@ -108,7 +108,7 @@ test('a refund that its second attempt has made: what bounces of the first lies 
   );
 });
 
-test('a refund whose first attempt has arrived is made when the second one bounces: nobody sends a third', async () => {
+test('a refund whose first attempt has arrived is complete when the second one is returned: there is no third', async () => {
   const { customer, order, one, two, books } = await refundedBySecondAttempt();
   await shows(one, 'debit');
   await shows(two, 'credit');
@@ -122,7 +122,7 @@ test('a refund whose first attempt has arrived is made when the second one bounc
   assert.deepEqual(await world.changesSince(books.settled), {}, 'what went twice came back once, and nothing is lost');
 });
 
-test('a refund that nobody has begun to submit does not leave when the payout it stands for has arrived after all', async () => {
+test('an unsubmitted refund does not leave when the payout it replaces has arrived after all', async () => {
   await world.bank.setFault({ kind: 'refuse_next' });
   const order = await world.sells('20', 'usdc');
   await world.pays(order, '20');

@@ -34,7 +34,7 @@ const asked = (customerId: string, depositAddress: string) => ({
   ...{ customerId, depositAddress },
 });
 
-test('nothing is bought to the wallet that pays, nor to an address that an order of anybody’s is paid at', async () => {
+test('a purchase to the paying wallet or to any order’s deposit address is refused', async () => {
   const { customerId, depositAddress } = await world.sells('100', 'usdc');
   const { walletAddresses } = world.server.rails.get('evm.matic20') as ChainRail;
   for (const address of [walletAddresses.hot ?? '', depositAddress, depositAddress.toUpperCase().replace('0X', '0x')]) {

@@ -49,7 +49,7 @@ test('an order rejected while the wallet cannot carry the refund stays held, and
   assert.deepEqual(await world.bank.payments(`pay_${order.id}_1`), []);
 });
 
-test('a debit beyond what the books have free is booked whole, with a case, and the next payout goes on', async () => {
+test('a debit above the free balance is booked whole, with a case, and the next payout continues', async () => {
   const books = await world.balances();
   const line = await world.bank.creditAccount({ currency: 'INR', units: 10_000n, text: 'from a stranger' });
   await world.until('it is in the books', async () => (await world.changesSince(books))[BANK.code] === 10_000n);
@@ -65,7 +65,7 @@ test('a debit beyond what the books have free is booked whole, with a case, and 
   await world.reaches(order, 6);
 });
 
-test('a charge beyond what the books have free does not keep the statement from being read', async () => {
+test('a charge above the free balance does not stop reading of the statement', async () => {
   const order = await world.sells('100', 'usdc', { customer: await world.verifiedCustomer({ ending: '9005' }) });
   await world.pays(order, '100');
   await world.mines(2);
@@ -89,7 +89,7 @@ async function openCaseOf(kind: string, subject: string): Promise<boolean> {
   return rows.length === 1;
 }
 
-test('a refund mined anew after a reorg costs what the chain took in the end', async () => {
+test('a refund mined again after a reorg costs the chain’s final charge', async () => {
   const order = await held();
   const address = world.newAddress();
   await world.rejects(order, { failure: 'other', address });

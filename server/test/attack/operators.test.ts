@@ -48,7 +48,7 @@ describe('a role', () => {
       }
     });
 
-  test('of a refused action nothing stands in the audit, and no proposal is made', async () => {
+  test('a refused action leaves no audit row and no proposal', async () => {
     const vic = people.get('viewer');
     const { audit } = (await vic?.reads('/audit?operator=the-viewer'))?.body ?? {};
     const { proposals } = (await vic?.reads('/proposals'))?.body ?? {};
@@ -56,7 +56,7 @@ describe('a role', () => {
   });
 });
 
-test('operators come only from the networks of the setting: neither token nor login helps from elsewhere', async () => {
+test('operators are admitted only from the configured networks: neither token nor login works from elsewhere', async () => {
   const inside = await wireWorld({ beside: (fixture) => operatorApi(fixture, { networks: ['127.0.0.0/8', '::1'] }) });
   const outside = await wireWorld({ beside: (fixture) => operatorApi(fixture, { networks: ['203.0.113.0/24'] }) });
   try {

@@ -96,7 +96,7 @@ test('a deposit and the deadline: the order is paid out, or expired with its mon
   }
 });
 
-test('money for one of many that wait, enqueued for all at once and often, pays one', async () => {
+test('funds for one of many waiting orders pay one, although all are enqueued often and concurrently', async () => {
   await world.setsAside('inr', 0n);
   const orders = await sales();
   for (const order of orders) await world.pays(order, '10');

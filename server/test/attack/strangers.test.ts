@@ -377,13 +377,13 @@ const ownStatements = (asked: readonly string[]): string[] => asked.filter((text
 const different = (a: readonly string[], b: readonly string[]): boolean =>
   JSON.stringify(ownStatements(a)) !== JSON.stringify(ownStatements(b));
 
-test('every endpoint of the wire has a row here, and no row is of none', () => {
+test('every endpoint of the wire has a row here, and every row has an endpoint', () => {
   assert.deepEqual(ROUTES.map(nameOf).toSorted(), Object.keys(ROWS).toSorted());
 });
 
-describe("another partner's id is to the caller what nobody's is", () => {
+describe("another partner's id looks like an unknown one to the caller", () => {
   let before: Record<string, string>;
-  test('all that happened to the other partner has been told, so nothing of it moves by itself', async () => {
+  test('all events of the other partner are published, so its rows do not change by themselves', async () => {
     const waits = async () =>
       await s.read((tx) =>
         tx.rows(
@@ -501,7 +501,7 @@ test("a partner's keys open nothing of the operators'", async () => {
   }
 });
 
-test('how long the two take is printed, not judged', async () => {
+test('the times of the two are printed, not asserted', async () => {
   const times = process.env.FUZZ === undefined ? 1 : 150;
   const told: string[] = [];
   for (const route of ROUTES.filter(

@@ -27,7 +27,7 @@ for (const [what, key] of [
   ['with a master key of its own', OTHER_KEY],
   ['with the same master key and chains of its own', KEY],
 ] as const) {
-  test(`a second server ${what} is refused, and the first works on`, async () => {
+  test(`a second server ${what} is refused, and the first continues`, async () => {
     await assert.rejects(opens(key), { name: 'SettingError' });
     for (const rail of first?.rails.values() ?? []) {
       if (rail.isAsleep?.() === true) continue;

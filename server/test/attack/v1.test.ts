@@ -95,7 +95,7 @@ test('a refund that screening has stopped is not sent elsewhere with the money o
   assert.ok(await stopped());
 });
 
-test('as many codes as there are connections are tried at once, and each is answered', async () => {
+test('as many concurrent tries of codes as connections all get an answer', async () => {
   const { api } = w;
   const customerId = await w.customer();
   const added = await w.account(customerId);
@@ -120,7 +120,7 @@ test('a web address that may open something is in no request log', async () => {
   assert.ok(!line.text.includes('opensesame'), line.text);
 });
 
-test('where two people approve a new destination, a time that has passed is not one of them', async () => {
+test('a cooling-off time that has passed does not replace one of the two people who approve a new destination', async () => {
   const { s } = w;
   const declare = (operators: 'one' | 'two') =>
     s.read((tx) => declareInstallation(tx, { operators, delayS: 0, now: s.clock.now() }));

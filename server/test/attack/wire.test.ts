@@ -26,7 +26,7 @@ async function seller(name: string): Promise<Fields & { customerId: string }> {
   return { ...quote, chain: 'matic20', customerId };
 }
 
-describe('many at once', () => {
+describe('concurrent requests', () => {
   test('fifty sales of one customer are listed newest first, with ids as descending as their times, each once', async () => {
     const sale = await seller('crowd');
     const made = await atOnce(50, (number) =>
@@ -58,7 +58,7 @@ describe('many at once', () => {
     assert.deepEqual(pages, listed);
   });
 
-  test('ten sales at one quote: it is taken by one of them', async () => {
+  test('of ten sales at one quote, one takes it', async () => {
     const sale = await seller('hurry');
     const { body, headers } = await acme.post('offramp/quote', { ...quote, fromAmount: '123.45' });
     const { fromAmount, toAmount, rate } = body.data;
@@ -77,7 +77,7 @@ describe('many at once', () => {
   });
 });
 
-test('a live quote is honoured when the price has moved away: once, as quoted, and to nobody else', async () => {
+test('a live quote is honoured although the price has moved: once, as quoted, for its partner only', async () => {
   const sale = await seller('early');
   const rival = await world.partner('rival');
   const { body } = await acme.post('offramp/quote', { ...quote, fromAmount: '77' });

@@ -13,7 +13,7 @@ import { KEPT_AFTER_RESTORE_MS, sweepFiles } from '../../src/customers/index.ts'
 import { freshFixture } from '../support/fixture.ts';
 import { freshFolder } from '../support/folder.ts';
 
-test('the folder of documents is in the backup, and a restore puts back what is missing', async () => {
+test('the folder of documents is in the backup, and a restore adds missing files', async () => {
   const [dataDir, into, backups] = [freshFolder('from'), freshFolder('into'), freshFolder('backups')];
   const [one, two] = ['a'.repeat(32), 'b'.repeat(32)];
   const erased = { before: `${'B'.repeat(10)}_1`, since: `${'S'.repeat(10)}_1` };

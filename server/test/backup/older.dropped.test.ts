@@ -55,7 +55,7 @@ async function gasIsACost(): Promise<void> {
   });
 }
 
-test('a payout signed in the lost time and dropped: nothing leaves beside it, two people cancel it, and it can never pay again', async () => {
+test('a payout signed in the lost time and dropped: nothing else leaves, two people cancel it, and it can never pay', async () => {
   const lost = someone();
   const restores = await w.backup();
   const before = await w.nonceOf();
@@ -162,7 +162,7 @@ test('a sweep signed in the lost time and dropped, and due again with another am
   await w.isClean();
 });
 
-test('a sweep signed in the lost time, dropped, and mined after all is that sweep, and what came since is swept after it', async () => {
+test('a sweep signed in the lost time, dropped, and mined after all is booked as that sweep, and later deposits are swept after it', async () => {
   const { sale, raw } = await sweepForgotten();
   await w.anvil.rpc('eth_sendRawTransaction', [raw]);
   await w.until('all of it is swept', async () => (await w.balanceOf(sale.address)) === '0');

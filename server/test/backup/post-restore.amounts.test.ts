@@ -79,7 +79,7 @@ async function waitsForTheRail() {
   return { order, recipient };
 }
 
-test('an order priced anew after the backup and paid so: two people match it, what left is booked and the difference stands by itself', async () => {
+test('an order requoted and paid after the backup: two people match the payment, and the difference is booked separately', async () => {
   const was = await difference();
   const { order, recipient } = await waitsForTheRail();
   const restores = await w.backup();
@@ -103,7 +103,7 @@ test('an order priced anew after the backup and paid so: two people match it, wh
   await w.reaches(next.id, 'settled');
 });
 
-test('an order priced anew after the restore: what had left for it before is matched with its new attempt, although it is more', async () => {
+test('an order requoted after the restore: its earlier, larger payment is matched with the new attempt', async () => {
   const was = await difference();
   const { order, recipient } = await waitsForTheRail();
   const restores = await w.backup();

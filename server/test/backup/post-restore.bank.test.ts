@@ -17,7 +17,7 @@ after(async () => await w?.close());
 const someone = (): string => `0x${randomBytes(20).toString('hex')}`;
 const noCases = () => w.until('no case is open', async () => (await w.openCases()).length === 0);
 
-test('a file closed after the backup and uploaded: its statement settles what it paid, and no file is closed before two people have confirmed', async () => {
+test('a file closed after the backup and uploaded: the statement settles its payouts, and no file is closed before two people have confirmed', async () => {
   const sales = [await w.sells('50'), await w.sells('70')];
   for (const sale of sales) {
     await w.sendsTokens(sale.address, sale === sales[0] ? '50' : '70');
@@ -66,7 +66,7 @@ test('a file closed after the backup and uploaded: its statement settles what it
   await w.isClean();
 });
 
-test('what waits while payouts are switched off is shown beside the debits that may have paid it, and none of it leaves before that is decided, a refund under a new id neither', async () => {
+test('payouts that wait while payouts are switched off are shown beside the debits that may have paid them, and neither they nor a refund under a new id leave before the decision', async () => {
   const sale = await w.sells('60');
   const bought = await w.buys('52');
   w.pays(bought);
@@ -146,7 +146,7 @@ test('what waits while payouts are switched off is shown beside the debits that 
 
 const two = (amount = ''): string => Number(amount).toFixed(2);
 
-test('a debit taken for that of a lost order turns out to be a payout of the books: both are undone, and what was given is claimed as ever', async () => {
+test('a debit assigned to a lost order turns out to be a payout of the books: the assignment is undone, and the deposit can be claimed again', async () => {
   await w.sendsTokens(w.hot, '33');
   const [credit] = await w.until('it is in suspense', async () => {
     const cases = await w.casesOf('unexpected_credit');

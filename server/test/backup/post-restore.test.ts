@@ -50,7 +50,7 @@ test('a payout sent after the backup is adopted from the chain by itself and pai
   await w.isClean();
 });
 
-test('two payouts alike are not told apart by a program: both wait with a case until two people match them, and each is paid once', async () => {
+test('two equal payouts are not matched automatically: both wait with a case until two people match them, and each is paid once', async () => {
   await stops(CHAIN_RAIL);
   const recipient = someone();
   const orders = [await w.buys('30', recipient), await w.buys('30', recipient)];
@@ -91,7 +91,7 @@ test('two payouts alike are not told apart by a program: both wait with a case u
   await w.isClean();
 });
 
-test('what was paid for an order that is lost is in no row: two people say so, or find the payout by its hash', async () => {
+test('a payment of a lost order has no row: two people declare it foreign, or find the payout by its hash', async () => {
   const restores = await w.backup();
   const recipient = someone();
   const lost = await w.buys('40', recipient);
@@ -162,7 +162,7 @@ test('what was paid for an order that is lost is in no row: two people say so, o
   await w.isClean();
 });
 
-test('a payout that the books write again only after the restore is matched with what was paid for it before', async () => {
+test('a payout created again only after the restore is matched with its earlier payment', async () => {
   const order = await w.buys('60');
   const restores = await w.backup();
   w.pays(order);

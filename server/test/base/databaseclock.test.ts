@@ -25,7 +25,7 @@ const running = (offsetMs: () => number = () => 0) => {
 };
 const near = (a: number, b: number): boolean => Math.abs(a - b) < 400;
 
-test('the clock is the database’s, wherever this machine’s stands and steps to', async () => {
+test('the time is the database’s, whatever this machine’s clock shows', async () => {
   const there = running();
   const clock = await openDatabaseClock(saying(there));
   try {
@@ -77,7 +77,7 @@ test('an answer that differs by its round trip does not make time jump back', as
   }
 });
 
-test('while the database is away it goes on counting', async () => {
+test('while the database is unavailable it keeps counting', async () => {
   let isAway = false;
   let asked = 0;
   const there = running();

@@ -30,7 +30,7 @@ test('a connection that dies in the middle of a transaction fails that transacti
   assert.deepEqual(await fixture.db.asSystem((tx) => tx.row('select 1 as one')), { one: 1 });
 });
 
-test('PostgreSQL ending a session between its last answer and being ready fails what was asked, and not the process', async () => {
+test('PostgreSQL ending a session between its last answer and being ready fails the query, and not the process', async () => {
   const client = new pg.Client(fixture.adminUrl);
   client.on('error', () => {});
   await client.connect();
@@ -57,8 +57,8 @@ const idsIn = async (table: string): Promise<number[]> =>
     ({ id }) => id,
   );
 
-describe('what is sent ahead', () => {
-  test('is there for what is asked after it, and is committed with nothing asked at all', async () => {
+describe('a statement sent ahead', () => {
+  test('is visible to later statements, and is committed even without any', async () => {
     const table = await newTable();
     const seen = await fixture.db.asSystem(async (tx) => {
       tx.defer(`insert into ${table} values ($1, 'first')`, [1]);
@@ -69,7 +69,7 @@ describe('what is sent ahead', () => {
     assert.deepEqual(await idsIn(table), [1, 2]);
   });
 
-  test('fails the transaction where it fails, with what PostgreSQL said, and neither commit nor anything after it is done', async () => {
+  test('fails the transaction with PostgreSQL’s error, and neither the commit nor a later statement takes effect', async () => {
     const table = await newTable();
     const taken = { code: '23505' };
     const alone = fixture.db.asSystem((tx) => {
@@ -84,7 +84,7 @@ describe('what is sent ahead', () => {
     assert.deepEqual(await idsIn(table), []);
   });
 
-  test('does not go out at all where one of its values cannot be said, nor does the commit', async () => {
+  test('is not sent when one of its values cannot be encoded, nor is the commit', async () => {
     const table = await newTable();
     const circle: Record<string, unknown> = {};
     circle.own = circle;
@@ -96,7 +96,7 @@ describe('what is sent ahead', () => {
     assert.deepEqual(await idsIn(table), []);
   });
 
-  test('is not sent where the body fails', async () => {
+  test('is not sent when the body fails', async () => {
     const table = await newTable();
     const failed = fixture.db.asSystem((tx) => {
       tx.defer(`insert into ${table} values (1)`);
@@ -106,7 +106,7 @@ describe('what is sent ahead', () => {
     assert.deepEqual(await idsIn(table), []);
   });
 
-  test('is refused where nothing would ever carry it, and a transaction that is over is asked nothing more', async () => {
+  test('is refused when no later message would send it, and a finished transaction accepts no statement', async () => {
     await assert.rejects(
       fixture.db.readOnlyAsPartner(1n, (tx) => tx.defer('select 1')),
       /nothing is sent ahead here/,
@@ -116,7 +116,7 @@ describe('what is sent ahead', () => {
   });
 });
 
-describe('what is asked together', () => {
+describe('statements issued together', () => {
   test('is answered one by one in its order, and of several that fail the first is thrown', async () => {
     const table = await newTable();
     await fixture.db.asSystem(async (tx) => {
@@ -131,7 +131,7 @@ describe('what is asked together', () => {
     await assert.rejects(awaitAll(late, Promise.reject(new Error('the second'))), /the first/);
   });
 
-  test('sees one partner’s rows alone, and can change nothing where it only reads', async () => {
+  test('see one partner’s rows alone, and cannot write in a read-only transaction', async () => {
     const seen = await fixture.db.readOnlyAsPartner(7n, (tx) =>
       awaitAll(
         tx.row(`select current_setting('cloverleaf.partner') as partner`),
@@ -146,7 +146,7 @@ describe('what is asked together', () => {
     );
   });
 
-  test('says every kind of value as it is, and a row that cannot be read fails its reader and not the process', async () => {
+  test('encode every kind of value exactly, and a row that cannot be read fails its reader and not the process', async () => {
     const at = new Date('2026-01-05T10:00:00.123Z');
     const values = [
       `it's "quoted" \\ and ünïcode`,
@@ -171,7 +171,7 @@ describe('what is asked together', () => {
   });
 });
 
-test('nothing of a transaction that fails is done after it was rolled back, whatever was asked beside what failed', async () => {
+test('no statement of a failed transaction runs after the rollback, whatever was issued beside the failed one', async () => {
   const table = await newTable();
   const cut = fixture.db.asSystem(async (tx) => {
     await tx.row('select 1');

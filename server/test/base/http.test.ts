@@ -82,7 +82,7 @@ test('an answer beyond the bound is not read to its end, and its connection is n
   assert.equal((await asking()).body.length, 1_000, 'the bound itself is not beyond it');
 });
 
-test('an answer that is packed is unpacked, and bounded by what it unpacks to', async () => {
+test('a compressed answer is decompressed, and bounded by its decompressed size', async () => {
   for (const [encoding, pack] of Object.entries({ gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync })) {
     told = (response) => response.writeHead(200, { 'content-encoding': encoding }).end(pack('plain'));
     assert.equal((await asking()).body.toString(), 'plain', encoding);
@@ -93,7 +93,7 @@ test('an answer that is packed is unpacked, and bounded by what it unpacks to', 
   }
 });
 
-test('an answer that ends before its end is none', async () => {
+test('a truncated answer counts as none', async () => {
   told = (response) => {
     response.writeHead(200, { 'content-length': 10 });
     response.write('half', () => response.destroy());
@@ -121,7 +121,7 @@ test('a redirect is an answer and is not followed', async () => {
   );
 });
 
-test('what is not wanted of a body is not waited for', async () => {
+test('an unneeded rest of a body is not awaited', async () => {
   told = (response) => void response.writeHead(200).write('and so on');
   assert.deepEqual((await asking({ wants: () => 'none' })).body, Buffer.alloc(0));
   told = (response) => void response.writeHead(200).write('x'.repeat(2_000));
@@ -133,7 +133,7 @@ test('what is not wanted of a body is not waited for', async () => {
   assert.equal((await asking({ wants: () => 'beginning' })).body.toString(), 'half', 'as much as came');
 });
 
-test('what could not be reached is told by a code and without the address', async () => {
+test('an unreachable host is reported by a code and without the address', async () => {
   const error = await noAnswer('failed', asking({ url: 'http://127.0.0.1:1/?key=secret' }));
   assert.deepEqual([error.code, error.message], ['ECONNREFUSED', 'no whole answer (ECONNREFUSED)']);
   await noAnswer('failed', asking({ url: 'no address' }));

@@ -91,7 +91,7 @@ test('work that keeps failing is seen while it waits for its next try, and so is
   assert.deepEqual(await seen(), { ok: false, essential: false, count: 0, dead: 1 });
 });
 
-test('what waits for its turn in an ordering key is taken up at once, and not when it is looked for again', async () => {
+test('a job that waits behind its ordering key runs at once when its turn comes, and not at the next poll', async () => {
   const { db, clock, log } = fixture;
   const subjects = Array.from({ length: 60 }, (_, n) => String(n));
   const worked: string[] = [];
@@ -129,7 +129,7 @@ async function polling(kind: string, aheadMs: () => number) {
   return { polls: () => polls, stop: () => workers.stop() };
 }
 
-test('a clock that steps ahead by an hour and comes back puts nothing to sleep that polls', async () => {
+test('a clock that steps ahead by an hour and back does not stop polling jobs', async () => {
   const { db, clock } = fixture;
   let aheadMs = 0;
   const worker = await polling('look_stepping', () => aheadMs);
@@ -161,7 +161,7 @@ test('work that one fast server put to sleep is done by the others', async () =>
   }
 });
 
-test('what was told to sleep until a time is not woken before it', async () => {
+test('a job postponed until a time does not run before it', async () => {
   const { db, clock } = fixture;
   const worker = await polling('look_on', () => 0);
   const at = new Date(clock.now().getTime() + 3_600_000);
@@ -178,7 +178,7 @@ test('what was told to sleep until a time is not woken before it', async () => {
   }
 });
 
-test('a server whose recurring work sleeps from a time that is yet to come is not ready', async () => {
+test('a server whose recurring jobs wait since a future time is not ready', async () => {
   const { db } = fixture;
   const seen = async () => {
     const { ok, essential, asleep } = await runCheck(workCheck(db, systemClock));
@@ -267,7 +267,7 @@ test('a row that is kept while the database is away does not make its worker ask
   }
 });
 
-test('what is moved forward while a worker holds it runs again by what it then reads', async () => {
+test('a job whose due time moves while a worker holds it runs again with fresh data', async () => {
   const { db, clock, log } = fixture;
   for (const isPoll of [false, true]) {
     const kind = isPoll ? 'look_shifted_poll' : 'look_shifted';
@@ -342,7 +342,7 @@ test('work that enqueues itself is run again, and not at full speed', async () =
   }
 });
 
-test('a poll that failed, was enqueued anew and then runs well shows no failure any more', async () => {
+test('a poll that failed, was enqueued again and then succeeds shows no failure any more', async () => {
   const { db, clock, log } = fixture;
   const kind = 'look_failing';
   let runs = 0;

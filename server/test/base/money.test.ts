@@ -20,7 +20,7 @@ import {
 const units = fc.bigInt({ min: 0n, max: 10n ** 30n });
 const decimals = fc.integer({ min: 0, max: 18 });
 
-test('what is written can be read back, exactly', () => {
+test('a written amount is read back exactly', () => {
   fc.assert(
     fc.property(units, decimals, (value, places) => {
       assert.equal(parseUnits(formatUnits(value, places), places), value);
@@ -77,7 +77,7 @@ for (const text of [
   });
 }
 
-test('division is exact, or errs by less than one to the side it was told', () => {
+test('division is exact, or errs by less than one in the given direction', () => {
   fc.assert(
     fc.property(units, fc.bigInt({ min: 1n, max: 10n ** 20n }), (a, b) => {
       const [down, up] = [divide(a, b, 'down'), divide(a, b, 'up')];
@@ -143,7 +143,7 @@ test('tolerance is measured on the second rate', () => {
   assert.ok(ratesWithin(parseRate('99.5'), parseRate('100'), 50n));
 });
 
-test('what is no amount is told why', () => {
+test('an invalid amount gets a reason', () => {
   const why = (read: () => unknown) => {
     try {
       read();
@@ -181,7 +181,7 @@ test('a fraction has no lower terms, and an amount below zero has its sign', () 
   assert.equal(formatUnits(-790n, 2), '-7.9');
 });
 
-test('a rate is rounded to its fifteenth digit wherever its point stands', () => {
+test('a rate is rounded to its fifteenth digit, wherever its decimal point is', () => {
   for (const [num, den, text] of [
     [1n, 3n, '0.333333333333333'],
     [1n, 3_000_000n, '0.000000333333333333333'],

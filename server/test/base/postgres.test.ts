@@ -29,7 +29,7 @@ const countRows = async (url: string) => Number((await query(url, 'select count(
 const postmasterOf = (dataDir: string) =>
   Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
 
-test('what was committed is there after a stop and a start, under the same password', async () => {
+test('committed rows are there after a stop and a start, under the same password', async () => {
   const dataDir = freshFolder('pg');
   const first = await startPostgres({ dataDir });
   await writeRows(first.adminUrl);
@@ -55,7 +55,7 @@ test('what was committed is there after a stop and a start, under the same passw
   await second.stop();
 });
 
-test('a kill -9 of the server takes PostgreSQL with it, and the next start has every committed row', async () => {
+test('a kill -9 of the server also ends PostgreSQL, and the next start has every committed row', async () => {
   const dataDir = freshFolder('pg');
   const server = await hold('postgres', dataDir);
   await writeRows(String(server.got.adminUrl));

@@ -65,7 +65,7 @@ describe('a bucket', () => {
     object.at = new Date(Date.now() - hours * 3_600_000);
   };
 
-  test('has what was written, under its prefix, and nothing under another id', async () => {
+  test('has the written object under its prefix, and none under another id', async () => {
     const [id, bytes] = [newBlobId(), Buffer.from([0, 255, 10, 13, 0])];
     await blobs().write(id, bytes);
     assert.deepEqual(await blobs().read(id), bytes);
@@ -77,7 +77,7 @@ describe('a bucket', () => {
     await assert.rejects(blobs().write('../other', bytes));
   });
 
-  test('tells what is older than a time and not before another, over all pages, and of nobody else', async () => {
+  test('lists objects in a time range, over all pages, and no others', async () => {
     const ids = Array.from({ length: 7 }, newBlobId).sort();
     for (const id of ids) await blobs().write(id, Buffer.from('x'));
     ids.forEach((id, at) => age(id, at + 1));
@@ -98,7 +98,7 @@ describe('a bucket', () => {
     await assert.rejects(list().add('someone else'));
   });
 
-  test('that is not there, refuses, is silent or babbles is Unavailable, and never takes a file for gone', async () => {
+  test('that is missing, refuses, is silent or answers nonsense is Unavailable, and never reports a file as deleted', async () => {
     const id = newBlobId();
     const trials: readonly [string, () => Promise<unknown>][] = [
       ['no bucket', () => openS3Blobs({ ...store.bucket, bucket: 'gone' }).read(id)],

@@ -9,7 +9,7 @@ import { bringBack, endProcess, startOnFreePort } from '../../src/base/supervise
 
 const isTaken = (why: string) => why.includes('in use');
 
-test('a port that another program takes in between costs a try, and five of them the start', async () => {
+test('a port that another program takes in between costs a try, and five of them fail the start', async () => {
   const tried: number[] = [];
   const started = await startOnFreePort(
     async (port) => {
@@ -39,7 +39,7 @@ test('a start that fails for another reason is not tried again', async () => {
   assert.equal(tries, 1);
 });
 
-test('the port that is wanted is taken where it is free, and another where it is not', async () => {
+test('the wanted port is used if it is free, otherwise another one', async () => {
   const own = async (port: number) => port;
   const free = await startOnFreePort(own, { isTaken });
   assert.equal(await startOnFreePort(own, { wanted: free, isTaken }), free);
@@ -49,7 +49,7 @@ test('the port that is wanted is taken where it is free, and another where it is
   await new Promise((down) => other.close(down));
 });
 
-test('what died is started until it stands, and each failure is told', async () => {
+test('a program that died is restarted until it runs, and each failure is reported', async () => {
   const said: string[] = [];
   let tries = 0;
   const back = await bringBack(
@@ -63,7 +63,7 @@ test('what died is started until it stands, and each failure is told', async () 
   assert.deepEqual([back, said], ['up', ['not yet 1', 'not yet 2', 'not yet 3']]);
 });
 
-test('what is no longer wanted is not started again', async () => {
+test('a program that is no longer wanted is not restarted', async () => {
   let tries = 0;
   const options = { pauses: { firstMs: 1, longestMs: 1 }, onFailure: () => {}, ref: true };
   const fails = async () => {

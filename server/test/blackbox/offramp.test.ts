@@ -186,7 +186,7 @@ test('the second partner sees nothing of the first', async () => {
   assert.deepEqual({ ...theirs.json }, { ...nobodys.json });
 });
 
-test('what must not get in does not, and is told why', async () => {
+test('invalid requests are refused with the reason', async () => {
   const call = caller(sandbox, JSON_STYLE);
   const missing = await call(`${WL}/offramp/allUserTransaction`, {});
   assert.deepEqual([missing.http, missing.json.error], [400, 'Missing parameter -> customerId, page, pageSize.']);
@@ -216,7 +216,7 @@ test('reference data is public', async () => {
   }
 });
 
-test('a customer sells by a link, and the program hears of the order when it comes back', async () => {
+test('a customer sells by a link, and the program learns the order on the customer’s return', async () => {
   const call = caller(sandbox, STYLES[1] ?? JSON_STYLE);
   const customerId = await verified(call, 'seller-by-link');
   const back = 'https://shop.example/sold?cart=9';

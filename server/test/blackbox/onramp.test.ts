@@ -152,7 +152,7 @@ for (const [number, style] of STYLES.entries()) {
   });
 }
 
-test('all purchases and sales of a partner are listed, and none of another', async () => {
+test('the lists have all purchases and sales of a partner, and none of another', async () => {
   const call = caller(sandbox, JSON_STYLE, 1);
   const customerId = await verified(call, 'lister');
   const pair = { fromCurrency: 'INR', toCurrency: 'usdc', chain: 'erc20', paymentMethodType: 'UPI' };
@@ -225,7 +225,7 @@ test('the maps agree with each other and with the public ones', async () => {
   }
 });
 
-test('what must not get in does not, and is told why', async () => {
+test('invalid requests are refused with the reason', async () => {
   for (const style of STYLES) {
     const call = caller(sandbox, style);
     const refused = async (path: string, body: Body, http: number, sentence: RegExp, method?: 'PUT') => {
@@ -264,7 +264,7 @@ test('what must not get in does not, and is told why', async () => {
   assert.equal(unsigned.status, 401);
 });
 
-test('a stranger buys by a link that names nobody, and the coins are in the wallet', async () => {
+test('an unknown customer buys by an anonymous link, and the coins are in the wallet', async () => {
   const call = caller(sandbox, STYLES[3] ?? JSON_STYLE);
   const asked: Body = { coinCode: 'usdt', network: 'matic20', fiatAmount: 3000, fiatType: 1, type: 1 };
   const { link = '', urlHash = '' } = await told(

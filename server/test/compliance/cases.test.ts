@@ -19,7 +19,7 @@ import { type Fixture, freshFixture } from '../support/fixture.ts';
 
 const OPERATING = new URL('../../../docs/operating/', import.meta.url);
 
-test('every kind of case says what it means and how it ends, and stands on a page that is there', () => {
+test('every kind of case has its meaning and its resolution, and an existing page describes it', () => {
   for (const [kind, { means, remedy, page }] of Object.entries(CASE_KINDS)) {
     assert.ok(means.length > 20 && remedy.length > 10, kind);
     assert.ok(existsSync(new URL(page, OPERATING)), `${kind}: docs/operating/${page} is there`);
@@ -43,7 +43,7 @@ describe('cases as rows', () => {
   const open = (subject: string, minutes: number) =>
     inTx((tx) => openCase(tx, { kind: 'rail_halted', subject, reason: 'a test', now: later(now, minutes * 60_000) }));
 
-  test('are listed oldest first, in pages, whatever the order in which they were written', async () => {
+  test('are listed oldest first, in pages, in whatever order they were created', async () => {
     for (const [subject, minutes] of [
       ['c', 3],
       ['a', 1],
@@ -64,7 +64,7 @@ describe('cases as rows', () => {
     assert.equal((await inTx((tx) => listCases(tx, { open: true, kind: 'uncovered', limit: 9 }))).length, 0);
   });
 
-  test('keep what was done with them, by whom, and nobody changes that', async () => {
+  test('keep an unchangeable record of each action and its operator', async () => {
     await open('kept', 9);
     const [{ id = 0n } = {}] = (await inTx((tx) => listCases(tx, { open: true, limit: 99 }))).slice(-1);
     await inTx(async (tx) => {

@@ -77,7 +77,7 @@ const openCases = async (customerId: string) =>
     subject.endsWith(customerId),
   );
 
-test('waits for a person, who sees what was given, and verifies', async () => {
+test('waits for an operator, who sees the submitted details, and verifies', async () => {
   const id = await newCustomer('verified');
   const version = await gives(id, { firstName: 'Asha', firstSurname: 'Rao' });
   assert.deepEqual(await stands(id), { verification: 'in_review', level: 0, failedReason: null });
@@ -130,7 +130,7 @@ test('is decided with a reason, and verified to a level', async () => {
   assert.equal((await stands(id)).verification, 'in_review');
 });
 
-test('two who decide at once: one decides, and the other is told that it was decided on before', async () => {
+test('two concurrent decisions: one counts, and the other operator is told that it was decided before', async () => {
   for (let round = 0; round < 5; round += 1) {
     const id = await newCustomer(`both ${round}`);
     const version = await gives(id, { firstName: 'Asha', firstSurname: 'Rao' });

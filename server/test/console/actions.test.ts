@@ -75,7 +75,7 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
 
 describe('a form of the console', () => {
   for (const form of FORMS)
-    test(`${form.name} (${form.label}) is what its declaration takes`, () => {
+    test(`${form.name} (${form.label}) matches its declaration`, () => {
       const declared = ENDPOINTS.find(({ method, path }) => method === 'POST' && path === form.path);
       assert.ok(declared, `nothing is declared at ${form.path}`);
       assert.equal(form.right, declared.right);
@@ -107,7 +107,7 @@ describe('an action on an order', () => {
     'order.block': 'blocked',
   };
   for (const [name, event] of Object.entries(FITS))
-    test(`${name} is usual in every state from which an order goes on by ${event}`, () => {
+    test(`${name} is offered in every state from which an order continues by ${event}`, () => {
       const { states = [] } = ORDER_ACTIONS.find((one) => one.name === name) ?? {};
       // An unpaid order is requoted by its market, and not one at a time.
       const from = TRANSITIONS.filter(({ on }) => on === event)

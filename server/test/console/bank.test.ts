@@ -50,7 +50,7 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
     await w?.stop();
   });
 
-  test('closes what waits into a file, and hands it out to the byte', async () => {
+  test('closes the waiting payouts into a file, and downloads it byte for byte', async () => {
     const { page } = ada;
     await page.getByRole('cell', { name: payout }).waitFor();
     await page.getByText('A file of eur closed now takes 1 payout,').waitFor();
@@ -81,7 +81,7 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
     );
   });
 
-  test('shows what a statement would be matched with, and books nothing of it until it is taken in', async () => {
+  test('shows the matches of a statement, and books nothing until it is taken in', async () => {
     const { page } = ada;
     const statement = w.nextStatement([
       { units: -12_345n, endToEnd: payout.replaceAll('_', '-'), ref: 'D1' },
@@ -105,7 +105,7 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
     assert.equal(await w.state(payout), 'settled');
   });
 
-  test('says which line of a file is wrong, and takes nothing', async () => {
+  test('names the invalid line of a file, and takes nothing in', async () => {
     const { page } = ada;
     const file = { name: 'a.xml', mimeType: 'application/xml', buffer: Buffer.from('no statement at all') };
     await page.getByLabel('File of the bank').setInputFiles(file);

@@ -86,7 +86,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
     }
   });
 
-  test('a settled order shows what came in, what went out, and the evidence of both', async () => {
+  test('a settled order shows its deposit, its payout, and the evidence of both', async () => {
     const { page } = ada;
     await goes(page, `/orders/${settled.id}`);
     const way = page.getByLabel('The way of the money');
@@ -107,7 +107,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
     await isGood(page, `Payout ${payouts[0]?.id}`, 'Payout');
   });
 
-  test('a list keeps its filters in the address, and gives out what it shows as CSV', async () => {
+  test('a list keeps its filters in the URL, and exports its rows as CSV', async () => {
     const { page } = ada;
     await goes(page, '/orders');
     await page.getByLabel('State').selectOption('on_hold');
@@ -124,7 +124,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
     assert.equal(await page.getByLabel('State').inputValue(), 'on_hold');
   });
 
-  test('a case is claimed, noted and closed by keyboard alone, and what was typed into it is shown as text', async () => {
+  test('a case is claimed, noted and closed by keyboard alone, and typed texts are shown as text', async () => {
     const { page } = ada;
     await goes(page, '/');
     await heading(page, 'What needs a person');
@@ -236,7 +236,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
     await page.getByText('Nothing is switched off.').waitFor();
   });
 
-  test('an answer that does not come is neither done nor declined, and the page shows what has become of it', async () => {
+  test('a missing answer counts as neither done nor declined, and the page shows the outcome', async () => {
     const { page } = ada;
     await goes(page, '/kill-switches');
     await page.route('**/operator/v1/kill-switches', async (route) => {
@@ -275,7 +275,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
     await heading(page, `Order ${held.id}`);
   });
 
-  test('colours follow the system until somebody switches them, and stay switched', async () => {
+  test('colours follow the system until an operator switches them, and stay switched', async () => {
     const { page } = ada;
     const ground = () => page.evaluate(`getComputedStyle(document.documentElement).backgroundColor`);
     await page.emulateMedia({ colorScheme: 'light' });

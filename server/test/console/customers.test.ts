@@ -114,7 +114,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     await at.getByRole('dialog').getByRole('button', { name: button, exact: true }).click();
   }
 
-  test('hits are listed with filters in the address, beside the state of each list', async () => {
+  test('hits are listed with filters in the URL, beside the state of each list', async () => {
     await goes('/');
     await heading('What needs a person');
     await page.keyboard.press('g');
@@ -129,7 +129,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     await page.getByText('No hit is in this state.').waitFor();
   });
 
-  test('a list that is too old is said to be, with what waits for it', async () => {
+  test('a list that is too old is reported, with the payments that wait for it', async () => {
     const asOf = new Date(world.clock.now().getTime() - OLDER_THAN_ALLOWED_MS);
     await world.read((tx) => tx.run('update sanctions_lists set as_of = $1', [asOf]));
     await goes('/screening');
@@ -150,7 +150,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     await heading(`Customer ${customer.id}`);
   });
 
-  test('a hit is looked at with a reason, both sides beside each other, and dismissed by two in two browsers', async () => {
+  test('a hit is opened with a reason, both sides side by side, and dismissed by two operators in two browsers', async () => {
     await goes('/screening');
     await page.getByRole('link', { name: named, exact: true }).waitFor();
     await page.keyboard.press('j');
@@ -215,7 +215,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     assert.equal(blocked, true);
   });
 
-  test('a customer is shown with what is used of its limits; a question is asked, shown as text and withdrawn', async () => {
+  test('a customer is shown with the usage of its limits; a question is asked, shown as text and withdrawn', async () => {
     await goes('/');
     await heading('What needs a person');
     await page.keyboard.press('Control+k');
@@ -286,7 +286,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     assert.equal(await page.getByText('Blocked: no new orders').count(), 0);
   });
 
-  test('limits stand with all of their versions, and another one is set', async () => {
+  test('limits are shown with all of their versions, and another one is set', async () => {
     await goes('/limits');
     await heading('Limits of customers');
     await page.getByRole('region', { name: 'Versions' }).getByText('90\u202f000.5').waitFor();
@@ -331,7 +331,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     await page.waitForURL(/operators$/);
   });
 
-  test('asks no other origin, runs no text of anybody, and meets no policy and no error', async () => {
+  test('requests no other origin, executes no text, and triggers no policy violation and no error', async () => {
     assert.deepEqual([ada.amiss, bea.amiss], [[], []]);
     for (const { page: their } of [ada, bea]) assert.notEqual(await their.title(), '1');
   });

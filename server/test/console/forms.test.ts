@@ -73,7 +73,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     assert.equal((await operatorNow('mia')).role, 'support');
   });
 
-  test('a role is changed by two, with what is gained and lost', async () => {
+  test('two operators change a role, and the form shows the gained and lost rights', async () => {
     await page.getByRole('link', { name: 'mia', exact: true }).click();
     await form.opens('Change role');
     await form.dialog().getByLabel('Role').selectOption('night');
@@ -126,7 +126,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     assert.notEqual((await operatorNow('mia')).disabledAt, null, 'one alone has enabled it');
   });
 
-  test('a rule is proposed with what it replaces, decided by another operator, changed and removed', async () => {
+  test('a rule is proposed beside the one it replaces, decided by another operator, changed and removed', async () => {
     await form.opens('Set a rule');
     await form.dialog().getByLabel('Action').fill('order.nothing');
     await form.dialog().getByLabel('People').selectOption('1');
@@ -150,7 +150,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await isGood(page, 'Operators and rules', 'Operators, after');
   });
 
-  test('terms of a market are changed: only what is changed is sent, and another operator confirms it', async () => {
+  test('terms of a market are changed: only changed fields are sent, and another operator confirms them', async () => {
     await world.read((tx) => takes(tx, 2, { action: 'market.set' }));
     const market = (await ada.person.reads('/markets')).body.markets.find(({ fiat }: Came) => fiat === 'inr');
     await goes(`/markets/${market.id}`);
@@ -174,7 +174,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     assert.deepEqual([rest.min, rest.quoteTtlS, rest.taxBps], [market.min, market.quoteTtlS, market.taxBps]);
   });
 
-  test('a fee, a limit and a policy of a market are set with what they replace', async () => {
+  test('a fee, a limit and a policy of a market are set beside the values they replace', async () => {
     const title = await page.locator('h1').innerText();
     await form.opens('Change the fee of the operator');
     await form.dialog().getByLabel('Share').fill('75');
@@ -306,7 +306,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await page.getByText('suspended', { exact: true }).waitFor({ state: 'detached' });
   });
 
-  test('asks no other origin, runs no text of anybody, and meets no policy and no error', async () => {
+  test('requests no other origin, executes no text, and triggers no policy violation and no error', async () => {
     assert.deepEqual([ada.amiss, bea.amiss], [[], []]);
     for (const { page: their } of [ada, bea]) assert.notEqual(await their.title(), '1');
   });

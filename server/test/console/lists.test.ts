@@ -146,7 +146,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
       if (!['Orders', 'Cases', 'Proposals'].includes(title)) await isGood(page, title);
     });
 
-  test('filters stand in the address and in the CSV; an amount is of an asset', async () => {
+  test('filters apply to the URL and to the CSV; an amount needs an asset', async () => {
     await goes('/orders');
     await page.getByLabel('Asset').fill('usdc.matic20');
     await page.getByLabel('At least').fill('20');
@@ -176,7 +176,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
     await page.getByRole('link', { name: `Paid ${SCRIPT}` }).waitFor({ state: 'detached' });
   });
 
-  test('a long list is walked by keys from end to end, although only what is on the screen is in the page', async () => {
+  test('a long list works by keyboard from end to end, although the page contains only the visible rows', async () => {
     await goes('/audit?limit=200');
     await page.locator('table[aria-rowcount]').waitFor();
     const count = Number(await page.locator('table[aria-rowcount]').getAttribute('aria-rowcount'));
@@ -224,7 +224,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
     assert.equal(newest?.reason, `'${FORMULA}`);
   });
 
-  test('a deposit in suspense is opened by keys, with its age and what may be done', async () => {
+  test('a deposit in suspense is opened by keyboard, with its age and the possible actions', async () => {
     await goes('/suspense');
     await page.getByRole('group', { name: 'Ages of the rows below' }).waitFor();
     await page.locator('main a[data-row]').first().waitFor();
@@ -368,7 +368,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
     await page.setViewportSize({ width: 1440, height: 900 });
   });
 
-  test('asks no other origin, runs no text of anybody, and meets no policy and no error', async () => {
+  test('requests no other origin, executes no text, and triggers no policy violation and no error', async () => {
     assert.deepEqual(ada.amiss, []);
     assert.notEqual(await page.title(), '1');
   });

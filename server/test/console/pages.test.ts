@@ -24,7 +24,7 @@ describe('the console', () => {
     assert.deepEqual(said, []);
   });
 
-  test('answers every route of the app with one page, which nobody stores', async () => {
+  test('answers every route of the app with one page, which is never cached', async () => {
     const page = await get('/console');
     assert.equal(page.statusCode, 200);
     assert.match(String(page.headers['content-type']), /^text\/html/);
@@ -33,7 +33,7 @@ describe('the console', () => {
     assert.doesNotMatch(page.body, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/, 'something stands inline');
   });
 
-  test('names files that are there and may be stored for ever', async () => {
+  test('names existing files that may be cached permanently', async () => {
     const { body } = await get('/console');
     const names = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = '']) => url);
     assert.ok(names.length > 0);
@@ -84,7 +84,7 @@ describe('the console', () => {
     }
   });
 
-  test('gives out no file beside those that the build made', async () => {
+  test('serves only files that the build made', async () => {
     for (const path of [
       '..%2f..%2fpackage.json',
       '../.built',
@@ -99,7 +99,7 @@ describe('the console', () => {
   });
 });
 
-test('a server without a built console says so and goes on', async () => {
+test('a server without a built console says so and continues', async () => {
   const dist = mkdtempSync(join(tmpdir(), 'console-'));
   const app = fastify();
   try {

@@ -85,7 +85,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     await heading(page, `Order ${order.id}`);
   });
 
-  test('home names the order that waits, and an order shows who has the money and on what evidence', async () => {
+  test('home names the waiting order, and an order shows who has the money and on what evidence', async () => {
     const { page } = olga;
     await goes(page, '/');
     await page.getByRole('heading', { name: 'Orders that wait' }).waitFor();
@@ -150,7 +150,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     await page.locator('.badge', { hasText: 'revoked' }).first().waitFor();
   });
 
-  test('the request log names why a signature was not accepted, and the doctor says what to change', async () => {
+  test('the request log says why a signature was not accepted, and the doctor says what to change', async () => {
     const { page } = olga;
     const reply = await fetch(`${world.s.server.baseUrl}/v1/orders`, {
       headers: { authorization: `Bearer ${world.keys.apiKey}.${'0'.repeat(64)}` },

@@ -59,7 +59,7 @@ describe('personal data in the console', { skip: noChromium }, () => {
     if (dataDir !== undefined) rmSync(dataDir, { recursive: true });
   });
 
-  test('what is held about a customer is saved as a file, and the audit has the reason', async () => {
+  test('the data about a customer is saved as a file, and the audit has the reason', async () => {
     await page.goto(`${origin}/console/customers/${customer}`);
     await page.getByRole('heading', { level: 1, name: `Customer ${customer}`, exact: true }).waitFor();
     await form.opens('Export');
@@ -115,7 +115,7 @@ describe('personal data in the console', { skip: noChromium }, () => {
     assert.equal(await page.getByRole('button', { name: 'Erase', exact: true }).count(), 0);
   });
 
-  test('the audit is as it was sealed, but for what the erasure is proved to have changed', async () => {
+  test('the audit matches its seals, except the changes proved by the erasure', async () => {
     const { problems } = await server.db.asSystem((tx) =>
       verifyLedger(tx, undefined, undefined, clock.now(), server.vault),
     );

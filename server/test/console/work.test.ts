@@ -49,7 +49,7 @@ describe('a night at the console', { skip: noChromium }, () => {
   });
   const goes = (path: string) => ada.page.goto(`${origin}/console${path}`);
 
-  test('a rule of alerts is set, changed, tried and removed, and what was told stands on the page', async () => {
+  test('an alert rule is set, changed, tested and removed, and the page shows its messages', async () => {
     const { page } = ada;
     const form = formOn(page);
     await goes('/alerts');
@@ -138,7 +138,7 @@ describe('a night at the console', { skip: noChromium }, () => {
     await isGood(page, 'Affected orders');
   });
 
-  test('a key is made by two; its secret is shown once, to the one who asked for it', async () => {
+  test('two operators make a key; its secret is shown once, to its proposer', async () => {
     const { page } = ada;
     const form = formOn(page);
     await oneOrTwoDo(ada.person, bea.person, '/partners', { name: 'Shop Two' });

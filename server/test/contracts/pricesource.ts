@@ -101,11 +101,11 @@ export function testPriceSource(code: string, world: () => PriceSourceWorld): vo
       assert.ok(performance.now() - from < 10_000, 'it waited for longer than it was told to');
     });
 
-    test('nobody there', async () => {
+    test('a closed port', async () => {
       await assert.rejects(world().nowhere().fetch(world().wanted), /ECONNREFUSED|no whole answer/);
     });
 
-    test('asked too often, it says for how long', async () => {
+    test('a rate limit is reported with its duration', async () => {
       const pauseOf = async (after: string | undefined, status = 429) =>
         await answered({ status, headers: after === undefined ? {} : { 'retry-after': after } }).then(
           () => assert.fail('answered'),
@@ -118,13 +118,13 @@ export function testPriceSource(code: string, world: () => PriceSourceWorld): vo
       for (const odd of [undefined, '-5', 'soon', '']) assert.ok((await pauseOf(odd)) <= 5_000, odd);
     });
 
-    test('what went wrong is told without a word of theirs', async () => {
+    test('a failure is reported without text of the answer', async () => {
       const secret = 'swordfish';
       for (const body of [secret, `{"${secret}"`, JSON.stringify({ symbol: secret }), `<${secret}>`])
         await assert.rejects(answered({ headers: typed(), body }), (error: Error) => !error.message.includes(secret));
     });
 
-    test('whatever bytes come: a price above zero and finite, of a near time, or Unavailable', async () => {
+    test('any bytes give a positive, finite, recent price, or Unavailable', async () => {
       const status = fc.constantFrom(200, 200, 200, 200, 200, 200, 200, 200, 200, 201, 301, 400, 429, 503);
       let prices = 0;
       await fc.assert(

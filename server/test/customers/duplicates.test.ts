@@ -89,7 +89,7 @@ test('a corrected number and an erased customer are no duplicates', async () => 
   assert.deepEqual(await others(first), []);
 });
 
-test('a payout to an account of another holder is held where the operator wants it, and by default not', async () => {
+test('a payout to another holder’s account is held if the operator requires it, and by default not', async () => {
   await asSystem((tx) =>
     tx.run(
       `insert into assets (code, kind, coin, decimals) values ('inr', 'fiat', 'inr', 2) on conflict do nothing`,

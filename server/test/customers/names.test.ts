@@ -32,18 +32,18 @@ for (const [own, payer] of [
   test(`"${payer}" is not ${own}`, () => assert.equal(compared([own], payer).match, 'other'));
 }
 
-test('no name at all says nothing', () => {
+test('a missing name gives no result', () => {
   assert.equal(compared(['Asha Rao'], ' -- ').match, 'unknown');
 });
 
-test('a business is its company or the person who answered for it', () => {
+test('a business matches by its company or by the person who answered for it', () => {
   const names = ['Asha Rao', 'Rao Trading Ltd'];
   for (const payer of ['RAO TRADING LTD', 'Asha Rao']) assert.equal(compared(names, payer).match, 'same');
   assert.equal(compared(names, 'Kumar Trading Ltd').match, 'other');
   assert.equal(compared([], 'Asha Rao').match, 'unknown');
 });
 
-test('the score says how much is alike, whichever name comes first', () => {
+test('the score is the same in both orders of the names', () => {
   for (const [a, b, score] of [
     ['Asha Rao', 'Rao Asha', 10_000],
     ['Asha Devi Rao', 'Asha Rao', 9_800],

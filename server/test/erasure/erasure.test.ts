@@ -309,7 +309,7 @@ test('after it, nothing of the customer can be read anywhere with any key, and o
   assert.ok(!left.includes(textsLike(vault, shop.partner.id, personal('Zebulona').clientCustomerId)[0] ?? ''));
 });
 
-test('an undecided hit in a sanctions list refuses the erasure, and an export tells of no hit', async () => {
+test('an undecided hit in a sanctions list refuses the erasure, and an export contains no hit', async () => {
   const { db, clock } = world;
   const id = await enrolled('Hittina');
   await world.query(`update sanctions_hits set state = 'open', people = null, reason = null, decided_at = null
@@ -324,7 +324,7 @@ test('an undecided hit in a sanctions list refuses the erasure, and an export te
   assert.equal((await agreed(`/customers/${id}/erase`)).status, 200);
 });
 
-test('after it names are compared no more, the result says that they were erased, and its money is never cleared', async () => {
+test('afterwards names are not compared any more, the result says that they were erased, and the money is never cleared', async () => {
   const { db, vault, clock } = world;
   const id = await enrolled('Screenella');
   const results = () => world.query('select id, inputs from name_screenings where customer_id = $1 order by id', [id]);
@@ -366,7 +366,7 @@ test('after it names are compared no more, the result says that they were erased
   assert.deepEqual([questions[0].question, questions[0].answer], ['', '']);
 });
 
-test('later reads say that it is erased, and what would store something of it is refused', async () => {
+test('later reads say that the customer is erased, and storing personal data of it is refused', async () => {
   const id = await enrolled('Laterina');
   assert.equal((await agreed(`/customers/${id}/erase`)).status, 200);
   const shown = (await ada.reads(`/customers/${id}`)).body;
@@ -399,7 +399,7 @@ test('later reads say that it is erased, and what would store something of it is
 });
 const whyErased = async (id: string): Promise<string> => (await ada.does(`/customers/${id}/legal-hold`)).body.error;
 
-test('whom a restore brings back is erased again, from the list outside the database', async () => {
+test('a customer brought back by a restore is erased again, from the list outside the database', async () => {
   const id = await enrolled('Backula');
   const tables = [
     ...['customers', 'customer_details', 'customer_keys', 'fiat_accounts', 'submissions', 'submission_files'],
@@ -444,7 +444,7 @@ test('whom a restore brings back is erased again, from the list outside the data
   );
 });
 
-test('an erasure that was stopped after its order goes on at the next start', async () => {
+test('an erasure that was stopped after its order continues at the next start', async () => {
   const id = await enrolled('Stoppina');
   await world.query(`insert into erasures (customer_id, ordered_at, ordered_by) values ($1, now(), 'ada')`, [id]);
   assert.equal(await replayErasures(erasing, world.clock.now()), 1);
@@ -453,7 +453,7 @@ test('an erasure that was stopped after its order goes on at the next start', as
   assert.deepEqual(missing(await everythingReadable(), words), words);
 });
 
-test('every look at something personal is in the audit, with who looked', async () => {
+test('every read of personal data is in the audit, with its operator', async () => {
   const id = await enrolled('Lookwella');
   const looks: readonly [action: string, look: () => Promise<{ status: number; body: unknown }>][] = [
     ['personal.read', () => bea.reads(`/customers/${id}`)],
@@ -480,7 +480,7 @@ test('every look at something personal is in the audit, with who looked', async 
   assert.ok(Buffer.from(held.files[0].content, 'base64').includes(document));
 });
 
-test('a page that asks anew is one look for a quarter of an hour, of each who looks', async () => {
+test('a polling page counts as one read per operator and quarter of an hour', async () => {
   const id = await enrolled('Repeata');
   for (const person of [bea, bea, ada, bea]) assert.equal((await person.reads(`/customers/${id}`)).status, 200);
   const looks = async () =>

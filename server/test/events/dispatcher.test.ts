@@ -185,7 +185,7 @@ test('a receiver that is down for a day, slow, redirecting, failing, late and ru
   await dispatcher.stop();
 });
 
-test('slow and dead endpoints by the dozen hold up nobody', async () => {
+test('dozens of slow and dead endpoints delay no other endpoint', async () => {
   const [slow, quick] = [await receiver(), await receiver()];
   slow.behaves(() => {});
   const [many, one] = [await world.partner(), await world.partner()];
@@ -213,7 +213,7 @@ test('two dispatchers at once deliver each event once and in order', async () =>
   for (const dispatcher of dispatchers) await dispatcher.stop();
 });
 
-test('a dispatcher killed between answer and record: the same event comes again under the same id', async () => {
+test('a dispatcher killed between answer and record sends the same event again under the same id', async () => {
   const [there, partner] = [await receiver(), await world.partner()];
   await world.endpoint(partner, there.url);
   await happenings(partner, 1, 2);
@@ -270,7 +270,7 @@ test('after three days an event is given up with a case, and the next has its tu
   await dispatcher.stop();
 });
 
-test('an endpoint that takes nothing for five days is switched off, the others hear of it, and switched on it gets what waited', async () => {
+test('an endpoint that accepts nothing for five days is switched off, the others are notified, and once switched on it gets the waiting events', async () => {
   const [bad, good, partner] = [await receiver(), await receiver(), await world.partner()];
   const { endpoint } = await world.endpoint(partner, bad.url, { filter: ['order.*'] });
   await world.endpoint(partner, good.url);
@@ -347,7 +347,7 @@ test('while a secret is rotated both are valid, and afterwards the new one alone
   assert.throws(() => new Webhook(old).verify(later.text, later.headers));
 });
 
-test('while a key is rotated, attempts take turns with its two secrets; a revoked key signs nothing more', async () => {
+test('while a key is rotated, attempts alternate between its two secrets; a revoked key signs nothing more', async () => {
   const [there, partner] = [await receiver(), await world.partner()];
   const { endpoint } = await world.endpoint(partner, there.url, { format: 'whitelabel' });
   const { apiSecret: next } = await world.read((tx) =>
@@ -378,7 +378,7 @@ test('while a key is rotated, attempts take turns with its two secrets; a revoke
   assert.equal(there.taken.length, 2);
 });
 
-test('an endpoint hears what its filter names, its own tests, and nothing of another partner', async () => {
+test('an endpoint receives events of its filter, its own tests, and none of another partner', async () => {
   const [one, other, theirs] = [await receiver(), await receiver(), await receiver()];
   const [mine, stranger] = [await world.partner(), await world.partner()];
   const settled = await world.endpoint(mine, one.url, { filter: ['order.settled', 'customer.*'] });
@@ -413,7 +413,7 @@ test('an endpoint hears what its filter names, its own tests, and nothing of ano
   );
 });
 
-test('what waited for a disabled endpoint goes when it is enabled, and a new address is tried at once', async () => {
+test('waiting events of a disabled endpoint are sent when it is enabled, and a new address is tried at once', async () => {
   const [there, partner] = [await receiver(), await world.partner()];
   const { endpoint } = await world.endpoint(partner, 'http://localhost:9/nobody');
   const change = (to: object) =>
@@ -427,7 +427,7 @@ test('what waited for a disabled endpoint goes when it is enabled, and a new add
   await dispatcher.stop();
 });
 
-test('an endpoint that is held gets nothing for as long as that takes, loses nothing, and then gets all of it in order', async () => {
+test('a held endpoint receives nothing meanwhile, loses nothing, and then receives everything in order', async () => {
   const [partner, hook, other] = [await world.partner(), await receiver(), await receiver()];
   const { id: partnerId } = partner;
   const [{ endpoint }, { endpoint: beside }] = [

@@ -37,7 +37,7 @@ async function open(subject: string): Promise<{ commit(): Promise<void> }> {
   };
 }
 
-test('an event that commits late comes later, and a reader that has gone on misses nothing', async () => {
+test('an event that commits late gets a later position, and a reader ahead of it misses nothing', async () => {
   const early = await open('order:1');
   const late = await open('order:2');
   await late.commit();
@@ -61,7 +61,7 @@ test('an event that commits late comes later, and a reader that has gone on miss
   );
 });
 
-test('pages follow each other without a gap, and publishers at once give each event one place', async () => {
+test('pages have no gaps, and concurrent publishers give each event one position', async () => {
   await Promise.all(
     Array.from({ length: 30 }, async (_, at) => {
       await world.happens(mine, `order:${10 + (at % 3)}`, 'order.changed');
@@ -101,7 +101,7 @@ test("another partner's events are neither seen nor counted", async () => {
   assert.equal((await world.feed(other, next)).events.length, 0);
 });
 
-test('events that nobody gives a place are an alarm of ours', async () => {
+test('events that stay unpublished raise an alarm', async () => {
   const check = eventsCheck(world.db, world.clock);
   const run = () => check.run(AbortSignal.timeout(5_000));
   await world.happens(mine, 'order:50', 'order.created');
@@ -112,7 +112,7 @@ test('events that nobody gives a place are an alarm of ours', async () => {
   assert.deepEqual(await run(), { ok: true, unpublished: 0, oldestMs: 0 });
 });
 
-test('attempts and what was delivered are forgotten after thirty days, and can be replayed still', async () => {
+test('attempts and deliveries are deleted after thirty days, and their events can still be replayed', async () => {
   const [there, partner] = [await openReceiver(), await world.partner()];
   const { endpoint } = await world.endpoint(partner, there.url);
   const off = await world.endpoint(partner, there.url);

@@ -99,7 +99,7 @@ test('an address is refused when it is set, with the reason', () => {
 
 const message = { headers: { 'webhook-id': 'evt_1_1' }, body: '{"a":1}' };
 
-test('a name that leads elsewhere the second time is called where it was looked at, or not at all', async () => {
+test('a name that resolves differently the second time is called at the checked address, or not at all', async () => {
   const answers = [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1', '169.254.169.254'], []];
   let asked = 0;
   const rebinding: EgressPolicy = {
@@ -117,7 +117,7 @@ test('a name that leads elsewhere the second time is called where it was looked 
   assert.equal(plain.seen.length, 1);
 });
 
-test('in production a name that leads inside is not called, nor plain http', async () => {
+test('in production a name of a private address is not called, nor plain http', async () => {
   const send = openSender({ ...production, resolve: async () => ['127.0.0.1'] });
   assert.equal(
     (await send({ url: `https://hooks.partner.com:${secure.port}/`, ...message })).error,
@@ -137,13 +137,13 @@ test('certificates are checked: trusted, for this name', async () => {
   assert.equal((await trusting({ url: url('hooks.partner.com'), ...message })).status, 200);
 });
 
-test('a name that nobody answers for has five seconds like everything else', async () => {
+test('a name whose server does not answer has five seconds like everything else', async () => {
   const silent: EgressPolicy = { ...sandbox, resolve: () => new Promise(() => {}) };
   const outcome = await openSender(silent, { deadlineMs: 50 })({ url: 'http://hooks.partner.com/', ...message });
   assert.deepEqual([outcome.ok, outcome.error], [false, 'timeout']);
 });
 
-test('what is kept of an answer is short and printable', () => {
+test('the stored part of an answer is short and printable', () => {
   assert.equal(printable(Buffer.from('a\u0000\u001b[31mb\r\n\u202ec')), 'a [31mb c');
   assert.equal(printable(Buffer.from([0xff, 0xfe, 0x41])), ' A');
   assert.equal(printable(Buffer.from('x'.repeat(5_000))).length, 500);

@@ -48,7 +48,7 @@ const entry = (lines: Line[], id = `e${(count += 1)}`): Entry => ({ id, kind: 't
 const posting = (given: Entry) => fixture.db.asSystem((tx) => post(tx, given));
 const unitsOf = async (account: Account) => (await fixture.db.asSystem((tx) => balance(tx, account))).units;
 
-test('what is posted stands on both accounts', async () => {
+test('an entry changes both accounts', async () => {
   const { custody, treasury } = fresh();
   assert.deepEqual(await posting(entry(move(custody, treasury, 500n))), { outcome: 'posted' });
   assert.equal(await unitsOf(custody), 500n);
@@ -70,7 +70,7 @@ test('the same id with another amount is a bug, loudly', async () => {
   await assert.rejects(posting({ ...once, lines: move(custody, treasury, 501n) }), BugError);
 });
 
-test('the same entry from ten at once is posted once', async () => {
+test('the same entry from ten concurrent callers is posted once', async () => {
   const { custody, treasury } = fresh();
   const once = entry(move(custody, treasury, 7n));
   const outcomes = await Promise.all(Array.from({ length: 10 }, () => posting(once)));
@@ -78,7 +78,7 @@ test('the same entry from ten at once is posted once', async () => {
   assert.equal(await unitsOf(custody), 7n);
 });
 
-test('what is not there cannot be moved: short, and nothing is written', async () => {
+test('moving more than the balance is short, and nothing is written', async () => {
   const { custody, treasury, order } = fresh();
   await posting(entry(move(custody, treasury, 100n)));
   const outcome = await posting(entry(move(treasury, order, 101n)));
@@ -86,7 +86,7 @@ test('what is not there cannot be moved: short, and nothing is written', async (
   assert.equal(await unitsOf(order), 0n);
 });
 
-test('a hold sets aside, and what is set aside cannot be spent', async () => {
+test('a hold sets units aside, and they cannot be spent', async () => {
   const { custody, treasury, order } = fresh();
   await posting(entry([...move(custody, treasury, 100n), ...move(treasury, order, 100n)]));
   await posting(entry(hold(`h${count}`, order, custody, 80n), `hold${count}`));
@@ -106,7 +106,7 @@ test('a settled hold moves the money; it cannot be settled or voided again', asy
   await assert.rejects(posting(entry(release(id))), BugError);
 });
 
-test('a voided hold leaves everything where it was', async () => {
+test('a voided hold leaves every balance unchanged', async () => {
   const { custody, treasury, order } = fresh();
   const id = `hold-${count}`;
   await posting(entry([...move(custody, treasury, 100n), ...move(treasury, order, 100n)]));
@@ -157,7 +157,7 @@ test('the table itself refuses a transfer across assets', async () => {
   );
 });
 
-test('whatever is posted at once, in whatever order, both sides stay equal and nobody waits for ever', async () => {
+test('concurrent postings in any order keep both sides equal and never deadlock', async () => {
   const wallets = Array.from({ length: 4 }, (_, index) => chart.custody(`storm${index}`, 'main', 'inr'));
   const owners = Array.from({ length: 4 }, (_, index) => chart.suspense(`storm${index}`, 'inr'));
   const any = fc.record({
@@ -199,7 +199,7 @@ async function problems(): Promise<Problem[]> {
   return told;
 }
 
-test('seals hold, until somebody rewrites what they cover', async () => {
+test('seals are valid until a covered row is rewritten', async () => {
   let sealed = 0;
   for (;;) {
     const more = await fixture.db.asSystem((tx) => seal(tx, new Date()));

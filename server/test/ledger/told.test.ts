@@ -55,7 +55,7 @@ async function funded(name: string, units: bigint): Promise<{ custody: Account; 
 const refused = (given: Entry, words: RegExp) =>
   assert.rejects(posting(given), (error: Error) => error instanceof BugError && words.test(error.message));
 
-test('each refusal names what broke the rule', async () => {
+test('each refusal names the violation', async () => {
   const { custody, suspense } = await funded('words', 100n);
   const line = (of: object): Line => ({ step: 'post', debit: suspense, credit: custody, units: 1n, ...of }) as Line;
   await refused(entry([], { id: 'bare' }), /entry bare has a line/);
@@ -78,7 +78,7 @@ test('nothing to move is no line', () => {
   assert.deepEqual(move(order, chart.treasury('inr'), 0n), []);
 });
 
-test('what makes two entries the same is its kind, its order and every part of every line', async () => {
+test('two entries are the same if kind, order and every part of every line are equal', async () => {
   const { custody, suspense } = await funded('same', 1_000n);
   const other = await funded('other', 1_000n);
   await posting(entry(hold('first', suspense, custody, 5n)));
@@ -100,7 +100,7 @@ test('what makes two entries the same is its kind, its order and every part of e
   assert.deepEqual(await posting({ ...given, at: new Date() }), { outcome: 'duplicate' });
 });
 
-test('the digest is of a text that stays as it is: journals sealed long ago are computed again', () => {
+test('the digest’s input text never changes: journals sealed long ago still verify', () => {
   const line = { hold: '', debit: 'a', credit: 'b', units: '5' };
   const of = (text: string) => createHash('sha256').update(text).digest('hex');
   const posted = digestOf('received', 17n, [{ step: 'post', ...line }]);
@@ -113,7 +113,7 @@ test('the digest is of a text that stays as it is: journals sealed long ago are 
   }
 });
 
-test('no side is overdrawn: what belongs to somebody, what a wallet has, and what is set aside of either', async () => {
+test('no account is overdrawn: an owner’s, a wallet’s, or the part of either on hold', async () => {
   const [a, b] = [await funded('a', 100n), await funded('b', 100n)];
   await posting(entry(move(a.suspense, b.suspense, 50n)));
   const short = (account: Account) => ({ outcome: 'short', account: account.code });
@@ -126,7 +126,7 @@ test('no side is overdrawn: what belongs to somebody, what a wallet has, and wha
   assert.deepEqual(await posting(entry(move(b.suspense, b.custody, 50n))), { outcome: 'posted' });
 });
 
-test('an account of either side goes below nothing, and says so', async () => {
+test('an account of either side may go below zero, and shows it', async () => {
   const { suspense } = await funded('position', 30n);
   const fx = chart.fx('inr');
   assert.deepEqual(await posting(entry(move(fx, suspense, 30n))), { outcome: 'posted' });
@@ -135,7 +135,7 @@ test('an account of either side goes below nothing, and says so', async () => {
   assert.equal((await fixture.db.asSystem((tx) => balance(tx, fx))).units, 0n);
 });
 
-test('an account that nobody posted to has nothing', async () => {
+test('an account without postings has a balance of zero', async () => {
   const never = chart.cost('never', 'inr');
   assert.deepEqual(await fixture.db.asSystem((tx) => balance(tx, never)), {
     code: 'cost:never:inr',
@@ -145,7 +145,7 @@ test('an account that nobody posted to has nothing', async () => {
   });
 });
 
-test('an order tells its balance, what is set aside of it, and all that happened to it', async () => {
+test('an order shows its balance, the part on hold, and all of its entries', async () => {
   const { custody, suspense } = await funded('life', 90n);
   const took = entry(move(suspense, order, 90n), { id: 'took', orderId: ORDER, kind: 'received' });
   assert.equal(await fixture.db.asSystem((tx) => isPosted(tx, 'took')), false);
@@ -196,7 +196,7 @@ test('an entry is undone once, line by line, with its sides exchanged', async ()
   ]);
 });
 
-test('what cannot be undone is said: nothing, a hold, or what has been spent', async () => {
+test('an irreversible entry is reported: an empty one, a hold, or spent money', async () => {
   const { custody, suspense } = await funded('spent', 50n);
   const undoing = (id: string) => fixture.db.asSystem((tx) => undo(tx, id, { id: `${id}:undone`, kind: 'test', at }));
   assert.deepEqual(await undoing('unknown entry'), { outcome: 'duplicate' });
@@ -211,7 +211,7 @@ test('what cannot be undone is said: nothing, a hold, or what has been spent', a
   assert.deepEqual(await undoing('first'), { outcome: 'short', account: elsewhere.code });
 });
 
-test('money that is there is not taken before those who wait for it', async () => {
+test('available money is not taken before the orders that wait for it', async () => {
   const { suspense } = await funded('queue', 10n);
   const taking = (id: string, mayTake: () => Promise<boolean>) =>
     fixture.db.asSystem((tx) => post(tx, entry(move(suspense, order, 4n), { id }), mayTake));

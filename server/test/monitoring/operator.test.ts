@@ -64,7 +64,7 @@ test('a wrong rule is refused by the field that is wrong', async () => {
   }
 });
 
-test('a dry run answers what a rule would have found, and a span that ends before it begins is refused', async () => {
+test('a dry run returns a rule’s matches, and a span that ends before it begins is refused', async () => {
   const query = 'kind=first_large&fiat=inr&worth=1&from=2026-01-01T00:00:00Z';
   const tried = await vic.reads(`/monitoring/try?${query}&until=2036-01-01T00:00:00Z`);
   assert.deepEqual(tried.body, { found: [], looked: 0, next: null, after: null });

@@ -30,7 +30,7 @@ describe('velocity', () => {
     assert.ok(!finds(many, { before: [order(1n, 1)] }));
   });
 
-  test('adds up what orders are worth, up to the unit', () => {
+  test('adds up the value of orders, to the unit', () => {
     assert.ok(finds(much, { before: [order(200n, 1)] }));
     assert.ok(!finds(much, { before: [order(199n, 1)] }));
   });
@@ -40,7 +40,7 @@ describe('velocity', () => {
     assert.ok(!finds(many, { order: order(1n, 0, 'eur'), before: [order(1n, 1), order(1n, 2), order(1n, 3)] }));
   });
 
-  test('says what it saw: how many, how much, and the newest ids', () => {
+  test('reports its evidence: how many, how much, and the newest ids', () => {
     const before = Array.from({ length: 30 }, (_, at) => order(1n, 10 - at / 10));
     const saw = judge(many, facts({ before }));
     assert.ok(saw !== undefined && Array.isArray(saw.newest));
@@ -93,7 +93,7 @@ test('country_mismatch needs both countries', () => {
   assert.ok(!finds(other, { phoneCountry: 'IN' }));
 });
 
-test('a rule is refused by the name of what it lacks or cannot use', () => {
+test('a rule is refused by the name of a missing or unsuitable parameter', () => {
   const names = (one: RuleText) => Object.keys(faultsOf(one));
   assert.deepEqual(names(rule({ kind: 'structuring', fiat: 'inr', days: 1 })), ['worth', 'count', 'withinBps']);
   assert.deepEqual(names(rule({ kind: 'country_mismatch', days: 3 })), ['days']);

@@ -86,7 +86,7 @@ const looks = async () => {
   await watch();
 };
 
-test('a rule looks at what comes after it is set, and a dry run at what was before, without keeping it', async () => {
+test('a rule checks orders after it is set, and a dry run earlier ones, without storing findings', async () => {
   const rule = { kind: 'first_large', fiat: 'inr', worthUnits: 1_000_000n } as const;
   const from = fixture.clock.now();
   const early = await paid({ worth: 1_000_000n });
@@ -132,7 +132,7 @@ test('a version finds an order once, however often it looks; a closed case opens
   assert.equal((opened.facts.saw as { orders: number }).orders, 4);
 });
 
-test('orders whose money did not come are not counted, and a rule that is off finds nothing', async () => {
+test('unpaid orders are not counted, and a rule that is off finds nothing', async () => {
   const { customer } = await paid({ state: 'expired' });
   await paid({ customer, state: 'created' });
   await paid({ customer });
@@ -159,7 +159,7 @@ test('a wallet at which several customers are paid is found with the last of the
   );
 });
 
-test('two servers that look at once find each order once', async () => {
+test('two concurrent servers find each order once', async () => {
   await set('three-a-day', { kind: 'velocity', fiat: 'inr', days: 1, count: 2 });
   const { customer } = await paid();
   const second = await paid({ customer });

@@ -173,7 +173,7 @@ describe('deposits, suspense, payouts', () => {
     assert.equal((await rows(`/deposits?partner=${partner}&state=suspense`, 'deposits')).length, 0);
   });
 
-  test('what lies in suspense says for how long and whom it waits for, and comes to what the books have there', async () => {
+  test('money in suspense is shown with its age and who must act, and sums to its balance in the books', async () => {
     const all = await rows('/suspense', 'suspense');
     assert.deepEqual(
       all.map(({ orderId, units, asset, waitsFor, days }) => [orderId, units, asset, waitsFor, days]),
@@ -201,7 +201,7 @@ describe('deposits, suspense, payouts', () => {
     );
   });
 
-  test('what an operator holds waits for one who releases it', async () => {
+  test('a deposit held by an operator waits for a release', async () => {
     const excess = (await rows('/suspense', 'suspense')).find(({ units }) => units === '100');
     const finn = await operatorNamed(
       { db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock },
@@ -215,7 +215,7 @@ describe('deposits, suspense, payouts', () => {
     assert.match(String(held?.until), /releases/);
   });
 
-  test('payouts are listed with what they are for, and no destination', async () => {
+  test('payouts are listed with their order or refund, and without a destination', async () => {
     const all = await rows('/payouts', 'payouts');
     assert.deepEqual(
       all.map(({ orderId, purpose, state }) => [orderId, purpose, state]),
@@ -250,7 +250,7 @@ describe('endpoints', () => {
 });
 
 describe('deliveries', () => {
-  test('of an endpoint are listed with their state, page by page, and attempts without what was answered', async () => {
+  test('of an endpoint are listed with their state, page by page, and attempts without the answers', async () => {
     const { body } = await world.partner.post('/v1/webhooks', { url: 'http://localhost:65001/down' });
     const { id } = body.data as { id: string };
     await world.pays(await world.sells('11', 'usdc', { customer: seller }), '11');
@@ -323,7 +323,7 @@ describe('the treasury', () => {
     assert.ok(levels.every(({ state, missingUnits: missing }) => state !== 'ok' || missing === '0'));
   });
 
-  test('compares wallets with the books, and says by market what is promised and owed', async () => {
+  test('compares wallets with the books, and shows promised and owed amounts by market', async () => {
     const balances = await world.until('wallets are compared', async () => {
       const found = await rows('/treasury/balances', 'balances');
       return found.length > 0 && found;
@@ -356,8 +356,8 @@ describe('prices and caps', () => {
   });
 });
 
-describe('what is asked wrongly', () => {
-  test('is told by field and rule', async () => {
+describe('an invalid request', () => {
+  test('is refused with field and rule', async () => {
     for (const [path, field, rule] of [
       ['/orders?state=happy', 'state', /one of created/],
       ['/orders?from=yesterday', 'from', /a time such as/],
@@ -412,7 +412,7 @@ describe('as CSV', () => {
     return assert.fail(`${path} changes all the time`);
   };
 
-  test('has exactly the rows that JSON has, and says where the next page begins', async () => {
+  test('has exactly the rows of the JSON, and the start of the next page', async () => {
     for (const [path, list] of [
       ['/orders', 'orders'],
       ['/deposits', 'deposits'],

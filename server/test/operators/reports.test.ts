@@ -112,7 +112,7 @@ after(async () => await world?.close());
 const span = (from: string, until: string) => `from=${from}&until=${until}`;
 
 describe("an auditor's five questions", () => {
-  test('the trial balance of an instant is what the books said then, whatever was posted since', async () => {
+  test('the trial balance of an instant equals the books at that time, whatever was posted since', async () => {
     const then = await reads(`/trial-balance?at=${evening.at}`);
     assert.deepEqual(then.accounts, evening.accounts);
     const today = await reads('/trial-balance?by=account');
@@ -130,7 +130,7 @@ describe("an auditor's five questions", () => {
     );
   });
 
-  test('a statement begins with what was held, ends with what is, and every line is one of the journal', async () => {
+  test('a statement begins and ends with the amounts held, and every line is one of the journal', async () => {
     const { lines, totals, next } = await reads(`/reports/statement?customer=${seller.id}&${span(begin, end)}`);
     assert.equal(next, null);
     const inUnits = (text: string, asset: string) =>
@@ -180,7 +180,7 @@ describe("an auditor's five questions", () => {
     assert.deepEqual(paged, lines);
   });
 
-  test('statements of all customers come to what the books hold for customers', async () => {
+  test('statements of all customers sum to the customers’ money in the books', async () => {
     const sums = new Map<string, bigint>();
     const customers = await world.read((tx) =>
       tx.rows<{ id: string }>('select distinct customer_id as id from orders'),
@@ -207,7 +207,7 @@ describe("an auditor's five questions", () => {
     );
   });
 
-  test('revenue per partner and day is what the fee accounts got', async () => {
+  test('revenue per partner and day equals the receipts of the fee accounts', async () => {
     const { revenue: rows, next } = await reads(`/reports/revenue?${span(begin, end)}`);
     assert.equal(next, null);
     const days = new Set(rows.map(({ day }: Came) => day));
@@ -242,7 +242,7 @@ describe("an auditor's five questions", () => {
     assert.deepEqual(paged, rows);
   });
 
-  test('the journal is untouched, and who changed a fee when is told by changes and by the audit', async () => {
+  test('the journal is untouched, and changes and audit show who changed a fee and when', async () => {
     const problems: unknown[] = [];
     await world.read((tx) => seal(tx, world.clock.now()));
     await world.read((tx) => verifyJournal(tx, (problem) => problems.push(problem)));
@@ -273,7 +273,7 @@ describe('a fee that was wrong for an hour', () => {
   const affected = (more: string, from = wrongFrom, until = wrongUntil) =>
     reads(`/reports/affected?market=${market}&${span(from, until)}&${more}`);
 
-  test('has its orders, what each was charged, what it would have been, and the difference in all', async () => {
+  test('has its orders, the charge of each, the correct charge, and the total difference', async () => {
     const { changes } = await reads(`/changes?market=${market}&what=fee&limit=2`);
     const body = await affected(`change=${changes[1].id}`);
     const [paid, open] = body.orders;
@@ -311,7 +311,7 @@ describe('a fee that was wrong for an hour', () => {
     assert.deepEqual((await affected(`change=${changes[1].id}&limit=1&after=${dear.id}`)).orders, [open]);
   });
 
-  test('leaves out what ended without a charge, and a partner that has a fee of its own', async () => {
+  test('leaves out orders without a charge, and a partner with a fee of its own', async () => {
     const all = await affected('fee=operator&bps=1', begin, end);
     assert.ok(
       !all.orders.some((one: Came) => one.order === String(rejected.id)),

@@ -40,7 +40,7 @@ describe('the most specific rule decides', () => {
       assert.equal(peopleBy(decidingRules(RULES, { action, right, asset }), units), people);
     });
 
-  test('what has to be named is not made less by a rule for everything', () => {
+  test('a rule for every action does not lower an action that a rule has to name', () => {
     const named = (action: string, units: bigint) =>
       peopleBy(decidingRules(RULES, { action, right: 'money', asset: 'inr', isNamed: true }), units);
     assert.deepEqual([named('release.screening_hit', 1n), named('destination.new', 500n)], [2, 1]);

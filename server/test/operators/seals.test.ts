@@ -75,7 +75,7 @@ async function tampered(statements: readonly string[]): Promise<string[]> {
   return told;
 }
 
-test('an audit that nobody touched is as it was sealed, and its newest hash can be kept', async () => {
+test('an untouched audit matches its seals, and its newest hash can be kept elsewhere', async () => {
   const {
     rows,
     seals: count,
@@ -113,7 +113,7 @@ for (const [what, statement] of [
     assert.deepEqual(await tampered([statement]), ['audit row 5: it is not what was sealed']);
   });
 
-test('a row that is taken away is found, also where its seal is mended', async () => {
+test('a removed row is found, even if its seal is repaired', async () => {
   assert.deepEqual(await tampered(['delete from audit where id = 5']), [
     'audit row 5: it was sealed and is not there any more',
   ]);
@@ -155,7 +155,7 @@ test('a row that is slipped in among older ones is found, sealed or not', async 
   assert.deepEqual(await problems(), ['audit row 14: it was slipped in among older rows before seal 6']);
 });
 
-test('a row that was slipped in is found by whoever begins behind the older seals', async () => {
+test('an inserted row is found even by a verification that begins after the older seals', async () => {
   const told: string[] = [];
   await fixture.db.asSystem((tx) =>
     verifySeals(tx, ({ subject }) => void told.push(subject), fixture.clock.now(), { after: 5n, limit: 10 }),
@@ -167,7 +167,7 @@ test('a row that was slipped in is found by whoever begins behind the older seal
   );
 });
 
-test('verify-ledger says which row', async () => {
+test('verify-ledger names the row', async () => {
   const verified = await fixture.db.asSystem((tx) => verifyLedger(tx, undefined, undefined, fixture.clock.now()));
   assert.deepEqual(
     verified.problems.filter(({ rule }) => rule === 'audit').map(({ subject }) => subject),

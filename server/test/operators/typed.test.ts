@@ -77,7 +77,7 @@ const inReview = async (name: string): Promise<{ id: string; version: number }> 
   });
 };
 
-test('a name that an operator types is in no dump, whatever the action, and is read again where it was typed', async () => {
+test('a name that an operator types is in no dump, for any action, and is read back in its field', async () => {
   const noted = await openedCase('order:1');
   await done(`/cases/${noted}/note`);
   await done(`/cases/${noted}/assign`, { to: 'ada' });
@@ -142,7 +142,7 @@ test('a name that an operator types is in no dump, whatever the action, and is r
   assert.ok(rows.includes(TYPED) && !rows.includes('enc:'), rows.slice(0, 300));
 });
 
-test('a reason of 500 characters that takes the most bytes is kept', async () => {
+test('a reason of 500 characters with the maximum number of bytes is stored', async () => {
   const reason = '語'.repeat(500);
   const noted = await openedCase('order:2');
   assert.equal((await ada.does(`/cases/${noted}/note`, { reason })).status, 200);
@@ -151,7 +151,7 @@ test('a reason of 500 characters that takes the most bytes is kept', async () =>
   assert.equal((await ada.does(`/cases/${noted}/note`, { reason: `${reason}x` })).status, 400);
 });
 
-test('a reason that is edited in the database is found, also where its place is taken by another encrypted one', async () => {
+test('a reason edited in the database is found, even if another encrypted one replaces it', async () => {
   const { db, clock } = world;
   await until('the audit is sealed', async () => {
     await db.asSystem((tx) => sealAudit(tx, clock.now()));
@@ -179,7 +179,7 @@ test('a reason that is edited in the database is found, also where its place is 
   );
 });
 
-test('an encrypted text opens inside a sentence, once, and never where it is none of ours', () => {
+test('an encrypted text decrypts inside a sentence, once, and a foreign one never does', () => {
   const { vault } = world;
   const encrypted = encryptTyped(vault, 'Zenobia');
   assert.notEqual(encryptTyped(vault, 'Zenobia'), encrypted);

@@ -70,7 +70,7 @@ const steps = async (event: string, ids: readonly bigint[]): Promise<number> => 
   return rows.length;
 };
 
-test('more than a worker does at a time is done in turns, by two at once, and each order once', async () => {
+test('a large operation is done in parts, by two concurrent workers, and each order once', async () => {
   const from = now();
   const ids: bigint[] = [];
   for (let n = 0; n < 60; n += 1) ids.push(await sells(acme));
@@ -89,7 +89,7 @@ test('more than a worker does at a time is done in turns, by two at once, and ea
   assert.deepEqual([facts.by, facts.why], ['ada', 'a wrong price']);
 });
 
-test('an order of which anything was seen is neither listed nor touched; one that came back is', async () => {
+test('an order with a seen deposit is neither listed nor changed; one whose deposit was reversed is', async () => {
   const from = now();
   const [paid, back, free] = [await sells(acme), await sells(acme), await sells(acme)];
   for (const [order, state] of [
@@ -112,7 +112,7 @@ test('an order of which anything was seen is neither listed nor touched; one tha
   assert.deepEqual(await states([paid, back, free]), ['created', 'cancelled', 'cancelled']);
 });
 
-test('of one partner only, where one is named, and of the span only', async () => {
+test('covers one partner only, if one is named, and the span only', async () => {
   const early = await sells(acme);
   const from = now();
   const [mine, theirs] = [await sells(acme), await sells(other)];
@@ -122,7 +122,7 @@ test('of one partner only, where one is named, and of the span only', async () =
   assert.deepEqual(await states([early, mine, theirs, late]), ['created', 'created', 'cancelled', 'created']);
 });
 
-test('requoted at the price of now; left alone where that is theirs already; refused where the limits forbid it', async () => {
+test('are requoted at the present price; left alone if they have it already; refused if the limits forbid it', async () => {
   const from = now();
   world.source.move('usdc', 'inr', parseRate('129'));
   await world.refreshPrices();
@@ -155,7 +155,7 @@ test('requoted at the price of now; left alone where that is theirs already; ref
   assert.equal(taken, String(dear), 'its quote is its own');
 });
 
-test('requoting waits while the price is halted, and goes on where it was', async () => {
+test('requoting waits while the price is halted, and continues from its position', async () => {
   const from = now();
   world.source.move('usdc', 'inr', parseRate('129'));
   await world.refreshPrices();

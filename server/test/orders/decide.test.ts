@@ -31,7 +31,7 @@ const policy = (answers: Partial<Policy>): Policy => ({ ...BUILT_IN_POLICY, ...a
 const order = { state: 'created', depositRail: 'evm.test', depositAsset: 'usdc', depositUnits: 100n } as const;
 const pays = (change: object = {}) => ({ rail: 'evm.test', asset: 'usdc', units: 100n, ...change });
 
-test('a deposit goes where its order, chain, asset and time say, in this order', () => {
+test('order, chain, asset and time decide where a deposit goes, in this order', () => {
   const suspense = (why: DepositTrouble) => ({ outcome: 'suspense', why });
   assert.deepEqual(placeDeposit(undefined, pays(), 0n), suspense('unknown_target'));
   assert.deepEqual(placeDeposit(order, pays({ rail: 'evm.other' }), 0n), suspense('wrong_chain'));
@@ -45,7 +45,7 @@ test('a deposit goes where its order, chain, asset and time say, in this order',
     assert.deepEqual(placeDeposit({ ...order, state }, pays(), 0n), suspense('second'), state);
 });
 
-test('parts add up to the unit, and what is beyond is the excess', () => {
+test('parts add up to the unit, and the rest is the excess', () => {
   for (const state of ['created', 'deposit_seen'] as const) {
     const of = { ...order, state };
     assert.deepEqual(placeDeposit(of, pays({ units: 60n }), 39n), { outcome: 'part', missingUnits: 1n });
@@ -54,7 +54,7 @@ test('parts add up to the unit, and what is beyond is the excess', () => {
   }
 });
 
-test('at the deadline: unconfirmed money is waited for, confirmed parts are taken, and only an empty order expires', () => {
+test('at the deadline an order waits for unconfirmed money and applies confirmed parts; only an unpaid order expires', () => {
   const at = (
     state: 'created' | 'deposit_seen' | 'on_hold',
     unconfirmed: number,
@@ -72,7 +72,7 @@ test('at the deadline: unconfirmed money is waited for, confirmed parts are take
   assert.equal(at('on_hold', 0, 0n), 'nothing');
 });
 
-test('of money no order takes, a policy is asked where it has a word for it, and a person otherwise', () => {
+test('money that no order accepts follows the policy if it covers the case, otherwise an operator decides', () => {
   const answers = policy({
     late: { then: 'refund' },
     second: { then: 'new_order' },
@@ -90,7 +90,7 @@ test('of money no order takes, a policy is asked where it has a word for it, and
   );
 });
 
-test('of too much all is taken within the tolerance and the market, else what was asked', () => {
+test('an overpaid amount is accepted whole within the tolerance and the market’s limit, otherwise as quoted', () => {
   const take = (sum: bigint, most = 20_000n, beyond: Policy['overpaid']['beyond'] = 'hold_excess') =>
     takeOfTooMuch({ depositUnits: 10_000n }, sum, { acceptBps: 50, beyond }, most);
   assert.equal(take(10_050n), 'all');
@@ -117,7 +117,7 @@ test('another amount is accepted up to the tolerance on its own side, and then h
   assert.equal(got(9_949n, policy({ underpaid: { acceptBps: 50, beyond: 'hold' } })), 'hold');
 });
 
-test('a booked rate is open from the moment after its lock, where the policy asks', () => {
+test('a booked rate is checked from the moment after its lock, if the policy requires it', () => {
   const lock = { rateLockedUntil: new Date(1_000) };
   const asks = policy({ priceMoved: { lockS: null, bps: 100, then: 'refund' } });
   assert.equal(rateIsOpen(lock, new Date(1_001), asks), true);
@@ -135,7 +135,7 @@ test('an open rate is honoured within its band, and asked about beyond', () => {
   assert.deepEqual([9_899n, 9_900n, 10_100n, 10_101n].map(at), ['requote', 'honour', 'honour', 'requote']);
 });
 
-test('why a deposit goes back is said in three words', () => {
+test('a refund has one of three public reasons', () => {
   assert.deepEqual(['underpaid', 'overpaid', 'payer_name', 'screening', ''].map(failureOf), [
     'amount',
     'amount',
@@ -145,7 +145,7 @@ test('why a deposit goes back is said in three words', () => {
   ]);
 });
 
-test('an order goes back by itself only where all that was found says so, for the reason found first', () => {
+test('an order is refunded automatically only if all findings allow it, with the first one’s reason', () => {
   const [back, look] = [
     { reason: 'underpaid', then: 'refund' as const },
     { reason: 'payer_name', then: 'hold' as const },
@@ -157,7 +157,7 @@ test('an order goes back by itself only where all that was found says so, for th
   assert.deepEqual(beforePayout([back, back]), { reason: 'underpaid', refund: true });
 });
 
-test('nobody has an order converted whose deposit is lost or is another amount', () => {
+test('no approval converts an order whose deposit is lost or has another amount', () => {
   const of = (receivedUnits: bigint | null, lost = false) =>
     holdBeforePayout({ depositUnits: 100n, receivedUnits }, lost);
   assert.equal(of(null), undefined);
@@ -182,7 +182,7 @@ test('of a refund the named fees are kept, in its own asset, and never all of it
   assert.equal(keptOnRefund({ ...crypto, rate: { num: 7n, den: 1n } }, 1_000_000n, places), 321_428n, 'rounded down');
 });
 
-test('what screening held last is a person’s', () => {
+test('an order last held by screening waits for an operator', () => {
   const held = (by: string) => ({ event: 'held', facts: { by } });
   assert.equal(isForAPerson([]), false);
   assert.equal(isForAPerson([held('policy')]), false);
@@ -216,7 +216,7 @@ test('a refund request answers only the hold that it was decided on', () => {
   assert.equal(awaitsPerson({ refundRequest: null }, [{ event: 'held', facts: { by: 'policy' }, version: 1 }]), false);
 });
 
-test('the last hold is the latest that is not released, under an operator’s hold beside it', () => {
+test('the last hold is the latest unreleased one, below an operator’s hold', () => {
   const bounced = { event: 'payout_rejected', stateFrom: 'paying_out', facts: { why: 'account closed' } };
   const refused = { event: 'refund_rejected', stateFrom: 'refunding', facts: {} };
   const beside = { event: 'held', stateFrom: 'payout_held', facts: { heldBy: 'operator' } };
@@ -266,7 +266,7 @@ test('a state that waits has the deadline of the policy, and no other has one', 
   assert.equal(deadlineOf('on_hold', policy({ waiting })), waiting.on_hold);
 });
 
-test('only what provably never arrived is written anew by ourselves, twice', () => {
+test('only a payout that provably never arrived is retried automatically, twice', () => {
   assert.deepEqual(
     [1, 2, 3, 4].map((attempt) => mayRetryByItself('never_arrived', attempt)),
     [true, true, false, false],

@@ -175,7 +175,7 @@ const pays = async (of: Made, message?: string) => assert.deepEqual(await asks(o
 const approves = (of: Made, people: string[]): Promise<void> =>
   inTx(of, (tx, leaving) => approveStanding(context(), tx, leaving, { people, reason: 'looked at', now: clock.now() }));
 
-test('what nothing stands against is paid, and its order is locked until the answer is used', async () => {
+test('a payout without findings is paid, and its order is locked until the answer is used', async () => {
   const one = await made();
   await pays(one);
   const other = await made();
@@ -217,7 +217,7 @@ test('a blocked customer is held, until as many people as are asked let just thi
   }
 });
 
-test("an approval for one destination says nothing of another of the customer's accounts", async () => {
+test("an approval for one destination does not cover another account of the customer's", async () => {
   const one = await made();
   await screened(one, [{ rule: 'held_by_magic_value', entry: 'e', own: false }]);
   const bound = await inTx(one, async (tx, { order, asset, units }) => {
@@ -236,7 +236,7 @@ test("an approval for one destination says nothing of another of the customer's 
   await pays(one);
 });
 
-test("a provider's stored hit holds; a stored hit of our own lists is asked anew and not believed", async () => {
+test("a provider's stored hit holds; a stored hit of our own lists is checked again", async () => {
   const one = await made();
   await screened(one, [{ rule: 'destination_denied', entry: 'list 1', own: false }]);
   await holds(one, 'destination_denied');
@@ -268,7 +268,7 @@ test('a screening result counts for its own destination and for so long, and is 
   assert.equal((await asks(one)).outcome, 'wait', 'another destination was screened, and not this one');
 });
 
-test('a kill switch makes what leaves by its rail wait, and nothing is asked of a screener for that', async () => {
+test('a kill switch makes payouts of its rail wait, without asking the screener', async () => {
   const one = await made();
   says.switchedOff = [CHAIN];
   await pays(one);
@@ -281,7 +281,7 @@ test('a kill switch makes what leaves by its rail wait, and nothing is asked of 
   assert.deepEqual(await rows.query("select from jobs where kind = 'rescreen_payout'"), []);
 });
 
-test('money that its bank may take back, or that is not deep enough, makes it wait until just then', async () => {
+test('money that its bank may recall, or that is not deep enough, makes it wait exactly until then', async () => {
   const one = await made();
   says.notDeep = 'a deposit has 2 of the 4 confirmations';
   assert.deepEqual(await asks(one), { outcome: 'wait', why: says.notDeep, againInMs: 2_000 });
@@ -298,7 +298,7 @@ test('money that its bank may take back, or that is not deep enough, makes it wa
   await pays(one);
 });
 
-test('what its rail took back, and what an order got too little or too much of, nobody can let pass', async () => {
+test('a reversed deposit, and an underpaid or overpaid order, cannot be approved', async () => {
   const one = await made();
   await rows.query(`update deposits set state = 'lost', state_before_loss = 'applied' where id = $1`, [one.depositId]);
   await holds(one, 'deposit_lost');
@@ -424,7 +424,7 @@ test('an order above a limit of its customer across orders is held by that limit
   }
 });
 
-test('a refund goes where the customer said; elsewhere only by the word of as many people as are asked', async () => {
+test('a refund goes to the customer’s destination; to another only with the required number of approvals', async () => {
   await pays(await made(OWN));
   const one = await made(ELSEWHERE);
   await holds(one, 'destination_new');
@@ -484,7 +484,7 @@ async function attemptAfter(one: Made, ended: 'rejected' | 'returned', units = '
 describe('an approval', () => {
   const hit = { rule: 'held_by_magic_value', entry: 'e', own: false } as const;
 
-  test('is used up by what was submitted with it, which may be submitted again and after a rejection, and by nothing else', async () => {
+  test('is used up by its submission, which may be repeated, also after a rejection, and by nothing else', async () => {
     const one = await made();
     await screened(one, [hit]);
     await approves(one, ['ada', 'bea']);
@@ -528,7 +528,7 @@ describe('an approval', () => {
     await holds(beyond, 'held_by_magic_value');
   });
 
-  test('of one deposit in suspense says nothing of another, of the same order or of none', async () => {
+  test('for one deposit in suspense does not cover another, of the same order or of none', async () => {
     for (const owner of ['none', 'one order']) {
       const [first, second] = [await made(ELSEWHERE), await made(ELSEWHERE)];
       const order_id = owner === 'none' ? null : first.orderId;
@@ -546,7 +546,7 @@ describe('an approval', () => {
   });
 });
 
-test('an order lacks what its rail took back of it, also where nothing else stands in that deposit’s place', async () => {
+test('an order lacks its reversed deposit, also if nothing has replaced it', async () => {
   const one = await made();
   await rows.query(
     `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, state_before_loss, reference, seen_at)
@@ -557,7 +557,7 @@ test('an order lacks what its rail took back of it, also where nothing else stan
   await holds(one, 'deposit_lost');
 });
 
-test('an order that an attempt before has paid after all is not paid again, and nobody can let that pass', async () => {
+test('an order that an earlier attempt has paid after all is not paid again, and no approval changes that', async () => {
   const one = await made();
   await rows.query(
     `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, fiat_account_id, state, created_at, ended_at)
@@ -569,7 +569,7 @@ test('an order that an attempt before has paid after all is not paid again, and 
   await assert.rejects(approves(one, ['ada', 'bea', 'cleo']), { code: 'order_over' });
 });
 
-test('money that came back, or was let go, does not leave for an order whose deposit is gone', async () => {
+test('returned or released money does not leave for an order whose deposit was reversed', async () => {
   for (const origin of ['returned', 'released']) {
     const one = await made(OWN);
     await rows.query('update deposits set origin = $2 where id = $1', [one.depositId, origin]);
@@ -584,7 +584,7 @@ test('money that came back, or was let go, does not leave for an order whose dep
   }
 });
 
-test('what would leave is an order’s payout to its own destination, or all it received to where it is to go back', async () => {
+test('the checked money is an order’s payout to its own destination, or its whole deposit to the refund destination', async () => {
   const { orderId, depositId } = await made();
   const [payout, back, asAsked] = await fixture.db.asSystem(async (tx) => {
     const order = await lockOrder(tx, orderId);
@@ -620,7 +620,7 @@ test('what would leave is an order’s payout to its own destination, or all it 
   });
 });
 
-test('a refund of what its rail took back does not leave', async () => {
+test('a refund of a reversed deposit does not leave', async () => {
   const one = await made(OWN);
   await rows.query(`update deposits set state = 'lost', state_before_loss = 'suspense' where id = $1`, [one.depositId]);
   await holds(one, 'deposit_lost');
@@ -637,7 +637,7 @@ test('a destination that was added since its partner is distrusted is held until
   await holds(one, 'destination_held');
 });
 
-test('a destination that containment rejected is approved by nobody, also where it was approved before', async () => {
+test('a destination that containment rejected cannot be approved, even if it was approved before', async () => {
   const one = await made();
   says.held = { since: new Date('2026-01-02T03:04:05Z'), why: 'a key leaked', isRejected: false };
   await approves(one, ['ada', 'bea']);
@@ -648,7 +648,7 @@ test('a destination that containment rejected is approved by nobody, also where 
   await holds(one, 'destination_rejected');
 });
 
-test('a screener is asked about the order, or about the refund where there is none, and where it goes', async () => {
+test('a screener is asked about the order, or the refund if there is none, and the destination', async () => {
   const [one, refund] = [await made(), await made(ELSEWHERE)];
   await inTx(one, async (_, leaving) => {
     const { id, purpose, fiatAccountId, payoutAddress, depositUnits } = screeningOf(leaving);

@@ -45,7 +45,7 @@ const TABLE: readonly [string, Partial<GateFacts>, string][] = [
   ],
 ];
 
-test('the gate decides as the table says', () => {
+test('the gate follows the table', () => {
   for (const [what, facts, wanted] of TABLE) {
     const answer = judge({ ...WELL, ...facts });
     const said =

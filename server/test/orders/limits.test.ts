@@ -48,7 +48,7 @@ test('a day counts 24 hours and a month 30 days, each until the orders in it are
   assert.deepEqual(used(limit()), [0n, 1_000n, null, null]);
 });
 
-test('what is not of the day counts in the month alone', () => {
+test('an order older than a day counts in the month alone', () => {
   const old = worth({ dayUnits: 0n, dayFirst: null, newest: minutes(2_000) });
   assert.deepEqual(used(limit(), old), [0n, 1_000n, null, null]);
   assert.equal(used(limit({ period: 'month' }), old)[0], 700n);

@@ -43,7 +43,7 @@ test('every state that is not final leads to a final one, and no final state lea
   }
 });
 
-test('what is held changes only where an entry is posted', () => {
+test('the held amount changes only with an entry', () => {
   for (const row of TRANSITIONS) {
     for (const from of row.from) {
       const changes = STATES[from].holds !== STATES[row.to].holds;
@@ -59,7 +59,7 @@ test('nothing is paid out and refunded from one state', () => {
   }
 });
 
-test('an event that is no row is none: settled twice, refunded after settling, expired after the deposit', () => {
+test('an event without a row has no effect: settled twice, refunded after settling, expired after the deposit', () => {
   assert.equal(next('settled', 'payout_settled'), undefined);
   assert.equal(next('settled', 'refund_requested'), undefined);
   assert.equal(next('deposit_confirmed', 'deadline_passed'), undefined);
@@ -79,7 +79,7 @@ const waiting = {
   depositUnits: 100n,
 };
 
-test('parts add up to the whole, and what is above it is excess', () => {
+test('parts add up to the whole, and the rest is excess', () => {
   assert.deepEqual(placeDeposit(waiting, { rail, asset: 'usdc.local', units: 60n }, 0n), {
     outcome: 'part',
     missingUnits: 40n,
@@ -94,7 +94,7 @@ test('parts add up to the whole, and what is above it is excess', () => {
   });
 });
 
-test('money that came in no expected way goes to suspense, and says why', () => {
+test('unexpected money goes to suspense, with the reason', () => {
   const why = (state: OrderState, asset = 'usdc.local') => {
     const placed = placeDeposit({ ...waiting, state }, { rail, asset, units: 100n }, 0n);
     return placed.outcome === 'suspense' ? placed.why : placed.outcome;
@@ -108,7 +108,7 @@ test('money that came in no expected way goes to suspense, and says why', () => 
   assert.deepEqual(unknown, { outcome: 'suspense', why: 'unknown_target' });
 });
 
-test('a deadline expires only what nothing came for', () => {
+test('a deadline expires only unpaid orders', () => {
   assert.equal(atDeadline('created', { unconfirmed: 0, confirmedUnits: 0n, allRead: true }), 'expire');
   assert.equal(atDeadline('deposit_seen', { unconfirmed: 1, confirmedUnits: 0n, allRead: true }), 'wait');
   assert.equal(atDeadline('deposit_seen', { unconfirmed: 0, confirmedUnits: 5n, allRead: true }), 'take_what_came');

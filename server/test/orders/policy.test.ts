@@ -51,7 +51,7 @@ describe('another amount than was asked', () => {
     assert.equal(onAmount({ depositUnits: 1n, receivedUnits: null }, BUILT_IN_POLICY), 'as_asked');
   });
 
-  test('of too much, all is taken within the band and below the limit, or to go back as a whole', () => {
+  test('an overpaid amount is accepted whole within the tolerance and below the limit, or in order to be refunded', () => {
     const take = (sum: bigint, by: Policy['overpaid'], most = MUCH) =>
       takeOfTooMuch({ depositUnits: 10_000n }, sum, by, most);
     assert.equal(take(10_050n, { acceptBps: 50, beyond: 'hold_excess' }), 'all');
@@ -64,7 +64,7 @@ describe('another amount than was asked', () => {
   const units = fc.bigInt({ min: 1n, max: 2n ** 256n - 1n });
   const bps = fc.integer({ min: 0, max: 10_000 });
 
-  test('a wider band accepts whatever a narrower one does, and what is not accepted is never converted', () => {
+  test('a wider tolerance accepts everything that a narrower one does, and a rejected amount is never converted', () => {
     fc.assert(
       fc.property(units, units, bps, bps, (depositUnits, receivedUnits, a, b) => {
         const under = (acceptBps: number) =>
@@ -80,7 +80,7 @@ describe('another amount than was asked', () => {
     );
   });
 
-  test('what an order takes is what it asked for, or all that came and then it decides about all of it', () => {
+  test('an order accepts its quoted amount, or the whole deposit and then decides about all of it', () => {
     const beyond = fc.constantFrom('hold_excess', 'refund_excess', 'refund_all' as const);
     fc.assert(
       fc.property(units, units, bps, beyond, units, (depositUnits, more, acceptBps, then, most) => {
@@ -100,7 +100,7 @@ describe('another price than was booked', () => {
   const at = (ms: number) => new Date(locked.getTime() + ms);
   const moved = (then: Policy['priceMoved']['then'], bps = 100) => policy({ priceMoved: { lockS: 0, bps, then } });
 
-  test('what came while the rate was locked is honoured, whatever the policy', () => {
+  test('a deposit within the rate lock is honoured under any policy', () => {
     for (const then of ['honour', 'requote', 'refund'] as const) {
       assert.equal(rateIsOpen({ rateLockedUntil: locked }, at(0), moved(then)), false);
       assert.equal(rateIsOpen({ rateLockedUntil: locked }, undefined, moved(then)), false);
@@ -108,7 +108,7 @@ describe('another price than was booked', () => {
     }
   });
 
-  test('within the band nothing happens, beyond it what the policy says, in whichever direction', () => {
+  test('within the tolerance nothing happens, beyond it the policy decides, in both directions', () => {
     const rate = (num: bigint) => ({ num, den: 100n });
     for (const then of ['requote', 'refund'] as const) {
       const { priceMoved } = moved(then);
@@ -121,7 +121,7 @@ describe('another price than was booked', () => {
   });
 });
 
-test('of money no order takes, only what came for an order is asked about', () => {
+test('of money that no order accepts, a policy covers only money that came for an order', () => {
   for (const then of ['hold', 'refund', 'new_order'] as const) {
     assert.equal(onExtra('late', policy({ late: { then } })), then);
     assert.equal(onExtra('second', policy({ second: { then } })), then);
@@ -136,7 +136,7 @@ test('of money no order takes, only what came for an order is asked about', () =
   }
 });
 
-describe('what is kept of a refund', () => {
+describe('the fee kept of a refund', () => {
   const fees = { operator: 500n, partner: 200n, rail: 86n, chain: 100n };
   const order = (depositAsset: string, keep: Policy['refundFees']['keep']) => ({
     ...{ depositAsset, fiatAsset: 'inr', fees, rate: { num: 86n, den: 1n } },
@@ -144,21 +144,21 @@ describe('what is kept of a refund', () => {
   });
   const decimals = { base: 6, quote: 2 };
 
-  test('is what the policy names, of fiat as it stands and of crypto at the booked rate, rounded down', () => {
+  test('is what the policy names, in fiat unchanged and in crypto at the booked rate, rounded down', () => {
     assert.equal(keptOnRefund(order('inr', []), 500_000n, decimals), 0n);
     assert.equal(keptOnRefund(order('inr', ['rail', 'chain']), 500_000n, decimals), 186n);
     assert.equal(keptOnRefund(order('usdc.test', ['rail']), 100_000_000n, decimals), 10_000n);
     assert.equal(keptOnRefund(order('usdc.test', ['chain']), 100_000_000n, decimals), 11_627n);
   });
 
-  test('is nothing where it would be all', () => {
+  test('is zero if it would be the whole deposit', () => {
     assert.equal(keptOnRefund(order('inr', ['operator']), 500n, decimals), 0n);
     assert.equal(keptOnRefund(order('inr', ['operator']), 501n, decimals), 500n);
   });
 });
 
-describe('what is found before a payout', () => {
-  test('sends money back by itself only where everything found says so', () => {
+describe('findings before a payout', () => {
+  test('refund automatically only if all of them allow it', () => {
     assert.equal(beforePayout([]), undefined);
     const under = { reason: 'underpaid', then: 'refund' } as const;
     assert.deepEqual(beforePayout([under]), { reason: 'underpaid', refund: true });
@@ -172,7 +172,7 @@ describe('what is found before a payout', () => {
     });
   });
 
-  test('says why it goes back in the words a partner knows', () => {
+  test('give the reason of the refund in the partner’s terms', () => {
     for (const [reason, failure] of [
       ['underpaid', 'amount'],
       ['overpaid', 'amount'],
@@ -194,7 +194,7 @@ test('every state that something has to end has a deadline, and no other', () =>
   assert.deepEqual(Object.keys(BUILT_IN_POLICY.waiting).toSorted(), states.filter(isWaiting).toSorted());
 });
 
-test('what a deadline may do is a row of the machine: money goes back only from states that lead back', () => {
+test('a deadline’s effect is a row of the machine: a refund begins only in states that allow it', () => {
   const mayRefund = ['awaiting_liquidity', 'on_hold'];
   for (const state of states.filter(isWaiting)) {
     const { afterS, then } = BUILT_IN_POLICY.waiting[state];
@@ -212,7 +212,7 @@ test('what a deadline may do is a row of the machine: money goes back only from 
   assert.equal(next('created', 'deadline_passed')?.to, 'expired');
 });
 
-test('whatever came and however it is requoted, what the order holds is what was received, and then the payout, to the unit', () => {
+test('for any deposit and any requote the order holds the received amount, and then the payout, to the unit', () => {
   const term = fc.record({
     fixedUnits: fc.bigInt(0n, 500n),
     bps: fc.bigInt(0n, 300n),

@@ -95,7 +95,7 @@ test('every reason in the code has a public word', () => {
   );
 });
 
-test('what screening, limits, containment, suspicion and law say is told as what anybody looks into', () => {
+test('reasons of screening, limits, containment, suspicion and law are shown as under review', () => {
   const text = readFileSync(new URL('compliance/screener.ts', SRC), 'utf8');
   const union = /export type HeldReason =\s([^;]+);/.exec(text)?.[1] ?? '';
   const hits = [...union.matchAll(/'([a-z_]+)'/g)].map(([, word = '']) => word);

@@ -96,7 +96,7 @@ test('an event in a state is the transition of the table, and in any other state
   }
 });
 
-test('an event is legal where the table has it, and to nowhere else', () => {
+test('an event is legal only in the table’s rows, and leads only to their states', () => {
   for (const [, event, to] of rows) {
     const from = rows.filter((row) => row[1] === event && row[2] === to).map(([state]) => state);
     assert.deepEqual(legalFrom(event, to).toSorted(), from.toSorted(), `${event} to ${to}`);
@@ -104,7 +104,7 @@ test('an event is legal where the table has it, and to nowhere else', () => {
   assert.deepEqual(legalFrom('cleared', 'settled'), []);
 });
 
-test('states hold what they hold, end where they end, and wait where somebody has to do something', () => {
+test('each state’s holdings, whether it ends, and whether it waits for someone, match the table', () => {
   assert.deepEqual(Object.fromEntries(Object.entries(STATES).map(([state, { holds }]) => [state, holds])), HOLDS);
   assert.deepEqual(states.filter(isFinal), FINAL);
   assert.deepEqual(

@@ -27,7 +27,7 @@ const known = (refunds: number, payouts = 0): Known => ({
 });
 const ids = ({ refunds }: ReturnType<typeof toldOf>) => refunds.map(({ refundId }) => Number(refundId));
 
-test('an event tells the newest twenty refunds, and how many are older', () => {
+test('an event has the newest twenty refunds, and the number of older ones', () => {
   const told = toldOf(order, known(45, 30), new Map());
   assert.deepEqual(ids(told), upTo(45).slice(-MOST_TOLD));
   assert.deepEqual([told.olderRefunds, told.olderReturnedPayouts], [25, 10]);
@@ -48,7 +48,7 @@ test('the older ones are asked for page by page, each once and none left out', (
   assert.deepEqual(ids(toldOf(order, known(45), new Map(), { before: 999n, most: 10 })), []);
 });
 
-test('a destination that an older refund waits for is told', () => {
+test('a destination that an older refund waits for is requested', () => {
   const { refunds, ...rest } = known(45);
   const waits = [refund(0, 'needs_destination'), ...refunds];
   assert.equal(toldOf(order, { ...rest, refunds: waits }, new Map()).needsDestination, true);

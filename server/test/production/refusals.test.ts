@@ -35,7 +35,7 @@ test('an installation with everything as it should be has nothing against it', (
   assert.deepEqual(reasons(installation().env), []);
 });
 
-test('what is missing is said all at once', () => {
+test('all missing settings are named together', () => {
   const said = reasons({ PROFILE: 'production', DATA_DIR: installation().env.DATA_DIR });
   const names = said.map((line) => /^([A-Z_]+) must be set in production: ./.exec(line)?.[1]);
   assert.deepEqual(names, [
@@ -187,7 +187,7 @@ describe('a chain of Tron', () => {
   }
 });
 
-test('local nodes are taken where they are named', () => {
+test('local nodes are accepted if they are named', () => {
   const change = {
     chain: { chainId: '31337', rpcUrls: ['http://127.0.0.1:8545'] },
     env: { ALLOW_LOCAL_CHAINS: '31337' },
@@ -206,7 +206,7 @@ test('a wrong setting is refused before anything is looked at, and a value in tw
   assert.deepEqual(readConfig({ ...env, TRUSTED_PROXIES: 'none' }).trustedProxies, []);
 });
 
-test('main says it in sentences and ends with 1; no secret is among them', async () => {
+test('the program prints them as sentences and exits with 1; they contain no secret', async () => {
   const { env } = installation({
     bank: bankFile(),
     chain: { chainId: '31337' },
@@ -250,7 +250,7 @@ describe('production starts with any bank of the list', () => {
     );
   });
 
-  test('and with several, of which each is told what it demands', () => {
+  test('with several rails, each one’s requirements are named', () => {
     const { env } = installation();
     const codes = settled({ ...env, ...own, BANKS: 'manual,example' }).banks.map(({ code }) => code);
     assert.deepEqual(codes, ['bank.manual', 'bank.example']);
@@ -292,7 +292,7 @@ describe('production starts with any bank of the list', () => {
   });
 });
 
-test('what verifies everybody, and codes that everybody knows, are refused by name', () => {
+test('a verifier that accepts everyone, and publicly known codes, are refused by name', () => {
   const { env } = installation();
   assert.deepEqual(reasons({ ...env, VERIFIER: 'simulated' }), [
     'VERIFIER must not name simulated in production: it verifies everybody',
@@ -302,7 +302,7 @@ test('what verifies everybody, and codes that everybody knows, are refused by na
   ]);
 });
 
-test('a sandbox that uses what production uses is told what is missing for it', () => {
+test('a sandbox with production’s adapters is told the missing settings', () => {
   assert.throws(
     () => codeSender(readConfig({ CODE_SENDER: 'webhook' })),
     /^SettingError: CODE_SENDER_URL must be set where webhook is used: where login codes are posted to/,

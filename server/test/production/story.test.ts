@@ -288,7 +288,7 @@ test('prices come from the exchange that the markets name', async () => {
   });
 });
 
-test('nothing of a sandbox answers, and who comes by the proxy is known by its own address', async () => {
+test('no sandbox endpoint answers, and a client behind the proxy is identified by its own address', async () => {
   for (const path of [
     'test/changeKycStatus',
     'test/changeOfframpStatus',
@@ -345,7 +345,7 @@ test('a customer logs in with the code that was sent, gives details, and is veri
   assert.equal((await told('kyc/status', { customerId })).status, 'BASIC_KYC_COMPLETED');
 });
 
-test('a sale: tokens come in, a payout file goes to the bank, and its statement settles it', async () => {
+test('a sale: tokens arrive, a payout file goes to the bank, and its statement settles it', async () => {
   const quote = await told<{ rate: string; toAmount: string }>('offramp/quote', { ...pair, fromAmount: '100' });
   assert.equal(quote.toAmount, '89.1', '100 at 0.90, less a hundredth');
   const { rate, toAmount } = quote;
@@ -386,7 +386,7 @@ test('a sale: tokens come in, a payout file goes to the bank, and its statement 
   await until('what was paid is swept by the signer', async () => (await hasTokens(sale.depositAddress ?? '')) === '0');
 });
 
-test('a purchase while the signer is dead waits, says so, and goes when it is back', async () => {
+test('a purchase while the signer is down waits, shows it, and is paid when it is back', async () => {
   await signer.kill();
   const order = await buys('100');
   await pays('100.00', order.reference);

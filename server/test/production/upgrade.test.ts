@@ -282,7 +282,7 @@ async function workDone({ metrics }: Version): Promise<number> {
   return counts.reduce((sum, [, , count]) => sum + Number(count), 0);
 }
 
-test('two versions side by side: what one begins the other ends, once, and both work', async () => {
+test('two versions side by side complete each other’s work, once, and both work', async () => {
   next = await starts(copyOf('new', later));
   const [known] = await rows('select array_agg(version order by version) as versions from servers');
   assert.deepEqual(known?.versions, ['0.1.0', '0.2.0']);
@@ -309,7 +309,7 @@ test('two versions side by side: what one begins the other ends, once, and both 
   for (const version of [old, next]) assert.ok((await workDone(version)) > 0, `${version.url} worked`);
 });
 
-test('the old version stops, and the new one goes on alone', async () => {
+test('the old version stops, and the new one continues alone', async () => {
   const order = await buys(old);
   assert.equal(await old.process.interrupt(), 0);
   await statement(next, '100.00', `ref ${order.reference}`);
@@ -318,7 +318,7 @@ test('the old version stops, and the new one goes on alone', async () => {
   assert.deepEqual(await rows('select version from servers'), [{ version: '0.2.0' }]);
 });
 
-test('a breaking migration waits for who does not know it; who slept through it stops by itself, and does not start again', async () => {
+test('a breaking migration waits for servers that do not know it; one that missed it stops by itself, and does not start again', async () => {
   const breaking = copyOf('breaking', (folder) => {
     later(folder);
     edits(folder, 'server/package.json', '"version": "0.2.0"', '"version": "1.0.0"');

@@ -123,7 +123,7 @@ const results = (change: Record<string, Partial<Result> | undefined> = {}): Resu
     return [{ ...result, startedAt: '2026-01-05', seconds: 60, exitCode: 0, ...report, ...change[name] }];
   });
 
-test('where everything ran and held, the page says so, with the numbers of the results', () => {
+test('if everything ran and held, the page says so, with the numbers of the results', () => {
   assert.deepEqual(troubles(STEPS, results(), WHOLE, ABOUT), []);
   const reasons = { 'gate.ts': { 'a < b -> a <= b': 'both give the same at equality' } };
   const page = evidence(STEPS, results(), WHOLE, ABOUT, reasons);
@@ -259,7 +259,7 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
 ];
 
 for (const [what, change, says] of SHORT)
-  test(`${what} is said, and is trouble`, () => {
+  test(`${what} is reported as a fault`, () => {
     const short = results(change);
     assert.notDeepEqual(troubles(STEPS, short, WHOLE, ABOUT), []);
     const page = evidence(STEPS, short, WHOLE, ABOUT);
@@ -274,7 +274,7 @@ test('a point where no process was ended is listed with its reason', () => {
   assert.match(page, /1 never[^]*\| `commit of payouts` \| it is rare \|/);
 });
 
-test('what is not committed is said, and is trouble', () => {
+test('uncommitted code is reported as a fault', () => {
   const about = { ...ABOUT, dirty: true };
   assert.equal(troubles(STEPS, results(), WHOLE, about).length, 1);
   const page = evidence(STEPS, results(), WHOLE, about);
@@ -288,7 +288,7 @@ test('a step that ran at another commit is shown with that one', () => {
   assert.match(page, /\| fuzz \| `npm run fuzz` \| c0ffee \|/);
 });
 
-test('less than the whole is said to be less', () => {
+test('an incomplete run is reported as incomplete', () => {
   const sizes = { ...WHOLE, seeds: '1..20' };
   assert.match(
     evidence(stepsOf(sizes), results(), sizes, ABOUT),
@@ -303,7 +303,7 @@ test('a word of --only that means no step is refused, and not left out', () => {
     assert.throws(() => names(only), /--only/, only);
 });
 
-test('sizes that come to nothing are refused', () => {
+test('sizes of zero are refused', () => {
   assert.deepEqual(sizesOf(WHOLE), WHOLE);
   for (const bad of [
     ...['5..1', '0..3', '1', '1..', '1..2..3', 'a..b'].map((seeds) => ({ seeds })),
@@ -313,7 +313,7 @@ test('sizes that come to nothing are refused', () => {
     assert.throws(() => sizesOf({ ...WHOLE, ...bad }), /^Error: --/, JSON.stringify(bad));
 });
 
-test('a result that was cut off, or is of other code, is none', () => {
+test('a truncated result, or one of other code, does not count', () => {
   const home = freshFolder('prove');
   const [result] = results();
   assert.ok(result !== undefined);

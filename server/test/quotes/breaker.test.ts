@@ -59,7 +59,7 @@ describe('judging a price, by given times', () => {
       );
   });
 
-  test('the level stays where it was while halted', () => {
+  test('the level does not change while halted', () => {
     const { level } = play([
       [0, of('100')],
       [5, of('10000')],
@@ -78,7 +78,7 @@ describe('judging a price, by given times', () => {
     assert.deepEqual([turns, level.level], [['5 halted jump', '65 resumed'], parseRate('151')]);
   });
 
-  test('one source that repeats itself is not, however long; two that say the same are', () => {
+  test('a new level needs two agreeing sources; one that repeats itself is not enough, however long', () => {
     const alone = play([
       [0, of('100', 1)],
       [5, of('150', 1)],
@@ -88,7 +88,7 @@ describe('judging a price, by given times', () => {
     assert.deepEqual(play([[3_601, of('150', 2)]], alone.level).turns, ['3601 resumed']);
   });
 
-  test('one source that comes back to the old level goes on after as long', () => {
+  test('one source that returns to the old level resumes the market after the same time', () => {
     const { turns } = play([
       [0, of('100', 1)],
       [5, of('10000', 1)],
@@ -99,7 +99,7 @@ describe('judging a price, by given times', () => {
     assert.deepEqual(turns, ['5 halted jump', '70 resumed']);
   });
 
-  test('agreement begins anew where the price moves on, or the quorum is lost', () => {
+  test('agreement starts over when the price moves, or the quorum is lost', () => {
     const moving = play([
       [0, of('100')],
       [5, of('150')],
@@ -136,7 +136,7 @@ describe('judging a price, by given times', () => {
     assert.deepEqual(turns, ['70 halted quorum', '140 resumed']);
   });
 
-  test('a market that never had a price is halted, too, and takes the first level after as long', () => {
+  test('a market that never had a price is halted, too, and accepts the first level after the same time', () => {
     const { turns, level } = play([
       [0, undefined],
       [30, undefined],
@@ -146,7 +146,7 @@ describe('judging a price, by given times', () => {
     assert.deepEqual([turns, level.level], [['30 halted quorum', '100 resumed'], parseRate('100')]);
   });
 
-  test('what did not change is the very same, so nothing is written', () => {
+  test('an unchanged level is the same object, so nothing is written', () => {
     const { level } = play([[0, of('100')]]);
     assert.equal(observe(level, of('100'), rules, at(5)).level, level);
     const halted = play([
@@ -233,7 +233,7 @@ describe('on a market', () => {
     assert.equal((await quote()).status, 200);
   });
 
-  test('a price times a hundred is refused before anybody is quoted it: quotes, orders, previews; with a reason and a case', async () => {
+  test('a price times a hundred is refused before it is quoted: quotes, orders, previews; with a reason and a case', async () => {
     await set({ priceSources: ['one'], priceQuorum: 1, singleSource: true });
     await hear('one');
     const before = await quote();
@@ -284,7 +284,7 @@ describe('on a market', () => {
     assert.deepEqual(await order(old.rate, old.toAmount), [428, 'price_moved']);
   });
 
-  test('an operator confirms what the sources say, and nothing else', async () => {
+  test('an operator can confirm only the sources’ price', async () => {
     await set({ priceSources: ['one'], priceQuorum: 1, singleSource: true });
     await hear('one');
     const confirm = (text: string, coin = 'usdc') =>
@@ -301,7 +301,7 @@ describe('on a market', () => {
     await assert.rejects(confirm('172'), { code: 'market_not_halted' });
   });
 
-  test('fewer live sources than the quorum halt the market, and one that comes back opens it after a while', async () => {
+  test('fewer live sources than the quorum halt the market, and one that returns reopens it after a while', async () => {
     live = ['one'];
     await world.query(`delete from prices where source = 'two'`);
     await hear('one', 'two');
@@ -371,7 +371,7 @@ describe('on a market', () => {
     assert.equal((await openHalts()).length, 1);
   });
 
-  test('a quorum of one that nobody declared is seen', async () => {
+  test('an undeclared quorum of one is reported', async () => {
     await set({ priceSources: ['one'], priceQuorum: 1, singleSource: false });
     const { ok, undeclared, quorumOfOne } = await runCheck(breakersCheck(world.db));
     assert.equal(ok, false);

@@ -49,7 +49,7 @@ test('selling 1115 USDT at 86 with a quarter, one percent and 8.26 fixed gives 9
   assert.equal(priced.payoutUnits, 94_683_11n);
 });
 
-test('tax is withheld of the fiat before fees, rounded up: of what is converted selling, of what is paid in buying', () => {
+test('tax is withheld from the fiat before fees, rounded up: from the proceeds of a sale, from the payment of a purchase', () => {
   const fees = { operator: { ...none, fixedUnits: 100n }, partner: none, rail: none, chain: none };
   // 10.01 at 86 is 860.86, and one percent of it 8.6086.
   const sold = price(10_010_000n, terms({ fees, taxBps: 100n }));
@@ -59,7 +59,7 @@ test('tax is withheld of the fiat before fees, rounded up: of what is converted 
   assert.deepEqual([bought.fees.tax, bought.payoutUnits], [10_01n, 11_500_000n]);
 });
 
-test('a deposit for what is to be received is the first that pays as much', () => {
+test('a deposit for a requested payout is the smallest that pays it', () => {
   // 860.86 at 86 is 10.01 to the unit.
   const sale = terms({});
   assert.equal(depositFor(860_86n, sale, 10n ** 12n), 10_010_000n);
@@ -104,7 +104,7 @@ const anyTerms = fc.record({
   taxBps: fc.bigInt({ min: 0n, max: 5_000n }),
 });
 
-test('no amount, rate or fee makes money from nothing, and what is paid is above zero', () => {
+test('no amount, rate or fee creates money, and a payout is above zero', () => {
   let refused = 0;
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 10n ** 24n }), anyTerms, (deposit, any) => {
@@ -136,7 +136,7 @@ test('no amount, rate or fee makes money from nothing, and what is paid is above
   assert.ok(refused > 0 && refused < 2_000, 'both outcomes were met');
 });
 
-test('a fee is never below what its parts come to', () => {
+test('a fee is never below the sum of its parts', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 10n ** 9n, max: 10n ** 15n }), fee, (deposit, term) => {
       const cost = { num: 3n, den: 7n };
@@ -173,7 +173,7 @@ test('the price is the median of those that are fresh and near each other', () =
   );
 });
 
-test('of four prices the median is the middle of the two in the middle, whatever their order and their fractions', () => {
+test('of four prices the median is the mean of the two in the middle, in any order and with any fractions', () => {
   const wide = { ...rules, outlierBps: 5_000n };
   const four = [from('a', '90'), from('b', '60.5'), from('c', '80'), from('d', '70.25')];
   for (let turn = 0; turn < four.length; turn += 1) {
@@ -188,7 +188,7 @@ test('of four prices the median is the middle of the two in the middle, whatever
   );
 });
 
-test('as many as the quorum are enough, and who they were is said; without any there is no price', () => {
+test('a quorum of sources is enough, and they are named; without any there is no price', () => {
   assert.equal(aggregate([from('a', '86')], { ...rules, quorum: 1 }, 'usdc/inr').used.length, 1);
   const why = (quorum: number, prices = [from('a', '86')]) => {
     try {
@@ -203,7 +203,7 @@ test('as many as the quorum are enough, and who they were is said; without any t
   assert.match(why(0, []), /0 of 0 fresh prices/);
 });
 
-test('where fees take all, or one unit more than all, nothing is sold', () => {
+test('a sale whose fees equal or exceed the proceeds is refused', () => {
   const fixed = (units: bigint) => ({
     operator: { ...none, fixedUnits: units },
     partner: none,
@@ -231,7 +231,7 @@ test('an old price is no price, however few there are', () => {
   assert.throws(() => aggregate([from('a', '86'), from('b', '86', 31_000)], rules, 'usdc/inr'), Unavailable);
 });
 
-test('a source the market does not name is not heard, nor one from the future', () => {
+test('a source that the market does not name is ignored, and so is a price from the future', () => {
   assert.throws(() => aggregate([from('a', '86'), from('z', '86')], rules, 'usdc/inr'), Unavailable);
   assert.throws(() => aggregate([from('a', '86'), from('b', '86', -60_000)], rules, 'usdc/inr'), Unavailable);
 });

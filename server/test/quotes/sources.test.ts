@@ -63,13 +63,13 @@ const saying = (name: ExchangeName, said: Said) => (symbols: string[]) => ({
 const isSilent = (asking: Promise<unknown>, message: string) =>
   assert.rejects(asking, (error) => error instanceof Unavailable, message);
 
-describe('what the documentation shows is read', () => {
+describe('the documented answer is read', () => {
   before(() => {
     for (const symbol of KRAKEN_FOR_RUPEES) hosts.books.kraken[symbol] ??= { bid: '0.99980', ask: '0.99980' };
   });
 
   for (const name of EXCHANGES) {
-    test(`${name}: the exact middle of bid and ask, at its own time where it says one`, async () => {
+    test(`${name}: the exact middle of bid and ask, at its own time if it has one`, async () => {
       const from = Date.now();
       const price = found(await hosts.source(name).fetch([ETH_INR]), 'eth', quoteOf(name));
       sameRate(price?.rate, parseRate(FIXTURE[name].of.middle));
@@ -82,7 +82,7 @@ describe('what the documentation shows is read', () => {
       assert.ok(Math.abs((older?.pricedAt.getTime() ?? 0) - then) < 1_000, 'its own time');
     });
 
-    test(`${name}: a number is read as it is written, not as a float would have it`, async () => {
+    test(`${name}: a number is read exactly as written, never as a float`, async () => {
       // 0.1 + 0.2, in digits that no double can represent.
       const digits = '1830.300000000001';
       const quoted = (symbols: string[]) => ({
@@ -103,7 +103,7 @@ describe('what the documentation shows is read', () => {
     sameRate(prices[1]?.rate, { num: 10_000n, den: 10_705n });
   });
 
-  test('what an exchange does not list costs that price and no other', async () => {
+  test('an unlisted symbol loses its own price and no other', async () => {
     hosts.books.coinbase['USDT-USD'] = { bid: '0.9998', ask: '1.0000' };
     const prices = await hosts.source('coinbase').fetch([ETH_INR, { base: 'dai', quote: 'inr' }]);
     assert.deepEqual(prices.map(({ base, quote }) => `${base}/${quote}`).sort(), ['eth/usd', 'usdt/usd']);
@@ -114,13 +114,13 @@ describe('what the documentation shows is read', () => {
     await assert.rejects(hosts.source('kraken').fetch([{ base: 'dai', quote: 'gbp' }]), /no usable price/);
   });
 
-  test('of some answers amiss the others are still taken', async () => {
+  test('if some answers are invalid the others still count', async () => {
     hosts.instead.set('coinbase', ([symbol]) => (symbol === 'USDT-USD' ? { status: 500 } : undefined));
     assert.equal((await hosts.source('coinbase').fetch([ETH_INR])).length, 1);
   });
 });
 
-describe('what is not plainly a price is none', () => {
+describe('an unclear price does not count', () => {
   const NOT_PRICES = [
     ...[
       '-1830.8',
@@ -187,7 +187,7 @@ describe('what is not plainly a price is none', () => {
     }
   });
 
-  test('the answer to another question, where the answer says its question', async () => {
+  test('an answer about another symbol, if the answer names its symbol', async () => {
     await isSilent(answered('binance', saying('binance', { symbol: 'BTCUSDT' })), 'binance');
     await isSilent(answered('kraken', saying('kraken', { symbol: 'XXBTZUSD' })), 'kraken');
     const refused = JSON.stringify({
@@ -232,8 +232,8 @@ describe('what is not plainly a price is none', () => {
   });
 });
 
-describe('what is not an answer', () => {
-  test('asked too often counts whatever else was answered', async () => {
+describe('invalid answers', () => {
+  test('a rate limit takes precedence over the other answers', async () => {
     hosts.instead.set('coinbase', ([symbol]) => (symbol === 'USDT-USD' ? { status: 429 } : undefined));
     await assert.rejects(hosts.source('coinbase').fetch([ETH_INR]), /asked too often/);
   });
@@ -265,7 +265,7 @@ describe('crosses', () => {
     assert.equal(one([price('eth/inr', '150000'), price('eth/usd', '1830')], [rupees]), undefined);
   });
 
-  test('USDT is a coin: its price in dollars is the own one, or what two others agree on, and never one', () => {
+  test('USDT is a coin: its price in dollars is the exchange’s own, or one on which two others agree, never a single one’s', () => {
     const said = [price('eth/usdt', '2000')];
     assert.equal(one(said, [rupees]), undefined, 'nobody says what a USDT is');
     const a = kept('kraken', 'usdt/usd', '0.97');
@@ -279,7 +279,7 @@ describe('crosses', () => {
     assert.equal(one([], [rupees, a, kept('bitstamp', 'usdt/usd', '0.97')], { base: 'usdt', quote: 'inr' }), undefined);
   });
 
-  test('a composed price names the pairs that it came through', () => {
+  test('a composed price names its pairs', () => {
     const usdt = ['kraken', 'coinbase'].map((source) => kept(source, 'usdt/usd', '0.5'));
     assert.deepEqual(one([price('eth/usd', '1830')], [rupees])?.composedOf, ['eth/usd', 'usd/inr']);
     assert.deepEqual(one([price('eth/usdt', '1830')], [rupees, ...usdt])?.composedOf, [
@@ -301,14 +301,14 @@ describe('crosses', () => {
       assert.equal(one([price('eth/usd', '1830')], [kept('ecb', 'usd/inr', '83', at)]), undefined);
   });
 
-  test('a currency that moves by more than a tenth is not taken while the last still counts', () => {
+  test('a currency that moves by more than a tenth is rejected while the last rate is valid', () => {
     const far = [price('usd/inr', '8337.18'), price('usd/eur', '0.92'), price('eth/usd', '9')];
     assert.deepEqual(jumped(far, [rupees]), [far[0]]);
     assert.deepEqual(jumped([price('usd/inr', '91.7')], [rupees]), []);
     assert.deepEqual(jumped(far, [{ ...rupees, pricedAt: ago(7 * 24 * HOUR) }]), []);
   });
 
-  test('no leg makes a number that the table does not take', () => {
+  test('no leg makes a number that does not fit the table', () => {
     const digits = fc.bigInt({ min: 1n, max: 10n ** 30n });
     const rate = fc.tuple(digits, digits).map(([num, den]) => fraction(num, den));
     fc.assert(
@@ -406,7 +406,7 @@ describe('the whole way: sources, prices, agreement, quote', () => {
     }
   });
 
-  test('one that lies is left out, and then they are too few', async () => {
+  test('a lying one is excluded, and then there are too few', async () => {
     assert.equal((await quote()).status, 200);
     hosts.instead.set('bitstamp', saying('bitstamp', { bid: '2.0', ask: '2.0' }));
     await refresh('bitstamp');
@@ -416,14 +416,14 @@ describe('the whole way: sources, prices, agreement, quote', () => {
     assert.equal((await quote()).status, 200);
   });
 
-  test('one not heard for a minute has no say, though the market allows prices of days', async () => {
+  test('one that is silent for a minute does not count, although the market allows prices of days', async () => {
     await world.query(`update prices set fetched_at = now() - interval '61 seconds' where source = 'kraken'`);
     assert.equal((await quote()).status, 503);
     await refresh('kraken');
     assert.equal((await quote()).status, 200);
   });
 
-  test('one that fails is paused, longer each time, shown, and heard again when it is back', async () => {
+  test('one that fails is paused, longer each time, shown, and polled again when it is back', async () => {
     hosts.instead.set('kraken', () => ({ status: 500 }));
     const pauses: number[] = [];
     for (let turn = 0; turn < 6; turn++) {
@@ -441,7 +441,7 @@ describe('the whole way: sources, prices, agreement, quote', () => {
     assert.deepEqual([back.ok, back.failures, back.lastFailure], [true, 0, 'HTTP 500']);
   });
 
-  test('one that asked for a pause is not asked before it is over, by nobody', async () => {
+  test('one that requested a pause is not polled before its end, by any server', async () => {
     hosts.instead.set('kraken', () => ({ status: 429, headers: { 'retry-after': '600' } }));
     assert.deepEqual(await refresh('kraken'), { againInMs: 600_000 });
     const asked = hosts.asked.length;
@@ -454,7 +454,7 @@ describe('the whole way: sources, prices, agreement, quote', () => {
     await refresh('kraken');
   });
 
-  test('a currency that jumps is not taken, and the old one goes on', async () => {
+  test('a currency that jumps is rejected, and its old rate stays in use', async () => {
     const tenfold = ecbDocument(dayOf(new Date())).replace('89.2495', '892.495');
     hosts.instead.set('ecb', () => ({
       headers: { 'content-type': 'text/xml' },
@@ -472,7 +472,7 @@ describe('the whole way: sources, prices, agreement, quote', () => {
 describe('settings', () => {
   const codes = (env: Record<string, string>) => [...priceSources(readConfig(env)).keys()];
 
-  test('the sandbox has its fixed prices unless told otherwise, and production never has them', () => {
+  test('the sandbox has its fixed prices by default, and production never has them', () => {
     assert.deepEqual(codes({}), ['fixed']);
     assert.deepEqual(codes({ PRICE_SOURCES: 'kraken, ecb' }), ['kraken', 'ecb']);
     assert.deepEqual(

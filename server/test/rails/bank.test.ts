@@ -95,7 +95,7 @@ describe('a statement', () => {
     assert.equal(await w.db.asSystem((tx) => sumOfLines(tx, w.rail.code, 'inr')), await w.rail.balance('main', 'inr'));
   });
 
-  it('read by two processes at once books every line once', async () => {
+  it('read by two concurrent processes books every line once', async () => {
     w = await bankWorld();
     for (let i = 1; i <= 120; i += 1) await credit(BigInt(i), targetOf(w.rail, BigInt(i)));
     await Promise.all([w.rail.observe(), w.rail.observe(), w.rail.observe()]);
@@ -114,7 +114,7 @@ describe('a statement', () => {
     assert.equal(new Set(lines.map(({ xmin }) => xmin)).size, lines.length);
   });
 
-  it('line that comes before the answer settles the payout', async () => {
+  it('line that arrives before the answer settles the payout', async () => {
     w = await bankWorld({ deduplicatesForMs: 0 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'delay_answer', delayMs: 500 });
@@ -157,7 +157,7 @@ describe('a statement', () => {
     assert.deepEqual([w.contradictions, w.troubles], [[], []]);
   });
 
-  it('that shows the return of a payout whose debit came before the books had it settles it by that debit', async () => {
+  it('that shows the return of a payout whose debit was shown before its row existed settles it by that debit', async () => {
     w = await bankWorld();
     const id = await w.writes(5_000n);
     // After a restore the debit of the lost time is read while the payout is being created again.
@@ -273,7 +273,7 @@ describe('a statement', () => {
     );
   });
 
-  it('with lines that cannot be booked puts each aside, once, and goes on', async () => {
+  it('with lines that cannot be booked sets each aside, once, and continues', async () => {
     w = await bankWorld();
     const good = line({ externalId: 'good', units: 5n });
     const lines = [
@@ -320,7 +320,7 @@ describe('a statement', () => {
     for (const secret of ['Meera', 'Iyer', 'flat 12', '998877665544']) assert.ok(!text.includes(secret), secret);
   });
 
-  it('that cannot be read leaves the cursor where it was, and is stale after a while', async () => {
+  it('that cannot be read leaves the cursor unchanged, and is stale after a while', async () => {
     w = await bankWorld();
     assert.equal((await w.rail.health()).healthy, false);
     await w.reads();

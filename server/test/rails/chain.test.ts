@@ -167,7 +167,7 @@ describe('following a chain', () => {
 
   const notDeep = (...names: string[]) => fixture.db.asSystem(async (tx) => await rail.notDeep?.(tx, names));
 
-  test('a large amount in parts waits as long as in one, and what was confirmed as a small one is not deep any more', async () => {
+  test('a large amount in parts waits as long as in one, and its confirmed small part is not deep enough any more', async () => {
     const to = await address();
     chain.mine({ txHash: '0xa', to, units: 600_000n, from: '0xann' });
     chain.mineEmpty(2);
@@ -477,7 +477,7 @@ describe('following a chain', () => {
     assert.equal((await rail.health()).healthy, true);
   });
 
-  test('what came while the line was stopped, however long, is found when it begins again', async () => {
+  test('a deposit made while the chain was halted, however long, is found when it restarts', async () => {
     const [early, there, late] = [await address(), await address(), await address()];
     chain.mineEmpty(2 * FINALITY);
     chain.mine({ txHash: '0xthere', to: there, units: 5n });
@@ -633,7 +633,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), []);
   });
 
-  test('two processes that follow at once report each fact once', async () => {
+  test('two concurrent followers report each fact once', async () => {
     const to = await address();
     const other = open();
     for (let i = 0; i < 12; i += 1) {
@@ -654,7 +654,7 @@ describe('following a chain', () => {
     );
   });
 
-  test('a report that fails leaves the cursor where it was', async () => {
+  test('a report that fails leaves the cursor unchanged', async () => {
     const to = await address();
     const failing = chainRail(chain.adapter, {
       ...fixture,

@@ -100,7 +100,7 @@ describe('addresses', () => {
 });
 
 describe('transfers', () => {
-  test('a transfer call is decoded as it was encoded, and no other call is decoded', () => {
+  test('a transfer call is decoded to its inputs, and no other call is decoded', () => {
     const call = encodeTransfer(FRIEND, 2n ** 256n - 1n);
     assert.deepEqual(decodeTransferCall(call), { to: FRIEND, units: 2n ** 256n - 1n });
     const approve = Buffer.from(call);
@@ -649,7 +649,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await received(to), 5n);
     });
 
-    test('a crash between reserving and signing goes on with the reserved nonce', async () => {
+    test('a crash between reserving and signing continues with the reserved nonce', async () => {
       const { rail, settings, open, rowsOf, said } = await world();
       const { hot } = settings.signers ?? {};
       assert.ok(hot);
@@ -749,7 +749,7 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await received(to), 5n);
     });
 
-    test('many payouts at once take consecutive nonces and all arrive', async () => {
+    test('many concurrent payouts take consecutive nonces and all arrive', async () => {
       const { rail, open, said } = await world();
       const to = fresh();
       const processes = [rail, open(), open()];
@@ -822,7 +822,7 @@ describe('an EVM rail on a real node', () => {
       assert.deepEqual(said(), ['cost_changed']);
     });
 
-    test('a settled payout that a reorg deeper than finality removes is broadcast again when the rail goes on', async () => {
+    test('a settled payout that a reorg deeper than finality removes is broadcast again when the rail continues', async () => {
       const { rail, said, settings } = await world();
       await anvil.mine(2 * FINALITY);
       const to = fresh();
@@ -1017,7 +1017,7 @@ describe('an EVM rail on a real node', () => {
       return await anvil.rpc('eth_sendRawTransaction', [`0x${signed?.raw.toString('hex')}`]);
     }
 
-    test('an unknown nonce is read first; then nothing is sent to its recipient, even when the rail goes on, and all else is', async () => {
+    test('an unknown nonce is read first; then nothing is sent to its recipient, even when the rail continues, while other sends leave', async () => {
       const { rail, rowsOf, settings, facts } = await world();
       await rail.send(sending(1n));
       await anvil.mine();

@@ -128,7 +128,7 @@ describe('targets that are issued one by one', () => {
     assert.deepEqual(await free(world), world.chain.made);
   });
 
-  test('where none is free nothing is given out; the next poll issues more', async () => {
+  test('without a free target none is assigned; the next poll issues more', async () => {
     for (let n = 0; n < KEEP; n += 1) await take(world);
     await assert.rejects(take(world), { name: 'Unavailable', message: /no free target is left/ });
     assert.match((await world.rail.health()).why ?? '', /no free target is left/);

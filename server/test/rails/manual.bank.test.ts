@@ -123,7 +123,7 @@ describe('a payout through a manual bank', () => {
     );
   });
 
-  it('is in one file only, also when two people close at once, and every download of a file has the same bytes', async () => {
+  it('is in one file only, also when two people close concurrently, and every download of a file has the same bytes', async () => {
     const ids = [await w.pays(100n), await w.pays(200n), await w.pays(300n)];
     const closed = await Promise.allSettled([w.closes(), w.closes(), w.closes()]);
     const made = closed.filter((one) => one.status === 'fulfilled').map(({ value }) => value);
@@ -250,7 +250,7 @@ describe('a payout through a manual bank', () => {
     assert.deepEqual(w.of('unexplained_debit'), []);
   });
 
-  it('of a file that the bank books as one debit is settled by it, where it is the sum of the file', async () => {
+  it('of a file that the bank books as one debit is settled by it, if it equals the sum of the file', async () => {
     const ids = [await w.pays(610n), await w.pays(620n)];
     const { id } = await w.closes();
     const entry = { ref: 'WHOLE', text: `SAMMLER CLOVERLEAF-${id} ANZAHL 2` };
@@ -636,7 +636,7 @@ describe('a statement file', () => {
     assert.deepEqual(w.of('payout_returned'), []);
   });
 
-  it('read by two at once, and killed half-way, is taken in completely or not at all', async () => {
+  it('read concurrently, and killed half-way, is taken in completely or not at all', async () => {
     const entries = Array.from({ length: 50 }, (_, i) => ({ units: 1n, ref: `P${i}` }));
     const file = camt({ id: 'P', from: '2026-11-09', opening: 192_900n, entries });
     const [a, b] = await Promise.all([w.imports(file), w.imports(`${file}\n`)]);
@@ -705,7 +705,7 @@ describe('the time of a credit at a manual bank', () => {
   const dayBefore = (day: string) => new Date(Date.parse(`${day}T00:00:00Z`) - DAY_MS).toISOString().slice(0, 10);
   const readTo = () => w.db.asSystem(async (tx) => await w.rail.readTo?.(tx, 'eur'));
 
-  it('is its booking date, and unknown where the bank names only its value date', async () => {
+  it('is its booking date, and unknown if the bank names only its value date', async () => {
     const yesterday = dayBefore(w.today());
     assert.equal(await readTo(), undefined);
     await w.takes(
@@ -928,7 +928,7 @@ describe('the same days in two forms', () => {
       }
     }));
 
-  it('a file is refused where one of two equal lines is known and they cannot be distinguished; the sentence names both', async () =>
+  it('a file is refused if one of two equal lines is known and they cannot be distinguished; the sentence names both', async () =>
     await world(async (w) => {
       await w.takes(germanCsv([{ units: 10_000n, on: first, text: 'cash' }]));
       const entries = [

@@ -162,7 +162,7 @@ describe('sending on a chain of outputs', () => {
     );
   });
 
-  test('a nonce is a slot, too: it belongs to one send, also where a server of the previous version writes it', async () => {
+  test('a nonce is a slot, too: it belongs to one send, even if a server of the previous version writes it', async () => {
     await world();
     const write = (key: string, version: number, nonce: number) =>
       rows.query(
@@ -233,7 +233,7 @@ describe('sending on a chain of outputs', () => {
     assert.equal(chain.held(FRIEND), 5_000n);
   });
 
-  test('a replacement that needs another coin takes it, and no other send gets it', async () => {
+  test('a replacement that needs another coin reserves it, and no other send gets it', async () => {
     const { chain, look, pay } = await world([5_400n, 6_000n]);
     await pay('pay_1_1', 5_600n);
     chain.mineEmpty(1);

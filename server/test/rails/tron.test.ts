@@ -306,7 +306,7 @@ testRail('tron.trc20', async () => {
 });
 
 describe('deposits on Tron', () => {
-  test('a deposit is seen in its block and confirmed when that is solidified, whatever the policy asks for', async () => {
+  test('a deposit is seen in its block and confirmed when that is solidified, under any policy', async () => {
     const { address, look, typesOf } = await world();
     const to = await address();
     await chain.mint(to, 7n);
@@ -359,7 +359,7 @@ describe('deposits on Tron', () => {
 });
 
 describe('payouts on Tron', () => {
-  test('a payout occupies no nonce, has a deadline, and settles when it is solidified, with what it burnt as cost', async () => {
+  test('a payout has no nonce, has a deadline, and settles when it is solidified, with the burnt amount as cost', async () => {
     const { rail, pay, look, facts, versions, typesOf } = await world();
     const before = await chain.held(FRIEND);
     const sent = await pay('pay_1_1', 250n);
@@ -552,7 +552,7 @@ describe('payouts on Tron', () => {
     assert.deepEqual(typesOf(), []);
   });
 
-  test('bytes of a process that was killed before it broadcast wait for the gate, and are proved absent where it keeps them', async () => {
+  test('bytes of a process that was killed before it broadcast wait for the gate, and are proved absent if it holds them', async () => {
     let leaves = true;
     const { rail, open, pay, look, versions, typesOf } = await world({
       mayLeave: async () => (leaves ? { outcome: 'pay' } : { outcome: 'hold', why: 'blocked since' }),

@@ -240,7 +240,7 @@ test('native coin that is gone from the wallet that pays', async () => {
   assert.deepEqual(await cases(), []);
 });
 
-test('an entry that nothing outside stands behind, and its correction', async () => {
+test('an entry without an outside movement, and its correction', async () => {
   await books(`fund_${BANK}_ghost`, main, chart.treasury('inr'), 5n);
   assert.deepEqual(await found(railOf(BANK)), ['break_missing_outside ghost: 0/5 in the books, and not shown outside']);
   const one = await breakOf('ghost');
@@ -362,7 +362,7 @@ test('a node that lies about a balance, and one that hides a transfer', async ()
   assert.deepEqual(await found(rail), []);
 });
 
-test('readiness, metrics and the command say it', async () => {
+test('readiness, metrics and the command report it', async () => {
   const run = () =>
     new Promise<{ code: number; said: string }>((done) => {
       const file = fileURLToPath(new URL('../../src/apps/reconcile.ts', import.meta.url));

@@ -190,11 +190,11 @@ for (const [what, changes, found] of TAMPERED) {
   });
 }
 
-test('what was kept elsewhere is found again, and nothing is broken', async () => {
+test('a hash kept elsewhere is found again, and nothing is broken', async () => {
   assert.deepEqual(await afterwards('select 1'), []);
 });
 
-test('the command says so with its exit code: 0, 1 for what is broken, 2 where it could not look', async () => {
+test('the command’s exit code is 0, 1 for a broken rule, or 2 if it could not check', async () => {
   const file = fileURLToPath(new URL('../../src/apps/reconcile.ts', import.meta.url));
   const run = (url: string, ...args: string[]) => {
     const env = { ...process.env, DATABASE_URL: url };

@@ -50,7 +50,7 @@ describe('a statement', () => {
     );
   });
 
-  test('counts money that lay in suspense for nobody known as coming when it is given to the order', () => {
+  test('counts unidentified money in suspense from when it is assigned to the order', () => {
     assert.deepEqual(
       of(posted('deposit_book', ['custody', 'suspense'], 20n), posted('receive', ['suspense', 'order'], 50n)),
       [
@@ -61,7 +61,7 @@ describe('a statement', () => {
     );
   });
 
-  test('says what a customer owes, and that it is paid', () => {
+  test('shows a customer’s debt, and its payment', () => {
     const owed = { debit: 'receivable:C:inr' };
     assert.deepEqual(
       of(
@@ -80,7 +80,7 @@ describe('a statement', () => {
     assert.deepEqual(of(posted('deposit_recalled', ['receivable', 'custody'], 80n, { debit: 'receivable:D:inr' })), []);
   });
 
-  test('opens with what was held before its span', () => {
+  test('opens with the amount held before its span', () => {
     const early = { at: new Date('2026-12-31T23:59:59.999Z') };
     assert.deepEqual(of(posted('receive', ['custody', 'order'], 5n, early)), [
       ['opening', 5n, 0n, 5n],
@@ -99,7 +99,7 @@ const sale = { payoutAsset: 'inr', fiatAsset: 'inr', grossUnits: 830_000n, depos
 const purchase = { payoutAsset: 'usdc.x', fiatAsset: 'inr', grossUnits: 60_000_000n, depositUnits: 500_000n, fees };
 
 describe('other terms', () => {
-  test('take a fee of the fiat: of what a sale is converted to, of what a purchase is paid with, rounded up', () => {
+  test('take a fee from the fiat: from the proceeds of a sale, from the payment of a purchase, rounded up', () => {
     const terms = { fixedUnits: 10n, bps: 33n, minimumUnits: 0n };
     assert.equal(otherFee(sale, terms), 10n + 2_739n);
     assert.equal(otherFee(purchase, terms), 10n + 1_650n);
@@ -107,7 +107,7 @@ describe('other terms', () => {
     assert.equal(otherFee(sale, { ...terms, minimumUnits: 5_000n }), 5_000n);
   });
 
-  test('pay out at another price what is left after the fees, rounded down, and never less than nothing', () => {
+  test('pay out at another price the remainder after the fees, rounded down, and never below zero', () => {
     assert.equal(otherPayout(sale, market, { num: 81n, den: 1n }), 810_000n - 101n);
     assert.equal(otherPayout(purchase, market, { num: 81n, den: 1n }), 61_710_000n);
     assert.equal(otherPayout(sale, market, { num: 1n, den: 1_000_000n }), 0n);

@@ -242,7 +242,7 @@ test('a server with the new key waits until those with the old one are stopped',
   await place.leave();
 });
 
-test('killed again and again it goes on, servers read and look up meanwhile, and nothing is lost', async () => {
+test('killed repeatedly it continues, servers read and look up meanwhile, and nothing is lost', async () => {
   const db = openDatabase(await migrateFor(fixture.adminUrl, both));
   try {
     await noteRotation(db, both);
@@ -315,7 +315,7 @@ test('afterwards the new key alone reads and finds everything, and the old one n
   }
 });
 
-test('the audit is as it was sealed, for who has the key; an edited row is still found', async () => {
+test('the audit matches its seals with the key; an edited row is still found', async () => {
   assert.deepEqual(await auditProblems(alone), []);
   assert.equal((await auditProblems()).length, MANY, 'without the key the proofs count for nothing');
   await owner.query('begin');
@@ -328,7 +328,7 @@ test('the audit is as it was sealed, for who has the key; an edited row is still
   await owner.query('rollback');
 });
 
-test('nobody but the owner rewrites an append-only row, and only where it says so', async () => {
+test('only the owner can rewrite an append-only row, and only by the declared way', async () => {
   await assert.rejects(owner.query(`update audit set reason = 'x' where subject = 's:1'`), /append-only/);
   const tried = fixture.db.asSystem(async (tx) => {
     await tx.rows(`select set_config('cloverleaf.reencrypting', 'on', true)`);

@@ -73,7 +73,7 @@ async function fundsOf(
 
 const sale = (chain: string) => ({ fromCurrency: 'usdc', toCurrency: 'INR', chain, fromAmount: '100' });
 
-test('beside the nodes of two chains nothing runs, and reconciliation names no other chain', async () => {
+test('only the nodes of two chains run, and reconciliation names no other chain', async () => {
   assert.deepEqual(readdirSync(join(dataDir, 'chains')).toSorted(), ['erc20', 'matic20']);
   const { code, said } = await reconcile();
   assert.equal(code, 0, said);
@@ -109,7 +109,7 @@ for (const { chain, what, isThere } of MOMENTS) {
   });
 }
 
-test('an order on a chain that was woken goes on after a kill, and settles once', async () => {
+test('an order on a woken chain continues after a kill, and settles once', async () => {
   const { customerId = '' } = await told('kyc/url', {
     clientCustomerId: 'woken',
     phoneNumber: newPhone(),
@@ -148,7 +148,7 @@ test('an order on a chain that was woken goes on after a kill, and settles once'
   }
 });
 
-test('reconciliation knows every chain that was woken, beside the server and after it; nothing runs on', async () => {
+test('reconciliation includes every woken chain, beside the server and after it; no process is left', async () => {
   const chains = ['erc20', 'matic20', 'bep20', 'arbitrum', 'base', 'optimism'];
   let said = '';
   // A node that was restored from its file knows wallet balances only for blocks that it mines afterwards.

@@ -81,7 +81,7 @@ async function isTaken({ headers, text }: Made, nowMs = NOW): Promise<boolean> {
   }
 }
 
-test('a request that is right is found so, in either spelling and whatever its spaces', async () => {
+test('a correct request is accepted, in either spelling and with any spaces', async () => {
   const usual = request();
   const { payload, signature } = usual;
   const spelt = {
@@ -325,7 +325,7 @@ describe('a mistake is named, and the server refuses it', () => {
   }
 });
 
-test('only what is wrong is called wrong', async () => {
+test('only faults are reported', async () => {
   assert.equal((await wrongOf(by(({ payload }) => hmac(payload, SECRET, 'sha256').digest('hex')))).length, 1);
   assert.equal((await wrongOf(request(undefined, NOW + 95_000))).length, 1);
   assert.equal((await wrongOf(request(({ text }) => ({ text: text.replace('10.50', '11') })))).length, 1);
@@ -378,7 +378,7 @@ describe('the command', () => {
   const flags = ({ headers }: Made) =>
     Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]);
 
-  test('takes pieces, files and a moment, and its code says whether something is wrong', async () => {
+  test('accepts parts, files and a time, and its exit code shows whether there is a fault', async () => {
     const made = request();
     const right = await doctor([...flags(made), '--body', made.text], given);
     assert.equal(right.code, 0, right.text);
@@ -407,7 +407,7 @@ describe('the command', () => {
     assert.equal(read.code, 0, read.text);
   });
 
-  test('cuts out a secret wherever it would stand', async () => {
+  test('removes a secret in every place', async () => {
     const body = { ...BODY, note: SECRET };
     const made = request(() => ({ text: JSON.stringify(body) }));
     const { text, code } = await doctor([...flags(made), '--body', JSON.stringify({ ...BODY, amount: SECRET })], given);

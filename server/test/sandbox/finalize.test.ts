@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { blocksToFinalize } from '../../src/sandbox/environment.ts';
 
-test('a chain is not made longer while its follower is behind, however often somebody asks', () => {
+test('a chain is not extended while its follower is behind, however often the call repeats', () => {
   const finality = 16;
   let [head, followed] = [100n, 100n];
   for (let asked = 0; asked < 300; asked += 1) {
@@ -18,6 +18,6 @@ test('a chain is not made longer while its follower is behind, however often som
   assert.ok(followed > 150n, 'the follower was given nothing to read');
 });
 
-test('a chain that nobody has followed yet is made final', () => {
+test('a chain that was never followed is made final', () => {
   assert.equal(blocksToFinalize({ finality: 16, head: 0n, followed: undefined }), 17);
 });

@@ -10,7 +10,7 @@ import { hold } from './holder.ts';
 
 const lockOf = (dataDir: string) => join(dataDir, 'server.lock');
 
-test('a second server on the same data folder is refused, and told who holds it', async () => {
+test('a second server on the same data folder is refused, with the holder’s process number', async () => {
   const dataDir = freshFolder('lock');
   const first = await hold('lock', dataDir);
   const second = await hold('lock', dataDir);
@@ -28,7 +28,7 @@ test('the lock of a server that was killed is taken over without being cleaned u
   assert.ok(!existsSync(lockOf(dataDir)), 'refunded');
 });
 
-test('a lock whose process number now belongs to somebody else is stale', () => {
+test('a lock whose process number now belongs to another process is stale', () => {
   const dataDir = freshFolder('lock');
   writeFileSync(lockOf(dataDir), JSON.stringify({ pid: process.pid, start: 'another boot:1' }));
   const release = lockDataDir(dataDir);
@@ -45,7 +45,7 @@ test('a lock file that holds no process is stale', () => {
   lockDataDir(dataDir)();
 });
 
-test('of five servers that find a dead one’s lock at once, exactly one gets it', async () => {
+test('of five servers that find a dead one’s lock concurrently, exactly one gets it', async () => {
   const dataDir = freshFolder('lock');
   await (await hold('lock', dataDir)).kill();
   const holders = await Promise.all(Array.from({ length: 5 }, () => hold('lock', dataDir)));

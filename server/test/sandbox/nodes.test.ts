@@ -52,7 +52,7 @@ async function killNode(dataDir: string): Promise<void> {
   assert.ok(await isGoneWithin(pid, 5_000));
 }
 
-test('tokens are where they always are, whole supply with the second account, and deploying again changes nothing', async () => {
+test('tokens have their fixed addresses, the whole supply is with the second account, and deploying again changes nothing', async () => {
   const node = await openStill(freshFolder('node'));
   const deployed = await deployTokens(node, TOKENS);
   const height = await heightOf(node);
@@ -159,7 +159,7 @@ test('a node that dies returns on the same port with everything saved under the 
   await node.stop();
 });
 
-test('what a node loses by its death is a reorg of a few blocks', async () => {
+test('the blocks lost with a node are a reorg of a few blocks', async () => {
   const dataDir = freshFolder('node');
   const node = await openStill(dataDir);
   await until('its first look', async () => (await heightOf(node)) === 1);
@@ -229,7 +229,7 @@ test('a chain whose node and server are both gone continues, and forgets only em
   await next.stop();
 });
 
-test('a port that somebody else has taken since is left alone', async () => {
+test('a port that another program has taken since is left alone', async () => {
   const dataDir = freshFolder('node');
   const first: SandboxNode = await openStill(dataDir);
   await first.stop();
@@ -244,7 +244,7 @@ test('a port that somebody else has taken since is left alone', async () => {
   squatter.close();
 });
 
-test('a process that only has the number of an earlier node is neither adopted nor ended', async () => {
+test('a process that merely reuses the number of an earlier node is neither adopted nor ended', async () => {
   const dataDir = freshFolder('node');
   await (await openStill(dataDir)).stop();
   const path = join(dataDir, 'chains', SPEC.code, 'node.json');

@@ -15,7 +15,7 @@ test('the page has the tables that the code makes', () => {
   for (const { value } of MAGIC) assert.ok(page.includes(`| \`${value}\` |`), value);
 });
 
-test('every example is a command that is read as the request of its declaration, which its fields take', () => {
+test('every example is a command whose request is valid by its declaration', () => {
   for (const control of CONTROLS) {
     const [name = '', ...args] = control.example.split(' ');
     const { route } = control;
@@ -44,7 +44,7 @@ for (const [args, why] of [
   });
 }
 
-test('values may stand without names, with them, and after an equals sign', () => {
+test('values may be given without names, with them, and after an equals sign', () => {
   const control = findControl('pay');
   assert.ok(control);
   const body = { transactionId: '17', how: 'under', amount: '5' };

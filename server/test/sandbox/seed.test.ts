@@ -23,7 +23,7 @@ const rupees = async (direction: string) => {
   return market;
 };
 
-test('a restart leaves what a person has set, and corrects what the program had said otherwise', async () => {
+test('a restart keeps an operator’s settings, and updates the program’s own', async () => {
   const { db } = fixture;
   const sale = await rupees('offramp');
   const purchase = await rupees('onramp');

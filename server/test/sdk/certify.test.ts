@@ -153,7 +153,7 @@ const outcomes = (results: readonly CertifyResult[]) =>
 const whyOf = (results: readonly CertifyResult[], situation: string): string =>
   results.find((one) => one.situation === situation)?.why.join('\n') ?? '';
 
-test('an integration that does what the documentation says passes all ten', { timeout: 300_000 }, async () => {
+test('an integration that follows the documentation passes all ten', { timeout: 300_000 }, async () => {
   const mine = await carefulReceiver();
   const results = await certify({
     client: new Cloverleaf(partner()),
@@ -188,7 +188,7 @@ const SILENT = {
 } as const;
 
 for (const format of ['whitelabel', 'flat'] as const)
-  test(`a receiver of the format ${format} passes what that tells, and the rest is not tested`, {
+  test(`a receiver of the format ${format} passes the format's situations, and the rest is not tested`, {
     timeout: 300_000,
   }, async () => {
     const mine = await carefulReceiver(format, partner().apiSecret);
@@ -212,7 +212,7 @@ for (const format of ['whitelabel', 'flat'] as const)
     assert.equal(outcomes(refused)['duplicate webhook'], 'failed');
   });
 
-test('what certify sends in the format whitelabel is what the server sends', { timeout: 300_000 }, async () => {
+test('certify sends the same messages in the format whitelabel as the server', { timeout: 300_000 }, async () => {
   const client = new Cloverleaf(partner());
   const events = (await client.events.list().toArray()).filter(({ type }) => type.startsWith('order.')) as Told[];
   const dialect = dialectOf('whitelabel', client);
@@ -232,7 +232,7 @@ test('what certify sends in the format whitelabel is what the server sends', { t
   assert.ok(compared >= 8, `${compared} messages were compared`);
 });
 
-test('what is wrong with another one is named', { timeout: 300_000 }, async () => {
+test('the faults of another one are named', { timeout: 300_000 }, async () => {
   // It trusts everything, and the last message wins.
   const orders = new Map<string, unknown>();
   let taken = 0;
@@ -274,7 +274,7 @@ test('what is wrong with another one is named', { timeout: 300_000 }, async () =
   assert.match(whyOf(results, '503'), /another Idempotency-Key: the customer now has two orders/);
 });
 
-test('the command says pass or fail with why, and that what it could not see was not tested', {
+test('the command prints pass or fail with the reason, and names untested situations', {
   timeout: 300_000,
 }, async () => {
   const mine = await carefulReceiver();

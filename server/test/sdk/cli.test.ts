@@ -55,7 +55,7 @@ async function cli(args: string[], env?: NodeJS.ProcessEnv, stdin?: string) {
 }
 const NO_KEY = { CLOVERLEAF_BEARER_TOKEN: undefined, CLOVERLEAF_KEY: undefined, CLOVERLEAF_SECRET: undefined };
 
-test('what people see', { timeout: 300_000 }, async () => {
+test('output for people', { timeout: 300_000 }, async () => {
   const shown: string[] = [];
   for (const line of [
     '',
@@ -123,7 +123,7 @@ describe('programs', () => {
     assert.deepEqual(JSON.parse((await cli(['logout', '--json'], env)).out), { removed: file });
   });
 
-  test('--json is the answer as it came, and fields reach the request in their types', async () => {
+  test('--json is the unchanged answer, and fields reach the request in their types', async () => {
     const { out, code } = await cli(['orders', 'list', '--state', 'SETTLED', '--limit', '5', '--json']);
     assert.equal(code, 0);
     assert.equal((JSON.parse(out) as { data: { state: string }[] }).data[0]?.state, 'created');
@@ -233,7 +233,7 @@ describe('keys', () => {
     assert.deepEqual([code, existsSync(file)], [2, false]);
   });
 
-  test('the secret of an endpoint goes to a new file of its owner, or to the screen where that is said', async () => {
+  test('the secret of an endpoint goes to a new file of its owner, or to the screen on request', async () => {
     const file = join(folder, 'endpoint.secret');
     const before = server.asked.length;
     assert.equal((await cli(['webhooks', 'create', 'https://a.example/'])).code, 2);
@@ -248,7 +248,7 @@ describe('keys', () => {
   });
 });
 
-test('doctor says what is wrong with key and endpoints, and ends with 1', async () => {
+test('doctor names the faults of key and endpoints, and exits with 1', async () => {
   instead = ({ name }) => {
     if (name === 'key.get') return { status: 200, body: { key: 'clv_1', scopes: ['read'], writes: 'signed' } };
     if (name !== 'webhooks.list') return undefined;
@@ -266,7 +266,7 @@ test('doctor says what is wrong with key and endpoints, and ends with 1', async 
   assert.match(out, /ok {5}clock/);
 });
 
-test('orders watch shows what becomes of an order, and ends when nothing is next', async () => {
+test('orders watch shows the progress of an order, and ends when nothing is next', async () => {
   const states = ['created', 'created', 'settled'];
   let looked = 0;
   instead = ({ name }) => {
@@ -317,7 +317,7 @@ test('orders watch shows what becomes of an order, and ends when nothing is next
   );
 });
 
-test('webhooks listen says of pulled events that they are pulled, and forwards them signed', async () => {
+test('webhooks listen marks pulled events as pulled, and forwards them signed', async () => {
   const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
   const file = join(folder, 'receiver.secret');
   writeFileSync(file, secret, { mode: 0o600 });
@@ -358,7 +358,7 @@ test('webhooks listen says of pulled events that they are pulled, and forwards t
   assert.deepEqual(taken, ['evt_1_2']);
 });
 
-test('webhooks listen says that nothing listens where it forwards to', async () => {
+test('webhooks listen reports a closed forwarding port', async () => {
   const free = createServer().listen(0, '127.0.0.1');
   await once(free, 'listening');
   const { port } = free.address() as AddressInfo;
@@ -427,7 +427,7 @@ test('webhooks listen removes the endpoints of listeners that were killed, and l
   );
 });
 
-test('text that others wrote neither controls the terminal nor turns the rest of its line around', async () => {
+test('text from outside neither controls the terminal nor reverses the rest of its line', async () => {
   const [order] = JSON.parse((await cli(['orders', 'list', '--json'])).out).data;
   instead = ({ name }) =>
     name === 'orders.list'

@@ -25,7 +25,7 @@ describe('exact decimals', () => {
     assert.ok(decimal.equal('1.50', '1.5'));
   });
 
-  test('each rounding says where a tie and a rest go, on both sides of zero', () => {
+  test('each rounding is explicit about ties and remainders, on both sides of zero', () => {
     const rounded = (text: string) =>
       (['down', 'up', 'half_even'] as const).map((rounding) => decimal.round(text, { places: 1, rounding }));
     assert.deepEqual(rounded('0.25'), ['0.2', '0.3', '0.2']);
@@ -41,7 +41,7 @@ describe('exact decimals', () => {
     assert.throws(() => decimal.toUnits('0.0000001', 6), UsageError);
   });
 
-  test('what is no plain decimal is refused, numbers too', () => {
+  test('anything but a plain decimal is refused, numbers too', () => {
     for (const wrong of ['', '.5', '1.', '1e3', '+1', ' 1', '١', 'NaN', '1'.repeat(201)]) {
       assert.equal(decimal.isDecimal(wrong), false, wrong);
       assert.throws(() => decimal.add(wrong, '1'), UsageError, wrong);

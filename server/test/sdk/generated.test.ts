@@ -32,7 +32,7 @@ const FILES: Record<string, () => string> = {
 };
 
 for (const [name, made] of Object.entries(FILES))
-  test(`sdk/src/generated/${name} is what the API's description says`, () => {
+  test(`sdk/src/generated/${name} matches the API's description`, () => {
     const path = join(ROOT, 'sdk/src/generated', name);
     const wanted = formatted(name, made());
     if (process.env.UPDATE_DOCS === '1') {

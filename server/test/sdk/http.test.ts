@@ -80,7 +80,7 @@ describe('signatures of the white-label wire', () => {
     }
   });
 
-  test('names in a path are escaped, the other fields of a GET stand in its query', async () => {
+  test('names in a path are escaped, the other fields of a GET are in its query', async () => {
     const { client, seen } = await scripted([]);
     await client.whitelabel.get('v1/webhooks/{id}/deliveries', { id: 'a/b?c', limit: 5 });
     assert.equal(seen[0]?.url, '/v1/webhooks/a%2Fb%3Fc/deliveries?limit=5');
@@ -126,7 +126,7 @@ describe('lost answers', () => {
     assert.equal(dead.seen.length, 1);
   });
 
-  test('an answer that does not come in time is a lost one', async () => {
+  test('an answer that does not arrive in time counts as lost', async () => {
     const baseUrl = 'https://ramp.example';
     let calls = 0;
     const slow: typeof fetch = (_, init) => {

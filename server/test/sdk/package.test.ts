@@ -56,7 +56,7 @@ describe('the package', () => {
     assert.ok(packed.bytes < 100_000, `${packed.bytes} bytes`);
   });
 
-  test('it contains what it needs and nothing else, and depends on nothing', () => {
+  test('it contains exactly the needed files, and has no dependencies', () => {
     const manifest = JSON.parse(readFileSync(join(project, 'node_modules/cloverleaf-ramp/package.json'), 'utf8'));
     assert.deepEqual([manifest.dependencies, manifest.peerDependencies], [undefined, undefined]);
     assert.deepEqual(
@@ -69,7 +69,7 @@ describe('the package', () => {
     assert.deepEqual(strange, []);
   });
 
-  test('what programs import uses nothing of Node, so that it runs on edge runtimes', () => {
+  test('its imported modules use nothing of Node, so that it runs on edge runtimes', () => {
     const folder = join(project, 'node_modules/cloverleaf-ramp/dist');
     const reached = new Set<string>();
     const follow = (file: string): void => {
@@ -231,7 +231,7 @@ describe('a sale with the installed package', () => {
     );
   });
 
-  test("the first program of the SDK's page does what it says", { timeout: 120_000 }, async () => {
+  test("the first program of the SDK's page works", { timeout: 120_000 }, async () => {
     const page = readFileSync(join(ROOT, 'sdk/README.md'), 'utf8');
     const program = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
     writeFileSync(join(project, 'readme.js'), program);

@@ -145,7 +145,7 @@ describe('lists', () => {
   });
 });
 
-test('the feed is followed: nothing is left out, and a stored cursor goes on behind what was processed', async () => {
+test('the feed is followed: nothing is left out, and a stored cursor continues after the processed events', async () => {
   const all = ['a', 'b', 'c', 'd', 'e'];
   let visible = 2;
   const { client } = await served(({ name, query }) => {

@@ -34,7 +34,7 @@ async function standardMessage(secrets: readonly string[], sentAt = NOW) {
 }
 
 describe('the format standard', () => {
-  test('what the server sends is verified, and so says the reference library', async () => {
+  test('the server’s messages are verified, also by the reference library', async () => {
     const secret = newSecret();
     const message = await standardMessage([secret], new Date());
     const verified = await verifyWebhook(message, { secret });
@@ -104,7 +104,7 @@ const order = {
 };
 
 describe('the format whitelabel', () => {
-  test('what the server sends is verified, whole and wrapped', async () => {
+  test('the server’s messages are verified, whole and wrapped', async () => {
     for (const form of ['body', 'wrapped'] as const) {
       const message = wire(order, form);
       const headers = new Headers(message.headers);
@@ -138,7 +138,7 @@ describe('the format whitelabel', () => {
 });
 
 describe('the format flat', () => {
-  test('what the server sends is verified, and has the order as its id, since it has no signed time', async () => {
+  test('the server’s messages are verified, and have the order as id, since they have no signed time', async () => {
     const message = sampleFlatMessage(KEY_SECRET, NOW);
     const verified = await verifyWebhook(message, { secret: KEY_SECRET, nowMs: nowMs + 86_400_000 });
     assert.deepEqual([verified.format, verified.id, verified.subject], ['flat', 'flat:0', 'order:0']);
@@ -153,7 +153,7 @@ describe('the format flat', () => {
   });
 });
 
-test('a body that was parsed and a secret that is not set are told as mistakes of the call', async () => {
+test('a parsed body and a missing secret are reported as mistakes of the call', async () => {
   const secret = `whsec_${Buffer.from('0123456789abcdef').toString('base64')}`;
   const { headers, body } = await signWebhook({ id: 'evt_1_1' }, { secret });
   const asks = (given: unknown, under: unknown) =>

@@ -71,8 +71,8 @@ async function refusedBy(core: SignerCore, unsigned: Unsigned, from: Parameters<
   return 'refused' in answer ? answer.refused : undefined;
 }
 
-describe('what is signed', () => {
-  test('tokens of its list to anybody, gas to its own deposit addresses, sweeps to the hot wallet', async () => {
+describe('signed transactions', () => {
+  test('are listed tokens to any recipient, gas to its own deposit addresses, sweeps to the hot wallet', async () => {
     const core = fresh();
     assert.equal(await refusedBy(core, tokens(0n, 100n)), undefined);
     assert.equal(await refusedBy(core, coin(1n, 50n, depositAddress(7n), 7n)), undefined);
@@ -109,7 +109,7 @@ describe('what is signed', () => {
     });
   }
 
-  test('native coin goes to anybody where a limit says so', async () => {
+  test('include native coin to any recipient if a limit allows it', async () => {
     const core = fresh({ native: { perTransfer: 5n, perHour: 8n } });
     assert.equal(await refusedBy(core, coin(0n, 5n, FRIEND)), undefined);
     assert.equal(await refusedBy(core, coin(1n, 4n, FRIEND)), 'more than may move in an hour');
@@ -154,7 +154,7 @@ describe('a nonce', () => {
     );
   });
 
-  test('signed for another transfer is refused, whoever asks and however', async () => {
+  test('signed for another transfer is refused, for any caller and method', async () => {
     const core = fresh();
     await core.sign(hot, tokens(0n, 10n));
     const why = 'nonce 0 was signed for another transfer';
@@ -165,7 +165,7 @@ describe('a nonce', () => {
     assert.equal(await refusedBy(core, tokens(0n, 6n, HOT), sweep), why, 'each address has its own');
   });
 
-  test('is used up by an empty transfer to the wallet itself, whatever was signed under it; after that nothing else is signed', async () => {
+  test('is used up by an empty transfer to the wallet itself, even after another signature; after that nothing else is signed', async () => {
     const core = fresh();
     await core.sign(hot, tokens(0n, 10n));
     const empty = coin(0n, 0n, HOT);
@@ -192,7 +192,7 @@ describe('a nonce', () => {
 });
 
 describe('the journal', () => {
-  test('says what was signed from a nonce on, also after a restart, and what has cancelled it', async () => {
+  test('lists the signatures from a nonce on, also after a restart, and cancellations', async () => {
     const path = join(freshFolder('signer'), 'signed.jsonl');
     const before = fresh({}, openJournal(path));
     for (const nonce of [0n, 1n, 3n]) await before.sign(hot, tokens(nonce, 10n + nonce));
@@ -209,7 +209,7 @@ describe('the journal', () => {
     assert.deepEqual(after.signed(1n, { wallet: 'constructor' }, 0n), []);
   });
 
-  test('says at once what was signed, however far apart the nonces are, and signs none that no wallet can have', async () => {
+  test('lists signatures quickly, however far apart the nonces are, and signs no impossible nonce', async () => {
     const path = join(freshFolder('signer'), 'signed.jsonl');
     const core = fresh({}, openJournal(path));
     const far = 60_000_000n;
@@ -242,7 +242,7 @@ describe('the journal', () => {
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
-  test('keeps a line whole or not at all where the disk is full, and what it kept it knows', async () => {
+  test('stores a line whole or not at all when the disk is full, and remembers the stored ones', async () => {
     const path = join(freshFolder('signer'), 'signed.jsonl');
     const program = `
       import { openJournal } from './server/src/signer/journal.ts';
@@ -293,7 +293,7 @@ describe('keys', () => {
   });
 });
 
-test('a limits file that is wrong is refused by the place of what is wrong', () => {
+test('an invalid limits file is refused with the place of the fault', () => {
   const right = {
     chainId: '1',
     tokens: { [TOKEN]: { perTransfer: '1', perHour: '2' } },
@@ -313,7 +313,7 @@ describe('over a socket', () => {
   const secret = randomHex(32);
   const expected = { wallets, xpub };
 
-  test('it is the same signer; what it refuses is said before and after a nonce is taken', async () => {
+  test('it is the same signer; it refuses before and after a nonce is taken', async () => {
     const client = signerClient({ connect: signerWithin(fresh(), secret), secret, expected });
     const signer = client.wallet(1n, 'hot', HOT);
     assert.equal(await signer.refuses(tokens(0n, 100n)), undefined);
@@ -334,7 +334,7 @@ describe('over a socket', () => {
     client.close();
   });
 
-  test('it is silent to who does not know the secret, and who pretends to be it is not believed', async () => {
+  test('it does not answer a client without the secret, and an impostor is not trusted', async () => {
     const stranger = signerClient({ connect: signerWithin(fresh(), secret), secret: randomHex(32), expected });
     await assert.rejects(stranger.ping(), /signer: it does not know our secret, or we not its/);
     const echo = signerClient({
@@ -436,7 +436,7 @@ describe('the key ceremony', () => {
     assert.match((await signerSays(['show'], wrong)).said, /^SIGNER_PASSPHRASE does not open SIGNER_KEYSTORE/);
   });
 
-  test('and a start refuse what is not safe, in a sentence', async () => {
+  test('and a start refuse unsafe input, in a sentence', async () => {
     const dir = freshFolder('ceremony');
     const limits = join(dir, 'limits.json');
     const nothing = { perTransfer: '0', perHour: '0' };

@@ -84,7 +84,7 @@ describe('signing bytes of Tron', () => {
       assert.equal(journal.as(CHAIN, wallets.hot ?? '', hashOf(encodeRawData({ ...good, ...change }))), undefined);
     });
 
-  test('bytes that are no transfer are not signed, nor an account that no wallet has', () => {
+  test('bytes that are no transfer are not signed, nor those of an unknown account', () => {
     const asked = { chainId: CHAIN, rawData: Buffer.from('0a02', 'hex'), depositIndex: undefined };
     assert.match(why(core.signRaw({ wallet: 'hot' }, asked)), /no transfer/);
     const rawData = encodeRawData(good);
@@ -99,7 +99,7 @@ describe('signing bytes of Tron', () => {
     assert.equal(why(sign()), 'signed', 'what is signed may be signed again');
   });
 
-  test('the journal brings back what was signed by its hash', () => {
+  test('the journal restores signatures by their hash', () => {
     const path = `${freshFolder('journal')}/journal`;
     const first = openJournal(path, { nowMs: () => NOW });
     const before = openSigner(keys, [limits], first, { nowMs: () => NOW });

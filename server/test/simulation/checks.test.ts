@@ -6,7 +6,7 @@ import { openPayoutSide } from '../support/payoutside.ts';
 import { openRows } from '../support/rows.ts';
 import { unproven } from './checks.ts';
 
-test('an attempt after one of which nobody knows that it failed is told, and no other', async (t) => {
+test('an attempt after one that has not provably failed is reported, and no other', async (t) => {
   const fixture = await freshFixture();
   const rows = await openRows(fixture.adminUrl);
   t.after(async () => {

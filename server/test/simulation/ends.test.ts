@@ -83,14 +83,14 @@ test('fees and payout follow from amount, rate and schedule, each rounded once, 
   assert.equal(wrongTerms({ ...sold, fee_operator: '214' }).length, 1);
 });
 
-test('an order that is settled has taken its deposit and paid its payout, and no unit more or less', () => {
+test('a settled order has received its deposit and paid its payout, to the unit', () => {
   assert.deepEqual(wrongSums([group(BOUGHT, { out: PAID })], held(FEES), []), []);
   assert.match(wrongSums([group(BOUGHT, { out: PAID - 1n })], held(FEES), []).join(), /1 over/);
   assert.match(wrongSums([group(BOUGHT, { out: PAID + 1n })], held(FEES), []).join(), /-1 over/);
   assert.match(wrongSums([group(BOUGHT, { out: PAID, back: 1n })], held(FEES), []).join(), /-1 over/);
 });
 
-test('what an order keeps of a refund is kept once', () => {
+test('the fee kept of a refund is kept once', () => {
   const kept = keptOf(REFUNDED);
   assert.equal(kept, 3_090n);
   const books = held({ 'fee_operator inr': kept });
@@ -105,7 +105,7 @@ test('what an order keeps of a refund is kept once', () => {
   assert.equal(keptOf({ ...REFUNDED, received_units: '3090' }), 0n, 'nothing is kept where it would eat up all of it');
 });
 
-test('what is paid back of a fee comes off that fee, once, and as it was decided', () => {
+test('a compensation reduces its fee, once, and by the decided amount', () => {
   const back: PaidBack[] = [{ made: '1', fee: 'operator', asset: 'inr', units: '500' }];
   const one = { ...group(BOUGHT, { out: PAID, back: 500n }), paidBack: back };
   assert.deepEqual(wrongSums([one], held({ ...FEES, 'fee_operator inr': 2_000n }), []), []);
@@ -122,13 +122,13 @@ test('what is paid back of a fee comes off that fee, once, and as it was decided
   assert.equal(wrongPaidBack(noted(500n), [...back, { ...back[0], fee: 'rail' } as PaidBack]).length, 1);
 });
 
-test('what lies in suspense is neither lost nor over', () => {
+test('money in suspense is neither missing nor in excess', () => {
   const free: Free[] = [{ made: '1', asset: 'inr', units: '77' }];
   assert.deepEqual(wrongSums([group(BOUGHT, { cameIn: 1_000_077n, out: PAID }, free)], held(FEES), []), []);
   assert.match(wrongSums([group(BOUGHT, { cameIn: 1_000_077n, out: PAID })], held(FEES), []).join(), /77 over/);
 });
 
-test('what a bank takes back after it was paid out is its customer’s debt, and no loss', () => {
+test('a deposit recalled after its payout is its customer’s debt, and no loss', () => {
   const gone = [group(BOUGHT, { cameIn: 0n, everIn: 1_000_000n, out: PAID })];
   assert.deepEqual(wrongSums(gone, held({ ...FEES, 'receivable inr': 1_000_000n }), owed(1_000_000n)), []);
   assert.match(
@@ -138,7 +138,7 @@ test('what a bank takes back after it was paid out is its customer’s debt, and
   assert.match(wrongSums(gone, held(FEES), []).join(), /-1000000 inr is over of all orders/);
 });
 
-test('what law has blocked is held, and nothing else is', () => {
+test('money blocked by law is held, and no other', () => {
   const frozen: Ended = { ...BOUGHT, state: 'frozen' };
   assert.deepEqual(wrongSums([group(frozen, {})], held({ 'blocked inr': 1_000_000n }), []), []);
   const converted: Ended = { ...frozen, blocked_converted: true };

@@ -16,7 +16,7 @@ const told = (seed: number, points: string[], ends: string[] = []): Told => {
   return { ...none, ...counts, seed, points: times(points), ends: times(ends) };
 };
 
-test('a seed that is played again to come to a point is one seed and two runs', () => {
+test('a seed played again to reach a point counts as one seed and two runs', () => {
   const tally = openTally();
   tally.add(told(1, ['a', 'b'], ['a']), { seed: 1, orders: 5 });
   assert.deepEqual(tally.unhit(6), [{ seed: 1, endAt: ['b'] }]);
@@ -25,7 +25,7 @@ test('a seed that is played again to come to a point is one seed and two runs', 
   assert.deepEqual([seeds, runs, points], [1, 2, { known: 2, hit: 2, ends: 2, never: [] }]);
 });
 
-test('a point that was gone to and not hit is told from one that was not gone to', () => {
+test('a point that a run missed is distinguished from one without a run', () => {
   const tally = openTally();
   tally.add(told(1, ['a', 'b']), { seed: 1, orders: 5 });
   tally.add(told(1, ['a']), { seed: 1, orders: 5, endAt: ['b'] });
@@ -36,7 +36,7 @@ test('a point that was gone to and not hit is told from one that was not gone to
   assert.match(why.get('b') ?? '', /was played again to end a process there, it did not/);
 });
 
-test('whichever seed ends first, a point is gone to in the lowest that came there', () => {
+test('a point is visited in the lowest seed that reached it, whichever seed ends first', () => {
   const tally = openTally();
   tally.add(told(2, ['a']), { seed: 2, orders: 5 });
   tally.add(told(1, ['a']), { seed: 1, orders: 5 });
@@ -51,7 +51,7 @@ test('whichever seed ends first, a point is gone to in the lowest that came ther
   assert.deepEqual(tally.unhit(1).length, 4);
 });
 
-test('what a journal has is not played again: ranges that were played apart add up', async () => {
+test('seeds in a journal are not played again: ranges played separately add up', async () => {
   const path = join(freshFolder('journal'), 'kept');
   // Workers that are not opened have played no seed.
   for (const seed of [1, 2]) openJournal(path).keep(`{"orders":7,"seed":${seed}}`, { ...told(seed, ['a']), orders: 7 });

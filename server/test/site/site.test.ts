@@ -147,7 +147,7 @@ describe('search', () => {
       );
     });
 
-  test('works without a script, shows what was asked as text, and is bounded', async () => {
+  test('works without a script, shows the query as text, and is bounded', async () => {
     const page = await get(`/docs/search?q=${encodeURIComponent('<b>refund</b> "x')}`);
     assert.equal(page.status, 200);
     assert.doesNotMatch(page.text, /<b>refund/);
@@ -159,7 +159,7 @@ describe('search', () => {
   });
 });
 
-test('every link of a page as Markdown leads to what is served', async () => {
+test('every link of a page as Markdown leads to a served path', async () => {
   const links = new Set<string>();
   for (const path of library.pages.keys()) {
     const { text } = await get(`${urlOf(path === '' ? 'index' : path)}.md`);

@@ -43,7 +43,7 @@ describe('the situations', () => {
   });
 
   for (const [name, play] of Object.entries(PLAYS))
-    test(`${name}: the page shows what comes`, async () => {
+    test(`${name}: the page shows the real results`, async () => {
       const file = join(folder, `${name}.md`);
       const page = readFileSync(file, 'utf8');
       const made = withPlayed(page, await play(stage));

@@ -66,7 +66,8 @@ function parses(text: string, ending: Ending, name: string): void {
 const endingOf = (file: string): Ending => (file.split('.').at(-1) ?? '') as Ending;
 
 for (const file of files)
-  test(`${file} is of its language`, () => parses(readFileSync(join(SNIPPETS, file), 'utf8'), endingOf(file), file));
+  test(`${file} is valid in its language`, () =>
+    parses(readFileSync(join(SNIPPETS, file), 'utf8'), endingOf(file), file));
 
 test('a program that is not of its language is found', () => {
   for (const [ending, text] of [

@@ -22,7 +22,7 @@ for (const file of files)
     else assert.equal(text, made, `${file} is stale: UPDATE_DOCS=1 npm test -- server/test/site/tables.test.ts`);
   });
 
-test('every table stands on a page', () => {
+test('every table is on a page', () => {
   const all = files.map((file) => readFileSync(join(docs, file), 'utf8')).join('\n');
   for (const name of Object.keys(TABLES)) assert.ok(all.includes(`<!-- table: ${name} -->`), `${name} is on no page`);
 });

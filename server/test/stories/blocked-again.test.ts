@@ -167,7 +167,7 @@ describe('an order that is held already, and that the night desk holds for anoth
     await world.until('it goes on', async () => (await world.stateOf(order)) !== 'on_hold');
   });
 
-  test('is not refunded by what was decided before, also where its people confirmed in an earlier transaction', async () => {
+  test('is not refunded by an earlier decision, even if people confirmed it in an earlier transaction', async () => {
     const { order } = await heldSale(world, '10');
     const refund = (to: Record<string, string> = {}) =>
       oneOrTwoDo(finn, ada, `/orders/${order.id}/refund`, { failure: 'other', ...to });

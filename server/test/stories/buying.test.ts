@@ -164,7 +164,7 @@ describe('a credit', () => {
 });
 
 describe('an amount', () => {
-  test('that comes in parts settles the order when they add up', async () => {
+  test('that arrives in parts settles the order when they add up', async () => {
     const order = await buys();
     const before = await suspended();
     await world.credits(order, '2000');
@@ -249,7 +249,7 @@ describe('a credit that is recalled', () => {
     assert.deepEqual(await world.transfersTo(order), []);
   });
 
-  test('at no time is taken once it has cleared', async () => {
+  test('without a time is accepted once it has cleared', async () => {
     const order = await buys();
     await world.credits(order, '5000');
     await world.reaches(order, 1);

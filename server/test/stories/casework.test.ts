@@ -58,7 +58,7 @@ describe('a case', () => {
     assert.equal((await ada.does(`/cases/${id}/close`, { outcome: 'done' })).body.reason, 'case_claimed');
   });
 
-  test('two operators who claim it at once: one of them has it, the other is told who', async () => {
+  test('claimed by two operators concurrently: one of them has it, the other learns who', async () => {
     const { id } = await strangeCredit('1300');
     const both = await Promise.all([
       ada.does(`/cases/${id}/assign`, { to: 'ada' }),
@@ -67,7 +67,7 @@ describe('a case', () => {
     assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 409]);
   });
 
-  test('about money in suspense is closed only by whoever says that the money stays, and the case keeps that', async () => {
+  test('about money in suspense is closed only with the statement that the money stays, which the case records', async () => {
     const { id, deposit } = await strangeCredit('1400');
     const said = await ada.does(`/cases/${id}/close`, { outcome: 'nobody knows' });
     assert.deepEqual([said.status, said.body.reason], [409, 'money_in_suspense']);
@@ -80,7 +80,7 @@ describe('a case', () => {
     );
   });
 
-  test('is due by its kind, and past that time stands among the overdue ones', async () => {
+  test('is due by its kind, and past that time listed as overdue', async () => {
     const { id, openedAt, dueAt } = await strangeCredit('1500');
     assert.equal(Date.parse(dueAt) - Date.parse(openedAt), 24 * 3_600_000);
     const overdue = async (): Promise<string[]> =>

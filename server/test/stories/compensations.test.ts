@@ -154,7 +154,7 @@ describe('a sale', () => {
     assert.equal((await feeOf(order)).was, '0');
   });
 
-  test('is paid once however many carry it out at once', async () => {
+  test('is paid once, however many operators carry it out concurrently', async () => {
     const order = await sold();
     const { db, orders } = { db: world.server.db, orders: world.server.orders };
     const input = {
@@ -188,7 +188,7 @@ describe('a sale', () => {
     assert.equal(String(refund?.fiatAccountId), fiatAccountId);
   });
 
-  test('reduces what its partner is owed by the partner part of the fee', async () => {
+  test('reduces the partner’s balance by the partner part of the fee', async () => {
     const order = await sold();
     const books = await world.balances();
     await agreed(await asks(order, { fee: 'partner', amount: '0.10' }));
@@ -374,7 +374,7 @@ describe('all settled orders of a wrong fee', () => {
     until = now();
   });
 
-  test('get back what the fee was too high, by two people and up to the total they confirmed; each order once', async () => {
+  test('get back the excess of the fee, by two people and up to the total they confirmed; each order once', async () => {
     const report = `/reports/affected?market=${market}&from=${from}&until=${until}&change=${change}`;
     const { charged, orders } = (await ada.reads(report)).body;
     assert.deepEqual([charged.orders, orders.length], [3, 3]);

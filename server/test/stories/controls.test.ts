@@ -199,7 +199,7 @@ describe('the bank', () => {
     assert.equal((await world.opensCase(wrong, 'on_hold')).reason, 'payer_name');
   });
 
-  test('recalls what it credited', async () => {
+  test('recalls a credit', async () => {
     const order = await world.buys('1000', 'usdc', { reference: 'screen:hold' });
     await control('credit', of(order));
     await world.reaches(order, 2);

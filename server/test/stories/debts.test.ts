@@ -270,7 +270,7 @@ test('money released by legal act and not yet sent covers the loss when its depo
   await world.reconciles();
 });
 
-test('money released by legal act and not yet sent stays where it is if another deposit of its order is recalled', async () => {
+test('money released by legal act and not yet sent is kept if another deposit of its order is recalled', async () => {
   const customer = await world.verifiedCustomer();
   const order = await world.buys('3000', 'usdc', { customer, reference: 'screen:hold' });
   await world.credits(order, '3000');

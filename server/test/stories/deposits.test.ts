@@ -272,7 +272,7 @@ describe('a second deposit', () => {
     assert.equal((await world.bank.payments(`pay_${order.id}_2`)).length, 0);
   });
 
-  test('while the order is being paid out goes to suspense, and the payout goes on', async () => {
+  test('while the order is being paid out goes to suspense, and the payout continues', async () => {
     const order = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9005' }) });
     const books = await world.balances();
     await world.pays(order, '10');

@@ -199,7 +199,7 @@ describe('a refund that an operator asks for without a destination', () => {
     assert.deepEqual(await world.changesSince(books), {});
   });
 
-  test('that is asked for after all was recalled ends at once', async () => {
+  test('that is requested after everything was recalled ends at once', async () => {
     const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
     const line = await world.credits(order, '5000');
     await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');

@@ -76,7 +76,7 @@ const dormant = async (amount: string) => {
   return made;
 };
 
-describe('money that nobody claims', () => {
+describe('unclaimed money', () => {
   beforeEach(async () => await sets('none'));
 
   test('stays where it is for as long as no time is set', async () => {

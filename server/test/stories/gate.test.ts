@@ -124,7 +124,7 @@ describe('a customer who is blocked', () => {
 });
 
 describe('an operator', () => {
-  test('cancels a created payout before it is submitted, and the rail’s other payouts go on', async () => {
+  test('cancels a created payout before it is submitted, and the rail’s other payouts continue', async () => {
     await switchesOff();
     const order = await paid('100');
     const other = await paid('40');
@@ -235,7 +235,7 @@ describe('money in suspense', () => {
       return (await refundOf(order))?.state === state;
     });
 
-  test('with a created refund is held before it is submitted, and goes on when it is released', async () => {
+  test('with a created refund is held before it is submitted, and continues when it is released', async () => {
     const address = world.newAddress();
     const { order, deposit } = await overpaid(address);
     assert.equal((await ada.does('/kill-switches', everything)).status, 200);

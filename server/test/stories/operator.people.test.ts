@@ -141,7 +141,7 @@ describe('without a rule', () => {
     await world.read((tx) => takes(tx, 2, hit));
   });
 
-  test('an address that nobody named takes two, and one that the customer named takes one', async () => {
+  test('an address that no customer or partner named takes two, and one that the customer named takes one', async () => {
     const address = world.newAddress();
     const order = await held('5', { refundAddress: address });
     const elsewhere = await finn.does(`/orders/${order.id}/refund`, { failure: 'other', address: world.newAddress() });

@@ -50,7 +50,7 @@ function paysOnce(): void {
   });
 }
 
-describe('a bank that pays as often as it is asked', () => {
+describe('a bank that does not deduplicate', () => {
   before(async () => {
     world = await openStory({ bankDeduplicates: false });
   });
@@ -58,7 +58,7 @@ describe('a bank that pays as often as it is asked', () => {
   paysOnce();
 });
 
-describe('a bank that takes a key once', () => {
+describe('a bank that deduplicates by key', () => {
   before(async () => {
     world = await openStory();
   });

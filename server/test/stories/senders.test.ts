@@ -46,7 +46,7 @@ async function unknownCredit(amount: string, how: { payerAccount?: string; payer
 const agreed = async (said: Said): Promise<number> => (await confirmedBy(bea, said)).status;
 
 describe('the payer of a deposit', () => {
-  test('a credit is shown to those who may see it, from its deposit and from its case, and each look is in the audit', async () => {
+  test('a credit’s payer is shown to authorised operators, from its deposit and from its case, and each read is in the audit', async () => {
     const deposit = await unknownCredit('1200');
     const { cases } = (await ada.reads('/cases?kind=deposit_unknown_target')).body;
     const about = cases.find((one: { subject: string }) => one.subject === `deposit:${deposit}`);

@@ -184,7 +184,7 @@ test('a second deposit in suspense is shown as held by us, and its refund with a
   assert.equal((await traced(order)).next, 'nothing: it is over');
 });
 
-test('what the law blocks is told as what anybody looks into, and as ours once it was released', async () => {
+test('an order blocked by law is shown as under review, and normally once it was released', async () => {
   const held = await sold({ reference: 'screen:hold' });
   await world.reaches(held, 3);
   const before = await asks(held);

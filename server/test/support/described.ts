@@ -14,7 +14,7 @@ export const { version } = JSON.parse(readFileSync(join(root, 'server/package.js
 /** A test for each file, by path; UPDATE_DOCS=1 writes the files again. */
 export function testFresh(files: Readonly<Record<string, string>>): void {
   for (const [path, text] of Object.entries(files))
-    test(`${path} is what the declarations say`, () => {
+    test(`${path} matches the declarations`, () => {
       if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, path), text);
       assert.equal(readFileSync(join(root, path), 'utf8'), text, `${path} is stale: UPDATE_DOCS=1 writes it anew`);
     });

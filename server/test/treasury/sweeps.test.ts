@@ -252,7 +252,7 @@ describe('a nonce that was given up', () => {
       ]),
     );
 
-  test('is filled with the cheapest transaction where no send takes it, because later sends would wait forever', async () => {
+  test('is filled with the cheapest transaction if no send takes it, because later sends would wait forever', async () => {
     const { world, first, second, isOld } = await givenUp();
     await world.final();
     assert.equal(await paid(second), 0n, 'the later send was mined without the earlier nonce');
@@ -319,7 +319,7 @@ describe('a sweep', () => {
     assert.equal((await world.transfers()).length, 2, 'a swept deposit was swept again');
   });
 
-  test('begins nothing while an operator has stopped its rail, and goes on when it is started again', async () => {
+  test('begins nothing while an operator has stopped its rail, and continues when it is started again', async () => {
     const world = await openWorld();
     await deposited(world);
     const stop = { kind: 'rail', subject: world.code, by: 'a test', reason: 'a test', at: new Date() } as const;
@@ -425,7 +425,7 @@ describe('a sweep', () => {
     await world.agrees();
   });
 
-  test('waits with a case while no wallet can pay its gas, and goes on when one can', async () => {
+  test('waits with a case while no wallet can pay its gas, and continues when one can', async () => {
     const world = await openWorld();
     await deposited(world);
     await anvil.rpc('anvil_setBalance', [world.hot, '0x1']);
@@ -456,7 +456,7 @@ describe('a sweep', () => {
   });
 });
 
-describe('a sweep that nobody mines', () => {
+describe('a sweep that is never mined', () => {
   test('because prices rose above its fee gets gas for a higher one, and goes with the same nonce', async () => {
     const world = await openWorld();
     const at = await deposited(world);
@@ -737,7 +737,7 @@ describe('a sweep that fails', () => {
 });
 
 describe('two processes', () => {
-  test('that look at once sweep each address once', async () => {
+  test('running concurrently sweep each address once', async () => {
     const world = await openWorld();
     const others = [world.open(), world.open(), world.open()];
     const homes = [];

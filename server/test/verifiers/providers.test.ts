@@ -25,7 +25,7 @@ describe('Sumsub', async () => {
     assert.deepEqual(await verifier.finding(asked({ key: 'details:never:1' })), IN_REVIEW);
   });
 
-  test('it is told name and date of birth, and the document shows the rest', async () => {
+  test('it receives name and date of birth, and the document shows the rest', async () => {
     const { pageUrl } = await verifier.begin(asked());
     assert.match(pageUrl ?? '', /^https:\/\/in\.sumsub\.com\//);
     assert.deepEqual(applicants.get(KEY)?.fixedInfo, { firstName: 'Asha', lastName: 'Rao', dob: '1990-02-03' });
@@ -37,7 +37,7 @@ describe('Sumsub', async () => {
     assert.ok(here.requests.every(({ path, body }) => !`${path}${body}`.includes('ABCDE1234F')));
   });
 
-  test('two that begin at once are one applicant', async () => {
+  test('two concurrent requests make one applicant', async () => {
     const key = 'details:twice:1';
     await Promise.all([verifier.begin(asked({ key })), verifier.begin(asked({ key }))]);
     assert.equal([...applicants.values()].filter(({ externalUserId }) => externalUserId === key).length, 1);
@@ -71,7 +71,7 @@ describe('Sumsub', async () => {
     });
   }
 
-  test('what is no review, or about somebody else, is no finding', async () => {
+  test('an answer that is no review, or about another applicant, is no finding', async () => {
     const completed = (reviewResult: unknown) => ({
       levelName: 'id-and-liveness',
       reviewStatus: 'completed',
@@ -92,7 +92,7 @@ describe('Sumsub', async () => {
     await assert.rejects(verifier.finding(asked()), /^Unavailable: sumsub: it answered 401$|it answered 401/);
   });
 
-  test('a business is begun at its own levels, and not at all where none is set', async () => {
+  test('a business is begun at its own levels, and not at all if none is set', async () => {
     const key = 'details:business:1';
     await verifier.begin(asked({ key, kind: 'BUSINESS' }));
     assert.deepEqual([applicants.get(key)?.type, applicants.get(key)?.review.levelName], ['company', 'full-kyb']);
@@ -140,7 +140,7 @@ describe('Persona', async () => {
     assert.ok(here.requests.every(({ path, body }) => !`${path}${body}`.includes('ABCDE1234F')));
   });
 
-  test('two that begin at once are one inquiry', async () => {
+  test('two concurrent requests make one inquiry', async () => {
     const key = 'details:twice:1';
     await Promise.all([verifier.begin(asked({ key })), verifier.begin(asked({ key }))]);
     assert.equal(inquiries.filter(({ attributes }) => attributes['reference-id'] === key).length, 1);
@@ -176,7 +176,7 @@ describe('Persona', async () => {
     });
   }
 
-  test('completed is a verification where the operator says that nothing decides afterwards', async () => {
+  test('completed counts as verified if the operator declares that no decision follows', async () => {
     const decided = await personaWorld({ completed: 'verified' });
     await decided.verifier.begin(asked());
     decided.becomes(KEY, 'completed');
@@ -191,7 +191,7 @@ describe('Persona', async () => {
     assert.equal((await verifier.begin(asked())).pageUrl, undefined);
   });
 
-  test('what is no inquiry, of another template or about somebody else, is no finding', async () => {
+  test('an answer that is no inquiry, of another template or about another customer, is no finding', async () => {
     const one = (status: string, reference = KEY, template = 'itmpl_full') => ({
       ...{ type: 'inquiry', id: 'inq_1', attributes: { status, 'reference-id': reference } },
       relationships: { 'inquiry-template': { data: { id: template } } },

@@ -113,7 +113,7 @@ test('UK: a name without any part is left out, and a birth may lack day or month
   assert.deepEqual(entries.get('XXX0003')?.identifiers, [{ kind: 'IMO number', value: '9000001' }]);
 });
 
-test('a list is refused whole: cut anywhere, another list, a document type, or an entry that cannot be told', async () => {
+test('a list is refused as a whole: cut anywhere, another list, a document type, or an entry that cannot be read', async () => {
   for (const list of LIST_CODES) {
     const whole = bytesOf(list);
     await refuses(reads(list, whole.subarray(0, whole.length - 20)), /not well-formed/);
@@ -144,7 +144,7 @@ test('bounds: a deep list, a long text and a record of too many elements are ref
   await refuses(reads('uk', uk(`<x a="${'a'.repeat(30_000)}"/>`)), /attribute/);
 });
 
-test('a list that only reorders has not changed; a new alias changes its entry; what is missing is removed', async () => {
+test('a list that only reorders has not changed; a new alias changes its entry; a missing entry is removed', async () => {
   const { entries: before } = await reads('uk', bytesOf('uk'));
   const text = bytesOf('uk').toString();
   const digests = new Map([...before].map(([id, entry]) => [id, digestOf(entry)]));
@@ -167,7 +167,7 @@ test('a list that only reorders has not changed; a new alias changes its entry; 
   });
 });
 
-test('a file is of its own time, and has the checksum that stands beside it or is refused', async () => {
+test('a file has its own time, and must match the checksum beside it', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'lists-'));
   try {
     const from = join(dir, 'uk.xml');

@@ -99,7 +99,7 @@ test('the same subject is the same input, whatever the order of its countries', 
   assert.notDeepEqual(one, subjectDigest({ names: ['A B'], born: '1990-01-01', countries: ['DE', 'RU'] }));
 });
 
-test('the index finds what comparing with every entry finds, for the pairs and for a register of customers', () => {
+test('the index finds the same hits as comparing with every entry, for the pairs and for a register of customers', () => {
   const entries = [...pairs.map(({ entry }) => entry), ...register(1_500)];
   const index = indexOf(entries.map((entry) => ({ entry, of: entry.id })));
   const prepared = entries.map(prepare);

@@ -130,7 +130,7 @@ const only = <T>(all: readonly T[]): T => {
 const TARAS = { id: 'XXX0001', name: 'Taras Ilyich ORLENKOV', born: 'dd/mm/1971' };
 const OTHER = { id: 'XXX0002', name: 'Harun Mustafa KHAYALI' };
 
-test('without a list that was ever read nobody is cleared: the screener is unavailable, and the gate waits', async () => {
+test('without any list no customer is cleared: the screener is unavailable, and the gate waits', async () => {
   const sanctions = open();
   const id = await customerNamed('Asha', 'Rao');
   await assert.rejects(sanctions.ensure(input(id)), Unavailable);
@@ -142,7 +142,7 @@ test('without a list that was ever read nobody is cleared: the screener is unava
   assert.deepEqual(await inTx(listStates), []);
 });
 
-test('a list is a version only where it differs, and an entry that stays keeps its row', async () => {
+test('a list gets a new version only if it differs, and an unchanged entry keeps its row', async () => {
   const sanctions = open();
   await lists(sanctions, [TARAS, OTHER]);
   assert.deepEqual(await cases('sanctions_list'), []);
@@ -190,7 +190,7 @@ test('a customer with a listed name has an open hit with a case; people see aler
   assert.deepEqual(await rulesOf(sanctions, id), []);
 });
 
-test('what is new is asked again: a changed entry, another name, a list that names somebody who is a customer', async () => {
+test('a new question is asked: a changed entry, another name, a list that names a customer', async () => {
   const sanctions = open();
   await lists(sanctions, [TARAS]);
   const id = await customerNamed('Taras', 'Orlenkow');
@@ -218,7 +218,7 @@ test('what is new is asked again: a changed entry, another name, a list that nam
   assert.deepEqual(await rulesOf(sanctions, clear), []);
 });
 
-test('a hit that nobody has decided stands when the customer gives another name, or less is found', async () => {
+test('an undecided hit stays when the customer gives another name, or less is found', async () => {
   const sanctions = open();
   await lists(sanctions, [TARAS]);
   const id = await customerNamed('Orlenkov', 'Taras Ilyich');
@@ -234,7 +234,7 @@ test('a hit that nobody has decided stands when the customer gives another name,
   assert.deepEqual(await rulesOf(sanctions, id), []);
 });
 
-test('a true hit blocks the customer, whoever was hit of theirs, and screening of our own says so', async () => {
+test('a true hit on any of a customer’s subjects blocks the customer, and our own screening reports it', async () => {
   const sanctions = open();
   await lists(sanctions, [TARAS, OTHER]);
   const id = await customerNamed('Haroun', 'Al Khayali');
@@ -250,7 +250,7 @@ test('a true hit blocks the customer, whoever was hit of theirs, and screening o
   assert.match(verdict.rules, /names 1, threshold 8000, lists uk/);
 });
 
-test('a payer without a customer is compared too, and its hit is of the deposit', async () => {
+test('a payer without a customer is compared too, and the deposit owns its hit', async () => {
   const sanctions = open();
   await lists(sanctions, [TARAS]);
   payers.set(900n, { name: 'T. ORLENKOV' });
@@ -355,7 +355,7 @@ test('a list that is older than allowed makes money wait, with one case, until i
   assert.equal(await inTx((tx) => sanctions.wait(tx, input(id))), undefined);
 });
 
-test('a list of which much is missing is not taken, with a case; with a checksum it is', async () => {
+test('a list with many entries missing is rejected, with a case; with a checksum it is accepted', async () => {
   const sanctions = open();
   const id = await customerNamed('Yevdokim', 'Zhiltsov');
   const many = Array.from({ length: 60 }, (_, at) => ({ id: `MANY${at}`, name: `Somebody NUMBER${at}` }));
@@ -378,7 +378,7 @@ test('a list of which much is missing is not taken, with a case; with a checksum
   assert.deepEqual(await rulesOf(sanctions, id), []);
 });
 
-test('a result is computed again from its stored names and lists, also after newer ones, or says that they were erased', async () => {
+test('a result can be computed again from its stored names and lists, also after newer ones, unless they were erased', async () => {
   const sanctions = open();
   await lists(sanctions, [TARAS, OTHER]);
   const id = await customerNamed('Taras', 'Orlenkov Ilyich');
@@ -400,7 +400,7 @@ test('a result is computed again from its stored names and lists, also after new
   await assert.rejects(replayScreening(fixture.db, fixture.vault, 10n ** 15n), Refusal);
 });
 
-test('comparing a whole register again is resumed where it was, and finding the same makes no new rows', async () => {
+test('comparing a whole register again resumes from its position, and equal results make no new rows', async () => {
   const sanctions = open();
   await lists(sanctions, [TARAS]);
   for (let at = 0; at < 5; at++) await customerNamed('Emma', `Johansson${at}`);
@@ -425,7 +425,7 @@ test('comparing a whole register again is resumed where it was, and finding the 
   assert.equal(due.length, 0);
 });
 
-test('nothing personal stands in clear in any row', async () => {
+test('no row contains personal data in clear', async () => {
   for (const table of ['name_screenings', 'sanctions_hits']) {
     const rows = await inTx((tx) =>
       tx.rows<{ row: string }>(

@@ -288,7 +288,7 @@ describe('buying', () => {
     assert.deepEqual(await findInDump(world.adminUrl, [phone, phone.replaceAll(' ', '')]), []);
   });
 
-  test('uses the wallet that the partner named, whatever the form says', async () => {
+  test('uses the wallet that the partner named, and ignores the form’s', async () => {
     const link = await linked({ ...BUY, customerId: acme.customerId, walletAddress: WALLET });
     const { browser, shown } = await entered(link);
     assert.ok(shown.text.includes(WALLET.toLowerCase()));
@@ -529,7 +529,7 @@ describe('a link without a customer', () => {
     });
   }
 
-  test('locks out whoever guesses, and the owner of the number gets in', async () => {
+  test('locks out the guessing session, and the owner of the number gets in', async () => {
     const phone = newPhone();
     await cameBefore(phone);
     world.clock.advance(3_600_001);
@@ -566,7 +566,7 @@ describe('a link without a customer', () => {
     assert.equal((await openBrowser().login(named.body.data.kycUrl)).title, 'Your details');
   });
 
-  test('does not say by the time it takes whether a message goes out, and no more than ten do', async () => {
+  test('takes the same time whether or not a message is sent, and sends at most ten', async () => {
     const sent: string[] = [];
     let release = () => {};
     const gate = new Promise<void>((opened) => {
@@ -700,7 +700,7 @@ describe('the owner of an order or link', () => {
     assert.equal((await customersOf(acme)).length, before);
   });
 
-  test('the same number again is not another, also where five were named', async () => {
+  test('the same number again does not count as another, even after five', async () => {
     const link = await linked(BUY);
     const browser = openBrowser();
     await browser.open(`${link}?go=1`);

@@ -242,7 +242,7 @@ test('a slow verifier is asked about four customers at once, and about the other
 });
 
 describe('a call of the provider', () => {
-  test('makes the job ask at once, and is not believed', async () => {
+  test('makes the job ask at once, and its content is not trusted', async () => {
     const { customerId } = await waits();
     world.clock.advance(6_000);
     await polled(customerId, 1);
@@ -252,7 +252,7 @@ describe('a call of the provider', () => {
     await until('verified', async () => (await statusOf(customerId)) === 'INTERMEDIATE_KYC_COMPLETED');
   });
 
-  test('that comes again, before there is a result or long after, changes nothing', async () => {
+  test('that is repeated, before there is a result or long after, changes nothing', async () => {
     const { customerId } = await waits();
     for (const _ of [1, 2, 3]) assert.equal((await calls(`details:${customerId}:1`)).status, 204);
     await polled(customerId, 1);

@@ -67,7 +67,7 @@ describe('a customer', () => {
     assert.equal((await openBrowser(browser.cookies).open(kycUrl)).title, 'You are verified', 'also later');
   });
 
-  test('who is verified here has a program’s open submission closed, unless its form asks for a higher level', async () => {
+  test('who is verified here closes a program’s open submission, unless its form requires a higher level', async () => {
     const begun = async () => {
       const { kycUrl, customerId } = await world.invited(acme, { type: 'BUSINESS' });
       const { body } = await acme.post('kyb/submit', { customerId, entityName: 'Rao Traders' });
@@ -110,7 +110,7 @@ describe('a customer', () => {
     assert.equal((await stand(customerId)).status, 'LOGIN_REQUIRED');
   });
 
-  test('whose number was detached and who logs in with another one has that session, and no earlier one', async () => {
+  test('whose number was detached and who logs in with another one has only that session', async () => {
     const given = { clientCustomerId: `moved ${Math.random()}`, phoneNumber: newPhone() };
     const { kycUrl, customerId } = await world.invited(acme, given);
     const [before, after] = [openBrowser(), openBrowser()];

@@ -195,7 +195,7 @@ test('no file is closed or downloaded while submission is switched off', async (
   assert.equal((await both(`bank/files/${file}/download`, { reason: 'now' })).statusCode, 200);
 });
 
-test('a file with a payout that may not leave yet is not downloaded, with its name and why, and looks again at once', async () => {
+test('a file with a payout that may not leave yet is not downloaded; the refusal names the payout and the reason, and it is checked again at once', async () => {
   const key = await w.pays(750n);
   const { id: file } = (await both('bank/files', { asset: 'eur', reason: 'evening' })).json();
   const enqueued = async () => (await w.rows.query(`select enqueued from jobs where subject = $1`, [key]))[0]?.enqueued;

@@ -74,7 +74,7 @@ describe('a second person', () => {
     assert.deepEqual([said.status, said.body.reason, await isBlocked()], [403, 'own_proposal', true]);
   });
 
-  test('is one of two who confirm at once: the action is done once', async () => {
+  test('confirming concurrently with another does the action once', async () => {
     const proposal = await proposed();
     const said = await Promise.all([ada, bea, ada, bea].map((person) => confirms(person, proposal)));
     assert.deepEqual(said.map(({ status }) => status).sort(), [200, 409, 409, 409]);
@@ -98,7 +98,7 @@ describe('a second person', () => {
 describe('a token for another person', () => {
   const made = (operator: string, tokenSha256: string) => ({ operator, role: 'finance', tokenSha256 });
 
-  test('is known to that person alone: neither who proposes it nor who confirms it is told', async () => {
+  test('is known to that person alone: neither the proposer nor the confirmer sees it', async () => {
     const token = `clo_${'k'.repeat(43)}`;
     const said = await ada.does('/operators', made('kim', sha256(token)));
     assert.equal(said.status, 202, JSON.stringify(said.body));
@@ -185,7 +185,7 @@ describe("the secret of a partner's key", () => {
     (await openClient(world.baseUrl, { apiKey, apiSecret }).get('/v1/webhooks')).status;
   const collects = (person: Person, key: string) => person.does(`/keys/${key}/secret`);
 
-  test('is shown once, to who asked for the key, and never to who confirms it', async () => {
+  test('is shown once, to the proposer of the key, and never to the confirmer', async () => {
     const said = await ada.does(keys(), { label: 'collected', scopes: 'read' });
     assert.equal(said.status, 202, JSON.stringify(said.body));
     const done = await confirms(bea, String(said.body.proposal));
@@ -341,7 +341,7 @@ describe('a proposal whose action is refused', () => {
 });
 
 describe('a kill switch', () => {
-  test('that several laid takes as many to lift, and the rule says no less', async () => {
+  test('that several operators set takes as many to lift, whatever the rule says', async () => {
     await ruled({ action: '*', right: 'resume', people: 1 });
     const all = { kind: 'payouts', subject: 'all' };
     const nina = await operatorNamed(world, 'nina', 'night');
@@ -370,7 +370,7 @@ describe('a kill switch', () => {
 });
 
 describe('the night desk', () => {
-  test('takes away and does nothing else, and every role does what its rights say', async () => {
+  test('takes rights away and does nothing else, and every role does exactly what its rights allow', async () => {
     const people = new Map<string, Person>();
     for (const role of ROLES) people.set(role, await operatorNamed(world, `a-${role}`, role));
     const path = (text: string) => text.replace(/:(\w+)/g, (_, name) => (/operator/.test(name) ? 'nobody' : '1'));

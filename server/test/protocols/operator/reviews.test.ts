@@ -116,7 +116,7 @@ test('an operator takes a submission from the queue, sees answers and files, ask
   assert.ok(more, 'the rest of a document that was begun is not required');
 });
 
-test('a submission decided as verified is completed, and every look at it is in the audit without what was seen', async () => {
+test('a submission decided as verified is completed, and every read of it is in the audit without its content', async () => {
   const customerId = await submitted();
   const at = `/customers/${customerId}/review`;
   await sue.does(`${at}/open`);
@@ -131,7 +131,7 @@ test('a submission decided as verified is completed, and every look at it is in 
   assert.ok(!cases.some(({ subject }: { subject: string }) => subject === `customer:${customerId}`));
 });
 
-test('where a rule asks for two, one person verifies nobody, and still declines alone', async () => {
+test('if a rule requires two, one person cannot verify, and still declines alone', async () => {
   const rule = { action: 'review.decide', right: '*', asset: '*', aboveUnits: 0n };
   await world.db.asSystem((tx) => setRule(tx, { ...rule, people: 2 }));
   const [good, bad] = [await submitted(), await submitted()];
@@ -177,7 +177,7 @@ test('a form that an operator sets is shown to programs, and a bad form is refus
   assert.equal(right.body.data.status, 'IN_REVIEW', right.text);
 });
 
-test('where another customer gave the same document number, and to level 4, two people verify', async () => {
+test('two people verify a customer whose document number another gave, and a customer of level 4', async () => {
   const [first, second] = [await submitted('SAME1234'), await submitted('same-1234'.replace('-', ''))];
   const decides = (person: Person, customerId: string, over: Record<string, unknown> = {}) =>
     person.does(`/customers/${customerId}/review/decide`, {

@@ -196,7 +196,7 @@ describe('a session', () => {
     assert.equal(await statusBy(one), 401);
   });
 
-  test('has its operator looked up each time: another role acts at once, and so does disabling, for good', async () => {
+  test('reads its operator at each request: another role takes effect at once, and so does disabling, permanently', async () => {
     const temp = await operatorNamed(world, 'temp', 'viewer');
     const key = await enrolled(temp);
     const cookie = await loggedIn(key);
@@ -266,7 +266,7 @@ describe('a session', () => {
     assert.equal((await ada.reads('/audit?action=self.token')).body.audit[0].via, 'token');
   });
 
-  test('is no second person: what one session proposes, another of the same operator does not confirm', async () => {
+  test('is no second person: another session of the same operator cannot confirm its proposal', async () => {
     const key = await enrolled(ada);
     const [one, other] = [await loggedIn(key), await loggedIn(key)];
     const rule = { action: 'order.release', people: 1, reason: 'a test' };

@@ -226,7 +226,7 @@ describe('partners and keys', () => {
     assert.deepEqual(actions, ['partner.resume', 'partner.suspend', 'key.create']);
   });
 
-  test('a key does what its scopes say, from where it may, until it expires', async () => {
+  test('a key allows its scopes, from its networks, until it expires', async () => {
     const make = async (over: object) =>
       (await ada.does(`/partners/${shop.partner.id}/keys`, { label: 'k', scopes: 'read', ...over })).body;
     const reader = openClient(world.baseUrl, await make({}));
@@ -436,7 +436,7 @@ describe('two operators', () => {
     return said.body.proposal;
   };
 
-  test('create together whatever would let one person confirm alone: an operator, a role, a token, enabling an operator', async () => {
+  test('are needed for everything that would let one person confirm alone: an operator, a role, a token, enabling an operator', async () => {
     for (const [path, body] of [
       ['/operators', { operator: 'eve', role: 'admin', tokenSha256: 'e'.repeat(64) }],
       ['/operators/vic/role', { role: 'finance' }],
@@ -516,7 +516,7 @@ describe('the token that the server is started with', () => {
 });
 
 describe('kill switches', () => {
-  test('a stopped market accepts no quotes and orders and says for how long, and other markets go on', async () => {
+  test('a stopped market accepts no quotes and orders and says for how long, and other markets continue', async () => {
     const input = { kind: 'market', subject: market };
     assert.equal((await sue.does('/kill-switches', input)).body.after.on, true);
     assert.equal((await sue.does('/kill-switches', input)).status, 200, 'twice is once');
@@ -619,7 +619,7 @@ describe('customers', () => {
 });
 
 describe('the audit', () => {
-  test('is read by operator and subject, newest first, and nobody changes, removes or empties it', async () => {
+  test('is read by operator and subject, newest first, and cannot be changed, removed or emptied', async () => {
     const { audit } = (await vic.reads('/audit?operator=ada&limit=3')).body;
     assert.equal(audit.length, 3);
     assert.ok(BigInt(audit[0].id) > BigInt(audit[2].id));
@@ -646,7 +646,7 @@ describe('the audit', () => {
 });
 
 describe('a price that jumped', () => {
-  test('halts its market until an operator with the right confirms the level that the sources say', async () => {
+  test('halts its market until an operator with the right confirms the sources’ level', async () => {
     const at = (text: string) => world.source.move('usdc', 'inr', parseRate(text));
     at('8600');
     await world.refreshPrices();

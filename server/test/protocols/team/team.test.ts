@@ -106,13 +106,13 @@ describe('an invitation', () => {
     await stranger.signsIn();
   });
 
-  test('takes a name once, and a short plain one only', async () => {
+  test('accepts a name once, and only a short plain one', async () => {
     assert.equal((await owner.asks('POST', '/team', { name: 'olga', role: 'viewer' })).body.reason, 'member_exists');
     for (const name of ['<b>', 'A', 'x', 'ö-team', "o'neil"])
       assert.equal((await owner.asks('POST', '/team', { name, role: 'viewer' })).body.reason, 'malformed_field');
   });
 
-  test('is nobody else’s: a passkey answers for the member of its code alone', async () => {
+  test('belongs to one member: a passkey answers only for the member of its code', async () => {
     const one = await owner.does('POST', '/team', { name: 'one', role: 'viewer' });
     const two = await owner.does('POST', '/team', { name: 'two', role: 'owner' });
     const { body } = await signing(team, 'POST', '/join/options', { code: codeIn(one.url) });
@@ -123,7 +123,7 @@ describe('an invitation', () => {
 });
 
 describe('a session', () => {
-  test('begins anew at each login, and the one that the login came with ends', async () => {
+  test('is new at each login, and the previous one ends', async () => {
     const before_ = owner.cookie();
     const answer = await signsIn(team, owner.key, { ...OURS, cookie: before_ });
     assert.equal(answer.status, 200);
@@ -193,7 +193,7 @@ describe('a session', () => {
     await stranger.signsIn();
   });
 
-  test('takes a fresh login for secrets, the team and money, and none to read', async () => {
+  test('needs a fresh login for secrets, the team and money, and none to read', async () => {
     world.s.clock.advance(11 * MINUTE_MS);
     for (const [method, path, body] of [
       ['POST', '/keys', { label: 'a', scopes: ['read'] }],
@@ -260,7 +260,7 @@ describe('roles', () => {
     }
   });
 
-  test('a key is no person: it makes no key, lets nobody in, and changes no settings', async () => {
+  test('a key is no person: it makes no key, admits no member, and changes no settings', async () => {
     for (const declared of ENDPOINTS.filter(({ person }) => person === true)) {
       const { path, body } = exampleParts(declared);
       const { body: said } = await world.api.send(declared.method, path, body);
@@ -384,7 +384,7 @@ describe('keys', () => {
   });
 });
 
-test('what a member changes is in the activity under its name, also for operators', async () => {
+test('a member’s changes are in the activity under its name, also for operators', async () => {
   await owner.does('PATCH', '/settings', { origins: ['https://shop.example'] });
   const { data } = await owner.does('GET', '/activity');
   const line = data.find(({ action }: { action: string }) => action === 'settings.changed');
@@ -412,7 +412,7 @@ describe('the doctor', () => {
     return findings.map(({ ok, says }: { ok: boolean; says: string }) => `${ok ? '' : 'NO '}${says}`).join(' | ');
   };
 
-  test('finds what is wrong with a signature, and accepts a right one', async () => {
+  test('finds the fault of a signature, and accepts a valid one', async () => {
     assert.doesNotMatch(await saidOf(await headersOf()), /NO/);
     assert.match(
       await saidOf(await headersOf({ created: new Date(Date.now() - 600_000) })),
@@ -438,7 +438,7 @@ describe('the doctor', () => {
     assert.match(JSON.stringify(findings), /no valid key of yours/);
   });
 
-  test('a request that did not prove its key is in the log with what was wrong, and nothing of what was sent', async () => {
+  test('a request that did not prove its key is in the log with the fault, and without its content', async () => {
     const headers = await headersOf({ created: new Date(Date.now() - 600_000) });
     const reply = await fetch(`${team.baseUrl}/v1/orders`, {
       ...{ method: 'POST', body: asked.body },
@@ -457,7 +457,7 @@ describe('the doctor', () => {
   });
 });
 
-test('a member pays an order of the sandbox, and the statement shows what settled and was earned', async () => {
+test('a member pays an order of the sandbox, and the statement shows the settled amount and the fee', async () => {
   const order = await world.sells('100');
   const at = world.s.server;
   const paid = await asking(at, 'POST', `/sandbox/orders/${order.id}/pay`, { cookie: owner.cookie(), body: {} });

@@ -103,7 +103,7 @@ describe('from quote to payout', () => {
     assert.equal(await s.tokensOf(address, 'usdc'), order.receive.amount);
   });
 
-  test('a quote is taken once, not after it expired, and by its partner alone', async () => {
+  test('a quote is accepted once, not after it expired, and only by its partner', async () => {
     const { s, api, other } = w;
     const order = await w.sells('30');
     const again = await api.post('/orders', {
@@ -120,7 +120,7 @@ describe('from quote to payout', () => {
     assert.equal(late.body.reason, 'quote_over');
   });
 
-  test('of ten orders that take one quote at once one does', async () => {
+  test('of ten concurrent orders at one quote, one takes it', async () => {
     const { api } = w;
     const customerId = await w.customer();
     const { id: destinationId } = await w.account(customerId);
@@ -359,7 +359,7 @@ describe('destinations that a program adds', () => {
     assert.equal((await api.get('/key')).status, 200);
   });
 
-  test('are not paid by an order that did not name them before they are usable, nor does a phone that was just changed confirm them', async () => {
+  test('are not paid by an order that did not name them before they are usable, and a phone that was just changed cannot confirm them', async () => {
     const { s } = w;
     const careful = await besideStory(s, { profile: 'sandbox', codes: { sendCode: async () => {} } });
     const by = openV1(careful.baseUrl, w.keys);
@@ -556,7 +556,7 @@ describe('the list of customers', () => {
 });
 
 describe('the catalogue and limits', () => {
-  test('name what can be quoted', async () => {
+  test('name the quotable pairs', async () => {
     const { api } = w;
     const [markets, assets, chains, methods] = await Promise.all(
       ['markets', 'assets', 'chains', 'methods'].map(async (what) => (await api.does('GET', `/${what}`)).data),
@@ -696,7 +696,7 @@ describe('a value that a program sends', () => {
 });
 
 describe('another partner', () => {
-  test('gets for every id of this one what it gets for an id that is not there', async () => {
+  test('gets the same answer for this one’s ids as for unknown ones', async () => {
     const { api, other } = w;
     const order = await w.sells('34');
     const { id: endpoint } = await api.does('POST', '/webhook-endpoints', { url: 'http://127.0.0.1:1998/' });

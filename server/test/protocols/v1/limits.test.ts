@@ -66,7 +66,7 @@ const inDb = (customerId: string) =>
   );
 
 describe('an order', () => {
-  test('above the limit for one order is refused, whatever was ordered before', async () => {
+  test('above the limit for one order is refused, whatever the earlier orders', async () => {
     await limits('1000', { period: 'order' });
     const customerId = await w.customer();
     await buys(customerId, '1000');
@@ -80,7 +80,7 @@ describe('an order', () => {
     assert.equal((await inDb(customerId)).length, 2);
   });
 
-  test('that would pass the daily limit is refused, and the reply says what is used, what is left and when it fits', async () => {
+  test('that would exceed the daily limit is refused, and the reply has the used and remaining amounts and when it fits', async () => {
     await limits('2000');
     const customerId = await w.customer();
     await buys(customerId, '500');
@@ -197,7 +197,7 @@ describe('the limits shown to a partner', () => {
   });
 });
 
-describe('many orders at once', () => {
+describe('many concurrent orders', () => {
   test('never pass a limit together, in either direction', async () => {
     const customerId = await w.customer();
     const [to, account] = [await w.address(customerId), await w.account(customerId)];

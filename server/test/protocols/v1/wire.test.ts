@@ -121,7 +121,7 @@ describe('authentication', () => {
     }
   });
 
-  test('a key does what its scopes say', async () => {
+  test('a key allows exactly its scopes', async () => {
     const reader = openV1(s.server.baseUrl, await keyWith({ scopes: ['read'] }));
     assert.equal((await reader.get('/orders')).status, 200);
     assert.equal((await reader.post('/quotes', QUOTE)).body.reason, 'scope_missing');
@@ -154,7 +154,7 @@ describe('signatures', () => {
     assert.equal((await bearer.post('/quotes', QUOTE)).status, 201);
   });
 
-  test('what is altered, left out, old, ahead, of another key or of another request is declined', async () => {
+  test('a signature that is altered, incomplete, old, ahead, of another key or of another request is declined', async () => {
     const text = JSON.stringify(QUOTE);
     const path = '/v1/quotes';
     const send = async (headers: Record<string, string>, body = text, to = path) => {
@@ -200,7 +200,7 @@ describe('signatures', () => {
     }
   });
 
-  test('a signature that has expired, or covers what a proxy rewrites, is declined with its reason', async () => {
+  test('a signature that has expired, or covers parts that a proxy rewrites, is declined with its reason', async () => {
     const text = JSON.stringify(QUOTE);
     const url = `${strict.baseUrl}/v1/quotes`;
     const ask = async (over: Parameters<typeof signed>[2]) => {
@@ -215,7 +215,7 @@ describe('signatures', () => {
     assert.match((await ask({ fields: [...fields, '@authority'] })).detail, /must not cover @authority/);
   });
 
-  test('the same signed request again is answered with what it did, and takes effect once', async () => {
+  test('a repeated signed request gets the same reply, and takes effect once', async () => {
     const text = JSON.stringify(QUOTE);
     const headers = await signed(
       {
@@ -374,7 +374,7 @@ describe('problems', () => {
     assert.match(headers.get('content-type') ?? '', /^application\/problem\+json/);
   });
 
-  test('what is no JSON object, too large or of another type is refused in form', async () => {
+  test('a body that is no JSON object, too large or of another type is refused as a problem', async () => {
     for (const [body, type, reason] of [
       ['[]', 'application/json', 'malformed_body'],
       ['{', 'application/json', 'malformed_body'],
@@ -536,7 +536,7 @@ describe('the request log', () => {
     assert.equal(new Set(seen).size, 6);
   });
 
-  test('has nothing personal and no secret, whatever field it was typed into', async () => {
+  test('has no personal data and no secret, whatever field it was typed into', async () => {
     const [name, number, mail] = [`Ada Lovelace ${randomUUID()}`, phone(), `ada.${randomUUID()}@example.org`];
     const made = await api.post('/customers', { reference: name, kind: 'individual', phone: number, email: mail });
     // A number and a name in place of an amount are refused, and not stored.

@@ -162,7 +162,7 @@ const code = (run: () => void): string => {
 };
 
 describe('the rights of a key', () => {
-  test('a key does what its scopes say, and an admin key everything', () => {
+  test('a key allows its scopes, and an admin key everything', () => {
     assert.equal(
       code(() => authorize(credential(), { address: '10.0.0.1', scope: 'read' })),
       'allowed',

@@ -97,7 +97,7 @@ describe('reading a body', () => {
   });
 });
 
-describe('comparing what was signed with what was sent', () => {
+describe('comparing the signed with the sent body', () => {
   test('number, boolean and string of the same text mean the same', () => {
     same(json('{"a":1000,"b":true}'), json('{"a":"1000","b":"true"}'));
     same(json('{"a":1000}'), form('a=1000'));

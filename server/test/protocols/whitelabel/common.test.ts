@@ -319,7 +319,7 @@ describe('lists of all', () => {
     assert.equal((await nobody.post(HISTORY, { type: 1 })).headers.get('x-total-count'), '0');
   });
 
-  test('have each of twenty orders created at once exactly once', async () => {
+  test('contain each of twenty concurrently created orders exactly once', async () => {
     await Promise.all(Array.from({ length: 20 }, (_, at) => sells(own, String(100 + at))));
     const rows = await world.query(
       'select partner_seq::int as place from orders where partner_id = $1 and direction = $2 order by 1',

@@ -62,7 +62,7 @@ const onDisk = (): string[] =>
 const PASSPORT = ['passportFront.jpg', 'passportBack.jpg', 'selfie.jpg'];
 
 describe('a business', () => {
-  test('sends its files; what is begun must be completed, and each is kept encrypted under a name of ours', async () => {
+  test('sends its files; a begun document must be completed, and each file is stored encrypted under a name of ours', async () => {
     const customerId = await customer('BUSINESS');
     const secret = Buffer.from('Quillonia Zebrafell');
     const picture = jpeg({ more: [[0xfe, secret]] });
@@ -122,7 +122,7 @@ describe('a business', () => {
     ]);
   });
 
-  test('two uploads at once are both kept, in one submission', async () => {
+  test('two concurrent uploads are both stored, in one submission', async () => {
     const customerId = await customer('BUSINESS');
     const both = await Promise.all(PASSPORT.slice(0, 2).map((name) => upload(customerId, file(name, jpeg()))));
     assert.deepEqual(
@@ -183,7 +183,7 @@ test('a person sends answers and files in one request', async () => {
 });
 
 describe('refused', () => {
-  test('what is no picture, by its slot; a name of no slot, without repeating it; and nothing is kept', async () => {
+  test('a file that is no picture, by its slot; a name without a slot, without repeating it; and nothing is stored', async () => {
     const customerId = await customer('BUSINESS');
     const before = onDisk().length;
     const wrong = await upload(
@@ -266,7 +266,7 @@ describe('refused', () => {
     assert.equal((await send('kyb/files', { customerId }, more)).status, 200);
   });
 
-  test('one that comes too slowly ends in time, and does not hold up others', async () => {
+  test('one that arrives too slowly ends in time, and does not delay others', async () => {
     const customerId = await customer('BUSINESS');
     const url = new URL('/onramp/api/v2/whiteLabel/kyb/files', world.baseUrl);
     const headers = { ...sign(acme, { customerId }).headers, 'content-type': TYPE };

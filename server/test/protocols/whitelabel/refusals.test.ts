@@ -723,7 +723,7 @@ describe('forbidden actions', () => {
     });
   });
 
-  test('a key does only what its scopes say', async () => {
+  test('a key allows only its scopes', async () => {
     const reader = await world.keyOf(acme.partner, { scopes: ['read'] });
     await changesNothing(async () => {
       const { headers, text } = sign(reader, sale);
@@ -784,7 +784,7 @@ describe('signatures', () => {
     });
   });
 
-  test('a body unlike what was signed is a 401, unknown fields included', async () => {
+  test('a body that differs from the signed one is a 401, unknown fields included', async () => {
     await changesNothing(async () => {
       for (const signedBody of [
         {},

@@ -98,7 +98,7 @@ describe('a cap on open quotes', () => {
     return [status, body.reason, body.error] as const;
   };
 
-  test('bounds the quotes of one partner in one fiat, both directions together, and the refusal says what is left', async () => {
+  test('bounds the quotes of one partner in one fiat, both directions together, and the refusal has the remainder', async () => {
     await world.query(`update quotes set expires_at = now() - interval '1 hour' where order_id is null`);
     await world.query(`update orders set state = 'expired' where state = 'created'`);
     const cap = { partnerId: acme.partner.id, fiat: 'inr', maxUnits: 2_000_000n };
