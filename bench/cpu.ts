@@ -1,12 +1,10 @@
-/**
- * CPU time of processes, from the kernel's own accounts: what a noisy machine cannot fake.
- */
+/** CPU time of processes, from the kernel's own accounts: unaffected by a noisy machine. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** USER_HZ: a tick is 10 ms on every Linux that Node runs on. Only of processes that have ended nothing finer is known. */
 const US_PER_TICK = 10_000;
 
-/** The sandbox's chains are children of the server, and no cost of it. */
+/** The sandbox's chains are children of the server, and not part of its cost. */
 const NOT_COUNTED = 'anvil';
 
 /** User and system time, in microseconds, of these processes, all that descend from them, and those of these that ended. */

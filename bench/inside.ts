@@ -1,6 +1,6 @@
 /**
- * Loaded into the server before anything else (`--import`): between `start` and `stop` it counts what is asked of PostgreSQL and
- * keeps a CPU profile; outside of them it neither counts nor samples. A server whose bench has died ends as after a Ctrl-C.
+ * Loaded into the server before anything else (`--import`): between `start` and `stop` it counts PostgreSQL queries and keeps a
+ * CPU profile; outside of them it neither counts nor samples. A server whose bench has died ends as after a Ctrl-C.
  *
  * Counted are calls of the client's `query`: each is one round trip, of one statement or of a batch of them.
  */

@@ -1,8 +1,8 @@
 /**
- * The limit: what the same wire would cost if nothing but the unavoidable were done. A bare HTTP server that checks the same
+ * The limit: the cost of the same wire with only the unavoidable work. A bare HTTP server that checks the same
  * signature, and reads or writes rows of the same bytes through the same client, pool, role, policy and durability.
  *
- * It prices nothing, validates nothing, and forgets what was asked. It is there to be divided by.
+ * It prices nothing, validates nothing, and stores no request. It is the divisor of our figures.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';

@@ -1,6 +1,4 @@
-/**
- * Load: requests that were signed beforehand, a fixed number at a time, each one's time taken.
- */
+/** Load: requests that were signed beforehand, a fixed number at a time, each one timed. */
 import { Agent, request } from 'node:http';
 
 export interface Prepared {

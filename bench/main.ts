@@ -1,24 +1,24 @@
 /**
- * `npm run bench [-- --quick | --full] [--rounds N] [--only name] [--report] [--profile]`: what an operation costs, beside what it
- * could cost at the least.
+ * `npm run bench [-- --quick | --full] [--rounds N] [--only name] [--report] [--profile]`: the cost of an operation, beside its
+ * minimum possible cost.
  *
  * Ours and the limit (limit.ts) take turns, round by round, on this machine and on a PostgreSQL each with the same settings. The
  * figure is the CPU time of all their processes, PostgreSQL included and the sandbox's chains not, per operation; the ratio is
- * limit ÷ ours, the median of the rounds. It says how much of the work is the work itself. Rates and latencies stand beside it,
- * and hold for this machine at this moment only.
+ * limit ÷ ours, the median of the rounds. It says how much of the work is unavoidable. Rates and latencies are shown beside it,
+ * and are valid for this machine at this moment only.
  *
- * A sandbox is busy while nobody asks it anything: it follows chains, refreshes prices, reconciles. What each side takes while
- * it is left alone is measured before each operation, taken off what the rounds took, and stated. Without that, a slow
- * machine's rounds, which last longer, would be charged more of it.
+ * An idle sandbox is busy: it follows chains, refreshes prices, reconciles. The idle cost of each side is measured before each
+ * operation, subtracted from the rounds, and stated. Otherwise a slow machine's rounds, which last longer, would be charged more
+ * of it.
  *
- * At last orders are paid, and the time from settled to the webhook's arrival is taken (webhooks.ts). Where they come slower than
- * is wanted the figures are still written, and the bench ends with 1.
+ * Finally orders are paid, and the time from settled to the webhook's arrival is measured (webhooks.ts). If they arrive more
+ * slowly than required the figures are still written, and the bench exits with 1.
  *
- * `--quick` ends within three minutes: a fifth of the requests, one round, and what is not begun in time is left out and named.
- * `--full` takes nine rounds, and reads bank statements beside the XML parser alone (statement.ts).
+ * `--quick` ends within three minutes: a fifth of the requests, one round, and operations not begun in time are left out and
+ * named. `--full` runs nine rounds, and reads bank statements beside the XML parser alone (statement.ts).
  *
- * Writes bench/results/<date>.json; with --report docs/performance.md, too. With --profile
- * the server's CPU profile lies beside it.
+ * Writes bench/results/<date>.json; with --report docs/performance.md, too. With --profile the server's CPU profile is written
+ * beside it.
  */
 import { fork } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -58,7 +58,7 @@ const IDLE_MS = values.quick ? 1_000 : 3_000;
 /** Of a round's requests, and of the orders that are paid. */
 const SHARE = values.quick ? 0.2 : 1;
 const STATEMENT = 'statement';
-/** When --quick begins nothing more: what is begun and the end of the server fit into the rest of three minutes. */
+/** When --quick begins nothing more: the current operation and the end of the server fit into the rest of three minutes. */
 const BEGUN_WITHIN_MS = 130_000;
 const isLate = (): boolean => values.quick && performance.now() > BEGUN_WITHIN_MS;
 
@@ -181,14 +181,14 @@ async function measure(
   }
 }
 
-/** What a side takes in a second in which nobody asks it anything. */
+/** The cost of an idle side per second. */
 async function idleUs({ pids }: Side): Promise<number> {
   const [before, began] = [cpuOf(pids), performance.now()];
   await new Promise((done) => setTimeout(done, IDLE_MS));
   return (cpuOf(pids) - before) / ((performance.now() - began) / 1_000);
 }
 
-/** What the server asks of PostgreSQL in a second while nobody asks it anything. */
+/** The server's PostgreSQL queries per second while idle. */
 async function watchedQuiet(ours: Ours): Promise<{ statements: number; roundTrips: number }> {
   const { seen } = await ours.watch(() => new Promise((done) => setTimeout(done, IDLE_MS)));
   const seconds = IDLE_MS / 1_000;
@@ -261,7 +261,7 @@ async function operationsOn(ours: Ours): Promise<{ operations: Operation[]; orde
       goal: 0.8,
       count: 500,
       prepare: async (count) =>
-        // The limit does not count: it is told how many there are, which we ignore as we do every unknown field.
+        // The limit does not count: the number is sent, and ignored like every unknown field.
         each(count, (at) =>
           ours.post('offramp/allUserTransaction', { ...page((at % (LISTED / PAGE_SIZE)) + 1), total: String(LISTED) }),
         ),
@@ -359,7 +359,7 @@ async function startLimit(ours: Ours, dataDir: string, orders: readonly Made[]):
   return { baseUrl: `http://127.0.0.1:${port}`, pids: [child.pid ?? 0, postmaster] };
 }
 
-/** How many bytes our rows have: of one order as it is read, of one quote and of all that one new order writes. */
+/** Size of our rows in bytes: of one order as it is read, of one quote and of everything that one new order writes. */
 async function bytesWritten(dataDir: string): Promise<{ row: number; quote: number; order: number }> {
   const client = new pg.Client(runningPostgres(dataDir));
   await client.connect();
@@ -382,7 +382,7 @@ async function bytesWritten(dataDir: string): Promise<{ row: number; quote: numb
     return {
       row: Math.round(row),
       quote: Math.round(quote),
-      // A new order also writes its quote anew, as taken.
+      // A new order also rewrites its quote as taken.
       order: Math.round(row + quote + parts / count),
     };
   } finally {
@@ -405,7 +405,7 @@ for (const [signal, code] of [
     if (signalled) return;
     signalled = true;
     await endAll();
-    // What was being started may be there only now. The run itself fails for want of its servers.
+    // A process that was being started may exist only now. The run itself fails for lack of its servers.
     const enough = new Promise((done) => setTimeout(done, 5_000));
     await Promise.race([running.catch(() => {}), enough]);
     await endAll();

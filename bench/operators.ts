@@ -1,12 +1,13 @@
 /**
- * How long the console's reads take beside many orders: `node scripts/run.mjs bench/operators.ts [data-dir] [rounds]`.
+ * Latency of the console's reads with many orders: `node scripts/run.mjs bench/operators.ts [data-dir] [rounds]`.
  *
- * On a database that `npm run grow` made. It asks each list, search and report of the operator interface in turn, one request at a
- * time, with values picked from the database, and prints median, 95th percentile and slowest. The time is that of the whole
- * request over loopback. It ends with 1 where a 95th percentile is past half a second, or where a table of more than 50,000
- * rows was read from one end to the other meanwhile.
+ * On a database that `npm run grow` made. It calls each list, search and report of the operator interface in turn, one request at
+ * a time, with values picked from the database, and prints median, 95th percentile and slowest. The time is that of the whole
+ * request over loopback. It exits with 1 if a 95th percentile is above half a second, or if a table of more than 50,000 rows was
+ * scanned meanwhile.
  *
- * Trial balances of an instant read the journal from there on, and have ninety seconds (decision 43): they are measured and not judged.
+ * Trial balances of an instant read the journal from there on, and have ninety seconds (decision 43): they are measured without a
+ * limit.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

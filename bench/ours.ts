@@ -19,7 +19,7 @@ export interface Seen extends Shares {
   roundTrips: number;
 }
 
-/** What a partner's program asks. */
+/** The requests of a partner's program. */
 export interface Requests {
   /** Of the white-label wire. */
   post(path: string, body: Record<string, string>): Prepared;
@@ -119,7 +119,7 @@ function requestsOf(baseUrl: string, { apiKey, apiSecret }: Keys): Requests {
   };
 }
 
-/** @returns what it has said */
+/** @returns its output */
 async function isReady(child: ChildProcess): Promise<string> {
   let said = '';
   child.stdout?.setEncoding('utf8').on('data', (text) => {
@@ -132,7 +132,7 @@ async function isReady(child: ChildProcess): Promise<string> {
   return said;
 }
 
-/** A customer who may trade, with an account to be paid to. */
+/** A customer who may trade, with a payout account. */
 export async function newCustomer(ours: Requests): Promise<{ customerId: string; fiatAccountId: string }> {
   const { customerId } = await ours.call<{ customerId: string }>('kyc/url', {
     clientCustomerId: randomUUID(),

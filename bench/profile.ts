@@ -1,6 +1,4 @@
-/**
- * A CPU profile as shares of its time: by what the time was spent on, and the functions that took most themselves.
- */
+/** A CPU profile as shares of its time: by kind of work, and the functions with the most time of their own. */
 
 export interface Profile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number }; children?: number[] }[];
@@ -50,7 +48,7 @@ export function shares({ nodes, samples, timeDeltas }: Profile): Shares {
       const own = OWN.get(functionName);
       if (own !== undefined) return own;
       if (url.startsWith('node:internal/crypto')) return 'signature and seals';
-      // What is sent together is sent by a query class of ours.
+      // Batched statements are sent by a query class of ours.
       if (/\/node_modules\/pg[^/]*\/|\/server\/src\/base\/batch\.ts$/.test(url)) return 'pg client';
       if (/\/node_modules\/@noble\//.test(url)) return 'keys of addresses';
       if (url.includes('/node_modules/')) return 'HTTP and framework';

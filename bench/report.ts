@@ -21,9 +21,9 @@ export interface Pair {
 
 export interface Figures {
   us: number;
-  /** Of the Node process that answers, its background with it; the rest is PostgreSQL's. */
+  /** Of the Node process that answers, including its background work; the rest is PostgreSQL's. */
   nodeUs: number;
-  /** What its processes take in a second without a request; not in `us`. */
+  /** Idle cost of its processes per second; not in `us`. */
   idleUsPerSecond: number;
   perSecond: number;
   /** Milliseconds. */
@@ -38,7 +38,7 @@ export interface Results {
   machine: string;
   concurrency: number;
   rounds: number;
-  /** Of the machine, at the end: others run beside us. */
+  /** Of the machine, at the end: other programs run beside ours. */
   load: number;
   pairs: readonly Pair[];
   webhooks?: Heard | undefined;
@@ -109,13 +109,13 @@ ${missed.length === 0 ? 'None.' : missed.map(explained).join('\n\n')}
 `;
 }
 
-/** What this bench does not measure. */
+/** Limits of this bench. */
 const ELSEWHERE = `What the same operations cost beside a million orders, and how to make such a database with \`npm run grow\`:
 [growth.md](growth.md).`;
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
 
-/** Why it costs what it costs, by what was seen in this run; the limit's three round trips are in its source. */
+/** Why it costs this much, from the measurements of this run; the limit's three round trips are in its source. */
 function explained({ name, ratio, goal, detail: { ours, limit }, why }: Pair): string {
   const parts = (side: Figures) =>
     `Node ${side.nodeUs.toFixed(0)} µs (its background with it), PostgreSQL about ${Math.max(0, side.us - side.nodeUs).toFixed(0)} µs`;

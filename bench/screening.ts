@@ -1,8 +1,8 @@
 /**
- * How long it takes to screen a register of customers against lists, on one core: `node scripts/run.mjs bench/screening.ts`.
+ * Time to screen a register of customers against lists, on one core: `node scripts/run.mjs bench/screening.ts`.
  *
- * Arguments: customers, entries. Lists and customers are made up, with the spread of names that real ones have (a few given
- * names that very many bear). Needs no database: what is measured is the index and the comparison.
+ * Arguments: customers, entries. Lists and customers are made up, with the distribution of real names (a few given names that
+ * very many people have). Needs no database: it measures the index and the comparison.
  */
 import { parseArgs } from 'node:util';
 import { indexOf } from '../server/src/compliance/sanctions/find.ts';

@@ -1,8 +1,8 @@
 /**
- * Reading a bank's statement, beside the XML parser alone over the same bytes: two files of 50,000 entries each, the most that one
- * file may have. What is stored of them afterwards is not in it.
+ * Reading a bank's statement, beside the XML parser alone over the same bytes: two files of 50,000 entries each, the maximum of
+ * one file. Storing them afterwards is not included.
  *
- * The limit does what cannot be left out: it decodes the bytes and lets the parser find every tag and text.
+ * The limit does the unavoidable part: it decodes the bytes and lets the parser find every tag and text.
  */
 import { SaxesParser } from 'saxes';
 import { readCamt } from '../server/src/rails/manual/camt.ts';

@@ -1,8 +1,8 @@
 /**
- * From settled to heard: orders are paid at a steady pace, live their whole lives, and a receiver on this machine takes their
+ * From settled to received: orders are paid at a steady pace, run their whole lives, and a receiver on this machine accepts their
  * webhooks, as a partner's would.
  *
- * The time of an event is the one it carries, taken inside the transaction that caused it; that of its arrival is when its
+ * The time of an event is the one it carries, set inside the transaction that caused it; that of its arrival is when its
  * body was read. Both are of this machine's clock. Signatures are not checked here: tests do that.
  */
 import { createServer } from 'node:http';
@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { percentile, send } from './load.ts';
 import type { Ours } from './ours.ts';
 
-/** An order that is paid is told of in four events; with the first and last seconds, in which fewer come, more than fifty. */
+/** A paid order causes four events; with the first and last seconds, in which fewer arrive, more than fifty. */
 const PAID_PER_SECOND = 15;
 export const WANTED_PER_SECOND = 50;
 const PATIENCE_MS = 60_000;

@@ -1,16 +1,16 @@
 /**
- * `npm run mutate [-- --only <group>] [--json <file>] [--kept <file>] [--stretches N] [--seed S] [--minutes M]`: breaks the code in
- * every small way that Stryker knows, and sees whether a test notices. Why what survives may is in server/test/prove/survivors.json
- * (reasons.ts), and where a reason is missing it says so.
+ * `npm run mutate [-- --only <group>] [--json <file>] [--kept <file>] [--stretches N] [--seed S] [--minutes M]`: breaks the code
+ * in every small way that Stryker knows, and checks whether a test notices. Accepted survivors and their reasons are in
+ * server/test/prove/survivors.json (reasons.ts); survivors without a reason are reported.
  *
- * Each group is files with the tests of their own: the tests of a mutant run as a process each, and there are hundreds of
- * mutants. The code that counts is broken whole. Of the code that acts, which only tests with a database reach, a sample is:
- * N stretches of each file, chosen by the seed, for M minutes all in all; another seed breaks other stretches, and `--stretches 0`
- * all of a file. What the time did not suffice for is named. What the journal of `--kept` has is not broken again. Stryker is
- * installed beside this file at the first run, from a lock file of its own.
+ * Each group is files with their own tests: the tests of a mutant run as separate processes, and there are hundreds of mutants.
+ * Code that counts money is mutated whole. Of code that acts, which only tests with a database reach, a sample is mutated: N
+ * stretches of each file, chosen by the seed, for M minutes in total; another seed mutates other stretches, and `--stretches 0`
+ * all of a file. Files for which the time was too short are named. Mutants in the journal of `--kept` are not repeated. Stryker
+ * is installed beside this file at the first run, from a lock file of its own.
  *
- * Stopped by a signal it ends what it started. Prints each file's score and survivors, exits with 1 where a file that was broken
- * whole is below its floor, and writes `Report` where asked, which `npm run prove` reads: its names and meanings stay.
+ * Stopped by a signal it ends its child processes. Prints each file's score and survivors, exits with 1 if a file that was
+ * mutated whole is below its minimum, and writes a `Report` on request, which `npm run prove` reads: its names and meanings stay.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,7 +41,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
     mutate: ['orders/machine.ts', 'orders/decide.ts'],
     tests: ['orders/table.test.ts', 'orders/machine.test.ts', 'orders/decide.test.ts', 'orders/policy.test.ts'],
   },
-  // Its statements are text and stand in store.ts, where breaking a text is breaking all of it.
+  // Its statements are text in store.ts, where a mutant can only replace the whole text.
   ledger: {
     mutate: ['ledger/index.ts', 'ledger/chart.ts', 'ledger/digest.ts'],
     tests: ['ledger/told.test.ts', 'ledger/ledger.test.ts'],
@@ -142,10 +142,10 @@ const GROUPS: Readonly<Record<string, Group>> = {
   },
 };
 
-/** Of a hundred mutants that tests reach and that can be told from the code, so many at least are noticed. */
+/** Minimum percentage of noticed mutants, among those that tests reach and that are not equivalent to the code. */
 const FLOOR = 85;
 
-/** Lines of a stretch: most of what is one thought. */
+/** Lines of a stretch: about one unit of thought. */
 const STRETCH = 12;
 
 interface Survivor {
@@ -160,14 +160,14 @@ interface FileScore {
   mutants: number;
   /** Noticed: a test failed, or did not end. */
   killed: number;
-  /** Those of them whose tests did not end: on a machine with too much to do, a slow run looks the same. */
+  /** Those of them whose tests did not end: on an overloaded machine, a slow run looks the same. */
   hung: number;
   /** Could not be loaded, so nothing was tested; not counted in the score. */
   broken: number;
   survivors: Survivor[];
   /** Killed of a hundred, without the broken ones. */
   score: number;
-  /** Lines of the file that were broken, where it was not all of it. */
+  /** Number of mutated lines of the file, if not all. */
   sampled?: { lines: number; of: number };
 }
 
@@ -234,7 +234,7 @@ try {
   const sampled = wanted.flatMap(([name, { isSampled, mutate, tests }]) =>
     isSampled ? mutate.map((path) => ({ name, path, tests })) : [],
   );
-  // In an order that the seed chooses: where the time does not suffice, another seed comes to other files.
+  // In an order that the seed chooses: if the time is too short, another seed reaches other files.
   const chance = chanceOf(seed);
   const ordered = sampled
     .map((one) => ({ ...one, ...sampleOf(one.path, chance), at: chance.next() }))
@@ -278,11 +278,11 @@ if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(repo
 if (skipped.length > 0) console.log(`not broken within ${minutes} minutes: ${skipped.join(', ')}`);
 process.exitCode = files.every(({ score, sampled }) => sampled !== undefined || score >= FLOOR) ? 0 : 1;
 
-/** Stretches of a file, as Stryker takes them. A mutant belongs to a stretch that holds all of it. */
+/** Stretches of a file, in Stryker's format. A mutant belongs to a stretch that contains all of it. */
 function sampleOf(path: string, chance: Chance): { ranges: string[]; size: { lines: number; of: number } } {
   const of = readFileSync(join(root, 'server', 'src', path), 'utf8').split('\n').length;
   if (stretches === 0 || stretches * STRETCH >= of) return { ranges: [path], size: { lines: of, of } };
-  // Each from a part of its own, so that they lie apart.
+  // Each from a different part of the file, so that they are spread out.
   const part = of / stretches;
   const firsts = Array.from({ length: stretches }, (_, n) =>
     Math.floor(n * part + chance.next() * Math.max(1, part - STRETCH)),
@@ -298,7 +298,7 @@ interface Kept {
   ms: number;
 }
 
-/** What the journal does not have. */
+/** The mutants missing in the journal. */
 async function mutatedOnce(name: string, mutate: readonly string[], tests: readonly string[]): Promise<Kept> {
   const key = `${name}: ${mutate.join(' ')}`;
   const known = journal.known<Kept>(key);
@@ -349,7 +349,7 @@ async function mutated(name: string, mutate: readonly string[], tests: readonly 
   await run(process.execPath, [join(tool, 'node_modules/@stryker-mutator/core/bin/stryker.js'), 'run', config], root);
   const { files: read } = JSON.parse(readFileSync(json, 'utf8')) as { files: Record<string, StrykerFile> };
   const scores = Object.entries(read).map(([file, { source, mutants }]) => scored(file, source, mutants));
-  // Stryker passes over a file that is not there, or has nothing to change: that one would be judged by nobody.
+  // Stryker skips a file that is missing, or has nothing to mutate: it would get no score.
   for (const path of mutate.filter((one) => !one.includes(':')))
     if (!scores.some(({ file, mutants, broken }) => file === path && mutants > broken))
       throw new Error(`server/src/${path}: nothing of it was mutated`);
@@ -390,7 +390,7 @@ function scored(file: string, source: string, mutants: StrykerFile['mutants']): 
   };
 }
 
-/** Never in a way that blocks: PostgreSQL logs to us, and its sessions stand still where nobody reads that. */
+/** Never blocking: PostgreSQL logs to this process, and its sessions stop while the pipe is full. */
 async function run(command: string, args: readonly string[], cwd: string): Promise<void> {
   // Stryker starts `node` by its name.
   const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`;

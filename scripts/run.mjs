@@ -1,14 +1,14 @@
 /**
  * `node scripts/run.mjs <file.ts> [arguments]`: runs a file of this project on Node 24 or newer, from a bare clone.
  *
- * 1. Installs what the lock file lists when node_modules does not match it, and says how far it is. Two runs at once take turns.
+ * 1. Installs what the lock file lists when node_modules does not match it, and shows its progress. Concurrent runs take turns.
  * 2. Chooses Node: the one running this file if it is new enough, else the one that came as an npm package.
  * 3. Runs the file: in this very process, or in a child whose output, signals and exit code are passed through.
  *
- * The child is in a session of its own, so that a Ctrl-C reaches it once, through us, and not a second time from the
- * terminal. It is told by the kernel when we die (`setpriv --pdeathsig=KILL`): killing the wrapper hard is killing the
- * server hard, which the server is built to survive, and never leaves one running that nobody sees. When the shell that npm
- * put between itself and us dies, as it does when npm passes on a SIGTERM, the file gets a SIGTERM in its stead.
+ * The child is in a session of its own, so that a Ctrl-C reaches it once, through us, and not a second time from the terminal.
+ * The kernel notifies it when we die (`setpriv --pdeathsig=KILL`): killing the wrapper hard kills the server hard, which the
+ * server is built to survive, and never leaves one running unnoticed. When the shell that npm put between itself and us dies, as
+ * it does when npm passes on a SIGTERM, the file gets a SIGTERM instead.
  *
  * Without a file it only installs. This file is plain JavaScript and uses nothing newer than Node 18.
  */
@@ -20,7 +20,7 @@ import { basename, delimiter, dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const NODE_MAJOR = 24;
-/** How often an installation says how far it is. */
+/** How often an installation shows its progress. */
 const TELL_EVERY_MS = 3_000;
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const modules = join(root, 'node_modules');
@@ -58,7 +58,7 @@ function isInstalled(wanted) {
 }
 
 /**
- * Whether somebody's own `npm ci` already brought everything. npm writes its list of what it installed last, so an
+ * Whether the user's own `npm ci` has already installed everything. npm writes its list of installed packages last, so an
  * interrupted installation has none.
  */
 function matchesLock() {
@@ -227,7 +227,7 @@ async function runOn(node, path) {
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }
 
-/** Without npm, whoever started us may well go and leave us running. */
+/** Without npm, our parent may end and leave us running. */
 function whenOrphanedByNpm(end) {
   if (process.env.npm_lifecycle_event === undefined) return;
   const timer = setInterval(() => {

@@ -1,8 +1,8 @@
 /**
- * Loaded before each file of tests: lets the hook of `node:test`, by which it knows what belongs to which test, follow no promises.
+ * Loaded before each file of tests: stops the hook of `node:test`, which attributes work to tests, from following promises.
  *
- * With them a promise costs 25 times as much, and a story a tenth of its processor time. What is lost is to which test a promise
- * belongs that was rejected and awaited by nobody: it still fails its file, under the file's name, and `scripts/test.ts` prints it.
+ * With it a promise costs 25 times as much, and a story a tenth of its processor time. The cost is that an unhandled rejection is
+ * not attributed to its test: it still fails its file, under the file's name, and `scripts/test.ts` prints it.
  */
 import { type AsyncHook, createHook } from 'node:async_hooks';
 
@@ -17,6 +17,6 @@ if (untracked !== undefined)
     return enable.call(this);
   };
 
-// The runner says what was thrown, and not where.
+// The runner prints the error without its place.
 process.on('uncaughtExceptionMonitor', (error) => console.error('nobody caught', error));
 process.on('unhandledRejection', (error) => console.error('nobody caught', error));

@@ -2,18 +2,18 @@
  * `npm test [paths] [--concurrency N] [--timeout seconds] [--name pattern] [--retries N] [--watch]`: every `server/**\/*.test.ts`,
  * each file in a process of its own.
  *
- * One PostgreSQL of our own, without fsync, serves the whole run; its address is in TEST_DATABASE_ADMIN_URL. Whatever a test
- * writes belongs under TEST_DATA_DIR (`.test-data/<our pid>`), which is removed at the end, also after a Ctrl-C; a folder
- * whose run was killed is removed by the next one. Processes that tests leave behind are named, ended, and a failure.
+ * One PostgreSQL of our own, without fsync, serves the whole run; its address is in TEST_DATABASE_ADMIN_URL. A test's files
+ * belong under TEST_DATA_DIR (`.test-data/<our pid>`), which is removed at the end, also after a Ctrl-C; a folder whose run was
+ * killed is removed by the next one. Processes that tests leave behind are named, ended, and a failure.
  *
- * With `--watch` it goes on until Ctrl-C: after each change below `server/` the tests that were named run again, or where none
- * were, those that the change reaches (watch.ts). The database stays up in between, so a round costs what its tests cost.
+ * With `--watch` it continues until Ctrl-C: after each change below `server/` the named tests run again, or if none were named,
+ * those that the change reaches (watch.ts). The database stays up in between, so a round costs only its tests.
  *
- * Where no more than three files failed, each runs once more when nothing runs beside it (`--retries 0`: none does). One that passes
- * then is flaky: its tests count as passed, and what failed at first is printed all the same, under its name. The folders that prove
- * what may never happen to money (NEVER_RETRIED) are not run again: a failure there is one, however rare it is.
+ * If no more than three files failed, each runs once more alone (`--retries 0`: none does). One that passes then is flaky: its
+ * tests count as passed, and its first failure is still printed, under its name. The folders that prove what may never happen to
+ * money (NEVER_RETRIED) are not run again: a failure there counts, however rare it is.
  *
- * The last line is `N passed, N failed`, and the exit code says the same. No test at all is a failure.
+ * The last line is `N passed, N failed`, and the exit code agrees. No test at all is a failure.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -33,7 +33,7 @@ const { values, positionals } = parseArgs({
   options: {
     // Twice the usual cores: files wait for blocks and processes more than they compute.
     concurrency: { type: 'string', default: '4' },
-    // Of a file. The longest takes a minute where it has a core to itself; this is for machines that are busy.
+    // Of a file. The longest takes a minute on a free core; this allows for busy machines.
     timeout: { type: 'string', default: '900' },
     name: { type: 'string' },
     retries: { type: 'string', default: '1' },
@@ -41,7 +41,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
-/** These begin first: what begins last and takes a minute runs alone at the end. */
+/** These begin first: a long file that begins last runs alone at the end. */
 const LONGEST = [
   'simulation/simulation',
   'chaos/chaos',
@@ -110,7 +110,7 @@ function filesToRun(): string[] {
   return [...new Set(found)].toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).map((path) => join(root, path));
 }
 
-/** Until Ctrl-C. What an earlier round found is not counted with the last one. */
+/** Until Ctrl-C. Results of an earlier round are not counted with the last one. */
 async function keepWatching(): Promise<void> {
   const say = ({ passed, failed }: Outcome) => console.log(`${passed} passed, ${failed} failed`);
   if (positionals.length > 0) say(counts);
@@ -140,7 +140,7 @@ interface FileOutcome extends Outcome {
   failures: string[];
 }
 
-/** A few files at a time; what one said is printed together when it has ended, what failed once more at the very end. */
+/** A few files at a time; a file's output is printed together when it has ended, repeated failures at the very end. */
 async function runFiles(files: string[]): Promise<Outcome> {
   const outcomes: FileOutcome[] = [];
   const waiting = [...files];
@@ -156,7 +156,7 @@ async function runFiles(files: string[]): Promise<Outcome> {
   return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped'), flaky: sum('flaky') };
 }
 
-/** @returns the outcomes, those of flaky files as they were when these ran alone */
+/** @returns the outcomes; for flaky files those of the run alone */
 async function retried(outcomes: readonly FileOutcome[]): Promise<FileOutcome[]> {
   const failing = outcomes.filter(({ failed }) => failed > 0);
   if (failing.length === 0 || failing.length > FLAKY_FILES_AT_MOST) return [...outcomes];
@@ -192,7 +192,7 @@ async function runFile(file: string): Promise<FileOutcome> {
   const path = relative(root, file);
   for await (const { type, data } of events) {
     if (type === 'test:stdout' || type === 'test:stderr') lines.push(data.message.trimEnd());
-    // What nobody caught: it belongs to the file, which fails.
+    // An uncaught error: it belongs to the file, which fails.
     if (type === 'test:diagnostic' && data.message.startsWith('Error: '))
       outcome.failures.push(`${path}: ${data.message}`);
     if (type !== 'test:pass' && type !== 'test:fail') continue;

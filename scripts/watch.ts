@@ -1,9 +1,9 @@
 /**
- * Watching: what `npm test -- --watch` waits for, and which tests a change reaches.
+ * Watching: the changes that `npm test -- --watch` reacts to, and the tests that a change reaches.
  *
- * A test is reached by a file that it imports, directly or through others. A file that is not TypeScript (a fixture, a page's style)
- * counts as imported by the sources that name it. What no import shows, such as a path put together at run time, is not seen: name
- * the test on the command line, and it runs after every change.
+ * A test is reached by a file that it imports, directly or through others. A file that is not TypeScript (a fixture, a page's
+ * style) counts as imported by the sources that name it. A dependency without an import, such as a path put together at run time,
+ * is not detected: name the test on the command line, and it runs after every change.
  */
 import { globSync, readFileSync, watch } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -13,7 +13,7 @@ const QUIET_MS = 200;
 
 /**
  * @param folder with all below it
- * @returns sets of paths that changed together, as they were given by the system, until `signal` aborts
+ * @returns sets of paths that changed together, in the system's form, until `signal` aborts
  */
 export async function* changesIn(folder: string, signal: AbortSignal): AsyncGenerator<Set<string>> {
   let changed = new Set<string>();

@@ -1,9 +1,9 @@
 /**
  * Capturing: which rows belong to one order, or to one customer. Pure.
  *
- * An order's number stands in most rows about it. The rest is found by names that stand in those: its deposit address, hashes
- * of its transactions, ids of its quote, refunds and payouts, lines of its bank statement. What is found so and not
- * listed as left out is copied, whichever table it is of, so a new table is copied as well.
+ * An order's number is in most rows about it. The rest is found by other ids in those rows: its deposit address, hashes of its
+ * transactions, ids of its quote, refunds and payouts, lines of its bank statement. Every row found, unless listed as left out,
+ * is copied from any table, so a new table is copied as well.
  */
 import type { Row } from './schema.ts';
 
@@ -39,7 +39,7 @@ const NAMES: readonly string[] = [
   'bank_lines.external_id',
   'outside_movements.name',
 ];
-/** Part of a name that stands alone elsewhere: the hash of a movement, the account of a line. */
+/** Part of a name that occurs alone elsewhere: the hash of a movement, the account of a line. */
 const PART = /0x[0-9a-f]{64}/g;
 
 export interface Captured {
@@ -50,7 +50,7 @@ export interface Captured {
   deposits: string[];
 }
 
-/** What the sandbox's customer and faucet send is no wallet of ours. */
+/** Transactions of the sandbox's customer and faucet are not from our wallets. */
 const isOfTheSandbox = ({ table, values }: Row): boolean =>
   (table === 'chain_sends' || table === 'chain_slots') && values.get('key')?.startsWith('sandbox:') === true;
 
@@ -75,7 +75,7 @@ export function captureOrder(all: readonly Row[], orderId: string): Captured {
   names.delete('');
   return {
     rows: rows.filter((row) => found.has(row)),
-    // One that contains another changes with it.
+    // A name that contains another changes with it.
     names: [...names].filter((name) => ![...names].some((other) => other !== name && name.includes(other))),
     deposits: [...deposits],
   };

@@ -3,13 +3,13 @@
  *
  * Three things differ between copies: names (an order's number, an address, a hash), numbers that tables count (identity
  * columns, positions, nonces, blocks), and times, all shifted by the same span. Encrypted values are opened, compiled like any
- * other text, and encrypted again for the row they come to stand in.
+ * other text, and encrypted again for the row of the copy.
  */
 import type { Vault } from '../../server/src/base/crypto.ts';
 import { escaped, NULL } from './copy.ts';
 import type { Row, Schema } from './schema.ts';
 
-/** What one copy of an order or customer consists of. */
+/** The parts of one copy of an order or customer. */
 export interface Copy {
   /** Milliseconds by which every time is shifted. */
   shiftMs: number;
@@ -45,14 +45,14 @@ export interface Template {
   rows: readonly Row[];
   names: readonly string[];
   deposits: readonly string[];
-  /** Whole values that stand for others, such as a cost. */
+  /** Values computed as a whole, such as a cost. */
   replaced: ReadonlyMap<string, string>;
-  /** Every time that stands in its rows, gathered while they are compiled. */
+  /** Every time in its rows, collected while they are compiled. */
   times: number[];
 }
 
 const ISO = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)/;
-/** Most times stand in several rows, so a copy makes each once. */
+/** Most times occur in several rows, so a copy makes each once. */
 function at(times: number[], ms: number): Piece {
   const n = times.includes(ms) ? times.indexOf(ms) : times.push(ms) - 1;
   return (copy) => copy.times[n] as string;
@@ -116,7 +116,7 @@ const ENCRYPTED: Readonly<Record<string, (values: Row['values']) => string>> = {
 /** One value of a row. */
 export type Compile = (template: Template, row: Row, column: string, value: string) => Piece[] | undefined;
 
-/** How many rows of the row's table stand before it in its template. */
+/** Number of earlier rows of the row's table in its template. */
 const ordinal = ({ rows }: Template, row: Row): number => rows.filter(({ table }) => table === row.table).indexOf(row);
 
 const number =

@@ -1,13 +1,13 @@
 /**
  * COPY: rows as lines of text, gathered per table and sent in batches over one connection while the next batch is made.
  *
- * Lines are in COPY's text format; who makes them escapes what they hold (`escaped`). A batch is sent table by table, in the
+ * Lines are in COPY's text format; the caller escapes their values (`escaped`). A batch is sent table by table, in the
  * order in which tables were first named. Rows are copied as frozen, so their tables must have been rewritten in the same
  * transaction.
  */
 import type pg from 'pg';
 
-/** What the client lets a query do that is none of its own kinds. It has no types for it. */
+/** The client's interface for a query of a kind that it does not know. It has no types for it. */
 interface Wire {
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;
@@ -54,13 +54,13 @@ export class Tables {
     this.rows.set(table, (this.rows.get(table) ?? 0) + rows);
   }
 
-  /** Begins to send what was gathered, when the batch before is in. */
+  /** Begins to send the collected rows, once the previous batch is in. */
   async send(): Promise<void> {
     await this.#sending;
     const batch = [...this.#texts];
     this.#texts.clear();
     this.#sending = this.#copyAll(batch);
-    // Thrown where it is awaited: by the next batch, or by `end`.
+    // Thrown at the next await: by the next batch, or by `end`.
     this.#sending.catch(() => {});
   }
 

@@ -1,6 +1,6 @@
 /**
- * Before and after the rows: indexes stand aside and are built again at the end, balances become the sums of what was copied,
- * wallets hold again what chain and bank say, and sequences go on behind the copies.
+ * Before and after the rows: indexes are disabled and rebuilt at the end, balances become the sums of the copies, wallets match
+ * chain and bank again, and sequences continue after the copies.
  */
 import type pg from 'pg';
 import { digestOf } from '../../server/src/ledger/digest.ts';
@@ -9,9 +9,9 @@ import type { Schema } from './schema.ts';
 import type { OfPartner, Shared } from './templates.ts';
 
 /**
- * Rewrites tables within the transaction, so that what is copied into them is not logged (with `wal_level` minimal) and may be
- * frozen at once. Then their indexes stand aside: one that is not ready is not kept up by writes, and `reindex` makes it ready
- * again. Constraints stay: their indexes find a duplicate when they are built.
+ * Rewrites tables within the transaction, so that copied rows are not logged (with `wal_level` minimal) and may be frozen at
+ * once. Then disables their indexes: one that is not ready is not updated by writes, and `reindex` makes it ready again.
+ * Constraints stay: their indexes find a duplicate when they are built.
  */
 export async function rewrite(client: pg.Client, tables: readonly string[]): Promise<void> {
   const named = tables.map((table) => `cloverleaf.${table}`);
@@ -85,7 +85,7 @@ interface Account {
   native: boolean;
 }
 
-/** The sums of all copies, and one entry per wallet that makes up for what they moved. */
+/** The sums of all copies, and one entry per wallet that offsets their movements. */
 async function settleBalances(client: pg.Client, { copies, firsts, pools }: Generated): Promise<void> {
   const sums: Shared = new Map();
   for (const [life, count] of copies)
@@ -128,7 +128,7 @@ async function settleBalances(client: pg.Client, { copies, firsts, pools }: Gene
   if (pools.length === 0) throw new Error('there are no partners');
 }
 
-/** As if the operator had brought new money, or had taken some out, and the outside had shown it. */
+/** As if the operator had paid in new money, or withdrawn some, and chain or bank had shown it. */
 async function bringOrTake(
   client: pg.Client,
   move: {

@@ -1,9 +1,9 @@
 /**
  * Generating: copies of lives, spread over customers and three years, as rows of COPY.
  *
- * One customer of the first partner has a tenth of all orders. The books stay whole: every copy has its own accounts, the
- * entries of all copies are sealed in one chain, and what the copies moved in or out of each wallet is brought or taken by one
- * entry at the end, so that every wallet holds what chain and bank say it holds.
+ * One customer of the first partner has a tenth of all orders. The books stay consistent: every copy has its own accounts, the
+ * entries of all copies are sealed in one chain, and one entry at the end offsets the copies' movements per wallet, so that every
+ * wallet matches chain and bank.
  */
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
@@ -210,7 +210,7 @@ export class Generator {
     return orders.at(-1) as Compiled;
   }
 
-  /** Of those who had come by then. */
+  /** Of the customers enrolled by then. */
   #customer(pool: Pool, through: number): number {
     const size = pool.ids.length;
     if (pool === this.#pools[0] && this.#share() < BIGGEST_SHARE / (SHARES[0] as number)) return 0;
@@ -241,7 +241,7 @@ export class Generator {
   /** An id of that millisecond. Real ones have random bits; these count, so that no two of a table are equal. */
   #idAt = (ms: number, n: number): string => String(firstIdAt(new Date(ms)) + BigInt(n % 8192));
 
-  /** Tells copies, and the names of one, apart. */
+  /** Distinguishes copies, and the names of one. */
   #tail = (at: number, length: number): string =>
     `${this.#made.toString(16).padStart(length - 2, '0')}${at.toString(16).padStart(2, '0')}`;
 

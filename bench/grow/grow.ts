@@ -1,6 +1,4 @@
-/**
- * Growing: a database whose orders are done becomes one with many times as many, index by index and table by table.
- */
+/** Growing: a database of finished orders becomes one with many times as many, index by index and table by table. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -18,7 +16,7 @@ export async function clientOf(url: string): Promise<{ pg: pg.Client } & AsyncDi
   return { pg: client, [Symbol.asyncDispose]: () => client.end() };
 }
 
-/** Multiplies what was lived, and prints what came of it. */
+/** Multiplies the captured orders, and prints the result. */
 export async function grow(from: {
   dataDir: string;
   adminUrl: string;
@@ -55,7 +53,7 @@ export async function grow(from: {
     },
     sealer,
   );
-  // Keys and triggers hold for what was lived; copies are checked as a whole, by verify-ledger.
+  // Keys and triggers hold for the originals; copies are checked as a whole, by verify-ledger.
   await client.query('set session_replication_role = replica');
   await client.query('begin');
   await rewrite(client, grown);

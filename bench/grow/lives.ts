@@ -12,11 +12,11 @@ export interface Kind {
   amount: string;
   /** Status of the wire that the sandbox drives it to. */
   status: string;
-  /** Of all orders. The rest, of which there are few, is held for a person. */
+  /** Share of all orders. The rest, of which there are few, is held for an operator. */
   share: number;
 }
 
-/** Amounts are small, so that ten million orders earn less than what the sandbox's treasury has. */
+/** Amounts are small, so that the fees of ten million orders stay below the sandbox's treasury. */
 export const KINDS: readonly Kind[] = [
   { name: 'sale of 21.5', direction: 'offramp', amount: '21.5', status: '6', share: 0.24 },
   { name: 'sale of 30', direction: 'offramp', amount: '30', status: '6', share: 0.22 },
@@ -69,7 +69,7 @@ export async function live(partner: Requests, phone: string): Promise<Lived> {
   return { customerId, accountId: String(fiatAccountId), phone, orders };
 }
 
-/** Nothing of them may still be under way: what is multiplied is whole. */
+/** None of them may still be under way: only finished orders are multiplied. */
 const UNDER_WAY = `
   select format('%s orders', count(*)) as what, count(*) as n from orders
     where state not in ('settled', 'refunded', 'expired', 'cancelled', 'on_hold')

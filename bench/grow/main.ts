@@ -27,7 +27,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Measured, with indexes and what building them takes meanwhile. */
+/** Measured, with indexes and the temporary space for building them. */
 const BYTES_PER_ORDER = 26_000;
 const KEPT_FREE = 30e9;
 const MOST_ORDERS = 10_000_000;

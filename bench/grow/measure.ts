@@ -2,10 +2,10 @@
  * `npm run grow:measure -- --data-dir <small> --data-dir <large> [--rounds N]`: what the same reads cost on databases of different
  * sizes, each with a server of its own, in turns.
  *
- * The figure is the CPU time of the server and its PostgreSQL per operation, what they take while nobody asks them off it; the
- * time until the answer stands beside it, and holds for this machine at this moment. The ratio is that of the last folder to
- * the first. Pages are of the customer with the most orders. Then the servers are left alone, and what their recurring jobs
- * took per run is read from their metrics.
+ * The figure is the CPU time of the server and its PostgreSQL per operation, minus their idle time; the time until the answer is
+ * shown beside it, and is valid for this machine at this moment. The ratio is that of the last folder to the first. Pages are of
+ * the customer with the most orders. Then the servers are left idle, and the cost of their recurring jobs per run is read from
+ * their metrics.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

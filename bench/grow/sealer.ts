@@ -1,4 +1,4 @@
-/** Seals over entries as they are generated: the chain that the server would have made of them, batch by batch. */
+/** Seals over generated entries: the chain that the server would have made of them, batch by batch. */
 import { FIRST, hasherOver, type SealedEntry } from '../../server/src/ledger/seals.ts';
 import type { Tables } from './copy.ts';
 

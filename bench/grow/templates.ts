@@ -1,6 +1,4 @@
-/**
- * Templates: the lives that were captured, ready to be copied, and what each changes in balances that all copies share.
- */
+/** Templates: the captured lives, ready to be copied, and the changes of each to balances that all copies share. */
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Vault } from '../../server/src/base/crypto.ts';
@@ -14,7 +12,7 @@ export interface Entry {
   id: Piece[];
   kind: string;
   atMs: number;
-  /** What its content hash is over. */
+  /** The input of its content hash. */
   digested: Piece[];
 }
 
@@ -128,7 +126,7 @@ function compile({ schema, vault, all }: Base, captured: Captured): Compiled {
   };
 }
 
-/** Entries as they are sealed; rows of one table as they were written. */
+/** Entries in the order of their seals; rows of one table in the order of writing. */
 function inOrder(rows: readonly Row[]): Row[] {
   const key = ({ table, values }: Row) => Number(values.get(table === 'entries' ? 'seq' : 'id') ?? 0);
   return [...rows].sort((a, b) => (a.table < b.table ? -1 : a.table > b.table ? 1 : key(a) - key(b)));
@@ -143,7 +141,7 @@ function requireKnown(schema: Schema, rows: readonly Row[]): void {
     }
 }
 
-/** What only the generator knows: hashes over what is copied, and hashes by which a customer is found. */
+/** Values known only to the generator: hashes over the copies, and hashes by which a customer is found. */
 const special: Compile = (template, row, column, value) => {
   const { vault, names, rows } = template;
   const name = `${row.table}.${column}`;
@@ -158,7 +156,7 @@ const special: Compile = (template, row, column, value) => {
       (copy) => `\\\\x${vault.index((copy.names[phone] as string).replace(/[^0-9]/g, ''), purpose).toString('hex')}`,
     ];
   }
-  // Unique per customer, and looked up by nobody: what it is a hash of may be anything that differs.
+  // Unique per customer, and never looked up: its input may be anything that differs.
   if (name === 'fiat_accounts.details_index') {
     const place = compileText(template, `${value} ${row.values.get('customer_id')}`);
     return [

@@ -1,6 +1,6 @@
 /**
- * What an operator does with an order, a case, a customer or a kill switch, as forms: path, right, fields, and the states of an order in
- * which it is usual. The server decides each time; a test compares this with its declarations and its table of states.
+ * An operator's actions on an order, a case, a customer or a kill switch, as forms: path, right, fields, and the states of an
+ * order in which it is offered. The server decides each time; a test compares this with its declarations and its table of states.
  */
 
 export interface FormField {
@@ -9,7 +9,7 @@ export interface FormField {
   readonly hint?: string;
   readonly isRequired?: boolean;
   readonly choices?: readonly string[];
-  /** It is given or not. */
+  /** An optional yes. */
   readonly isFlag?: boolean;
   /** Yes or no, and either can be meant. */
   readonly isSwitch?: boolean;
@@ -29,7 +29,7 @@ export interface FormAction {
   readonly fields?: readonly FormField[];
   /** States of an order in which it is usual. */
   readonly states?: readonly string[];
-  /** It takes something away, or cannot be undone. */
+  /** It removes something, or cannot be undone. */
   readonly isGrave?: boolean;
   /** How many people it takes, as declared. */
   readonly people?: 'one' | 'rules' | 'two' | 'second';
@@ -288,7 +288,7 @@ export const REVIEW_ACTIONS = {
 } as const satisfies Record<string, FormAction>;
 export const REVIEW_DECIDE = { path: `${REVIEW}/decide`, right: 'reviews' } as const;
 export const REVIEW_OUTCOMES = ['verified', 'failed', 'refused'] as const;
-/** Why something must be given again. */
+/** Why it must be submitted again. */
 export const AGAIN_REASONS = {
   unreadable: 'cannot be read',
   expired: 'has expired',

@@ -1,4 +1,4 @@
-/** What may be done with something: a button for each action, beside what it does. */
+/** The possible actions: a button for each, beside its effect. */
 import type { FormAction } from './actions.ts';
 import { useMay } from './shell.tsx';
 

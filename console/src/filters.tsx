@@ -7,12 +7,12 @@ export interface Filter {
   readonly name: string;
   readonly label: string;
   readonly choices?: readonly string[];
-  /** What a choice is called, where that is not itself. */
+  /** A choice's label, if different from its value. */
   readonly names?: Readonly<Record<string, string>>;
-  /** What stands for no choice. */
+  /** Label for no choice. */
   readonly all?: string;
   readonly isTime?: boolean;
-  /** An example, where the field is empty. */
+  /** An example, while the field is empty. */
   readonly hint?: string;
 }
 
@@ -29,7 +29,7 @@ export const within = (what: string): readonly Filter[] => [
 
 export type Values = Readonly<Record<string, string | undefined>>;
 
-/** `set` shows another list from its top, unless the list stays where it is. */
+/** `set` shows another list from its top, unless the list keeps its position. */
 export function useFilters(): { values: Values; set: (values: Values, stays?: 'stays') => void } {
   const values: Values = useSearch({ strict: false });
   const navigate = useNavigate();

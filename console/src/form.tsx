@@ -1,7 +1,7 @@
 /**
- * The form of an action: its fields, what sending it would do, how many people it takes, and its reason; afterwards its outcome.
+ * The form of an action: its fields, the effect of sending it, how many people it takes, and its reason; afterwards its outcome.
  *
- * A declined form keeps what was typed, names each field with its rule, and puts the focus into the first of them.
+ * A declined form keeps the typed values, names each field with its rule, and puts the focus into the first of them.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -12,7 +12,7 @@ import { useAttempt } from './attempt.ts';
 import { hours, useRules } from './rules.ts';
 import { Dialog, Fact, Failure } from './ui.tsx';
 
-/** What the fields of a form hold, by name. */
+/** The values of a form's fields, by name. */
 export type Typed = Readonly<Record<string, string>>;
 
 const YES_NO: Readonly<Record<string, string>> = { true: 'yes', false: 'no' };
@@ -63,7 +63,7 @@ function Field({ field, rule, now = '' }: { field: FormField; rule: string | und
   );
 }
 
-/** What came back of an action: it is done, or it waits for another person. */
+/** The outcome of an action: it is done, or it waits for another person. */
 export function Came({ outcome }: { outcome: Outcome }) {
   if (outcome.proposal !== undefined && outcome.outcome !== 'declined')
     return (
@@ -98,13 +98,13 @@ function People({ people }: { people: NonNullable<FormAction['people']> }): Reac
   return 'The rules say how many people it takes; without a rule, two. Where it is more than one, sending it proposes it, and another operator confirms it.';
 }
 
-/** What the form holds now. Without the reason: it changes nothing. */
+/** The form's present values. Without the reason: it changes nothing. */
 const typedIn = (form: HTMLFormElement): Typed =>
   Object.fromEntries(
     [...new FormData(form)].filter(([name]) => name !== 'reason').map(([name, value]) => [name, String(value).trim()]),
   );
 
-/** Fields that hold something else than now. An emptied field is left as it is by the server. */
+/** Fields whose value differs from the present one. The server leaves an emptied field unchanged. */
 const changedIn = (fields: readonly FormField[], now: Typed, typed: Typed): readonly FormField[] =>
   fields.filter(({ name }) => (typed[name] ?? '') !== '' && typed[name] !== (now[name] ?? ''));
 
@@ -130,7 +130,7 @@ export const Turn = ({ from, to }: { from: ReactNode; to: ReactNode }) => (
   </>
 );
 
-/** The body of the request: fields that are filled, without those of a partial change that stay as they are. */
+/** The body of the request: filled fields, without the unchanged ones of a partial change. */
 function bodyOf(action: FormAction, now: Typed, form: HTMLFormElement): Record<string, unknown> {
   const fields = new Map((action.fields ?? []).map((field) => [field.name, field]));
   const filled = [...new FormData(form)]
@@ -146,12 +146,12 @@ function bodyOf(action: FormAction, now: Typed, form: HTMLFormElement): Record<s
 }
 
 /**
- * A dialog with the fields of an action and its reason, and afterwards with what came of it.
+ * A dialog with the fields of an action and its reason, and afterwards with its outcome.
  *
  * @param given  fields that are known already, and names of the path
- * @param now    what the fields begin with; of a partial change, what holds now
- * @param effect what sending the form would do, from what is typed
- * @param onDone takes the outcome instead of showing it
+ * @param now    initial values; for a partial change, the present ones
+ * @param effect the effect of sending the form, from the typed values
+ * @param onDone receives the outcome instead of showing it
  */
 export function ActionDialog(p: {
   action: FormAction;
@@ -199,7 +199,7 @@ export function ActionDialog(p: {
       if (p.onDone !== undefined && done.outcome === 'done') p.onDone(done);
       else setCame(done);
     });
-    // After a failure, too: without an answer only the page can say what has become of it.
+    // After a failure, too: without an answer only the page can show the outcome.
     await client.invalidateQueries();
   }
 
@@ -220,7 +220,7 @@ export function ActionDialog(p: {
                 <Field
                   key={field.name}
                   field={field}
-                  // The rule was about what was sent: it goes with the first change.
+                  // The rule was about the sent value: it disappears with the first change.
                   rule={typed[field.name] === sent[field.name] ? rules[field.name] : undefined}
                   now={now[field.name]}
                 />
@@ -283,5 +283,5 @@ export function ActionDialog(p: {
     </Dialog>
   );
 }
-/** More fields than these stand in two columns where there is room. */
+/** With more fields than this the form has two columns if there is room. */
 const MANY = 7;

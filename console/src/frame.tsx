@@ -1,6 +1,6 @@
 /**
- * What stands around every page of either console: colours, keys, the palette, and the dialog that asks for a fresh login. What is
- * in reach (pages, what a text may mean) is each console's own.
+ * The common frame of both consoles' pages: colours, keys, the palette, and the dialog that asks for a fresh login. Each console
+ * has its own pages and its own meaning of a typed text.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -35,7 +35,7 @@ export function ThemeSwitch() {
   );
 }
 
-/** Asks for the passkey in the middle of an action, which then goes on. @param login begins a session, which it answers */
+/** Asks for the passkey in the middle of an action, which then continues. @param login begins a session, which it returns */
 export function useStepUp(login: () => Promise<unknown>) {
   const client = useQueryClient();
   const [waiting, setWaiting] = useState<{ done: () => void; failed: (error: Error) => void }>();
@@ -119,7 +119,7 @@ function moveRow(by: 1 | -1): void {
   rows[Math.max(0, Math.min(rows.length - 1, at === -1 ? 0 : at + by))]?.focus();
 }
 
-/** @param keys each with what it does */
+/** @param keys each with its action */
 export const Keys = ({ keys, onClose }: { keys: readonly (readonly [string, string])[]; onClose: () => void }) => (
   <Dialog label="Keys" onClose={onClose}>
     <h2>Keys</h2>
@@ -143,7 +143,7 @@ export interface Choice {
   readonly run: () => Promise<void>;
 }
 
-/** @param choicesFor what a text may mean */
+/** @param choicesFor the possible meanings of a text */
 export function Palette({
   says,
   choicesFor,

@@ -1,6 +1,6 @@
 /**
- * A list: filters in the address, rows page by page, the same rows as CSV, and named views. What a row has to say beyond its
- * columns opens beside it (`row` of the address), where it has no page of its own.
+ * A list: filters in the URL, rows page by page, the same rows as CSV, and named views. Details of a row beyond its columns open
+ * beside the list (`row` of the URL), if it has no page of its own.
  */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -13,7 +13,7 @@ import { type Column, Csv, Dialog, Failure, Table } from './ui.tsx';
 import { Views } from './views.tsx';
 
 const EVERY_MS = 10_000;
-/** The server gives up a trial balance of an instant after ninety seconds. */
+/** The server times out for a trial balance of an instant after ninety seconds. */
 const REPORT_MS = 100_000;
 const ROWS: Filter = { name: 'limit', label: 'Rows', choices: ['100', '200'], all: '50' };
 
@@ -24,24 +24,24 @@ export interface ListOf<Row> {
   readonly path: string;
   readonly list: string;
   readonly filters: readonly Filter[];
-  /** The field that names where a page begins; newest first is `below`. None where the list is one page. */
+  /** The field with the start of a page; newest first is `below`. None if the list is one page. */
   readonly cursor?: 'below' | 'after' | undefined;
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string;
   readonly empty: string;
-  /** The query that the filters of the address stand for, where these are not the same. */
+  /** The query of the filters in the URL, if the two differ. */
   readonly toQuery?: (values: Values) => Values;
   /** Beside the button for CSV. */
   readonly buttons?: ReactNode;
   /** Above the rows. */
   readonly above?: (answer: Readonly<Record<string, unknown>> | undefined) => ReactNode;
-  /** What opens where the address names a row. */
+  /** The panel for the row that the URL names. */
   readonly detail?: (row: Row) => ReactNode;
   /** Lists of a page that has another heading. */
   readonly isPart?: boolean;
   /** The server has no CSV of it. */
   readonly hasNoCsv?: boolean;
-  /** It may take long to add up: it is asked once, and again when the page is loaded again. */
+  /** It may take long to compute: it is requested once, and again when the page is reloaded. */
   readonly isReport?: boolean;
   /** Nothing is asked without these filters. */
   readonly needs?: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * How often a page asks again. A session ends after half an hour without a request, and a page that asks by itself would keep it
- * for an operator who has left: after a quarter of an hour without a key or a click, pages stop asking until the next one.
+ * How often a page polls. A session ends after half an hour without a request, and a polling page would keep it alive for an
+ * operator who has left: after a quarter of an hour without a key or a click, pages stop polling until the next one.
  */
 const IDLE_MS = 15 * 60_000;
 let lastSeen = Date.now();

@@ -1,6 +1,6 @@
 /**
- * Pages of the handbook as they are written: headings, paragraphs, lists, tables and code. Text only becomes text: nothing of a page
- * is ever markup. Links between pages of the handbook lead to its page in the console; others are shown as their words.
+ * Pages of the handbook as written: headings, paragraphs, lists, tables and code. Text only becomes text, never markup. Links
+ * between pages of the handbook lead to its page in the console; others are shown as their words.
  */
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';

@@ -30,7 +30,7 @@ export async function enrolAnother(): Promise<void> {
   await send('POST', '/session/passkeys', { credential });
 }
 
-/** A browser says little about what went wrong with a passkey, and says it in its own words. */
+/** A browser gives little information about a failed passkey, in its own words. */
 export function sayPasskey(error: unknown): string {
   if (!(error instanceof Error)) return 'The passkey was not used.';
   if (error.name === 'NotAllowedError')

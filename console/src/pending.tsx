@@ -1,4 +1,4 @@
-/** What operators have proposed about something, and wait for another operator to confirm. */
+/** Proposals about a subject that wait for another operator's confirmation. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
@@ -11,7 +11,7 @@ export function Pending({ isAbout }: { isAbout: (subject: string) => boolean }) 
   const waiting = data?.proposals.filter(({ subject }) => isAbout(subject));
   const ids = waiting?.map(({ id }) => id).join();
   const before = useRef<string | undefined>(undefined);
-  // What the page shows may have changed with a decision: it is read again.
+  // A decision may have changed the page's data: it is read again.
   useEffect(() => {
     if (ids === undefined) return;
     if (before.current !== undefined && before.current !== ids) void client.invalidateQueries();

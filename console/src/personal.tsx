@@ -4,7 +4,7 @@ import { useMay } from './shell.tsx';
 
 /**
  * @param action   the action that reads the data
- * @param shortcut the key of its button, where it has one
+ * @param shortcut the key of its button, if it has one
  */
 export function Closed(p: {
   title: string;

@@ -1,4 +1,4 @@
-/** Pages that are always in reach, by what they are about: the path, the name, and the key behind `g`. */
+/** Pages that are always accessible, by subject: the path, the name, and the key behind `g`. */
 const OF = {
   Work: [
     ['/', 'Home', 'h'],

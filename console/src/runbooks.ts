@@ -1,4 +1,7 @@
-/** The section of the handbook that stands beside a case, by its kind; a test finds each. Other kinds have the page that the server names. */
+/**
+ * The section of the handbook shown beside a case, by its kind; a test finds each. Other kinds have the page that the server
+ * names.
+ */
 
 const ORDERS = 'runbooks/orders.md';
 const TREASURY = 'runbooks/treasury.md';
@@ -7,7 +10,7 @@ const SERVER = 'runbooks/server.md';
 
 export interface Section {
   readonly page: string;
-  /** Its heading; the whole page where there is none. */
+  /** Its heading; the whole page without one. */
   readonly heading?: string;
 }
 
@@ -39,7 +42,7 @@ export const RUNBOOKS: ReadonlyMap<string, Section> = new Map([
   ...of(SERVER, 'Partners are not told', ['webhook_undelivered', 'webhook_off']),
 ]);
 
-/** The list of kinds says of a case what the server says of it already. */
+/** The list of kinds repeats the text that the server already gives for a case. */
 const LIST_OF_KINDS = 'cases.md';
 
 export const runbookOf = (kind: string, page: string): Section | undefined =>

@@ -1,4 +1,4 @@
-/** What stands around every page of the operators' console: header, search, and what is in reach. */
+/** The frame of the operators' console's pages: header, search, and navigation. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
@@ -13,7 +13,7 @@ import { Failure } from './ui.tsx';
 export const useSession = () =>
   useQuery({ queryKey: ['session'], queryFn: readSession, refetchInterval: every(60_000) });
 
-/** Rights of the one who is signed in. */
+/** Rights of the signed-in operator. */
 export function useMay(): (right: string) => boolean {
   const { data } = useSession();
   return (right) => data?.rights.includes(right) ?? false;
@@ -166,7 +166,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 const CUSTOMER_ID = /^[0-9A-Za-z]{10}_[0-9]{1,19}$/;
 
-/** What a text of the palette may mean. */
+/** The possible meanings of a text in the palette. */
 function useChoices(): (wanted: string) => readonly Choice[] {
   const navigate = useNavigate();
   return (wanted) => [

@@ -9,7 +9,7 @@ import { sayPasskey } from './passkey.ts';
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'info' | 'plain';
 
-/** Only what is over and well is green: money on its way is never shown as done. */
+/** Only completed, successful states are green: money under way is never shown as done. */
 const TONES: Readonly<Record<string, Tone>> = {
   ...{ settled: 'ok', refunded: 'ok', confirmed: 'ok', applied: 'ok', done: 'ok' },
   ...{ on_hold: 'warn', payout_held: 'warn', refund_held: 'warn', suspense: 'warn', awaiting_liquidity: 'warn' },
@@ -42,7 +42,7 @@ export const Time = ({ at, isAge = false }: { at: string | null | undefined; isA
     </time>
   );
 
-/** Until when somebody should have ended it; past that it is said loudly. */
+/** Due time; after it the case is highlighted. */
 export const Due = ({ at }: { at: string }) => {
   const isLate = Date.parse(at) < Date.now();
   return (
@@ -104,7 +104,7 @@ export const HitLink = ({ id, isRow = false }: { id: string; isRow?: boolean }) 
 
 const SUBJECT_PAGES = { deposit: '/deposits/$deposit', payout: '/payouts/$payout', case: '/cases/$case' } as const;
 
-/** A subject such as `order:17`, as a link where there is a page of it; the case of a customer's hits is `sanctions:customer:…`. */
+/** A subject such as `order:17`, as a link if it has a page; the case of a customer's hits is `sanctions:customer:…`. */
 export function Subject({ text }: { text: string }) {
   const [, kind, id = ''] = /^(?:sanctions:)?(order|customer|sanctions_hit|deposit|payout|case):(.+)$/.exec(text) ?? [];
   const page = SUBJECT_PAGES[kind as keyof typeof SUBJECT_PAGES];
@@ -158,7 +158,7 @@ const AROUND = 15;
 function usePrinting(): boolean {
   const [isPrinting, setPrinting] = useState(false);
   useEffect(() => {
-    // At once: the browser prints what is there when this returns.
+    // Synchronously: the browser prints the present content when this returns.
     const begin = () => flushSync(() => setPrinting(true));
     const end = () => setPrinting(false);
     window.addEventListener('beforeprint', begin);
@@ -171,7 +171,7 @@ function usePrinting(): boolean {
   return isPrinting;
 }
 
-/** @param empty what stands there where there is no row */
+/** @param empty the text shown without rows */
 export function Table<Row>(p: {
   label: string;
   columns: readonly Column<Row>[];
@@ -194,7 +194,7 @@ export function Table<Row>(p: {
     estimateSize: () => ROW_PX,
     overscan: AROUND,
     scrollMargin: top,
-    // The row that has the focus stays: the keys go on from it.
+    // The focused row stays: the keys continue from it.
     rangeExtractor: (range) =>
       [...new Set([...defaultRangeExtractor(range), ...(focused >= 0 && focused < rows.length ? [focused] : [])])].sort(
         (one, other) => one - other,
@@ -265,7 +265,7 @@ export const Fact = ({ name, children }: { name: ReactNode; children: ReactNode 
   </div>
 );
 
-/** Whatever the server shows of something, as names and values. */
+/** Any data of the server, as names and values. */
 export function Facts({ of }: { of: unknown }): ReactNode {
   if (of === null || of === undefined || of === '') return <span className="muted">none</span>;
   if (Array.isArray(of))
@@ -274,7 +274,7 @@ export function Facts({ of }: { of: unknown }): ReactNode {
     ) : (
       <ul className="plain">
         {of.map((one, at) => (
-          // Their order is all that tells these apart.
+          // Only their order distinguishes these.
           <li key={String(at)}>
             <Facts of={one} />
           </li>

@@ -1,6 +1,6 @@
 /**
- * Views of a list that an operator has named: the filters of the address, kept in this browser for this operator. They are no
- * secret and no state of the server; somebody else gets them as a link.
+ * Views of a list that an operator has named: the filters of the URL, kept in this browser for this operator. They are no secret
+ * and no state of the server; they are shared as links.
  */
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';

@@ -1,15 +1,15 @@
 /**
- * Requests of both consoles: what a failure says, what happens where the session has ended or the login is too old, and files.
+ * Requests of both consoles: failures, an ended session, a login that is too old, and files.
  *
  * Amounts stay texts from end to end and never become numbers of JavaScript; ids are texts, too. A change carries `x-console: 1`.
- * Where the server wants a fresh login (`step_up_required`), the passkey is asked for and the same request is sent once more.
+ * If the server requires a fresh login (`step_up_required`), the passkey is requested and the same request is sent again.
  */
 
 export const DEADLINE_MS = 15_000;
 /** A statement may have 64 MB. */
 export const FILE_DEADLINE_MS = 120_000;
 
-/** What an action answers: it is done, or it waits for others as a proposal. */
+/** The reply of an action: it is done, or it waits for others as a proposal. */
 export interface Outcome {
   readonly action?: string;
   readonly subject?: string;
@@ -33,7 +33,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What the pages do when the session has ended, or the login is too old for an action. */
+/** The pages' reaction when the session has ended, or the login is too old for an action. */
 export const asked: { signedOut: () => void; stepUp: () => Promise<void> } = {
   signedOut: () => {},
   stepUp: () => Promise.reject(new Error('This takes a fresh login.')),
@@ -103,7 +103,7 @@ export function save(file: string, content: Blob, sha256: string | null = null):
   return { outcome: 'done', after: { file, sha256 } };
 }
 
-/** A change whose answer did not come may have been made: that is neither done nor declined. */
+/** A change without an answer may have been made: that is neither done nor declined. */
 async function answered(run: () => Promise<unknown>): Promise<unknown> {
   try {
     return await run();
@@ -115,7 +115,7 @@ async function answered(run: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Makes a change; where it takes a fresh login, asks for the passkey and makes it once more. @throws ApiError */
+/** Makes a change; if it needs a fresh login, asks for the passkey and repeats it. @throws ApiError */
 export async function changing<T>(run: () => Promise<unknown>): Promise<T> {
   try {
     return (await answered(run)) as T;
@@ -128,7 +128,7 @@ export async function changing<T>(run: () => Promise<unknown>): Promise<T> {
   }
 }
 
-/** Reads, and tells the page where the session has ended. @throws ApiError */
+/** Reads, and notifies the page when the session has ended. @throws ApiError */
 export async function reading<T>(run: () => Promise<unknown>): Promise<T> {
   try {
     return (await run()) as T;

@@ -1,6 +1,4 @@
-/**
- * Bytes and text with what every runtime has: no Buffer, no node:crypto.
- */
+/** Bytes and text with functions of every runtime: no Buffer, no node:crypto. */
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -14,7 +12,7 @@ export const textOf = (bytes: Uint8Array): string =>
 
 export function toBase64(bytes: Uint8Array): string {
   let binary = '';
-  // A call takes some ten thousand arguments at most.
+  // A call accepts some ten thousand arguments at most.
   for (let at = 0; at < bytes.length; at += 8_192) binary += String.fromCharCode(...bytes.subarray(at, at + 8_192));
   return btoa(binary);
 }

@@ -1,6 +1,6 @@
 /**
- * What a receiver of each format is sent of an order, for certify: `standard` has a message for each event, `whitelabel` one for each of
- * its words, `flat` the order once it is paid out. Made here as the server makes it, signed with the secret that the receiver knows.
+ * The messages of each format about an order, for certify: `standard` has a message for each event, `whitelabel` one for each of
+ * its words, `flat` the order once it is paid out. Made here as the server makes them, signed with the receiver's secret.
  */
 import { hmac, toBase64, toHex, utf8 } from './bytes.ts';
 import type { Cloverleaf } from './client.ts';
@@ -23,7 +23,7 @@ export interface Message {
 
 export interface Dialect {
   readonly format: WebhookFormat;
-  /** Whether a message says when it was sent. */
+  /** Whether a message contains its time of sending. */
   readonly hasTime: boolean;
   /** The header without which a message is unsigned. */
   readonly signature: string;
@@ -69,7 +69,7 @@ function onWire(value: unknown): unknown {
   return value.map((money: object) => Object.fromEntries(Object.entries(money).filter(([name]) => name !== 'asset')));
 }
 
-/** The body without the time of sending. @throws where the event has no word */
+/** The body without the time of sending. @throws when the event has no word */
 export function whitelabelMessage(event: Told): Record<string, unknown> {
   const { data, timestamp, sequence, id } = event;
   const [state, word] = WORDS[rankOf(event) - 1] ?? [];
@@ -101,7 +101,7 @@ async function signWire(body: string, { secret, nowMs }: { secret: string; nowMs
 
 const WIRE = { signature: 'x-onramp-signature' } as const;
 
-/** @param client whose orders are told */
+/** @param client reads the orders */
 export function dialectOf(format: WebhookFormat, client: Cloverleaf): Dialect {
   if (format === 'standard')
     return {

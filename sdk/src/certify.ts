@@ -1,13 +1,15 @@
 /**
- * Certify: drives a partner's own integration through the situations that go wrong in practice, against a sandbox, and says what it did.
+ * Certify: drives a partner's own integration through the situations that go wrong in practice, against a sandbox, and reports
+ * its behaviour.
  *
- * Orders are real ones of the sandbox: customers underpay, a payout bounces, money goes back. Their events are read from the feed and
- * posted to the partner's receiver from here, signed with the secret that the receiver knows: so they can come twice, late, in the wrong
- * order or with a wrong signature, and the sandbox needs not reach the receiver. One event is made here, because a partner cannot cause it
- * in a sandbox: that an order was requoted. The result says so.
+ * Orders are real ones of the sandbox: customers underpay, a payout is returned, money is refunded. Their events are read from
+ * the feed and posted to the partner's receiver from here, signed with the receiver's secret: so they can be repeated, late, in
+ * the wrong order or with a wrong signature, and the sandbox need not reach the receiver. One event is made here, because a
+ * partner cannot cause it in a sandbox: that an order was requoted. The result says so.
  *
- * What a receiver makes of a message shows only in its answer, and in what `observe` returns. What the partner's program does about an
- * expired quote, a moved price or a 503 is seen where it sends its requests through `program`; otherwise that is reported as not tested.
+ * A receiver's handling of a message shows only in its answer, and in the result of `observe`. The program's reaction to an
+ * expired quote, a moved price or a 503 is checked if it sends its requests through `program`; otherwise that is reported as not
+ * tested.
  *
  * Not here: the proxy and the process of `cloverleaf-ramp certify` (cli/certify.ts).
  */
@@ -23,7 +25,7 @@ export interface CertifyOptions {
   /** Of a sandbox, with apiKey and apiSecret. */
   readonly client: Cloverleaf;
   readonly webhookUrl: string;
-  /** What your receiver reads. `standard` if nothing is said. */
+  /** The format of your receiver. Default `standard`. */
   readonly format?: WebhookFormat | undefined;
   /** The secret that your receiver knows: whsec_… for `standard`, that of your API key for `whitelabel` and `flat`. */
   readonly secret: string;
@@ -34,7 +36,7 @@ export interface CertifyOptions {
    * It may fail.
    */
   readonly program?: ((fetch: typeof globalThis.fetch, fault: Fault) => Promise<void>) | undefined;
-  /** How long your receiver may take. Five seconds if nothing is said, as the server waits. */
+  /** Time limit of your receiver. Default five seconds, as on the server. */
   readonly answerWithinMs?: number;
   readonly onResult?: (result: CertifyResult) => void;
 }
@@ -42,7 +44,7 @@ export interface CertifyOptions {
 export interface CertifyResult {
   readonly situation: string;
   readonly outcome: 'passed' | 'failed' | 'not tested';
-  /** What was sent, and what your receiver or program did. */
+  /** The message, and the reaction of your receiver or program. */
   readonly did: readonly string[];
   /** Why it failed, or why it was not tested. */
   readonly why: readonly string[];
@@ -51,7 +53,7 @@ export interface CertifyResult {
 const ANSWER_MS = 5_000;
 const PATIENCE_MS = 90_000;
 const PAIR = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20' };
-/** A bank account of the sandbox whose payouts come back. */
+/** A bank account of the sandbox whose payouts are returned. */
 const BOUNCING_ACCOUNT = '000111229002';
 const ACCOUNT = '000111222333';
 const DAY_MS = 86_400_000;
@@ -97,7 +99,7 @@ async function duplicate(trial: Trial, { settled }: Run): Promise<void> {
 
 async function late(trial: Trial, { bounced, dialect }: Run): Promise<void> {
   const [first] = bounced;
-  // Without a signed time an old message cannot be told from a new one.
+  // Without a signed time an old message cannot be distinguished from a new one.
   if (first === undefined || !dialect.hasTime) return;
   const old = { ...first, timestamp: new Date(Date.parse(first.timestamp) - 3 * DAY_MS).toISOString() };
   await trial.takes(old, `${name(old)}, three days old, signed now`);
@@ -140,7 +142,7 @@ async function wrongSignature(trial: Trial, { expired, settled, dialect }: Run):
   );
   const genuine = await dialect.message(real, { secret: trial.secret });
   const altered = (await dialect.message({ ...forged, id: real.id }, { secret: trial.secret })).body;
-  // Another byte where the forged one is no other: a flat order is the same whatever its event says.
+  // Another byte if the forged body is equal: a flat order is the same for every event.
   const changed = { ...genuine, body: altered === genuine.body ? `${altered} ` : altered };
   await trial.refuses(await trial.post(changed), 'changed after it was signed', `took a changed message: ${took}`);
   const { [dialect.signature]: _, ...bare } = genuine.headers;
@@ -200,7 +202,7 @@ const beginOfRefund = (events: readonly Told[]): number => {
   return at < 0 ? events.length : at;
 };
 
-// What a situation may do.
+// Actions of a situation.
 
 interface Answered {
   status: number | undefined;
@@ -214,9 +216,9 @@ interface Trial {
   readonly secret: string;
   send(event: Told, how?: { nowMs?: number }): Promise<Answered>;
   post(message: Message): Promise<Answered>;
-  /** Posts it, and it must be taken. */
+  /** Posts it, and it must be accepted. */
   takes(event: Told, as?: string): Promise<void>;
-  /** It must not have been taken. */
+  /** It must not have been accepted. */
   refuses(answered: Answered, as: string, otherwise: string): Promise<void>;
   observe(event: Told): Promise<string | undefined>;
   unchanged(event: Told, before: string | undefined, otherwise: string): Promise<void>;
@@ -317,7 +319,7 @@ const lineOf = ({ what, key, status, byUs }: Seen): string =>
 
 const shortKey = (key: string | undefined): string => (key === undefined ? '(none)' : `${key.slice(0, 8)}…`);
 
-/** @returns what the program did wrong */
+/** @returns the program's fault */
 export function judge(fault: Fault, seen: readonly Seen[]): string | undefined {
   const orders = seen.filter(({ what }) => what === 'order');
   const [first, ...more] = orders;
@@ -342,20 +344,20 @@ export function judge(fault: Fault, seen: readonly Seen[]): string | undefined {
     : 'after its quote was over, your program created no order with the new one';
 }
 
-// The orders, and what is told of them.
+// The orders, and their events.
 
 interface Run {
   readonly client: Cloverleaf;
   readonly dialect: Dialect;
-  /** Below: those that the format tells. */
+  /** The following ones: those that the format has. */
   readonly prices: { move(): Promise<void>; restore(): Promise<void> };
   /** Events of a sale that is paid out. */
   readonly settled: readonly Told[];
   /** Of one that is underpaid, held and refunded. */
   readonly refunded: readonly Told[];
-  /** Of one whose payout comes back. */
+  /** Of an order whose payout is returned. */
   readonly bounced: readonly Told[];
-  /** Of one that nobody paid. */
+  /** Of an unpaid order. */
   readonly expired: readonly Told[];
   /** Of one that waits for its payment. */
   readonly open: readonly Told[];

@@ -16,7 +16,7 @@ import { v1Client } from './v1.ts';
 import { sandboxControls, type Whitelabel, whitelabelClient } from './whitelabel.ts';
 
 export interface ClientOptions extends HttpOptions {
-  /** The bearer token of your key, for programs that only read: it follows from key and secret where those are given. */
+  /** The bearer token of your key, for programs that only read: it is derived from key and secret if those are given. */
   readonly bearerToken?: string;
   readonly apiKey?: string;
   /** Signs writes under /v1, all of the white-label wire, and the sandbox's controls. */

@@ -1,12 +1,13 @@
 /**
- * Exact decimals. Amounts and rates are decimal strings on the wire and stay that: a JavaScript number loses digits (0.1 + 0.2).
+ * Exact decimals. Amounts and rates are decimal strings on the wire and stay strings: a JavaScript number loses digits (0.1 +
+ * 0.2).
  *
  *     decimal.subtract('250.5', '0.1')                                   // '250.4'
  *     decimal.multiply('250.5', '85.3')                                  // '21367.65'
  *     decimal.divide('1', '3', { places: 2, rounding: 'down' })          // '0.33'
  *     decimal.toUnits('250.5', 6)                                        // 250500000n
  *
- * Results have no trailing zeros and no exponent. Nothing is rounded unless you say how.
+ * Results have no trailing zeros and no exponent. Nothing is rounded without an explicit rounding.
  */
 import { UsageError } from './errors.ts';
 

@@ -21,8 +21,8 @@ export class UsageError extends CloverleafError {
 }
 
 /**
- * The server did not answer, after all the attempts there was time for. Whether the request took effect is unknown: ask again with the
- * same `idempotencyKey`, or read what it would have changed.
+ * The server did not answer, after all attempts within the time limit. Whether the request took effect is unknown: repeat it with
+ * the same `idempotencyKey`, or read the data it would have changed.
  */
 export class NoAnswerError extends CloverleafError {
   override name = 'NoAnswerError';
@@ -43,7 +43,7 @@ export class ApiError<R extends string = string> extends CloverleafError {
   readonly status: number;
   /** The code to branch on. */
   readonly reason: R;
-  /** What is wrong with which field. */
+  /** The fault of each field. */
   readonly fields: Readonly<Record<string, string>>;
   /** For the operator, who finds the request in the log by it. */
   readonly requestId: string | undefined;

@@ -1,8 +1,9 @@
 /**
- * Faults for certify: a fetch that is honest except for what a partner's program has to survive once.
+ * Faults for certify: an honest fetch except for one fault that a partner's program has to survive.
  *
- * `quote_expired` and `price_moved` cause the fact in the sandbox, between the program's quote and its order: the server then declines by
- * itself. (On the white-label wire an order whose quote has expired is taken at the same price, so only the second declines it there.) `unavailable` lets the order be created and answers 503 in place of the answer, which is what a lost answer looks like.
+ * `quote_expired` and `price_moved` cause the fact in the sandbox, between the program's quote and its order: the server then
+ * declines by itself. (On the white-label wire an order whose quote has expired is accepted at the same price, so only the second
+ * declines it there.) `unavailable` lets the order be created and answers 503 instead, which is what a lost answer looks like.
  */
 import type { Cloverleaf } from './client.ts';
 
@@ -42,13 +43,13 @@ export function withFault(
     if (what === undefined) return await fetch(request);
     const body = await request.clone().text();
     const { headers } = request;
-    // Without a key of its own, a signed payload stands for it.
+    // Without a key of its own, a signed payload serves as the key.
     const key =
       headers.get('idempotency-key') ?? headers.get('x-onramp-payload') ?? headers.get('payload') ?? undefined;
     const strikes = what === 'order' && !isDone;
     if (strikes) {
       isDone = true;
-      // A quote that is not over is honoured, whatever the price does.
+      // A live quote is honoured, whatever the price does.
       if (fault === 'price_moved') await sandbox.prices.move();
       if (fault !== 'unavailable') await sandbox.client.sandbox.clock({ advance: '1h' });
     }
@@ -61,7 +62,7 @@ export function withFault(
   return { fetch: through, seen };
 }
 
-/** As both APIs say it. */
+/** In the words of both APIs. */
 function unavailable(): Response {
   const said = 'This cannot be answered at the moment: try again shortly.';
   const body = {

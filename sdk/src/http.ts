@@ -1,14 +1,14 @@
 /**
- * One request, made until it is answered: deadline, retries, and errors as classes.
+ * One request, repeated until it is answered: deadline, retries, and errors as classes.
  *
- * A lost answer is not a failure: the request may have taken effect. So a request is repeated only where a repetition is harmless: it
- * reads, or it replaces, or the server knows it by its Idempotency-Key, which is one for all attempts. Another request whose answer is
- * lost ends in NoAnswerError. Where the server says that it did nothing (429), every request is repeated.
+ * A lost answer is not a failure: the request may have taken effect. So a request is repeated only if that is harmless: it reads,
+ * or it replaces, or the server recognises it by its Idempotency-Key, which is the same for all attempts. Another request whose
+ * answer is lost ends in NoAnswerError. If the server states that it did nothing (429), every request is repeated.
  *
- * Each attempt is signed anew, because signatures grow old. The wait doubles, with chance in it, and is never shorter than the
- * server's Retry-After.
+ * Each attempt is signed again, because signatures expire. The wait doubles, with jitter, and is never shorter than the server's
+ * Retry-After.
  *
- * Not here: what is signed (sign.ts), which requests exist (generated/).
+ * Not here: signing (sign.ts), the list of requests (generated/).
  */
 import { ApiError, NoAnswerError, UsageError } from './errors.ts';
 
@@ -17,9 +17,9 @@ export interface HttpOptions {
   readonly baseUrl: string;
   /** For runtimes with a fetch of their own, and for tests. */
   readonly fetch?: typeof fetch;
-  /** Of one attempt. 15 seconds if nothing is said. */
+  /** Of one attempt. Default 15 seconds. */
   readonly timeoutMs?: number;
-  /** For all attempts together. A minute if nothing is said; 0 makes one attempt. */
+  /** For all attempts together. Default one minute; 0 makes one attempt. */
   readonly patienceMs?: number;
 }
 
@@ -42,7 +42,7 @@ export interface Outgoing {
   readonly body: string | undefined;
   readonly repeatable: boolean;
   readonly idempotencyKey: string | undefined;
-  /** Made anew for each attempt. */
+  /** Made again for each attempt. */
   headers(): Promise<Record<string, string>>;
 }
 
@@ -62,12 +62,12 @@ const TIMEOUT_MS = 15_000;
 const PATIENCE_MS = 60_000;
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 5_000;
-/** An answer beyond this is none of ours. */
+/** A larger answer cannot be ours. */
 const LONGEST_ANSWER_CHARS = 32 * 1024 * 1024;
 const NOTHING_DONE = new Set([429]);
-/** 502 and 504 come from whatever stands before the server. */
+/** 502 and 504 come from a proxy in front of the server. */
 const MAY_PASS = new Set([408, 502, 503, 504]);
-/** A defect of the server may be a moment's, and then is gone at once. */
+/** A defect of the server may be momentary, and then disappears on a retry. */
 const ATTEMPTS_AT_500 = 3;
 
 export function openHttp(options: HttpOptions): Http {
@@ -116,7 +116,7 @@ export function openHttp(options: HttpOptions): Http {
         method: outgoing.method,
         headers,
         ...(outgoing.body === undefined ? {} : { body: outgoing.body }),
-        // A redirect would carry the signed request somewhere else.
+        // A redirect would send the signed request elsewhere.
         redirect: 'manual',
         signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
       });
@@ -135,7 +135,7 @@ function readBaseUrl(text: string | undefined): string {
   try {
     url = new URL(text ?? '');
   } catch {
-    // What was given may be a secret in the wrong place: it is not shown.
+    // The given value may be a secret in the wrong place: it is not shown.
     const is = text === '' ? 'empty' : text === undefined ? 'undefined' : 'none';
     throw new UsageError(`baseUrl must be a URL such as https://ramp.example, and is ${is}`);
   }

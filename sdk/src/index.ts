@@ -1,6 +1,6 @@
 /**
  * Sell and buy crypto for fiat through a Cloverleaf operator: the client, its errors, exact decimals, and verification of webhooks.
- * Runs where there are fetch and Web Crypto: Node 22 and newer, and edge runtimes.
+ * Runs in every runtime with fetch and Web Crypto: Node 22 and newer, and edge runtimes.
  */
 export { type ClientOptions, Cloverleaf } from './client.ts';
 export * as decimal from './decimal.ts';

@@ -1,5 +1,5 @@
 /**
- * Lists and the feed of events, row by row: the pages behind them are fetched as they are needed.
+ * Lists and the feed of events, row by row: their pages are fetched as needed.
  *
  *     for await (const order of client.orders.list({ state: 'on_hold' })) …
  *     const { data, nextCursor } = await client.orders.list({ limit: 20 }).first();
@@ -9,7 +9,7 @@ import { sleep } from './http.ts';
 
 export interface Page<T> {
   readonly data: readonly T[];
-  /** Give it as `cursor` to read on. Null where there is nothing more. */
+  /** Pass it as `cursor` to continue. Null at the end. */
   readonly nextCursor: string | null;
 }
 
@@ -42,7 +42,7 @@ export class Pages<T> implements AsyncIterable<T> {
     for await (const page of this.pages()) yield* page.data;
   }
 
-  /** All rows, or as many as you say. */
+  /** All rows, or a given number of them. */
   async toArray(most = Number.POSITIVE_INFINITY): Promise<T[]> {
     const rows: T[] = [];
     if (most <= 0) return rows;
@@ -54,7 +54,7 @@ export class Pages<T> implements AsyncIterable<T> {
 export interface FollowOptions extends CallOptions {
   /** Where to begin: what you have stored, or nothing for the first event of all. */
   readonly cursor?: string | undefined;
-  /** How long to wait where nothing is new. A second if nothing is said. */
+  /** How long to wait when there is nothing new. Default one second. */
   readonly intervalMs?: number;
   /** Ends the loop, without an error. */
   readonly signal?: AbortSignal;
@@ -62,7 +62,7 @@ export interface FollowOptions extends CallOptions {
 
 export interface Followed<T> {
   readonly event: T;
-  /** Store it when the event is processed. After a restart, events behind it may come a second time; none is left out. */
+  /** Store it when the event is processed. After a restart, later events may arrive a second time; none is left out. */
   readonly cursor: string | undefined;
 }
 

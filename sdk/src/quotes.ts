@@ -1,11 +1,9 @@
-/**
- * A quote is signed by the server under the secret of the key that asked: kept, it proves what was promised.
- */
+/** A quote is signed by the server under the secret of the requesting key: a stored quote proves the promise. */
 import { fromHex, hmacMatches, utf8 } from './bytes.ts';
 import type { Quote } from './generated/v1.ts';
 
 /**
- * Whether the server has promised exactly this: signature, and what it says, are those of the quote.
+ * Whether the server has promised exactly this: the signature and its content match the quote.
  *
  * @param secret of the key that `quote.signature.keyId` names
  */

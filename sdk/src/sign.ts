@@ -12,7 +12,7 @@ export interface WhitelabelKey {
  * On the white-label wire: `payload` is the base64 of `{"body": …, "timestamp": "…"}`; `signature` is HMAC-SHA512 in hex of that text,
  * under the key's secret.
  *
- * @returns the headers that sign a body; `{}` stands for the body of a GET
+ * @returns the headers that sign a body; a GET is signed over `{}`
  */
 export async function signWhitelabel(
   body: unknown,
@@ -57,7 +57,7 @@ export async function signRequest(
   };
 }
 
-/** The bearer token of a key. It follows from the secret, and who reads it cannot sign with it. */
+/** The bearer token of a key. It is derived from the secret, and its reader cannot sign with it. */
 export async function bearerToken({ apiKey, apiSecret }: WhitelabelKey): Promise<string> {
   const mac = await hmac('SHA-256', utf8(apiSecret), utf8(`cloverleaf bearer ${apiKey}`));
   return `${apiKey}.${toHex(mac)}`;

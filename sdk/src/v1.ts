@@ -1,8 +1,8 @@
 /**
  * The native API under /v1, made from the table of its endpoints: `client.orders.create(…)` sends `POST /v1/orders`.
  *
- * Values of the path come first, then the fields as one object, then options. A write carries an Idempotency-Key, one for all of its
- * attempts, and is signed where the client has a secret.
+ * Values of the path come first, then the fields as one object, then options. A write carries an Idempotency-Key, the same for
+ * all of its attempts, and is signed if the client has a secret.
  */
 import { UsageError } from './errors.ts';
 import { API_VERSION, OPERATIONS, type Operation, type V1 } from './generated/v1.ts';
@@ -13,7 +13,7 @@ import { signRequest, type WhitelabelKey } from './sign.ts';
 const BASE = '/v1';
 
 export interface V1Access {
-  /** @throws UsageError where there is none */
+  /** @throws UsageError when there is none */
   token(): Promise<string>;
   /** Signs writes; none where only a token is known. */
   readonly key: WhitelabelKey | undefined;

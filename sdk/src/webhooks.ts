@@ -1,10 +1,10 @@
 /**
- * Verifies a webhook before anything believes it: that the server signed it, that nobody changed it, and that it is not an old one
- * sent again.
+ * Verifies a webhook before it is trusted: that the server signed it, that it is unchanged, and that it is not an old one sent
+ * again.
  *
  *     const { event } = await verifyWebhook({ headers: request.headers, body: await request.text() }, { secret });
  *
- * Give it the body as it came: text or bytes, never parsed and printed again. What it returns is delivered at least once, so process each
+ * Pass the body unchanged: text or bytes, never parsed and printed again. Events are delivered at least once, so process each
  * `id` once, and skip a `sequence` lower than one you have processed of the same `subject`.
  *
  * A message in the format `flat` contains no signed time, so its age cannot be checked: process each `orderId` once.
@@ -27,9 +27,9 @@ export interface VerifyOptions {
    * one is being rotated.
    */
   readonly secret: string | readonly string[];
-  /** Accept only these. All if nothing is said. */
+  /** Accept only these. Default all. */
   readonly formats?: readonly WebhookFormat[];
-  /** How far the signed time may be from now. Five minutes if nothing is said. */
+  /** Maximum difference of the signed time from now. Default five minutes. */
   readonly toleranceMs?: number;
   readonly nowMs?: number;
 }
@@ -37,7 +37,7 @@ export interface VerifyOptions {
 interface Common {
   /** Process each once. */
   readonly id: string;
-  /** What it is about, such as `order:17`. */
+  /** Its subject, such as `order:17`. */
   readonly subject: string;
   readonly sequence: number;
 }
@@ -69,7 +69,7 @@ export class WebhookError extends CloverleafError {
 
 const TOLERANCE_MS = 300_000;
 
-/** @throws WebhookError; UsageError where the call is wrong, whoever sent the message */
+/** @throws WebhookError; UsageError for a wrong call, whatever the message */
 export async function verifyWebhook(message: WebhookMessage, options: VerifyOptions): Promise<VerifiedWebhook> {
   const secrets = typeof options.secret === 'string' ? [options.secret] : options.secret;
   if (!Array.isArray(secrets) || secrets.some((one) => typeof one !== 'string'))
@@ -244,6 +244,6 @@ function joined(one: Bytes, other: Bytes): Bytes {
   return both;
 }
 
-/** What is compared here is signed already: no secret depends on the time it takes. */
+/** The compared values are signed already: no secret depends on the time it takes. */
 const sameBytes = (one: Bytes, other: Bytes): boolean =>
   one.length === other.length && one.every((byte, at) => byte === other[at]);

@@ -4,8 +4,8 @@
  *     const { rate, toAmount } = await client.whitelabel.post('offramp/quote', { fromCurrency: 'usdc', … });
  *     const sale = await client.whitelabel.post('offramp/createTransaction', { … });
  *
- * A path is written without its prefix (`/onramp/api/v2/whiteLabel/`); names in its braces are fields like the others. The
- * answer is the envelope's `data`.
+ * A path is written without its prefix (`/onramp/api/v2/whiteLabel/`); names in its braces are fields like the others. The answer
+ * is the envelope's `data`.
  *
  * Not here: the native API under /v1 (client.ts), verifying webhooks (webhooks.ts).
  */
@@ -25,7 +25,7 @@ type Call<M> = <P extends keyof M & string>(
 
 export type Whitelabel = { readonly [M in keyof WhitelabelEndpoints]: Call<WhitelabelEndpoints[M]> };
 
-/** Twice is once for them: quotes promise nothing, and the others name what they set. */
+/** Repeating them is harmless: quotes promise nothing, and the others name the value they set. */
 const HARMLESS = /^(?:(?:offramp|onramp)\/quote|common\/transaction\/quotes|kyc\/url|test\/change\w+)$/;
 
 type Send = (method: string, path: string, takes?: object, options?: CallOptions) => Promise<unknown>;

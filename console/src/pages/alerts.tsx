@@ -1,4 +1,4 @@
-/** Alerts: by which rules people are told about cases, and what was told. */
+/** Alerts: the rules by which people are notified about cases, and the messages sent. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ALERT_ACTIONS } from '../actions.people.ts';

@@ -1,6 +1,6 @@
 /**
  * The desk of a bank without an API: payouts that wait for a file, files to close, download and withdraw, and statements to take
- * in, each looked at before anything of it is booked.
+ * in, each previewed before any of it is booked.
  */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -201,7 +201,7 @@ interface Next {
   readonly leftOut: readonly { readonly key: string; readonly why: string }[];
 }
 
-/** What a file closed now would take, and what it would leave. */
+/** The content of a file closed now, and the payouts it would leave out. */
 function NextFile({ asset }: { asset: string }) {
   const found = useQuery({
     queryKey: ['bank', 'next', asset],
@@ -272,7 +272,7 @@ const LINES: readonly Column<StatementLine>[] = [
   { head: 'Reference', cell: ({ reference }) => <span className="long">{reference}</span> },
 ];
 
-/** A statement is looked at first. What is taken in afterwards is the same file, byte by byte. */
+/** A statement is previewed first. Taking it in sends the same file, byte by byte. */
 function TakeIn({ accounts }: { accounts: readonly Account[] }) {
   const may = useMay();
   const client = useQueryClient();

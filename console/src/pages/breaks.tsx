@@ -88,7 +88,7 @@ const MOVEMENTS: readonly Column<Movement>[] = [
   { head: 'Evidence', cell: ({ hash }) => (hash === null ? <span className="muted">none</span> : <Id text={hash} />) },
   { head: 'Known as', cell: ({ key }) => key ?? <span className="muted">nothing of ours</span> },
 ];
-/** Somebody has decided about it. */
+/** An operator has decided about it. */
 const ENDED = ['matched', 'foreign'];
 
 export function Breaks() {

@@ -1,5 +1,5 @@
 /**
- * One case: what it means, what to do, who looks after it, and what was done.
+ * One case: its meaning, the next steps, its assignee, and its actions.
  *
  * Long because it is one page with one state: its parts read the same answers.
  */

@@ -1,4 +1,4 @@
-/** What changed in terms, fees, limits and policies: when, by whom, why, from what to what. */
+/** Changes of terms, fees, limits and policies: when, by whom, why, and both values. */
 import { Link } from '@tanstack/react-router';
 import { within } from '../filters.tsx';
 import { List, RowLink } from '../list.tsx';

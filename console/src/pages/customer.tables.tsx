@@ -1,4 +1,4 @@
-/** The tables of a customer's page: limits with what is used of them, the newest orders, and what operators did. */
+/** The tables of a customer's page: limits with their usage, the newest orders, and operators' actions. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type OrderRow, read } from '../api.ts';

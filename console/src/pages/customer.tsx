@@ -1,6 +1,6 @@
 /**
- * One customer: verification, limits, orders, what operators did, and what may be done. What is personal is read by an action
- * with a reason, which the audit keeps; it is held by this page only, and is gone when the page is left.
+ * One customer: verification, limits, orders, operators' actions, and the possible ones. Personal data is read by an action with
+ * a reason, which the audit records; only this page holds it, until the page is left.
  */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -77,7 +77,7 @@ export function CustomerPage() {
     personal: (came) => setPersonal((came as Outcome & { personal: unknown }).personal),
     answers: (came) => setQuestions((came as Outcome & { questions: Question[] }).questions),
     block: setBlocking,
-    // What is shown is of before: it is read again, with a reason.
+    // The shown data is outdated: it is read again, with a reason.
     ...(questions === undefined ? {} : { ask: () => setQuestions(undefined), withdraw: () => setQuestions(undefined) }),
   };
   const done = chosen === undefined ? undefined : onDone[chosen];
@@ -142,7 +142,7 @@ export function CustomerPage() {
   );
 }
 
-/** Which of both is possible: none before the audit is read, and either where it cannot be. */
+/** Which of the two is possible: none before the audit is read, and both if it cannot be. */
 function holdsNow({ data, error }: { data: { hold: Did | undefined } | undefined; error: unknown }): readonly Chosen[] {
   if (data === undefined) return error === null ? [] : ['hold', 'lift'];
   return [data.hold?.action === hold.name ? 'lift' : 'hold'];
@@ -161,7 +161,7 @@ const Blocked = ({ isRead, last }: { isRead: boolean; last: Did | undefined }) =
   </p>
 );
 
-/** A block finds what is owed, and what had been submitted before it: no read has either. */
+/** A block reports the debt, and payouts submitted before it: no read has either. */
 const JustBlocked = ({ came }: { came: Outcome }) => {
   const { after, underWay } = came as Outcome & { after: { debts: unknown }; underWay: unknown };
   return (
@@ -244,7 +244,7 @@ function Questions(p: {
   );
 }
 
-/** A hold that stands is lifted, and none is placed beside it; the same of a block. */
+/** An existing hold can be lifted, and no second one is placed; the same for a block. */
 function Possible(p: { blocked: boolean; holds: readonly Chosen[]; choose: (what: Chosen) => void }) {
   const names: readonly Chosen[] = [p.blocked ? 'unblock' : 'block', 'ask', ...p.holds];
   return (

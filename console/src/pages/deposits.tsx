@@ -1,4 +1,4 @@
-/** Deposits of all rails, what of them lies in suspense, and one deposit. */
+/** Deposits of all rails, their money in suspense, and one deposit. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';

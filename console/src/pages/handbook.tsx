@@ -1,4 +1,4 @@
-/** A page of the handbook of operators, and the part of it that stands beside a case. */
+/** A page of the operators' handbook, and the section of it shown beside a case. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { read } from '../api.ts';
@@ -30,7 +30,7 @@ export function Handbook() {
   );
 }
 
-/** What to look at and what to do, step by step, beside the case that it is for. */
+/** The steps for a case, shown beside it. */
 export function Runbook({ section: { page, heading } }: { section: Section }) {
   const found = usePage(page);
   return (

@@ -1,6 +1,6 @@
 /**
- * One hit: what was compared and the entry of the list side by side, and the decision. Both sides are read by an action with a
- * reason, which the audit keeps; they are held by this page only, and are gone when the page is left.
+ * One hit: the compared data and the entry of the list side by side, and the decision. Both sides are read by an action with a
+ * reason, which the audit records; only this page holds them, until the page is left.
  */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -318,7 +318,7 @@ function SideBySide({ of: { alert, entry }, hit }: { of: Opened; hit: Hit }) {
   );
 }
 
-/** How the score came about: words first, then what moved it. */
+/** Composition of the score: words first, then the evidence. */
 function Why({ of: why }: { of: Explanation }) {
   const left = [
     ['compared', why.unmatched.given],

@@ -43,7 +43,7 @@ function byKind(cases: readonly Case[]): Kind[] {
   }));
 }
 
-/** How many cases stand on the first page: what is due first. */
+/** Number of cases on the first page: the most urgent ones. */
 const FIRST = 12;
 const nextOf = (cases: readonly Case[]): Case[] =>
   cases
@@ -255,7 +255,7 @@ const saidOf = (check: Readonly<Record<string, unknown>>): string =>
 
 const isTreasury = ({ name }: Health['checks'][number]): boolean => name.startsWith('treasury ');
 
-/** Funds of our own, wallet by wallet, as the health checks say them; what is low stands first. */
+/** Our own funds, wallet by wallet, from the health checks; the lowest are listed first. */
 function Treasury({ checks }: { checks: Health['checks'] | undefined }) {
   const levels = checks
     ?.filter(isTreasury)

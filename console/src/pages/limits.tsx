@@ -18,7 +18,7 @@ export interface Scope {
 }
 interface Version extends Scope {
   readonly id: string;
-  /** Null: it was taken away. */
+  /** Null: it was removed. */
   readonly max: string | null;
   readonly version: number;
   readonly by: string;

@@ -53,7 +53,7 @@ const SOON_MS = 10_000;
 const nameOf = ({ direction, crypto, fiat }: Market) =>
   `${direction === 'offramp' ? 'sell' : 'buy'} ${crypto} for ${fiat}`;
 
-/** What a market's price circuit breaker says. */
+/** State of a market's price circuit breaker. */
 function Breaker({ prices, isOpen }: { prices: readonly Price[] | undefined; isOpen: boolean }) {
   const halted = prices?.filter(({ haltedAt }) => haltedAt !== null) ?? [];
   if (halted.length > 0) return <State state={`halted: ${halted.map(({ why }) => why).join(', ')}`} tone="bad" />;

@@ -1,4 +1,4 @@
-/** Forms about operators and rules: each says what a role may do, who is locked out, and which rule it replaces. */
+/** Forms about operators and rules: each shows the rights of a role, who loses access, and the rule it replaces. */
 import type { ReactNode } from 'react';
 import { OPERATOR_ACTIONS, RIGHTS, RULE_SET } from '../actions.people.ts';
 import { ActionDialog, Turn, type Typed } from '../form.tsx';
@@ -134,7 +134,7 @@ const keyOf = (rule: Typed | Rule): string => {
 const counted = (people: string | undefined): string =>
   people === undefined || people === 'none' ? 'no rule' : `${people} ${people === '1' ? 'person' : 'people'}`;
 
-/** What the rule is for, in words. */
+/** Purpose of the rule, in words. */
 const scopeOf = ({ action = '', right = '', asset = '', above = '' }: Typed): string =>
   [
     action === '*' ? 'any action' : action,

@@ -65,7 +65,7 @@ const SESSIONS: readonly Column<SessionOf>[] = [
   { head: 'Last used', cell: ({ seen }) => <Time at={seen} /> },
 ];
 
-/** What opens beside the list: what may be done with one operator, and its tokens. No token itself is kept anywhere. */
+/** The panel beside the list: the possible actions on one operator, and its tokens. No token itself is stored anywhere. */
 function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, token?: string) => void }) {
   const may = useMay();
   const { name, role, disabledAt } = of;
@@ -142,7 +142,7 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, tok
 }
 
 const any = (text: string) => (text === '*' ? <span className="muted">any</span> : text);
-/** A rule for an asset holds above an amount of it, which names the asset. */
+/** A rule for an asset applies above an amount of it, which names the asset. */
 const RULES: readonly Column<Rule>[] = [
   { head: 'People', cell: ({ people }) => <b>{people}</b>, className: 'number' },
   {

@@ -142,7 +142,7 @@ const Arrow = () => (
   </li>
 );
 
-/** The way of the money: what came in, what we hold, what goes or went out. */
+/** The path of the money: received, held, and paid out. */
 function Flow({ trace, row, line }: { trace: Trace; row: OrderRow | undefined; line: Timeline }) {
   const came = trace.deposits.map((one) => ({
     ...{ key: one.id, name: 'Deposit', state: one.state, units: one.units, asset: one.asset, rail: one.rail },
@@ -370,7 +370,7 @@ function Terms({ row, line, trace }: { row: OrderRow | undefined; line: Timeline
   );
 }
 
-/** The timeline names its cases; each is read for what it says now. */
+/** The timeline names its cases; each is read for its present state. */
 function Cases({ line }: { line: Timeline }) {
   const ids = [
     ...new Set(

@@ -14,7 +14,7 @@ const FILTERS = [
   { name: 'max', label: 'At most', hint: 'of the asset' },
 ];
 
-/** What every table of orders begins with. */
+/** The first columns of every table of orders. */
 export const ORDER: readonly Column<OrderRow>[] = [
   { head: 'Order', cell: ({ id }) => <OrderLink id={id} isRow /> },
   { head: 'State', cell: ({ state }) => <State state={state} /> },

@@ -1,4 +1,4 @@
-/** Keys of a partner, with the forms that make and change them, and what is held of it since a leak. A secret is shown once. */
+/** Keys of a partner, with the forms that make and change them, and the items held since a leak. A secret is shown once. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { HELD_ACTIONS, KEY_ACTIONS, PARTNER_ACTIONS } from '../actions.trade.ts';
@@ -43,7 +43,7 @@ const KEYS: readonly Column<Key>[] = [
   },
 ];
 
-/** What the answer has once, and no page ever again. */
+/** The part of the reply that is shown once, and on no later page. */
 function Secret({ of, onClose }: { of: Outcome; onClose: () => void }) {
   const { apiKey, apiSecret, bearerToken, secretFor } = of as {
     apiKey?: string;

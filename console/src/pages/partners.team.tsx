@@ -1,4 +1,4 @@
-/** The team of a partner: who signs in to its console, and the links that let the first of them in. */
+/** The team of a partner: who signs in to its console, and the links that admit the first members. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { read, send } from '../api.ts';

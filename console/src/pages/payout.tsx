@@ -39,7 +39,7 @@ interface Payout {
   readonly endedAt: string | null;
 }
 
-/** What its state says of the money, and what happens next without a person. */
+/** Where the money is by its state, and the next automatic step. */
 const MEANS: Readonly<Record<string, string>> = {
   created: 'It is written and has not been submitted. The money is with us.',
   submitting: 'It is being submitted. Whether the rail has it is known when it answers.',

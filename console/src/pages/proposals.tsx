@@ -1,4 +1,4 @@
-/** Proposals: actions that wait for another operator, and what became of others. */
+/** Proposals: actions that wait for another operator, and the outcomes of others. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -18,7 +18,7 @@ const FILTERS = [
   ...within('Proposed'),
 ];
 
-/** What every table of proposals begins with. */
+/** The first columns of every table of proposals. */
 export const ACTION: Column<Proposal> = {
   head: 'Action',
   cell: ({ id, action }) => (
@@ -74,7 +74,7 @@ export function ProposalPage() {
   });
   const one = found.data;
   const isOwn = one !== undefined && one.proposer === session?.name;
-  // Where there is one operator, the proposer confirms after a delay.
+  // With one operator, the proposer confirms after a delay.
   const mayConfirm = one !== undefined && !(isOwn && one.ready_at === null);
   return (
     <>

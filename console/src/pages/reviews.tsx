@@ -1,6 +1,6 @@
 /**
- * Reviews of customers: the queue, and one of them with its answers and files. What is personal is read by an action with a
- * reason, which the audit keeps; it is held by this page only, and is gone when the page is left.
+ * Reviews of customers: the queue, and one of them with its answers and files. Personal data is read by an action with a reason,
+ * which the audit records; only this page holds it, until the page is left.
  */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -86,7 +86,7 @@ interface Shown {
   readonly content: string;
 }
 
-/** Answers of groups stand as `address.city`: names as the form has them. */
+/** Answers of groups have names like `address.city`, as in the form. */
 function answers(details: Readonly<Record<string, unknown>>, before = ''): [string, string][] {
   return Object.entries(details).flatMap(([name, value]): [string, string][] =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,4 +1,4 @@
-/** Sanctions screening: how each list stands, and hits in them that people decide about. Nothing here is personal. */
+/** Sanctions screening: the state of each list, and hits that people decide about. No personal data is shown here. */
 import { useQuery } from '@tanstack/react-query';
 import { HIT_STATES } from '../actions.ts';
 import { read, readHealth } from '../api.ts';
@@ -83,7 +83,7 @@ interface ListState {
 interface ListRow {
   readonly list: string;
   readonly read: ListState | undefined;
-  /** What readiness says of it; undefined where it is not configured. */
+  /** Its state in readiness; undefined if it is not configured. */
   readonly check: { readonly ok: boolean; readonly why?: string } | undefined;
 }
 
@@ -146,7 +146,7 @@ function useLists() {
   return { error, rows: isThere ? all : error === null ? undefined : [] };
 }
 
-/** A list that keeps money back stands above everything else. */
+/** A list that delays payments is shown above everything else. */
 function Late({ rows }: { rows: readonly ListRow[] | undefined }) {
   const late = rows?.filter(({ check }) => check?.ok === false) ?? [];
   if (late.length === 0) return null;

@@ -1,4 +1,4 @@
-/** What is found by an id, address, hash or reference. */
+/** The results for an id, address, hash or reference. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useSearch } from '@tanstack/react-router';
 import { read } from '../api.ts';
@@ -50,7 +50,7 @@ export function Search() {
   const found = useQuery({ queryKey: ['lookup', text], queryFn: () => read<Answer>('/lookup', { text }) });
   const all = found.data;
   const only = all?.orders.length === 1 ? all.orders[0] : undefined;
-  // Whoever types the number of an order wants its page.
+  // The number of an order leads directly to its page.
   if (only?.id === text) return <Navigate to="/orders/$order" params={{ order: text }} replace />;
   const parts = [
     ['Orders', ORDERS, all?.orders],

@@ -1,4 +1,4 @@
-/** Kill switches: what is switched off, by whom and why. */
+/** Kill switches: the ones that are set, by whom and why. */
 import { useState } from 'react';
 import { SWITCH_ACTIONS } from '../actions.ts';
 import type { KillSwitch } from '../api.ts';

@@ -1,4 +1,4 @@
-/** Forms about partners and markets: each says what becomes of requests, quotes and orders, and what it replaces. */
+/** Forms about partners and markets: each shows the effect on requests, quotes and orders, and the values it replaces. */
 import type { ReactNode } from 'react';
 import { MARKET_ACTIONS, PARTNER_ACTIONS } from '../actions.trade.ts';
 import { ActionDialog, Turn, type Typed } from '../form.tsx';
@@ -11,7 +11,7 @@ const LATER = 'It applies to quotes from about two seconds on. Orders under way 
 export type PartnerForm = keyof typeof PARTNER_ACTIONS;
 export interface OfPartner {
   readonly form: PartnerForm;
-  /** Number of the partner; none where it is created. */
+  /** Number of the partner; absent while it is created. */
   readonly partner?: string;
   readonly key?: string;
   /** The cap that is changed. */
@@ -85,7 +85,7 @@ export interface Fee {
   readonly minimum: string;
   readonly gasUnits: string;
 }
-/** What is known of the market that a form is about. */
+/** The known data of the form's market. */
 export interface OfMarket {
   readonly fiat: string;
   readonly of: string;
@@ -179,7 +179,7 @@ const marketEffects: Readonly<Record<MarketForm, (typed: Typed, of: OfMarket | u
   policy: (typed, of) => of && <NewAnswer typed={typed} of={of} />,
 };
 
-/** @param now what the fields begin with */
+/** @param now initial values */
 export const MarketDialog = (p: {
   form: MarketForm;
   market?: string;

@@ -97,7 +97,7 @@ const BALANCES: readonly Column<Balance>[] = [
   { head: 'Compared', cell: ({ comparedAt }) => <Time at={comparedAt} isAge /> },
 ];
 
-/** Where our money lies: rails, their wallets, and what books and outside say of each asset there. */
+/** Location of our money: rails, their wallets, and the balances of each asset in the books and outside. */
 function CustodyMap() {
   const found = useQuery({
     queryKey: ['custody map'],

@@ -23,7 +23,7 @@ interface Endpoint {
   readonly heldAt: string | null;
 }
 
-/** What is wrong with it, the gravest first. */
+/** Its faults, the most serious first. */
 function EndpointState({ of }: { of: Endpoint }) {
   if (of.heldAt !== null) return <State state="held" tone="bad" />;
   if (of.switchedOffAt !== null) return <State state="switched off" tone="bad" />;

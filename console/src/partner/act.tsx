@@ -1,4 +1,4 @@
-/** Actions of the team's pages: a button that acts, or a form in a dialog that shows what comes of it. */
+/** Actions of the team's pages: a button that acts, or a form in a dialog that shows its outcome. */
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { useAttempt } from '../attempt.ts';
@@ -25,7 +25,7 @@ export interface Input {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What was typed, without what was left empty; a list that is empty is one. */
+/** The typed values, without empty ones; an empty list counts as a value. */
 function bodyOf(form: HTMLFormElement, inputs: readonly Input[]): Body {
   const typed = new FormData(form);
   return Object.fromEntries(
@@ -42,10 +42,10 @@ function bodyOf(form: HTMLFormElement, inputs: readonly Input[]): Body {
 /**
  * A button that opens a form.
  *
- * @param p.right  what the role needs; without it there is no button
- * @param p.says   what it will do, in a sentence
+ * @param p.right  the right that the role needs; without it there is no button
+ * @param p.says   its effect, in a sentence
  * @param p.run    sends it
- * @param p.shows  what came of it, where that is shown once; without it the form closes
+ * @param p.shows  its outcome, if that is shown once; without it the form closes
  */
 export function Act<Answer>(p: {
   name: string;

@@ -31,7 +31,7 @@ export interface Page<Row> {
 export const read = <T>(path: string, query: Query = {}): Promise<T> =>
   reading<T>(() => request('GET', withQuery(`${API}${path}`, query)));
 
-/** The same Idempotency-Key where it is sent once more after a fresh login. */
+/** The same Idempotency-Key when it is sent again after a fresh login. */
 export function send<T>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<T> {
   const key = crypto.randomUUID();
   return changing<T>(() => request(method, `${API}${path}`, body, { key }));

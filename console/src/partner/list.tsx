@@ -14,18 +14,18 @@ export interface ListOf<Row> {
   readonly says?: ReactNode;
   readonly path: string;
   readonly filters?: readonly Filter[];
-  /** Lists that come as a whole have none. */
+  /** Lists without pages have none. */
   readonly isPaged?: boolean;
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string;
   readonly empty: string;
   readonly buttons?: ReactNode;
   readonly above?: (rows: readonly Row[] | undefined) => ReactNode;
-  /** What opens where the address names a row. */
+  /** The panel for the row that the URL names. */
   readonly detail?: (row: Row) => ReactNode;
   /** Lists of a page that has another heading. */
   readonly isPart?: boolean;
-  /** The rows that are shown of those that came. */
+  /** The received rows that are shown. */
   readonly keeps?: (row: Row, values: Values) => boolean;
 }
 

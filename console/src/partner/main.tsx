@@ -1,4 +1,4 @@
-/** The partners' console: its pages and their addresses. What a page shows is in the address, so that it can be sent on. */
+/** The partners' console: its pages and their URLs. A page's content is determined by its URL, so that it can be shared. */
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';

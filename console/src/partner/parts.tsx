@@ -13,7 +13,7 @@ export const RequestLink = ({ id }: { id: string }) => (
   </To>
 );
 
-/** Only what is over and well is green. */
+/** Only completed, successful states are green. */
 const TONES: Readonly<Record<string, Tone>> = { delivered: 'ok', waiting: 'info', dead: 'bad', dropped: 'plain' };
 export const DeliveryState = ({ state }: { state: string }) => <State state={state} tone={TONES[state] ?? 'plain'} />;
 
@@ -25,7 +25,7 @@ export const Status = ({ of }: { of: number }) => (
   <State state={String(of)} tone={of < 300 ? 'plain' : of < 500 ? 'warn' : 'bad'} />
 );
 
-/** A subject such as `order:17`, as a link where there is a page of it. */
+/** A subject such as `order:17`, as a link if it has a page. */
 export function About({ text }: { text: string }) {
   const [, kind = '', id = ''] = /^(order|customer|endpoint):(.+)$/.exec(text) ?? [];
   const to = { order: `/orders/${id}`, customer: `/customers/${id}`, endpoint: `/webhooks/${id}` }[kind];

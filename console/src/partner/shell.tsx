@@ -1,4 +1,4 @@
-/** What stands around every page of the partners' console: header, search by id, and what is in reach. */
+/** The frame of the partners' console's pages: header, search by id, and navigation. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useMemo, useRef, useState } from 'react';
@@ -13,7 +13,7 @@ import { type Place, placesOf } from './places.ts';
 export const useSession = () =>
   useQuery({ queryKey: ['session'], queryFn: readSession, refetchInterval: every(60_000) });
 
-/** Rights of the one who is signed in. */
+/** Rights of the signed-in member. */
 export function useMay(): (right: string) => boolean {
   const { data } = useSession();
   return (right) => data?.rights.includes(right) ?? false;
@@ -189,7 +189,7 @@ const keysOf = (pages: readonly Place[]): readonly (readonly [string, string])[]
   ['Esc', 'Leave a dialog'],
 ];
 
-/** What a text of the palette may mean. */
+/** The possible meanings of a text in the palette. */
 function useChoices(pages: readonly Place[]): (wanted: string) => readonly Choice[] {
   const go = useGo();
   return (wanted) => {

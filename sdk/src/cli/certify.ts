@@ -1,8 +1,8 @@
 /**
- * `certify`: a partner's own receiver and program through ten situations (certify.ts). The program is run as a process, and sends its
- * requests through a proxy here, whose address it finds in CLOVERLEAF_URL.
+ * `certify`: a partner's own receiver and program through ten situations (certify.ts). The program runs as a process, and sends
+ * its requests through a proxy here, whose URL it finds in CLOVERLEAF_URL.
  *
- * Ends with 0 if everything passed, 1 if something failed, 3 if nothing failed and something was not tested.
+ * Exits with 0 if everything passed, 1 if something failed, 3 if nothing failed and something was not tested.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -63,7 +63,7 @@ const shown = ({ situation, outcome, did, why }: CertifyResult): string =>
     ...why.map((one) => `          → ${plain(one)}`),
   ].join('\n');
 
-/** What the partner's system says of an order, in whatever form. */
+/** The partner's system's view of an order, in any form. */
 async function observed(template: string, orderId: string): Promise<unknown> {
   const url = template.replaceAll('{orderId}', encodeURIComponent(orderId));
   const response = await fetch(url, { signal: AbortSignal.timeout(OBSERVE_MS) });

@@ -1,6 +1,6 @@
 /**
- * The commands that the API's declarations make: a command per endpoint and per sandbox control, with their fields as arguments and
- * options. `orders.changePayoutDestination` is `orders change-payout-destination <order> <destinationId>`.
+ * The commands made from the API's declarations: a command per endpoint and per sandbox control, with their fields as arguments
+ * and options. `orders.changePayoutDestination` is `orders change-payout-destination <order> <destinationId>`.
  *
  * Values of the path and required fields may be given without their names, in the order of the declaration.
  */
@@ -12,7 +12,7 @@ import { Pages } from '../pages.ts';
 import { Misuse } from './misuse.ts';
 
 export interface Command {
-  /** As it is typed. */
+  /** In the typed form. */
   readonly words: string;
   readonly says: string;
   readonly fields: readonly Field[];
@@ -52,7 +52,7 @@ function exampleOf({ name, fields }: Declared): string {
   ].join(' ');
 }
 
-/** Fields that may stand without their name. */
+/** Fields that may be given without their name. */
 export const positional = ({ fields }: Pick<Command, 'fields'>): readonly Field[] =>
   fields.filter(({ required, place }) => required === true || place === 'path');
 

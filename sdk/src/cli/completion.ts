@@ -25,10 +25,10 @@ export function completion(shell: string): string {
   return script;
 }
 
-/** Options that every command takes. */
+/** Options of every command. */
 const COMMON = ['--json', '--help'];
 
-/** The words that may follow what was typed: of commands, then of the field that is next, options, or what an option may be. */
+/** The possible next words: commands, then the next field's values, options, or an option's values. */
 export function suggestions(commands: readonly Command[], typed: readonly string[]): string[] {
   const words = typed.filter((word) => word !== '');
   const last = words.at(-1) ?? '';

@@ -1,7 +1,7 @@
 /**
- * `doctor`: looks at everything between a partner's program and the server, and says what is wrong and what to do.
+ * `doctor`: checks everything between a partner's program and the server, and reports each fault with its remedy.
  *
- * It only reads. Ends with 0 if it finds nothing wrong, otherwise with 1.
+ * It only reads. Exits with 0 without findings, otherwise with 1.
  */
 import { Cloverleaf } from '../client.ts';
 import { ApiError, NoAnswerError } from '../errors.ts';
@@ -45,7 +45,7 @@ export async function doctor(given: Given): Promise<number> {
 
 type Note = (part: string, ok: boolean, says: string) => void;
 
-/** @returns what to say of the clock, if the server was reached */
+/** @returns the report about the clock, if the server was reached */
 async function reach(baseUrl: string, note: Note): Promise<[boolean, string] | undefined> {
   const began = Date.now();
   let response: Response;

@@ -1,13 +1,11 @@
-/**
- * What a command of our own is given.
- */
+/** The input of a command of our own. */
 import { readFileSync } from 'node:fs';
 import { Cloverleaf } from '../client.ts';
 import { readAccess } from './config.ts';
 import { Misuse } from './misuse.ts';
 
 export interface Given {
-  /** What was typed behind the command's words, as declared fields and as the rest. */
+  /** The typed words after the command, as declared fields and as the rest. */
   readonly values: Record<string, unknown>;
   readonly rest: readonly string[];
   readonly options: Record<string, string | true>;

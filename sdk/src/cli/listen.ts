@@ -1,9 +1,9 @@
 /**
  * `webhooks listen`: events on the screen as they happen, and posted to a program on this machine if that is wanted.
  *
- * Where the server runs on this machine, it delivers real webhooks: this opens a receiver, adds an endpoint for it and removes that at the
- * end. A server elsewhere cannot reach this machine, so events are pulled from the feed, and every line says `pulled`: what that
- * shows is the event, not a delivery. Forwarded pulled events are signed here, with a secret that the receiver knows.
+ * If the server runs on this machine, it delivers real webhooks: this opens a receiver, adds an endpoint for it and removes that
+ * at the end. A server elsewhere cannot reach this machine, so events are pulled from the feed, and every line says `pulled`: it
+ * is the event, not a delivery. Forwarded pulled events are signed here, with the receiver's secret.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -73,7 +73,7 @@ async function receive(client: Cloverleaf, given: Given, signal: AbortSignal): P
           );
           const message = { headers: { 'content-type': 'application/json', ...headers }, body };
           const answered = typeof forward === 'string' ? await post(forward, message) : undefined;
-          // The receiver's own answer: what it declines is sent again, as it would be without us.
+          // The receiver's own answer: a declined message is sent again, as it would be without us.
           response.writeHead(answered === undefined ? 204 : (answered.status ?? 502)).end();
           print(given, event as unknown as Event, 'signature valid', answered);
         } catch (error) {

@@ -1,5 +1,6 @@
 /**
- * `login`: asks for a key, tries it, and keeps it. A key never comes from the command line, which everybody on the machine can read.
+ * `login`: asks for a key, tests it, and stores it. A key never comes from the command line, which every user of the machine can
+ * read.
  */
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -61,7 +62,7 @@ export function fromSandbox(file: string, name: string | true | undefined): Acce
   };
 }
 
-/** At a terminal what is typed is not shown; a program writes the same lines. The token is asked for where there is no secret. */
+/** At a terminal the input is not shown; a program writes the same lines. The token is requested if there is no secret. */
 async function typed(url: string | undefined): Promise<Access> {
   if (url === undefined)
     throw new Misuse('name the address: login --url https://ramp.example, or login --sandbox data/sandbox.json');

@@ -2,8 +2,8 @@
 /**
  * `npx cloverleaf-ramp …`: the partner API at a terminal.
  *
- * Commands come from the API's declarations (commands.ts), beside a few of its own (own.ts). Exit codes: 0 done, 1 declined or found
- * wrong, 2 misused, 4 not answered.
+ * Commands come from the API's declarations (commands.ts), beside a few of its own (own.ts). Exit codes: 0 done, 1 declined or a
+ * fault found, 2 misused, 4 no answer.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -92,7 +92,7 @@ function read(argv: readonly string[]): Asked | { help: string; commands: readon
   return { command, ...values(command, said.slice(command.words.split(' ').length), named) };
 }
 
-/** What was meant, probably: the command with the fewest letters to change, at most a third of them. */
+/** The command probably meant: the one with the fewest letters to change, at most a third of them. */
 function nearest(words: readonly string[]): string {
   const typed = words.slice(0, 2).join(' ');
   const [best] = COMMANDS.map(({ words: own }) => ({ own, far: distance(typed, own) })).toSorted(
@@ -115,7 +115,7 @@ function distance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** Where the ids of a path are found. */
+/** The source of the ids in a path. */
 const FOUND_BY: Readonly<Record<string, string>> = {
   endpoint: 'webhooks list',
   event: 'events list',
@@ -222,7 +222,7 @@ function helpOf(command: Command): string {
 }
 
 async function run(argv: readonly string[]): Promise<number> {
-  // What is typed so far may be anything, options without their values too.
+  // The input so far may be anything, options without their values too.
   if (argv[0] === '__complete') return say(suggestions(COMMANDS, argv.slice(2)).join('\n'));
   const asked = read(argv);
   if ('help' in asked)

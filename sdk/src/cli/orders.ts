@@ -1,6 +1,4 @@
-/**
- * An order as a timeline, and as it goes on.
- */
+/** An order as a timeline, and as it progresses. */
 import type { Order, Trace } from '../generated/v1.ts';
 import { sleep } from '../http.ts';
 import { clientOf, type Given, oneOf } from './given.ts';

@@ -1,6 +1,4 @@
-/**
- * What commands print: tables and lines for people. Programs take --json, which is the server's answer as it came.
- */
+/** Output of commands: tables and lines for people. Programs use --json, the server's unchanged answer. */
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -99,7 +99,7 @@ export const OWN_COMMANDS: readonly Own[] = [
       if (given.json) given.say(JSON.stringify(got, null, 2));
       else if (!('data' in got)) given.say(answer(got, given.width));
       else {
-        // What one looks for, instead of the first columns of many.
+        // The columns that people need, instead of the first of many.
         const rows = got.data.map((one) => ({
           ...{ at: one.at, operation: one.operation, status: one.status, reason: one.reason },
           ...{ tookMs: one.tookMs, replayed: one.replayed || null, id: one.id, clientRequestId: one.clientRequestId },

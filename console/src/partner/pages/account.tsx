@@ -1,4 +1,4 @@
-/** The member who is signed in: sessions, passkeys and recovery codes. */
+/** The signed-in member: sessions, passkeys and recovery codes. */
 import { useQuery } from '@tanstack/react-query';
 import type { SessionRow } from '../../api.ts';
 import { type Column, Fact, State, Table, Time } from '../../ui.tsx';

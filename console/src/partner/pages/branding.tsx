@@ -1,4 +1,4 @@
-/** How customers see the partner, and the origins whose pages may call with its keys. */
+/** The partner's appearance for customers, and the origins whose pages may call with its keys. */
 import { useQuery } from '@tanstack/react-query';
 import { type Column, Failure, Table } from '../../ui.tsx';
 import { Act } from '../act.tsx';

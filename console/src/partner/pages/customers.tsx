@@ -1,5 +1,5 @@
 /**
- * Customers, and one of them: verification, limits, destinations, what the operator asks, and links to hosted pages.
+ * Customers, and one of them: verification, limits, destinations, the operator's questions, and links to hosted pages.
  *
  * Long because it is one page with one state: its parts read the same answers.
  */

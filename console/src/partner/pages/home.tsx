@@ -1,4 +1,6 @@
-/** What needs attention: endpoints that fail, questions of the operator, orders that wait for somebody; and the newest orders. */
+/**
+ * Items that need attention: failing endpoints, questions of the operator, orders that wait for someone; and the newest orders.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { every } from '../../live.ts';
 import { type Column, CustomerLink, Failure, Table, Time } from '../../ui.tsx';

@@ -1,4 +1,4 @@
-/** One order: who has the money and what is next; what came in, what goes out, what goes back; and what may be done. */
+/** One order: who has the money and what is next; deposits, payouts and refunds; and the possible actions. */
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { every } from '../../live.ts';
@@ -276,7 +276,7 @@ const Terms = ({ of }: { of: Order }) => (
   </section>
 );
 
-/** What the server may decline; it decides each time. */
+/** Actions that the server may decline; it decides each time. */
 function Actions({ of, isSandbox }: { of: Order; isSandbox: boolean }) {
   const may = useMay();
   const destinations = useQuery({

@@ -1,4 +1,4 @@
-/** The request log, one request of it, and the doctor that says why a signature is not accepted. */
+/** The request log, one request of it, and the doctor that explains why a signature is not accepted. */
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
@@ -139,7 +139,7 @@ interface Finding {
   readonly says: string;
 }
 
-/** Headers as they are pasted: a line each, name and value apart by a colon. */
+/** Pasted headers: one per line, name and value separated by a colon. */
 const headersIn = (text: string): Record<string, string> =>
   Object.fromEntries(
     text

@@ -64,7 +64,7 @@ export function SignIn() {
   );
 }
 
-/** The code stands behind the #, which no server gets, and is taken out of the address at once. */
+/** The code is behind the #, which is never sent to a server, and is removed from the URL at once. */
 function codeOfAddress(): string {
   const code = window.location.hash.slice(1);
   if (code !== '') window.history.replaceState(null, '', window.location.pathname);

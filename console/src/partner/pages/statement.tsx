@@ -1,4 +1,4 @@
-/** What orders came to and what was earned, by day and market, with sums. No amount becomes a number of JavaScript. */
+/** Sums of orders and earnings, by day and market, with totals. No amount becomes a number of JavaScript. */
 import { useQuery } from '@tanstack/react-query';
 import { Filters, useFilters, within } from '../../filters.tsx';
 import { sum } from '../../format.ts';

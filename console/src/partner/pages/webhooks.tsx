@@ -24,7 +24,7 @@ export interface Endpoint {
   readonly createdAt: string;
 }
 
-/** What is wrong with it, the gravest first. */
+/** Its faults, the most serious first. */
 export function EndpointState({ of }: { of: Endpoint }) {
   if (of.heldAt !== null) return <State state="held" tone="bad" />;
   if (of.switchedOffAt !== null) return <State state="switched off" tone="bad" />;
