@@ -5,6 +5,8 @@
  * or it replaces, or the server recognises it by its Idempotency-Key, which is the same for all attempts. Another request whose
  * answer is lost ends in NoAnswerError. If the server states that it did nothing (429), every request is repeated.
  *
+ * A success that is no JSON came from something in between, such as the login page of a network: it is a lost answer, too.
+ *
  * Each attempt is signed again, because signatures expire. The wait doubles, with jitter, and is never shorter than the server's
  * Retry-After.
  *
@@ -122,7 +124,12 @@ export function openHttp(options: HttpOptions): Http {
       });
       const text = await response.text();
       if (text.length > LONGEST_ANSWER_CHARS) return { cause: new Error('the answer is too long') };
-      return { answer: { status: response.status, headers: response.headers, json: parsed(text) } };
+      const { status, headers: of } = response;
+      const json = parsed(text);
+      // A redirect that the runtime hides has the status 0.
+      if (status < 200) return { cause: new Error(`the answer has the status ${status}`) };
+      if (status < 300 && json === undefined) return { cause: new Error('the answer is no JSON') };
+      return { answer: { status, headers: of, json } };
     } catch (cause) {
       if (signal?.aborted === true) throw signal.reason;
       return { cause };

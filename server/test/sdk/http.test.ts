@@ -17,7 +17,7 @@ interface Seen {
   body: string;
 }
 /** The server's handling of a request: it answers, or carries it out and closes the connection. */
-type Act = 'lose' | { status: number; body?: unknown; headers?: Record<string, string> };
+type Act = 'lose' | { status: number; body?: unknown; text?: string; headers?: Record<string, string> };
 
 const servers: { close(): void }[] = [];
 after(() => {
@@ -36,7 +36,7 @@ async function scripted(acts: Act[]) {
     const act = acts.shift() ?? { status: 200, body: { status: 1, code: 200, data: { transactionId: '17' } } };
     if (act === 'lose') return void request.socket.destroy();
     response.writeHead(act.status, { 'content-type': 'application/json', ...act.headers });
-    response.end(JSON.stringify(act.body ?? {}));
+    response.end(act.text ?? JSON.stringify(act.body ?? {}));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -101,6 +101,24 @@ describe('lost answers', () => {
     const { client, effects } = await scripted(['lose']);
     await client.whitelabel.post('offramp/createTransaction', SALE, { idempotencyKey: 'mine' });
     assert.deepEqual([...effects], ['mine']);
+  });
+
+  test('a success that is no JSON is none of the server: it is a lost answer, and never a result', async () => {
+    const page = { status: 200, text: '<html>Please log in</html>', headers: { 'content-type': 'text/html' } };
+    const { client, seen, effects } = await scripted([page, { ...page, text: '' }]);
+    assert.equal((await client.whitelabel.post('offramp/createTransaction', SALE)).transactionId, '17');
+    assert.deepEqual([seen.length, effects.size], [3, 1]);
+    const captive = await scripted([page]);
+    await assert.rejects(
+      captive.client.key.get({ patienceMs: 0 }),
+      (error) => error instanceof NoAnswerError && /no JSON/.test(String(error.cause)),
+    );
+  });
+
+  test('a redirect that the runtime hides is no success', async () => {
+    const hidden = { status: 0, headers: new Headers(), text: async () => '' } as unknown as Response;
+    const client = new Cloverleaf({ baseUrl: 'https://ramp.example', ...KEY, fetch: async () => hidden });
+    await assert.rejects(client.key.get({ patienceMs: 0 }), (error) => error instanceof NoAnswerError);
   });
 
   test('a request that the server does not know by its key is not repeated: the caller decides', async () => {
