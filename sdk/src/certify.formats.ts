@@ -143,6 +143,8 @@ export function dialectOf(format: WebhookFormat, client: Cloverleaf): Dialect {
 /** The order as one flat row, with the white-label wire's numbers of what certify sells: usdc on matic20 for rupees, by IMPS. */
 async function flatRow(client: Cloverleaf, id: string): Promise<string> {
   const [order, { evidence }] = await Promise.all([client.orders.get(id), client.orders.trace(id)]);
+  const of = { transactionId: id, customerId: order.customerId };
+  const { depositAddress } = await client.whitelabel.post('offramp/transaction', of);
   const reference = evidence.find(({ what }) => what === 'payout_settled')?.bankReference ?? '';
   const hash = evidence.find((one) => one.hash !== null)?.hash ?? '';
   const number = Number;
@@ -151,14 +153,8 @@ async function flatRow(client: Cloverleaf, id: string): Promise<string> {
   const came = number(order.received.amount);
   return JSON.stringify({
     ...{ orderId: number(id), eventType: 'offramp' },
-    walletAddress: order.payment?.kind === 'chain' ? order.payment.address : '',
-    ...{
-      coinId: 2,
-      coinCode: crypto.asset.split('.')[0],
-      chainId: 3,
-      network: crypto.asset.split('.')[1],
-      fiatType: 1,
-    },
+    ...{ walletAddress: depositAddress, fiatType: 1 },
+    ...{ coinId: 116, coinCode: crypto.asset.split('.')[0], chainId: 3, network: crypto.asset.split('.')[1] },
     ...{ fiatAmount: number(fiat.amount), paymentType: 2, expectedPrice: number(order.rate) },
     ...{ expectedCryptoAmount: number(crypto.amount), actualPrice: number(order.rate), actualCryptoAmount: came },
     ...{ actualFiatAmount: number(fiat.amount), actualQuantity: came, statusDescription: 'SUCCESS', kycNeeded: 0 },
