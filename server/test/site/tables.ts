@@ -320,7 +320,7 @@ const headers = (): string =>
         if (where === undefined || says === undefined) throw new Error(`the header ${name} has no meaning`);
         return [code(name), where, says];
       }),
-      ['`Allow`', '405', 'the methods that the path takes'],
+      ['`Allow`', '405', 'the methods of the path'],
       ['`x-ignored-fields`', 'the sandbox', 'fields that were sent and are not of this endpoint: perhaps misspelt'],
     ],
   );
