@@ -72,7 +72,7 @@ test('a name the partner has given before is refused, with the id it has', async
     (error: unknown) =>
       error instanceof Refusal && error.code === 'customer_exists' && error.facts.customerId === customer.id,
   );
-  assert.notEqual((await enroll(other, 'twice')).id, customer.id, 'another partner may use the same');
+  assert.notEqual((await enroll(other, 'twice')).id, customer.id, 'another partner could not use the same name');
 });
 
 test('of ten who enroll the same name at once, one does', async () => {
@@ -137,7 +137,7 @@ test('events of one subject written at once are numbered without a gap', async (
     events.map(({ seq }) => seq),
     Array.from({ length: 40 }, (_, i) => i + 1),
   );
-  assert.equal(events[0]?.body.units, String(10n ** 30n), 'an amount stays exact');
+  assert.equal(events[0]?.body.units, String(10n ** 30n), 'an amount lost digits');
 });
 
 test('an event is not there when its cause is undone', async () => {

@@ -30,7 +30,7 @@ function required(): string[] {
     settle(readConfig({ PROFILE: 'production' }), {});
   } catch (error) {
     const names = [...(error as Error).message.matchAll(/^([A-Z_]+) must be set in production/gm)];
-    assert.ok(names.length > 5, 'it says what must be set');
+    assert.ok(names.length > 5, 'the message does not name the missing settings');
     return names.map(([, name = '']) => name);
   }
   return assert.fail('production starts without any setting');

@@ -134,7 +134,7 @@ test('nothing of a submission, its people and its files is in a dump, nor in the
 
 test('nothing that names a person, and no secret, is in a dump of the database', async () => {
   const verdict = await screened(second, accounts[2]?.id ?? 0n);
-  assert.equal(verdict.outcome, 'held', 'the denied account is found by its blind index');
+  assert.equal(verdict.outcome, 'held', 'the denied account is not found by its blind index');
   await fixture.db.asSystem((tx) => record(tx, { partnerId, about: 'payout', ...verdict, now: fixture.clock.now() }));
 
   const secrets = [...keys.map(({ apiSecret }) => apiSecret), rotated.apiSecret];
@@ -236,6 +236,6 @@ test('an encrypted value moved to another row does not open there', async () => 
       (reason) => reason,
     );
     const said = JSON.stringify(describeError(error));
-    for (const word of Object.values(GIVEN)) assert.ok(!said.includes(word), 'and the error says nothing of it');
+    for (const word of Object.values(GIVEN)) assert.ok(!said.includes(word), 'the error contains the text');
   }
 });

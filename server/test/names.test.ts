@@ -126,7 +126,7 @@ describe('a name in every field', () => {
     const { customerId } = first.body.data;
     assert.equal(first.body.data.clientCustomerId, 'Mrs Quagmire');
     const again = await acme.post('kyc/url', given);
-    assert.deepEqual([again.status, again.body.customerId], [400, customerId], 'the same name is another customer');
+    assert.deepEqual([again.status, again.body.customerId], [400, customerId], 'the same name made another customer');
     const known = await acme.post('kyc/url', { customerId, type: 'INDIVIDUAL' });
     assert.equal(known.body.data.clientCustomerId, 'Mrs Quagmire');
     const headers = { 'idempotency-key': 'once' };

@@ -116,7 +116,7 @@ test('the checks of a live server: database, work, prices, rails', async () => {
   assert.equal((await runCheck(databaseCheck(gone))).ok, false);
   await gone.close();
 
-  assert.equal((await runCheck(pricesCheck(db))).ok, false, 'no price is not fresh');
+  assert.equal((await runCheck(pricesCheck(db))).ok, false, 'a missing price counted as fresh');
   const price = (ageS: number) =>
     db.asSystem((tx) =>
       tx.run(
@@ -129,7 +129,7 @@ test('the checks of a live server: database, work, prices, rails', async () => {
   await price(1);
   assert.equal((await runCheck(pricesCheck(db))).ok, true);
   await price(120);
-  assert.equal((await runCheck(pricesCheck(db))).ok, false, 'nor is an old one');
+  assert.equal((await runCheck(pricesCheck(db))).ok, false, 'an old price counted as fresh');
 
   await db.asSystem((tx) => enqueue(tx, { kind: 'test', subject: '1', dueAt: clock.now() }));
   assert.equal((await runCheck(workCheck(db, clock))).ok, true);
@@ -327,7 +327,7 @@ test('metrics: requests by route template, work by kind, and the contents of the
       assert.ok(text.includes(`${line}\n`), line);
     }
     assert.match(text, /^process_cpu_seconds_total/m);
-    assert.ok(!text.includes('/orders/1'), 'no label is an id');
+    assert.ok(!text.includes('/orders/1'), 'a label contains an id');
   } finally {
     await served.stop();
   }
@@ -349,5 +349,5 @@ test('a scrape is answered when a reading fails or hangs, without the numbers it
   assert.match(text ?? '', /^cloverleaf_readings_ok 0$/m);
   assert.match(text ?? '', /^test_fine 3$/m);
   assert.doesNotMatch(text ?? '', /^test_broken /m);
-  assert.equal(reads, 1, 'many scrapers, one reading');
+  assert.equal(reads, 1, 'each scraper caused a reading');
 });

@@ -71,7 +71,7 @@ test('while a key is rotated both secrets are valid, and then the new one alone'
   fixture.clock.advance(60_001);
   assert.deepEqual((await credential(apiKey))?.secrets, [second]);
   const { apiSecret: third } = await rotate(0);
-  assert.deepEqual((await credential(apiKey))?.secrets, [third], 'a leaked secret goes at once');
+  assert.deepEqual((await credential(apiKey))?.secrets, [third], 'the leaked secret is still valid');
 });
 
 test('an expired or a revoked key authenticates no partner', async () => {
@@ -102,13 +102,13 @@ test('the last use of a key is noted once a minute', async () => {
     );
   const running = partners.openPartners(fixture);
   await running.credential(apiKey);
-  assert.equal((await used())?.at, null, 'knowing its name is no use of it');
+  assert.equal((await used())?.at, null, 'a look-up counted as a use of the key');
   await running.noteUse(apiKey);
   const first = (await used())?.at;
   assert.ok(first);
   await running.noteUse(apiKey);
   await partners.openPartners(fixture).noteUse(apiKey);
-  assert.deepEqual((await used())?.at, first, 'neither by this process nor by another');
+  assert.deepEqual((await used())?.at, first, 'the use was noted twice within a minute');
   fixture.clock.advance(60_001);
   await running.noteUse(apiKey);
   assert.ok(((await used())?.at ?? first) > first);
@@ -123,7 +123,11 @@ test('a market is found without case, by its chain or as the default', async () 
   assert.equal((await find('usdc', 'inr', 'ERC20')).crypto.code, 'usdc.erc20');
   await assert.rejects(find('usdc', 'inr', 'spl'), refusal('unsupported_chain'));
   await assert.rejects(find('doge', 'inr'), refusal('unsupported_pair'));
-  await assert.rejects(find('usdc', '\u0131nr'), refusal('unsupported_pair'), 'a look-alike is another word');
+  await assert.rejects(
+    find('usdc', '\u0131nr'),
+    refusal('unsupported_pair'),
+    'a look-alike currency code was accepted',
+  );
   await assert.rejects(find('usdc', '', 'erc20'), refusal('unsupported_pair'));
   const onramp = fixture.db.asPartner(one.id, (tx) =>
     partners.findMarket(tx, { direction: 'onramp', coin: 'usdc', fiat: 'inr' }),
@@ -205,10 +209,10 @@ test('a memory is bounded, keeps nothing absent, and forgets a read that failed'
   await get('b', 1);
   await get('c', 1);
   await get('a', 1);
-  assert.equal(reads, 4, 'the oldest went when a third came');
+  assert.equal(reads, 4, 'the oldest entry was not evicted');
   await get('none');
   await get('none');
-  assert.equal(reads, 6, 'what is absent is asked for again');
+  assert.equal(reads, 6, 'a missing value was cached');
   await assert.rejects(memory.get('bad', () => Promise.reject(new Error('down'))));
   assert.equal(await get('bad', 7), 7);
 });

@@ -445,7 +445,7 @@ describe('operators’ lists', () => {
     const watch = watching(fixture.db);
     const page = await watch.db.asSystem((tx) => listOrders(tx, { partnerId: 1n, state: 'expired', limit: 50 }));
     assert.deepEqual(page.rows, []);
-    assert.ok(page.next !== null, 'a page that is not the last says that it is');
+    assert.ok(page.next !== null, 'a page before the last has no next one');
     watch.assertCheap(A_STEP);
     // Each statement is explained with either plan.
     assert.ok(watch.plans.length <= 2 * 21, `${watch.plans.length} plans`);
@@ -499,7 +499,7 @@ function watching(db: Database) {
     db: watched,
     plans,
     assertCheap(most: { blocks: number; rows: number } = { blocks: MOST_BLOCKS, rows: PAGE_ROWS }) {
-      assert.ok(plans.length > 0, 'something was asked');
+      assert.ok(plans.length > 0, 'no statement was explained');
       const said = plans.flatMap(({ statement, mode, root }) => {
         const complaints = complaintsAbout(root, most);
         return complaints.length === 0 ? [] : [`${complaints.join('; ')} (${mode} plan)\n  ${statement}`];

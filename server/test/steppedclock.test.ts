@@ -81,7 +81,7 @@ test('an hour ahead and back: quotes, prices and recurring jobs continue, and re
   const ahead = await rows(
     `select kind, subject, due_at from jobs where kind in ('observe_rail', 'refresh_prices', 'seal') and due_at > now() + interval '2 min'`,
   );
-  assert.deepEqual(ahead, [], 'nothing is due by the clock that is wrong');
+  assert.deepEqual(ahead, [], 'work became due by the wrong clock');
   assert.deepEqual(await rows('select source from prices where priced_at > now()'), []);
   aheadMs = 0;
   globalThis.Date = RealDate;

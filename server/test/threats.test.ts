@@ -22,6 +22,6 @@ for (const row of rows) {
         cited += 1;
       } else assert.ok(file.includes(words ?? ''), `a test says "${words}"`);
     }
-    assert.ok(cited > 0, 'a file is named');
+    assert.ok(cited > 0, 'the row names no test file');
   });
 }

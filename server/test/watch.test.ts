@@ -32,9 +32,13 @@ test('a change reaches the tests that import it, through others too, and no othe
   assert.deepEqual(reached('src/orders.ts'), ['test/later.test.ts', 'test/orders.test.ts']);
   assert.deepEqual(reached('src/money.ts'), ['test/later.test.ts', 'test/orders.test.ts', 'test/types.test.ts']);
   assert.deepEqual(reached('test/other.test.ts'), ['test/other.test.ts']);
-  assert.deepEqual(reached('fixtures/kraken.json'), ['test/orders.test.ts'], 'a fixture is reached by its name');
+  assert.deepEqual(
+    reached('fixtures/kraken.json'),
+    ['test/orders.test.ts'],
+    'a test is not reached by its fixture’s name',
+  );
   assert.deepEqual(reached('src/alone.ts'), []);
-  assert.deepEqual(reached('test/gone.test.ts'), [], 'a test that was deleted is not run');
+  assert.deepEqual(reached('test/gone.test.ts'), [], 'a deleted test was run');
 });
 
 test('of our own sources, back-off reaches the tests of its users', () => {
@@ -42,7 +46,7 @@ test('of our own sources, back-off reaches the tests of its users', () => {
   const reached = reachedBy(new Set([join(root, 'src/base/backoff.ts')]), root).map((path) => relative(root, path));
   assert.ok(reached.includes('test/base/http.test.ts'), reached.join());
   assert.ok(reached.includes('test/base/jobs.test.ts'), reached.join());
-  assert.ok(!reached.includes('test/base/money.test.ts'), 'arithmetic waits for nothing');
+  assert.ok(!reached.includes('test/base/money.test.ts'), 'a test of arithmetic was reached');
 });
 
 test('changes written together are reported together, and later ones later', async () => {
@@ -59,5 +63,5 @@ test('changes written together are reported together, and later ones later', asy
   assert.ok(second.has(join(root, 'src/alone.ts')));
   const last = changes.next();
   over.abort();
-  assert.equal((await last).done, true, 'Ctrl-C ends it');
+  assert.equal((await last).done, true, 'Ctrl-C did not end it');
 });

@@ -185,7 +185,7 @@ test('hours are those of clocks in the zone, and a span may pass midnight', () =
     [21, 22, 23, 0, 5, 6, 12].map((hour) => isWithin(hour, night)),
     [false, true, true, true, true, false, false],
   );
-  assert.ok(isWithin(13, { fromHour: 0, untilHour: 0 }), 'equal hours are the whole day');
+  assert.ok(isWithin(13, { fromHour: 0, untilHour: 0 }), 'equal hours do not cover the whole day');
 });
 
 describe('rules', () => {
@@ -254,7 +254,7 @@ describe('rules', () => {
     for (let at = 0; at < 30; at += 1) await opens('deposit_late', `deposit:9${at}`);
     assert.deepEqual(await tells(), ['Cloverleaf: 30 cases, each needs a person']);
     await opens('deposit_late', 'deposit:9999');
-    assert.deepEqual(await tells(), [], 'the minute is not over');
+    assert.deepEqual(await tells(), [], 'a second message was written within the minute');
     later(1);
     assert.equal((await tells()).length, 1);
   });
@@ -326,7 +326,7 @@ describe('rules', () => {
     assert.equal(pauses.at(-1), undefined);
     const [failed] = await fixture.db.asSystem((tx) => alertMessages(tx, { limit: 1 }));
     assert.notEqual(failed?.failedAt, null);
-    assert.equal(new Set(ids).size, 1, 'one id at all attempts');
+    assert.equal(new Set(ids).size, 1, 'the attempts have different ids');
   });
 
   test('a rule that cannot be is refused by its field', async () => {

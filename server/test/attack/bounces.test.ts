@@ -95,7 +95,7 @@ test('a refund made by its second attempt: the returned first one is in suspense
   await shows(one, 'credit');
   const changes = await world.changesSince(books.failed);
   assert.equal(changes['loss:inr'], 500_000n);
-  assert.equal(changes['suspense:bank.simulated:inr'] ?? 0n, 0n, 'one lies there for the one that went');
+  assert.equal(changes['suspense:bank.simulated:inr'] ?? 0n, 0n, 'suspense does not hold the one returned payment');
   const { deposits } = await world.traceOf(order);
   assert.deepEqual(
     deposits.filter(({ state }) => state === 'suspense').map(({ units }) => units),
@@ -119,7 +119,11 @@ test('a refund whose first attempt has arrived is complete when the second one i
     ['1 settled', '2 returned'],
   );
   assert.equal((await world.traceOf(order)).refunds[0]?.state, 'settled');
-  assert.deepEqual(await world.changesSince(books.settled), {}, 'what went twice came back once, and nothing is lost');
+  assert.deepEqual(
+    await world.changesSince(books.settled),
+    {},
+    'the returned payment was not booked once, or a loss remains',
+  );
 });
 
 test('an unsubmitted refund does not leave when the payout it replaces has arrived after all', async () => {
@@ -151,7 +155,7 @@ test('an unsubmitted refund does not leave when the payout it replaces has arriv
   assert.deepEqual(open.sort(), ['payout_contradiction', 'refund_held']);
 
   const again = await finn.does(`/orders/${order.id}/retry-refund`, { address });
-  assert.equal(again.status, 409, 'nor does a person send it by mistake');
+  assert.equal(again.status, 409, 'an operator could send it again');
   assert.match(JSON.stringify(again.body), /has arrived/);
   assert.equal(await world.stateOf(order), 'refund_held');
 

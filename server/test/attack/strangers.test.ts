@@ -471,13 +471,13 @@ describe("another partner's id looks like an unknown one to the caller", () => {
     await insider.login(ownLink);
     const masked = (text: string) => text.replaceAll(/value="[0-9a-f]{16,}"/g, 'value=""').replaceAll(theirLink, '');
     const [asInsider, asNobody] = [await insider.open(theirLink), await openBrowser().open(theirLink)];
-    assert.equal(masked(asInsider.text), masked(asNobody.text), 'a login page, as for anybody');
+    assert.equal(masked(asInsider.text), masked(asNobody.text), 'the page differs from everyone’s login page');
     before = await rowsOf(acmeId);
     await insider.send('account', { fiatAccount: '000999888777', ifsc: 'HDFC0000001' });
   });
 
   test('and nothing of it has changed by all this', async () => {
-    assert.ok(counted > 100, 'statements were counted');
+    assert.ok(counted > 100, 'no statements were counted');
     assert.deepEqual(await rowsOf(acmeId), before);
     const accounts = await acme.post('bank/fiatAccounts', { customerId: theirs.customer });
     assert.equal(accounts.body.data.length, 1);

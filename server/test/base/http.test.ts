@@ -61,7 +61,7 @@ test('one deadline covers the head and the last byte of the body', async () => {
     assert.equal(late.message, 'no whole answer in time');
   }
   await noAnswer('late', asking({ deadline: AbortSignal.abort() }));
-  assert.equal(heard.length, 2, 'past its deadline nothing is begun');
+  assert.equal(heard.length, 2, 'a request was begun after its deadline');
 });
 
 test('an answer beyond the bound is not read to its end, and its connection is not used again', async () => {
@@ -79,7 +79,7 @@ test('an answer beyond the bound is not read to its end, and its connection is n
   await noAnswer('long', asking());
   while (!closed) await new Promise((turn) => setImmediate(turn));
   told = (response) => response.end('x'.repeat(1_000));
-  assert.equal((await asking()).body.length, 1_000, 'the bound itself is not beyond it');
+  assert.equal((await asking()).body.length, 1_000, 'an answer of exactly the limit was refused');
 });
 
 test('a compressed answer is decompressed, and bounded by its decompressed size', async () => {
@@ -130,7 +130,7 @@ test('an unneeded rest of a body is not awaited', async () => {
     response.writeHead(200, { 'content-length': 10 });
     response.write('half', () => response.destroy());
   };
-  assert.equal((await asking({ wants: () => 'beginning' })).body.toString(), 'half', 'as much as came');
+  assert.equal((await asking({ wants: () => 'beginning' })).body.toString(), 'half', 'the received part is missing');
 });
 
 test('an unreachable host is reported by a code and without the address', async () => {

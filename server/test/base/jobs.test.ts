@@ -387,7 +387,7 @@ test('two transactions that insert the same jobs in opposite order do not deadlo
       }
     });
   await Promise.all([inserts(0, ['1', '2']), inserts(1, ['2', '1'])]);
-  assert.deepEqual(runs, [1, 1], 'a transaction was tried again');
+  assert.deepEqual(runs, [1, 1], 'a transaction was retried');
   const rows = await db.asSystem((tx) =>
     tx.rows<{ enqueued: number }>(`select enqueued from jobs where kind = 'opposite' order by subject`),
   );

@@ -175,7 +175,7 @@ test('a server that has left is not reported again by a report that was late', a
     isSlow = true;
     for (let at = 0; at < 3; at += 1) mock.timers.tick(20);
     isSlow = false;
-    assert.equal(late.length, 1, 'one report at a time');
+    assert.equal(late.length, 1, 'two reports ran at the same time');
     const left = place.leave();
     late[0]?.();
     await left;

@@ -104,7 +104,7 @@ test('a server killed half way through initdb leaves nothing that the next start
   });
   child.kill('SIGKILL');
   await died;
-  assert.ok(!existsSync(join(dataDir, 'postgres')), 'not there before it is whole');
+  assert.ok(!existsSync(join(dataDir, 'postgres')), 'an incomplete cluster is in place');
 
   const next = await startPostgres({ dataDir });
   assert.equal(half(), undefined);
@@ -142,7 +142,7 @@ test('a clone and its data under a folder that only its owner may enter work, an
     assert.ok(statSync(join(dataDir, 'postgres')).uid === uid);
   }
   await server.kill();
-  assert.ok(await isGoneWithin(postmaster, 10_000), 'PostgreSQL ended with its server');
+  assert.ok(await isGoneWithin(postmaster, 10_000), 'PostgreSQL outlived its server');
 
   const next = await hold('postgres', dataDir, { clone });
   assert.equal(await countRows(String(next.got.adminUrl)), 1000);

@@ -73,7 +73,7 @@ test('a program that is no longer wanted is not restarted', async () => {
   assert.equal(await bringBack(fails, { ...options, isWanted: () => tries < 3 }), undefined);
   assert.equal(tries, 3);
   assert.equal(await bringBack(fails, { ...options, isWanted: () => false }), undefined);
-  assert.equal(tries, 3, 'it was not even tried');
+  assert.equal(tries, 3, 'a start was tried');
 });
 
 test('a program is ended by the gentlest signal that does it', async () => {
@@ -89,7 +89,7 @@ test('a program is ended by the gentlest signal that does it', async () => {
     assert.equal(error.message, `a program: process ${pid} does not end`);
     return true;
   });
-  assert.ok(isAlive(pid), 'it took no notice of that signal');
+  assert.ok(isAlive(pid), 'the program ended at the signal that it ignores');
   const signals = [
     ['SIGINT', 50],
     ['SIGTERM', 60_000],

@@ -41,7 +41,7 @@ for (const [number, style] of STYLES.slice(0, 3).entries()) {
       assert.equal(enrolled.http, 200, JSON.stringify(enrolled.json));
       const { customerId, kycUrl } = enrolled.json.data as { customerId: string; kycUrl: string };
       assert.match(customerId, /^[0-9A-Za-z]{10}_[0-9]+$/);
-      assert.ok((await fetch(kycUrl)).ok, 'the link opens');
+      assert.ok((await fetch(kycUrl)).ok, 'the link does not open');
 
       const again = await call(`${WL}/kyc/url`, {
         clientCustomerId,
@@ -49,7 +49,7 @@ for (const [number, style] of STYLES.slice(0, 3).entries()) {
         type: 'INDIVIDUAL',
       });
       assert.equal(again.http, 400);
-      assert.equal(again.json.customerId, customerId, 'a known customer is named at the top of the refusal');
+      assert.equal(again.json.customerId, customerId, 'the refusal does not name the known customer');
       const fresh = await call(`${WL}/kyc/url`, { customerId });
       assert.equal((fresh.json.data as { customerId: string }).customerId, customerId);
 
@@ -163,7 +163,7 @@ for (const [number, style] of STYLES.slice(0, 3).entries()) {
         }),
       });
       const { result } = (await receipt.json()) as { result: { status: string; logs: { topics: string[] }[] } };
-      assert.equal(result.status, '0x1', 'the hash is a real transaction');
+      assert.equal(result.status, '0x1', 'the hash is not a transaction of the chain');
       assert.ok(
         result.logs.some((log) => log.topics[2]?.endsWith(order.depositAddress.slice(2).toLowerCase())),
         'that paid the deposit address',
@@ -194,7 +194,7 @@ test('invalid requests are refused with the reason', async () => {
   const ahead = await call(`${WL}/kyc/status`, { customerId: 'x' }, { timestamp: Date.now() + 120_000 });
   assert.deepEqual([ahead.http, ahead.json.error], [401, 'Ahead of Time']);
   const behind = await call(`${WL}/kyc/status`, { customerId: 'AAAAAAAAAA_1' }, { timestamp: Date.now() - 30_000 });
-  assert.equal(behind.http, 404, 'half a minute behind is fine');
+  assert.equal(behind.http, 404, 'a clock half a minute behind was refused');
   const forged = await call(`${WL}/kyc/status`, { customerId: 'x' }, { headers: { 'X-ONRAMP-SIGNATURE': '00' } });
   assert.equal(forged.http, 401);
 });

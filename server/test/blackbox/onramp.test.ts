@@ -128,7 +128,7 @@ for (const [number, style] of STYLES.entries()) {
           topics[2]?.endsWith(depositAddress.slice(2)),
       );
       const units = BigInt(Math.round(Number(bought.toAmount) * 10 ** (token?.decimals ?? 0)));
-      assert.equal(BigInt(paid?.data ?? 0), units, 'the transaction paid the wallet what was promised');
+      assert.equal(BigInt(paid?.data ?? 0), units, 'the transaction paid another amount than promised');
 
       const listed = await call(`${WL}/onramp/allUserTransaction`, { customerId, page: '1', pageSize: '500' });
       assert.deepEqual(listed.json.data, [bought]);
@@ -188,7 +188,7 @@ test('the maps agree with each other and with the public ones', async () => {
   assert.deepEqual([config.coinSymbolMapping?.usdt, config.coinSymbolMapping?.usdc], [54, 116]);
   const { base = 0, optimism = 0, ...published } = config.chainSymbolMapping ?? {};
   assert.deepEqual(published, { erc20: 0, bep20: 1, trc20: 2, matic20: 3, arbitrum: 13 });
-  assert.ok(base > 1_000_000 && optimism > 1_000_000, 'a chain without a published number has another than ours');
+  assert.ok(base > 1_000_000 && optimism > 1_000_000, 'a chain without a published number has an unexpected one');
 
   const fees = (await told(call(`${COMMON}/allGasFee`))) as unknown as Record<string, Record<string, Data>>;
   const open = await fetch(`${sandbox().baseUrl}/onramp/api/v1/public/allGasFee`);

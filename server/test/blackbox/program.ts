@@ -80,10 +80,10 @@ export function serverForThisFile(): () => Sandbox {
     const code = await server?.interrupt();
     removeDataDir(dataDir);
     if (process.env.SHOW_SERVER === '1') process.stderr.write(server?.output() ?? '');
-    assert.equal(code, 0, 'Ctrl-C ends the server in good order');
+    assert.equal(code, 0, 'the server did not exit cleanly on Ctrl-C');
   });
   return () => {
-    assert.ok(sandbox !== undefined, 'the server has been started');
+    assert.ok(sandbox !== undefined, 'the server was not started');
     return sandbox;
   };
 }

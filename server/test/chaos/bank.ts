@@ -37,7 +37,7 @@ export async function openBank(folder: string, mode: BankMode) {
         headers: { authorization: `Bearer ${bank.token}` },
         body: JSON.stringify({ key, units: String(units), currency, account, name }),
       });
-      assert.ok(ok, 'it pays again');
+      assert.ok(ok, 'the repeating bank did not pay again');
     },
     /** All credits that it has ever shown. */
     async credits(): Promise<{ text: string; units: bigint }[]> {

@@ -17,5 +17,5 @@ test('one fault of each kind: every order is paid once, and chain, bank and book
   assert.ok(outcome !== undefined && outcome.orders > 10, one.output());
   const never = KINDS.filter((kind) => (outcome.faults[kind] ?? 0) === 0);
   assert.ok(never.length <= 3, `never struck: ${never.join(', ')}; came to nothing: ${outcome.missed.join(', ')}`);
-  assert.deepEqual(processesOf(one.folder), [], 'nothing is left running');
+  assert.deepEqual(processesOf(one.folder), [], 'processes are left running');
 });

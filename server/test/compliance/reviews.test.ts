@@ -92,7 +92,7 @@ test('waits for an operator, who sees the submitted details, and verifies', asyn
   assert.deepEqual(await stands(id), { verification: 'verified', level: 1, failedReason: null });
   assert.deepEqual(await openCases(id), []);
   await looks(id, version);
-  assert.equal((await stands(id)).verification, 'verified', 'looked at again');
+  assert.equal((await stands(id)).verification, 'verified', 'looking at it again changed the result');
   await inTx((tx) =>
     recordFinding(tx, {
       customerId: id,
@@ -102,7 +102,7 @@ test('waits for an operator, who sees the submitted details, and verifies', asyn
       now: now(),
     }),
   );
-  assert.equal((await stands(id)).verification, 'verified', 'an answer that was late');
+  assert.equal((await stands(id)).verification, 'verified', 'a late answer changed the result');
 });
 
 test('lets details be given again, and looks at the new ones', async () => {

@@ -167,7 +167,7 @@ test('the decision on a review has the outcomes and reasons of its declaration',
 describe('the runbook beside a case', () => {
   for (const [kind, { page, heading }] of RUNBOOKS)
     test(`of ${kind} is a section of ${page}`, () => {
-      assert.ok(kind in CASE_KINDS, 'it is a kind of case');
+      assert.ok(kind in CASE_KINDS, 'it is not a kind of case');
       const text = readFileSync(new URL(`../../../docs/operating/${page}`, import.meta.url), 'utf8');
       const section = sectionOf(text, heading);
       assert.notEqual(section, text, `there is no heading ${heading}`);

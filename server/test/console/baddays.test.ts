@@ -47,7 +47,7 @@ describe('a bad day at the console', { skip: noChromium }, () => {
     await form.dialog().getByLabel('Order').fill(String(order.id));
     await form.sends('the customer named the transfer by phone');
     await page.getByText('Nothing is done yet.').waitFor();
-    assert.equal(await world.stateOf(order), 'created', 'one alone has assigned it');
+    assert.equal(await world.stateOf(order), 'created', 'one operator alone assigned it');
     await form
       .dialog()
       .getByRole('link', { name: /^proposal / })

@@ -93,13 +93,13 @@ describe('the console in a browser', { skip: noChromium }, () => {
     await way.waitFor();
     const { deposits, payouts } = await world.traceOf(settled);
     const shown = await way.innerText();
-    assert.match(shown, /1\u202f250\.5 usdc\.matic20/, 'the deposit, grouped as text');
+    assert.match(shown, /1\u202f250\.5 usdc\.matic20/, 'the deposit is not shown as a grouped amount');
     assert.match(shown, /holds nothing/);
     for (const evidence of [deposits[0]?.reference, payouts[0]?.reference]) {
-      assert.ok(evidence, 'the money left evidence');
+      assert.ok(evidence, 'the payout has no evidence');
       await way.getByTitle(evidence).waitFor();
     }
-    assert.equal(await page.getByText('submitted', { exact: true }).count(), 0, 'nothing is on its way');
+    assert.equal(await page.getByText('submitted', { exact: true }).count(), 0, 'money is still under way');
     await isGood(page, `Order ${settled.id}`);
     await way.getByRole('link', { name: payouts[0]?.id ?? '' }).click();
     await page.getByText('The rail has paid it').waitFor();

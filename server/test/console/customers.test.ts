@@ -122,7 +122,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     await heading('Screening');
     await page.getByRole('link', { name: customer.id }).waitFor();
     await page.getByText('up to date', { exact: true }).waitFor();
-    assert.equal(await page.getByText(/orlenkov|khayali/i).count(), 0, 'a name is shown before anybody looked');
+    assert.equal(await page.getByText(/orlenkov|khayali/i).count(), 0, 'a name is shown before the hit was opened');
     await isGood(page, 'Screening');
     await page.getByLabel('State').selectOption('false_positive');
     await page.waitForURL(/\?state=false_positive$/);
@@ -157,7 +157,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     await page.keyboard.press('Enter');
     await heading(`Hit ${named}`);
     await page.getByRole('button', { name: 'Look at the hit' }).waitFor();
-    assert.equal(await page.getByText(/orlenkov/i).count(), 0, 'it is shown before anybody looked');
+    assert.equal(await page.getByText(/orlenkov/i).count(), 0, 'the hit is shown before it was opened');
     await isGood(page, `Hit ${named}`, 'Hit');
     await page.keyboard.press('l');
     await sends('Look at the hit', 'to compare both');
@@ -176,7 +176,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByText('ada proposed to dismiss it').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Dismiss' }).isDisabled(), true);
-    assert.equal((await hitNow(named, 'open'))?.state, 'open', 'one alone has dismissed it');
+    assert.equal((await hitNow(named, 'open'))?.state, 'open', 'one operator alone dismissed it');
     await isGood(page, `Hit ${named}`, 'Hit, proposed');
 
     await goes(`/screening/${named}`, bea.page);
@@ -258,7 +258,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'Lift the hold' }).waitFor();
     await page.getByText('legal hold', { exact: true }).waitFor();
-    assert.equal(await page.getByText(/orlenkov/i).count(), 0, 'a name is shown before anybody looked');
+    assert.equal(await page.getByText(/orlenkov/i).count(), 0, 'a name is shown before the data was opened');
     await page.getByRole('button', { name: 'Look at contact' }).click();
     await sends('Look at contact', 'the court asks');
     await page.getByRole('region', { name: 'Contact' }).getByText('Taras Orlenkov').waitFor();
@@ -271,7 +271,7 @@ describe('screening, customers, limits and operators in the console', { skip: no
     );
     await page.reload();
     await page.getByRole('button', { name: 'Look at contact' }).waitFor();
-    assert.equal(await page.getByText(/orlenkov/i).count(), 0, 'it is kept');
+    assert.equal(await page.getByText(/orlenkov/i).count(), 0, 'the personal data stays after leaving the page');
     for (const [button, path] of [
       ['Lift the hold', 'lift-legal-hold'],
       ['Unblock', 'unblock'],

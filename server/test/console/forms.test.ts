@@ -85,7 +85,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await form.sends('a new task');
     await page.getByText('Nothing is done yet.').waitFor();
     await form.dialog().getByRole('button', { name: 'Close' }).click();
-    assert.equal((await operatorNow('mia')).role, 'support', 'one alone has changed it');
+    assert.equal((await operatorNow('mia')).role, 'support', 'one operator alone changed it');
     await isGood(page, 'Operators and rules', 'Operator, opened');
     const { proposals } = (await bea.person.reads('/proposals?state=open')).body;
     assert.equal((await bea.person.does(`/proposals/${proposals[0].id}/confirm`)).status, 200);
@@ -123,7 +123,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await form.dialog().getByRole('button', { name: 'Close' }).click();
     await page.keyboard.press('Escape');
     await page.waitForURL(/operators$/);
-    assert.notEqual((await operatorNow('mia')).disabledAt, null, 'one alone has enabled it');
+    assert.notEqual((await operatorNow('mia')).disabledAt, null, 'one operator alone enabled it');
   });
 
   test('a rule is proposed beside the one it replaces, decided by another operator, changed and removed', async () => {
@@ -163,7 +163,11 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await isRefused('an amount such as 100 or 0.5', 'max');
     await page.keyboard.press('Control+a');
     await page.keyboard.type('4321');
-    assert.equal(await form.dialog().getByText('an amount such as 100 or 0.5').count(), 0, 'the rule of another value');
+    assert.equal(
+      await form.dialog().getByText('an amount such as 100 or 0.5').count(),
+      0,
+      'the rule of the previous value is still shown',
+    );
     await form.dialog().getByLabel('Default market').selectOption(String(!market.isDefault));
     await form.effect().getByText(`${market.max} becomes 4321`).waitFor();
     await isGood(page, await page.locator('h1').innerText(), 'Form, market');

@@ -327,7 +327,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Claim' }).click();
     await page.getByText('The server says: done.').waitFor();
     await page.keyboard.press('Enter');
-    assert.equal(await page.getByText('Vrblova').count(), 0, 'it is shown before anybody looked');
+    assert.equal(await page.getByText('Vrblova').count(), 0, 'it is shown before it was opened');
     await page.getByRole('button', { name: 'Look at the submission' }).click();
     await page.getByLabel('Reason').fill('to verify the business');
     await page.getByRole('dialog').getByRole('button', { name: 'Look at the submission' }).click();

@@ -30,7 +30,11 @@ describe('the console', () => {
     assert.match(String(page.headers['content-type']), /^text\/html/);
     assert.equal(page.headers['cache-control'], 'no-store');
     assert.equal((await get('/console/orders/17?tab=2')).body, page.body);
-    assert.doesNotMatch(page.body, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/, 'something stands inline');
+    assert.doesNotMatch(
+      page.body,
+      /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/,
+      'the page has an inline script or style',
+    );
   });
 
   test('names existing files that may be cached permanently', async () => {

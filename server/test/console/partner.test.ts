@@ -64,7 +64,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     const { code } = await world.s.read((tx) => inviteMember(tx, { partnerId, name, role, by: 'operator op', now }));
     await goes(page, `/join#${code}`);
     await heading(page, 'Join your team');
-    assert.equal(new URL(page.url()).hash, '', 'the code stays in the address');
+    assert.equal(new URL(page.url()).hash, '', 'the code stays in the URL');
     if (role === 'owner') await isGood(page, 'Join your team', 'partner join');
     await page.getByRole('button', { name: 'Make a passkey' }).click();
     await heading(page, `You are in, ${name}`);

@@ -74,7 +74,7 @@ describe('personal data in the console', { skip: noChromium }, () => {
     assert.equal(held.export.customer.id, customer);
     assert.deepEqual(held.files, []);
     await page.getByText(`Saved as customer-${customer}.json`).waitFor();
-    assert.equal(await page.getByText(held.export.contact.phone).count(), 0, 'the page shows what is personal');
+    assert.equal(await page.getByText(held.export.contact.phone).count(), 0, 'the page shows personal data');
     const { audit } = (await ada.person.reads(`/audit?subject=customer:${customer}&action=customer.export`)).body;
     assert.deepEqual(
       audit.map(({ reason }: Came) => reason),

@@ -52,7 +52,10 @@ export function testPriceSource(code: string, world: () => PriceSourceWorld): vo
     test('empty, half, HTML, of a wrong type, too long, cut, a redirect, an error', async () => {
       const headers = typed();
       const right = (symbols: string[]) => world().good(symbols);
-      assert.ok((await answered((symbols) => ({ headers, body: right(symbols) }))).length > 0, 'right as it is');
+      assert.ok(
+        (await answered((symbols) => ({ headers, body: right(symbols) }))).length > 0,
+        'the unchanged answer gives no price',
+      );
       const told: Record<string, (symbols: string[]) => Told> = {
         empty: () => ({ headers }),
         half: (symbols) => ({ headers, body: right(symbols).slice(0, -20) }),
@@ -98,7 +101,7 @@ export function testPriceSource(code: string, world: () => PriceSourceWorld): vo
         100,
       );
       await isSilent(dripping, 'slow');
-      assert.ok(performance.now() - from < 10_000, 'it waited for longer than it was told to');
+      assert.ok(performance.now() - from < 10_000, 'it waited longer than the given deadline');
     });
 
     test('a closed port', async () => {
@@ -112,7 +115,7 @@ export function testPriceSource(code: string, world: () => PriceSourceWorld): vo
           (error: unknown) => (error instanceof Unavailable ? error.retryAfterMs : assert.fail(String(error))),
         );
       assert.equal(await pauseOf('120'), 120_000);
-      assert.equal(await pauseOf('999999999', 418), 3 * 24 * HOUR, 'at most three days');
+      assert.equal(await pauseOf('999999999', 418), 3 * 24 * HOUR, 'a pause is longer than three days');
       const until = await pauseOf(new Date(Date.now() + 60_000).toUTCString());
       assert.ok(until > 30_000 && until <= 60_000, `${until}`);
       for (const odd of [undefined, '-5', 'soon', '']) assert.ok((await pauseOf(odd)) <= 5_000, odd);

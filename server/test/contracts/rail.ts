@@ -44,12 +44,12 @@ async function shown(rail: Rail): Promise<{ movements: Movement[]; holdings: Hol
   const movements: Movement[] = [];
   for (let after = ''; ; ) {
     const page = await rail.movements?.(after);
-    assert.ok(page, 'it was looked at before');
+    assert.ok(page, 'the rail was never polled');
     movements.push(...page.movements);
     after = page.upTo;
     if (page.more) continue;
     const holdings = await rail.holdings?.(after, true);
-    assert.ok(holdings, 'nothing has come in between');
+    assert.ok(holdings, 'the rail moved on in between');
     return { movements, holdings };
   }
 }
@@ -115,9 +115,9 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
       'a key is recognised for as long as the rail says, and a bank says how long',
       async ({ rail, ...world }) => {
         const { kind, deduplicatesForMs } = rail;
-        assert.ok(deduplicatesForMs >= 0, 'it is a duration');
+        assert.ok(deduplicatesForMs >= 0, 'the promise is not a duration');
         if (kind === 'chain') assert.equal(deduplicatesForMs, Number.POSITIVE_INFINITY);
-        else assert.ok(Number.isSafeInteger(deduplicatesForMs), 'the promise of a bank ends');
+        else assert.ok(Number.isSafeInteger(deduplicatesForMs), 'a bank promises deduplication without end');
         if (deduplicatesForMs === 0 || kind === 'chain') return;
         assert.ok(world.ages, 'without time this bank promises nothing that could be tested');
         await rail.send(world.sending('pay_6_1'));

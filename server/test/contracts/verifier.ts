@@ -58,8 +58,8 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside }:
       outcome === 'verified' ? level >= 1 && level <= highestLevel : level === 0,
       `level ${level} of ${outcome}`,
     );
-    assert.ok(reason.length <= 200, 'a reason is a word or a sentence');
-    assert.ok(pending === undefined || outcome === 'in_review', 'a result says how to learn more');
+    assert.ok(reason.length <= 200, 'a reason is longer than a sentence');
+    assert.ok(pending === undefined || outcome === 'in_review', 'a final result says when to ask again');
     const { pollAfterMs = 1 } = pending ?? {};
     assert.ok(Number.isInteger(pollAfterMs) && pollAfterMs > 0, `asked again after ${pollAfterMs} ms`);
   };
@@ -112,7 +112,7 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside }:
         { headers: {}, body },
         { headers, body: Buffer.alloc(0) },
       ])
-        assert.equal(readCallback(wrong), undefined, 'a call that is not signed right');
+        assert.equal(readCallback(wrong), undefined, 'a call with an invalid signature was accepted');
       for (const [name, value] of Object.entries(headers)) {
         if (name === 'content-type') continue;
         for (const forged of ['', 'x', `${value}0`, '0'.repeat(value?.length ?? 0), 'é'.repeat(64)])

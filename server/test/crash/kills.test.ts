@@ -66,15 +66,15 @@ test(`after ${KILLS} kills of the server every order settled, and bank and chain
   const [broken, payments] = [await untilSound(books.broken, SWEPT_MS), await books.payments()];
   const purchases = await books.purchases();
   await books.close();
-  assert.deepEqual(broken, [], 'the books are sound and agree with chain and bank');
+  assert.deepEqual(broken, [], 'the books are broken or disagree with chain and bank');
   assert.equal(settled, KILLS);
-  assert.equal(payments.size, KILLS, 'one payment key an order');
+  assert.equal(payments.size, KILLS, 'an order has several payment keys');
   assert.deepEqual(
     [...payments.values()].filter((times) => times !== 1),
     [],
     'each paid once',
   );
-  assert.equal(purchases.length, KILLS, 'a purchase a round');
+  assert.equal(purchases.length, KILLS, 'a round has no purchase');
   for (const { paid, stored } of purchases)
-    assert.deepEqual(paid, [stored], 'the chain paid each wallet once, with the bytes that were stored');
+    assert.deepEqual(paid, [stored], 'a wallet was not paid exactly once with the stored bytes');
 });

@@ -59,7 +59,7 @@ test('a number in another spelling is the same document, for one partner and not
   const third = await gives({ firstName: 'Usha', identityNumber: 'ABCDE1234F' }, theirs);
   const short = [await gives({ identityNumber: '0000' }), await gives({ identityNumber: '0000' })];
   assert.deepEqual([await others(first), await others(second), await others(third)], [[second], [first], []]);
-  for (const id of short) assert.deepEqual(await others(id), [], 'four characters are no document');
+  for (const id of short) assert.deepEqual(await others(id), [], 'four characters counted as a document number');
 });
 
 test('the case names the others, stays closed for the same ones, and opens again for another', async () => {

@@ -273,8 +273,8 @@ test('an open case, a legal hold and an open order each refuse the erasure, and 
   const before = await world.query('select * from entries');
   const { status, body } = await agreed(`/customers/${id}/erase`);
   assert.equal(status, 200, JSON.stringify(body));
-  assert.deepEqual(await world.query('select * from entries'), before, 'the books are as they were');
-  assert.equal((await world.query('select id from orders where id = $1', [order])).length, 1, 'the order stays');
+  assert.deepEqual(await world.query('select * from entries'), before, 'the erasure changed the books');
+  assert.equal((await world.query('select id from orders where id = $1', [order])).length, 1, 'the order was deleted');
 });
 
 /** An order that the partner's program makes for its verified customer. */
@@ -289,17 +289,25 @@ async function orderOf(customerId: string): Promise<bigint> {
 test('after it, nothing of the customer can be read anywhere with any key, and others are untouched', async () => {
   const [gone, stays] = [await enrolled('Zebulona'), await enrolled('Xanthippe')];
   const full = await everythingReadable();
-  assert.deepEqual(missing(full, [...wordsOf('Zebulona'), ...wordsOf('Xanthippe')]), [], 'all of it was there');
+  assert.deepEqual(
+    missing(full, [...wordsOf('Zebulona'), ...wordsOf('Xanthippe')]),
+    [],
+    'some data was missing before the erasure',
+  );
   const exported = async (id: string) => (await ada.does(`/customers/${id}/export`)).body;
   other = await exported(stays);
 
   const { status, body } = await agreed(`/customers/${gone}/erase`);
   assert.equal(status, 200, JSON.stringify(body));
   const { erasedAt, backupsEndAt } = body.after as Record<string, string>;
-  assert.equal(Date.parse(backupsEndAt ?? '') - Date.parse(erasedAt ?? ''), 90 * DAY_MS, 'the last backup ends then');
+  assert.equal(
+    Date.parse(backupsEndAt ?? '') - Date.parse(erasedAt ?? ''),
+    90 * DAY_MS,
+    'the date of the last backup is wrong',
+  );
 
   const left = await everythingReadable();
-  assert.deepEqual(missing(left, wordsOf('Zebulona')), wordsOf('Zebulona'), 'and nothing is now');
+  assert.deepEqual(missing(left, wordsOf('Zebulona')), wordsOf('Zebulona'), 'data is readable after the erasure');
   assert.deepEqual(missing(left, wordsOf('Xanthippe')), []);
   assert.deepEqual(missing(logged.join('\n'), wordsOf('Zebulona')), wordsOf('Zebulona'));
   assert.deepEqual({ ...(await exported(stays)), after: null }, { ...other, after: null });
@@ -346,10 +354,14 @@ test('afterwards names are not compared any more, the result says that they were
     rows.map(({ inputs }: { inputs: Buffer | null }) => inputs),
     rows.map(() => null),
   );
-  assert.equal(rows.filter(({ id: result }) => result > before.id).length, 0, 'and none is new');
+  assert.equal(rows.filter(({ id: result }) => result > before.id).length, 0, 'a new result was stored');
 
   const held = async () => (await db.asSystem((tx) => screenOwn(tx, vault, moneyOf(id), sanctions))).hits;
-  assert.equal(await db.asSystem((tx) => sanctions.wait(tx, moneyOf(id))), undefined, 'nothing is waited for');
+  assert.equal(
+    await db.asSystem((tx) => sanctions.wait(tx, moneyOf(id))),
+    undefined,
+    'the gate waits for a comparison',
+  );
   assert.deepEqual(
     (await held()).map(({ rule }) => rule),
     ['customer_blocked', 'sanctions_nameless'],
@@ -420,7 +432,7 @@ test('a customer brought back by a restore is erased again, from the list outsid
   }
   await world.query(`set session_replication_role = 'origin'`);
   const back = await world.db.asSystem((tx) => customers.openContact(tx, world.vault, id));
-  assert.equal(back.email, personal('Backula').email, 'it is back');
+  assert.equal(back.email, personal('Backula').email, 'the restore did not bring the customer back');
 
   await world.query(`update sanctions_hits set state = 'open', people = null, reason = null, decided_at = null
     where customer_id = '${id}'`);
@@ -430,7 +442,7 @@ test('a customer brought back by a restore is erased again, from the list outsid
 
   assert.equal(await replayErasures(erasing, world.clock.now()), 1);
   assert.deepEqual(await openHits(id), []);
-  assert.ok(!(await openCaseSubjects('sanctions_hit')).includes(subject), 'nobody can decide it any more');
+  assert.ok(!(await openCaseSubjects('sanctions_hit')).includes(subject), 'the hit can still be decided');
   for (const table of tables) await world.query(`drop table public.kept_${table}`);
   const left = await everythingReadable();
   const words = wordsOf('Backula');
@@ -468,7 +480,7 @@ test('every read of personal data is in the audit, with its operator', async () 
     assert.equal(status, 200, JSON.stringify(body));
     assert.ok(JSON.stringify(body).includes('Lookwella'), action);
     const [newest, ...older] = await lines(id);
-    assert.deepEqual(newest, { operator: 'bea', action }, 'one line more');
+    assert.deepEqual(newest, { operator: 'bea', action }, 'the read added no audit row');
     assert.deepEqual(older, before);
     // Later, so that the next read is recorded separately.
     world.clock.advance(15 * 60_000);
@@ -476,7 +488,7 @@ test('every read of personal data is in the audit, with its operator', async () 
   const held = (await ada.does(`/customers/${id}/export`)).body;
   const text = JSON.stringify(held);
   const { document, note: _, ...words } = personal('Lookwella');
-  assert.deepEqual(missing(text, Object.values(words)), [], 'the export has all of it');
+  assert.deepEqual(missing(text, Object.values(words)), [], 'the export is incomplete');
   assert.ok(Buffer.from(held.files[0].content, 'base64').includes(document));
 });
 

@@ -112,7 +112,7 @@ test('a name that resolves differently the second time is called at the checked 
   const first = await send(to);
   assert.deepEqual([first.ok, first.status, first.answer], [true, 200, 'thank you']);
   assert.equal(plain.seen[0]?.headers.host, `hooks.partner.com:${plain.port}`);
-  assert.equal(asked, 1, 'the name is asked for once');
+  assert.equal(asked, 1, 'the name was resolved more than once');
   for (let at = 1; at < answers.length; at += 1) assert.equal((await send(to)).error, 'address_forbidden');
   assert.equal(plain.seen.length, 1);
 });

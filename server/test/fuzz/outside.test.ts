@@ -65,7 +65,7 @@ async function pricesAreSound(source: PriceSource): Promise<void> {
     const began = Date.now();
     for (const { base, quote, rate, pricedAt } of await source.fetch(PAIRS)) {
       assert.ok(rate.num > 0n && rate.den > 0n && rate.num < 10n ** 60n && rate.den < 10n ** 60n);
-      assert.ok(pricedAt.getTime() <= Date.now() + 5_000, 'no price is of the future');
+      assert.ok(pricedAt.getTime() <= Date.now() + 5_000, 'a price is dated in the future');
       assert.ok(pricedAt.getTime() >= began - 7 * 24 * 3_600_000);
       assert.ok(PAIRS.concat({ base: 'usdt', quote: 'usd' }).some((pair) => pair.base === base) && quote !== '');
     }
@@ -284,7 +284,7 @@ fuzz(
     assert.ok(['', '8443'].includes(url.port) && url.username === '' && url.password === '' && url.hash === '');
     assert.ok(isIP(hostOf(url)) === 0 && url.hostname.includes('.') && !url.hostname.endsWith('.'));
     assert.ok(!/(^|\.)(localhost|local|internal|lan|home|corp|test|onion|arpa)$/.test(url.hostname));
-    assert.equal(kept(PRODUCTION, url.href)?.href, url.href, 'kept as it is read again');
+    assert.equal(kept(PRODUCTION, url.href)?.href, url.href, 'the stored address is read differently');
   },
 );
 
@@ -309,7 +309,7 @@ fuzz(
     }
     assert.ok(called.every(isPublic));
     if (isIP(answer) === 4) assert.ok(!INNER.check(answer, 'ipv4'), answer);
-    if (isIP(answer) === 6) assert.match(answer.toLowerCase(), /^[23]/, 'of IPv6 only what is given out');
+    if (isIP(answer) === 6) assert.match(answer.toLowerCase(), /^[23]/, 'an unallocated IPv6 address is allowed');
   },
 );
 
@@ -585,7 +585,7 @@ fuzz(
       said.every((line) => !line.startsWith('failed')),
       said.join('\n'),
     );
-    if (!proves) assert.deepEqual(answers, [], 'who has not proved itself hears nothing');
+    if (!proves) assert.deepEqual(answers, [], 'an unproved client received an answer');
     for (const answer of answers) assert.ok(['proof', 'result', 'refused', 'error'].some((key) => key in answer));
     assert.ok(
       !heard.includes(KEYS.deposits) && !heard.includes(KEYS.wallets.hot?.slice(2) ?? 'none'),

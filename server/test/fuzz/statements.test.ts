@@ -174,7 +174,7 @@ fuzz(
     }
     const read = await readsOrRefuses(() => readXml(Buffer.from(xml)));
     if (read !== undefined)
-      assert.ok(!xml.includes('<!DOCTYPE') && !xml.includes('&a;'), 'no entity and no declaration is taken');
+      assert.ok(!xml.includes('<!DOCTYPE') && !xml.includes('&a;'), 'an entity or a declaration was accepted');
   },
 );
 
@@ -409,7 +409,11 @@ fuzz(
     const key = `${kind}_${order}_${attempt}`;
     assert.equal(keyIn(key.replaceAll('_', '-')), key);
     assert.equal(keyIn(key.toUpperCase()), key);
-    assert.equal(keyIn(`${key} ${kind}_${order === 1n ? 2n : order - 1n}_${attempt}`), undefined, 'two keys are none');
+    assert.equal(
+      keyIn(`${key} ${kind}_${order === 1n ? 2n : order - 1n}_${attempt}`),
+      undefined,
+      'a text with two keys gave a key',
+    );
     const read = keyIn(around, `${around}${around}`);
     if (read !== undefined) assert.match(read, /^(pay|ref)_[0-9]+_[0-9]+$/);
   },
@@ -446,7 +450,7 @@ fuzz(
     };
     const xml = writeFile('pain.001.001.09', batch);
     assert.equal(xml.match(/<InstdAmt /g)?.length, 1);
-    assert.equal(xml.match(/<CdtTrfTxInf>/g)?.length, 1, 'nothing of a payee opens an element');
+    assert.equal(xml.match(/<CdtTrfTxInf>/g)?.length, 1, 'a payee’s text opened an element');
     assert.ok(!/<!|&(?!(amp|lt|gt|quot|apos);)/.test(xml));
     const parser = new SaxesParser({ xmlns: true });
     parser.on('error', (error) => assert.fail(`no bank would take the file: ${error.message}`));
@@ -523,7 +527,7 @@ fuzz(
       } catch (error) {
         assert.ok(error instanceof Refusal && error.code === 'file_refused', String((error as Error).stack));
         outcome.push(`${from}-${to} (${of}) refused: ${error.facts.why}`);
-        assert.deepEqual(await facts(), before, 'what is refused leaves nothing behind');
+        assert.deepEqual(await facts(), before, 'a refused file left rows');
       }
     }
     const found = await facts();
@@ -532,7 +536,7 @@ fuzz(
       ...perDay.flatMap((lines) => lines.map(({ units, on: bookedOn }) => `credit ${units} ${bookedOn}`)),
     ];
     assert.deepEqual(found, meant.toSorted(), outcome.join('\n'));
-    assert.equal(await world.asks((desk, tx) => desk.missing(tx, 'eur')), 0n, 'and nothing seems to be missing');
+    assert.equal(await world.asks((desk, tx) => desk.missing(tx, 'eur')), 0n, 'a gap is reported');
   },
 );
 

@@ -367,7 +367,7 @@ fuzz(
       return;
     }
     const meant = exactly(typeof sent === 'string' ? sent : (sent as JsonNumber).text);
-    assert.ok(meant !== undefined, 'what is read as an amount is one');
+    assert.ok(meant !== undefined, 'a text that is no amount was read as one');
     assert.equal(units * 10n ** BigInt(meant.places), meant.units * 10n ** BigInt(decimals));
     assert.ok(units > 0n);
   },

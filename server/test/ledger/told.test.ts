@@ -228,5 +228,5 @@ test('available money is not taken before the orders that wait for it', async ()
   const tooMuch = entry(move(suspense, order, 7n), { id: 'too much' });
   const refusal = await fixture.db.asSystem((tx) => post(tx, tooMuch, counted));
   assert.deepEqual(refusal, { outcome: 'short', account: suspense.code });
-  assert.equal(asked, 0, 'it is asked only where the money suffices');
+  assert.equal(asked, 0, 'the callback ran although the money is missing');
 });

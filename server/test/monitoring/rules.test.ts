@@ -82,7 +82,10 @@ test('shared_wallet counts this customer among the others', () => {
   const shared = rule({ kind: 'shared_wallet', count: 3 });
   assert.ok(finds(shared, { othersAtWallet: 2 }));
   assert.ok(!finds(shared, { othersAtWallet: 1 }));
-  assert.ok(!finds(rule({ kind: 'shared_wallet', count: 1 }), { othersAtWallet: 0 }), 'alone is not shared');
+  assert.ok(
+    !finds(rule({ kind: 'shared_wallet', count: 1 }), { othersAtWallet: 0 }),
+    'a single customer counted as sharing',
+  );
 });
 
 test('country_mismatch needs both countries', () => {

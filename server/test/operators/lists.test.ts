@@ -261,7 +261,7 @@ describe('deliveries', () => {
     assert.deepEqual([tried.state, tried.endedAt], ['waiting', null]);
     const attempts = await rows(`${path}/${tried.position}/attempts`, 'attempts');
     assert.deepEqual(Object.keys(attempts[0] ?? {}), ['at', 'tookMs', 'status', 'error']);
-    assert.equal(attempts[0]?.status, null, 'nothing listens there');
+    assert.equal(attempts[0]?.status, null, 'the dead endpoint answered');
     await world.mines(2);
     await world.until('more events wait', async () => (await rows(path, 'deliveries')).length > 2);
     const all = (await rows(path, 'deliveries')).map(({ position }) => position);

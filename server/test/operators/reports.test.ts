@@ -122,7 +122,7 @@ describe("an auditor's five questions", () => {
     for (const { asset, debits, credits, heldDebits, heldCredits } of then.assets)
       assert.deepEqual([debits, heldDebits], [credits, heldCredits], asset);
     const { body } = await vic.reads('/trial-balance');
-    assert.ok(Array.isArray(body), 'without an instant the reply is another than it was');
+    assert.ok(Array.isArray(body), 'the reply without an instant differs');
     assert.deepEqual(
       body.filter(({ debits }: Came) => debits !== '0'),
       today.assets,
@@ -169,7 +169,11 @@ describe("an auditor's five questions", () => {
     const later = await reads(`/reports/statement?customer=${seller.id}&${span(evening.at, end)}`);
     const firstDay = await reads(`/reports/statement?customer=${seller.id}&${span(begin, evening.at)}`);
     const moved = (body: Came) => body.lines.filter(({ entry }: Came) => entry !== null);
-    assert.deepEqual([...moved(firstDay), ...moved(later)], moved({ lines }), 'two spans are not the whole');
+    assert.deepEqual(
+      [...moved(firstDay), ...moved(later)],
+      moved({ lines }),
+      'two adjacent spans do not sum to the whole',
+    );
     const paged: Came[] = [];
     for (let after = ''; ; ) {
       const page = await reads(`/reports/statement?customer=${seller.id}&${span(begin, end)}&limit=3${after}`);

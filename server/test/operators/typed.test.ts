@@ -185,7 +185,11 @@ test('an encrypted text decrypts inside a sentence, once, and a foreign one neve
   assert.notEqual(encryptTyped(vault, 'Zenobia'), encrypted);
   assert.equal(encryptTypedSame(vault, 'Zenobia'), encryptTypedSame(vault, 'Zenobia'));
   assert.equal(openTyped(vault, `${encrypted}-${encrypted}, ${encrypted}`), 'Zenobia-Zenobia, Zenobia');
-  assert.equal(openTyped(vault, encryptTyped(vault, encrypted)), encrypted, 'what was typed is not opened');
+  assert.equal(
+    openTyped(vault, encryptTyped(vault, encrypted)),
+    encrypted,
+    'an encrypted text that was typed was decrypted twice',
+  );
   const odd = `enc:op1:${'A'.repeat(60)}.`;
   for (const text of [odd, 'enc:op1:', 'plain', `${encrypted.slice(0, -1)}`])
     assert.equal(openTyped(vault, text), text);

@@ -78,7 +78,7 @@ test('a large operation is done in parts, by two concurrent workers, and each or
   assert.deepEqual(await work(id), { againInMs: 0 });
   assert.deepEqual(await told(id), { changed: 50, leftAlone: 0, refused: 0, isOver: false });
   assert.deepEqual(await Promise.all([work(id), work(id)]), [undefined, undefined]);
-  assert.equal(await work(id), undefined, 'enqueued for again');
+  assert.equal(await work(id), undefined, 'work is left after all parts');
   assert.deepEqual(await told(id), { changed: 60, leftAlone: 0, refused: 0, isOver: true });
   assert.deepEqual(new Set(await states(ids)), new Set(['cancelled']));
   assert.equal(await steps('cancelled', ids), 60);
@@ -152,7 +152,7 @@ test('are requoted at the present price; left alone if they have it already; ref
     'select q.order_id::text as taken from orders o join quotes q on q.id = o.quote_id where o.id = $1',
     [String(dear)],
   );
-  assert.equal(taken, String(dear), 'its quote is its own');
+  assert.equal(taken, String(dear), 'the order has no quote of its own');
 });
 
 test('requoting waits while the price is halted, and continues from its position', async () => {

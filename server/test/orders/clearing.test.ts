@@ -136,7 +136,7 @@ describe('a market with a clearing time', () => {
     fixture.clock.advance(HOUR_MS);
     await falls('clear_deposit');
     await falls('expire_order');
-    assert.equal(await stateOf(order), 'deposit_seen', 'it came in time, so it is waited for');
+    assert.equal(await stateOf(order), 'deposit_seen', 'the order does not wait for a deposit that came in time');
 
     fixture.clock.advance(HOUR_MS);
     await falls('clear_deposit');
@@ -249,7 +249,7 @@ describe('at its deadline an order', () => {
     fixture.clock.advance(HOUR_MS + 60_000);
     const late = { ...credit(order), at: minutes(order.expiresAt, 1) };
     await hears({ type: 'deposit_seen', ...late });
-    assert.equal(await stateOf(order), 'created', 'what is late does not keep it waiting');
+    assert.equal(await stateOf(order), 'created', 'a late deposit keeps the order waiting');
     await confirmed(late);
     const { deposits } = await moneyOf(order);
     assert.deepEqual([await stateOf(order), deposits[0]?.state, deposits[0]?.why], ['created', 'suspense', 'late']);
@@ -289,7 +289,7 @@ describe('at its deadline an order', () => {
     await confirmed({ ...credit(same), at: day(same.expiresAt), withinMs: 86_400_000 });
     assert.equal(await stateOf(same), 'deposit_confirmed');
     const tomorrow = minutes(day(next.expiresAt), 24 * 60);
-    assert.deepEqual((await moneyOf(same)).deposits[0]?.cameAt, tomorrow, 'the latest that it can have been');
+    assert.deepEqual((await moneyOf(same)).deposits[0]?.cameAt, tomorrow, 'the latest possible time was not stored');
     await confirmed({ ...credit(next), at: tomorrow, withinMs: 86_400_000 });
     assert.equal((await moneyOf(next)).deposits[0]?.why, 'late');
     await confirmed(credit(none));

@@ -193,11 +193,11 @@ test('an order last held by screening waits for an operator', () => {
 test('an order held by the gate or by an operator waits for a person', () => {
   const held = (facts: Record<string, unknown>) => [{ event: 'held', facts }];
   assert.equal(isForAPerson(held({ by: 'policy', why: `${HELD_AT_GATE}blocked` })), true);
-  assert.equal(isForAPerson(held({ why: `not ${HELD_AT_GATE}` })), false, 'the prefix stands elsewhere');
+  assert.equal(isForAPerson(held({ why: `not ${HELD_AT_GATE}` })), false, 'a prefix in the middle of a text counted');
   assert.equal(isForAPerson(held({ why: 'underpaid' })), false);
   assert.equal(isForAPerson(held({ heldBy: 'operator' })), true);
   assert.equal(isForAPerson(held({ heldBy: 'partner' })), false);
-  assert.equal(isForAPerson([{ event: 'held' }]), false, 'a hold without facts');
+  assert.equal(isForAPerson([{ event: 'held' }]), false, 'a hold without facts counted as an operator’s');
   // Stored orders contain these words: another text would release orders that are held today.
   assert.deepEqual(
     [HELD_AT_GATE, PAID_BEFORE, PAID_OTHER_AMOUNT],
@@ -211,8 +211,16 @@ test('a refund request answers only the hold that it was decided on', () => {
   assert.equal(awaitsPerson({ refundRequest: {} }, history), true);
   assert.equal(awaitsPerson({ refundRequest: { decidedHold: 4 } }, history), false);
   const again = [...history, { event: 'held', facts: { by: 'screening' }, version: 6 }];
-  assert.equal(awaitsPerson({ refundRequest: { decidedHold: 4 } }, again), true, 'a newer hold is not answered');
-  assert.equal(awaitsPerson({ refundRequest: { decidedHold: 3 } }, []), false, 'nothing is held');
+  assert.equal(
+    awaitsPerson({ refundRequest: { decidedHold: 4 } }, again),
+    true,
+    'an older refund request answered a newer hold',
+  );
+  assert.equal(
+    awaitsPerson({ refundRequest: { decidedHold: 3 } }, []),
+    false,
+    'an order without a hold counted as held',
+  );
   assert.equal(awaitsPerson({ refundRequest: null }, [{ event: 'held', facts: { by: 'policy' }, version: 1 }]), false);
 });
 
@@ -227,8 +235,8 @@ test('the last hold is the latest unreleased one, below an operator’s hold', (
   assert.equal(lastHold([bounced]), bounced);
   assert.equal(lastHold([refused]), refused);
   assert.equal(lastHold([bounced, beside]), beside);
-  assert.equal(lastHold([bounced, beside, released]), bounced, 'the hold below stands again');
-  assert.equal(lastHold([bounced, gate, beside, released]), gate, 'only the operator’s hold is released');
+  assert.equal(lastHold([bounced, beside, released]), bounced, 'the earlier hold does not apply again');
+  assert.equal(lastHold([bounced, gate, beside, released]), gate, 'the release ended the earlier hold too');
   assert.equal(lastHold([beside, released]), undefined);
   // A repeated hold replaces the earlier ones: a release does not bring them back.
   const anew = { event: 'held', stateFrom: 'deposit_confirmed', facts: { heldBy: 'operator' } };

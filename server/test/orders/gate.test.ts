@@ -59,14 +59,18 @@ test('an approval covers one hit, one entry, up to its amount, with as many peop
   const covers = (finding: Finding, units: bigint, needed: number, people = approval.people) =>
     isCovered(finding, { units, needed }, [{ ...approval, people }]);
   assert.equal(covers(BLOCKED, 100n, 2), true);
-  assert.equal(covers(BLOCKED, 101n, 2), false, 'a larger amount');
-  assert.equal(covers({ ...BLOCKED, entry: 't2' }, 100n, 2), false, 'blocked again since');
-  assert.equal(covers({ ...BLOCKED, rule: 'destination_denied' }, 100n, 2), false, 'another rule');
-  assert.equal(covers(BLOCKED, 100n, 3), false, 'the rule asks for more people than agreed');
-  assert.equal(covers(BLOCKED, 100n, 2, ['ada', 'ada']), false, 'one person twice');
-  assert.equal(isCovered(BLOCKED, { units: 1n, needed: 1 }, []), false, 'a hit always wants a word');
+  assert.equal(covers(BLOCKED, 101n, 2), false, 'the approval covered a larger amount');
+  assert.equal(covers({ ...BLOCKED, entry: 't2' }, 100n, 2), false, 'the approval covered a later block');
+  assert.equal(covers({ ...BLOCKED, rule: 'destination_denied' }, 100n, 2), false, 'the approval covered another rule');
+  assert.equal(covers(BLOCKED, 100n, 3), false, 'too few people were enough');
+  assert.equal(covers(BLOCKED, 100n, 2, ['ada', 'ada']), false, 'one person counted twice');
+  assert.equal(isCovered(BLOCKED, { units: 1n, needed: 1 }, []), false, 'a hit passed without an approval');
   const named: Finding = { rule: 'destination_new', entry: '', action: 'destination.new' };
-  assert.equal(isCovered(named, { units: 1n, needed: 1 }, []), true, 'one person may name a destination by the rules');
+  assert.equal(
+    isCovered(named, { units: 1n, needed: 1 }, []),
+    true,
+    'one person could not name a destination although the rules allow it',
+  );
   assert.equal(isCovered(named, { units: 1n, needed: 2 }, []), false);
 });
 
@@ -78,7 +82,11 @@ test('money is submitted from one place, after the gate', () => {
   // Every caller of a rail's `send` first marks the payout as being submitted, and that is one function.
   assert.deepEqual(found(/\bbeginSubmission\(tx/), ['rails/payouts.ts']);
   assert.deepEqual(found(/railOf\(context, payout\)\.send\(/), ['rails/payouts.ts']);
-  assert.deepEqual(found(/\brail\.send\(|\.get\([^)]*\)\??\.send\(/), [], 'a rail is sent to past the payout engine');
+  assert.deepEqual(
+    found(/\brail\.send\(|\.get\([^)]*\)\??\.send\(/),
+    [],
+    'code sends to a rail without the payout engine',
+  );
   assert.deepEqual(
     found(/\binsertBatch\(tx/),
     ['rails/manual/desk.files.ts'],

@@ -117,7 +117,11 @@ describe('another price than was booked', () => {
       assert.equal(onPrice(rate(10_000n), rate(10_101n), priceMoved), then);
       assert.equal(onPrice(rate(10_000n), rate(9_899n), priceMoved), then);
     }
-    assert.equal(onPrice(rate(1n), { num: 2n, den: 200n }, moved('refund', 0).priceMoved), 'honour', 'the very same');
+    assert.equal(
+      onPrice(rate(1n), { num: 2n, den: 200n }, moved('refund', 0).priceMoved),
+      'honour',
+      'an identical rate was not accepted',
+    );
   });
 });
 

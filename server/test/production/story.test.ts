@@ -302,7 +302,11 @@ test('no sandbox endpoint answers, and a client behind the proxy is identified b
   const input = { ...pair, fromAmount: '10' };
   assert.equal((await keys.post('offramp/quote', input)).status, 403, 'from elsewhere');
   const elsewhere = { headers: { 'x-forwarded-for': '203.0.113.7, 198.51.100.9' } };
-  assert.equal((await keys.post('offramp/quote', input, elsewhere)).status, 403, 'what a stranger says of itself');
+  assert.equal(
+    (await keys.post('offramp/quote', input, elsewhere)).status,
+    403,
+    'a forged forwarding header was trusted',
+  );
 });
 
 test('the docs for partners are served, and their collection names this server', async () => {
@@ -334,7 +338,7 @@ test('a customer logs in with the code that was sent, gives details, and is veri
   await browser.go('details', DETAILS);
 
   const refused = await partner.post('bank/addFiatAccount', { customerId, iban: CUSTOMER_IBAN });
-  assert.equal(refused.status, 200, 'an account may be added while somebody looks');
+  assert.equal(refused.status, 200, 'an account could not be added during the review');
   fiatAccountId = refused.body.data.fiatAccountId;
   const [found] = await read((tx) => listCases(tx, { open: true, limit: 10 }));
   assert.equal(found?.kind, 'verification_review');
@@ -393,7 +397,7 @@ test('a purchase while the signer is down waits, shows it, and is paid when it i
   await reaches(order.id, 'paying_out');
   await until('readiness says so', async () => (await readiness())[`signer ${CHAIN}`]?.ok === false);
   assert.match((await readiness())[`signer ${CHAIN}`]?.why ?? '', /^signer: no connection/);
-  assert.equal((await readiness())[`rail ${RAIL}`]?.ok, true, 'the chain is followed all the same');
+  assert.equal((await readiness())[`rail ${RAIL}`]?.ok, true, 'the chain is not followed');
   assert.equal(await hasTokens(order.address), '0');
 
   await signer.start();
@@ -433,7 +437,7 @@ test('the books agree with chain and bank, and nothing went wrong in the backgro
     ...(failed === undefined ? [] : [`${rail}: ${failed}`]),
     ...items.filter(({ transit }) => transit === null).map(({ key, kind, why }) => `${rail}: ${kind} ${key} ${why}`),
   ]);
-  assert.deepEqual(broken, [], 'item by item, too');
+  assert.deepEqual(broken, [], 'a comparison item by item finds a difference');
   const bugs = complaints.filter((line) => /"level":(5|6)0|"error":"(BugError|TypeError|RangeError|error)"/.test(line));
   assert.deepEqual(bugs, []);
 });

@@ -265,7 +265,7 @@ describe('on a market', () => {
     assert.equal((await quote()).reason, 'price_halted');
     says('86.5', 'one');
     await hear('one');
-    assert.equal((await quote()).reason, 'price_halted', 'it has just come back');
+    assert.equal((await quote()).reason, 'price_halted', 'the market resumed at once');
     await age(3);
     await work.watch_prices?.('all');
     assert.equal((await quote()).status, 200);
@@ -311,7 +311,7 @@ describe('on a market', () => {
       [503, 'unavailable'],
       'without a quorum there is no quote, at once',
     );
-    assert.deepEqual(await openHalts(), [], 'which is no case yet');
+    assert.deepEqual(await openHalts(), [], 'the market was halted too early');
     await age(61);
     await work.watch_prices?.('all');
     assert.match((await openHalts())[0]?.reason ?? '', /^fewer than 2 live sources for usdc\/inr: markets? /);
@@ -357,7 +357,7 @@ describe('on a market', () => {
     assert.equal((await openHalts()).length, 1);
     await world.query(`update fee_schedules set gas_units = 0 where market_id = $1`, [market.id]);
     await work.watch_prices?.('all');
-    assert.deepEqual(await openHalts(), [], 'a market that charges nobody for gas has no halt by its price');
+    assert.deepEqual(await openHalts(), [], 'a market without a gas fee was halted by the gas price');
     assert.equal((await runCheck(breakersCheck(world.db))).halted, 0);
     await free('nor does the market');
     for (const source of [sources.one, sources.two]) source.move('matic', 'inr', undefined);

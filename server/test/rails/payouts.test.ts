@@ -273,7 +273,7 @@ describe('a payout whose answer is lost', () => {
     await w.looksAt(id);
     assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['unknown', 0]);
     w.clock.advance(16 * 60_000);
-    for (let i = 0; i < 3; i += 1) assert.ok((await w.looksAt(id))?.againInMs, 'asking goes on');
+    for (let i = 0; i < 3; i += 1) assert.ok((await w.looksAt(id))?.againInMs, 'the rail is not asked any more');
     assert.deepEqual(
       w.of('payout_unknown').map(({ key }) => key),
       [id],
@@ -592,7 +592,8 @@ describe('a payout that is rejected', () => {
     await w.looksAt(id, silent);
     assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['submitted', 0]);
     w.clock.advance(3 * 86_400_000);
-    for (let i = 0; i < 2; i += 1) assert.ok((await w.looksAt(id, silent))?.againInMs, 'asking goes on');
+    for (let i = 0; i < 2; i += 1)
+      assert.ok((await w.looksAt(id, silent))?.againInMs, 'the rail is not asked any more');
     assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['submitted', 1]);
   });
 

@@ -110,7 +110,7 @@ describe('the simulated bank', () => {
     assert.equal(w.of('funding_confirmed').length, 1);
     await w.bank.creditAccount({ currency: 'INR', units: 5n, text: 'FUNDING:forged' });
     await w.reads();
-    assert.equal(w.of('funding_confirmed').length, 1, 'a payer’s text was taken as a funding');
+    assert.equal(w.of('funding_confirmed').length, 1, 'a payer’s text was treated as a funding');
   });
 
   it('behaves as each magic account requires', async () => {

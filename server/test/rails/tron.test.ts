@@ -545,7 +545,7 @@ describe('payouts on Tron', () => {
     });
     await assert.rejects(pay('pay_1_1', 30n, dead), /killed/);
     const asked = await dead.status('pay_1_1').catch(({ message }) => message);
-    assert.equal(asked, 'killed', 'it is not known: it is signed first');
+    assert.equal(asked, 'killed', 'the status query did not sign the unknown transaction first');
     await rows.query(`update chain_sends set signing_at = null where key = 'pay_1_1' and state = 'reserved'`);
     leaves = false;
     assert.deepEqual(await open().status('pay_1_1'), { outcome: 'absent' });

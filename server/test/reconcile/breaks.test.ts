@@ -152,7 +152,7 @@ test('a sale, a purchase, charges and gas: nothing is unmatched', async () => {
     ),
   );
   assert.equal(rows.length, 2);
-  for (const { outside, booked } of rows) assert.ok(outside >= 4n && booked >= 4n, 'there was something to match');
+  for (const { outside, booked } of rows) assert.ok(outside >= 4n && booked >= 4n, 'there was nothing to match');
 });
 
 test('tokens that left by our key and that the books do not know', async () => {

@@ -191,7 +191,7 @@ async function readsAll(db: Database, vault: Vault): Promise<void> {
         details,
         now: new Date(),
       });
-      assert.equal(same.id, account?.id, 'the same details are the same account');
+      assert.equal(same.id, account?.id, 'equal details made a second account');
       await customers.customerKey(tx, vault, found, new Date());
     }
     const enrolled = customers.enroll(tx, vault, {
@@ -252,7 +252,7 @@ test('killed repeatedly it continues, servers read and look up meanwhile, and no
       const child = runs();
       const ended = new Promise((resolve) => child.once('exit', resolve));
       await until('it has got further', async () => (await rewritten()) > from + 5 || child.exitCode !== null);
-      assert.equal(child.exitCode, null, 'it was not done yet');
+      assert.equal(child.exitCode, null, 'the exchange was finished already');
       child.kill('SIGKILL');
       await ended;
       await until('its session has ended', async () => {
@@ -317,7 +317,7 @@ test('afterwards the new key alone reads and finds everything, and the old one n
 
 test('the audit matches its seals with the key; an edited row is still found', async () => {
   assert.deepEqual(await auditProblems(alone), []);
-  assert.equal((await auditProblems()).length, MANY, 'without the key the proofs count for nothing');
+  assert.equal((await auditProblems()).length, MANY, 'a proof counted without the key');
   await owner.query('begin');
   await owner.query(`set local session_replication_role = 'replica'`);
   await owner.query(`update audit set reason = 'in clear' where subject = 's:1'`);

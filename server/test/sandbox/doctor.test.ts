@@ -320,7 +320,7 @@ describe('a mistake is named, and the server refuses it', () => {
       );
       if (what !== 'a body of no kind') assert.equal(await isTaken(made), false);
       const all = JSON.stringify(await look(made));
-      for (const secret of [SECRET, OTHER_SECRET]) assert.ok(!all.includes(secret), 'no secret is said');
+      for (const secret of [SECRET, OTHER_SECRET]) assert.ok(!all.includes(secret), 'the output contains a secret');
     });
   }
 });

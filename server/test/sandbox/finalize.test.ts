@@ -15,7 +15,7 @@ test('a chain is not extended while its follower is behind, however often the ca
       `${head - followed} blocks are not read after ${asked} times`,
     );
   }
-  assert.ok(followed > 150n, 'the follower was given nothing to read');
+  assert.ok(followed > 150n, 'the follower got no block to read');
 });
 
 test('a chain that was never followed is made final', () => {

@@ -23,9 +23,9 @@ test('the lock of a server that was killed is taken over without being cleaned u
   const dataDir = freshFolder('lock');
   const first = await hold('lock', dataDir);
   await first.kill();
-  assert.ok(existsSync(lockOf(dataDir)), 'a kill -9 leaves the file behind');
+  assert.ok(existsSync(lockOf(dataDir)), 'the lock file is gone after a kill -9');
   lockDataDir(dataDir)();
-  assert.ok(!existsSync(lockOf(dataDir)), 'refunded');
+  assert.ok(!existsSync(lockOf(dataDir)), 'the lock file was not removed');
 });
 
 test('a lock whose process number now belongs to another process is stale', () => {

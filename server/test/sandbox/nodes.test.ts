@@ -174,7 +174,7 @@ test('the blocks lost with a node are a reorg of a few blocks', async () => {
   await killNode(dataDir);
 
   await node.mine(3); // brings it back first
-  assert.equal((await blockAt(node, Number(saved.number))).hash, saved.hash, 'below, nothing changed');
+  assert.equal((await blockAt(node, Number(saved.number))).hash, saved.hash, 'a block below the lost ones changed');
   const replaced = await blockAt(node, 32);
   assert.notEqual(replaced.hash, forgotten.hash);
   assert.equal(replaced.parentHash, saved.hash);

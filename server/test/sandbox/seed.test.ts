@@ -38,6 +38,10 @@ test('a restart keeps an operator’s settings, and updates the program’s own'
     await upsertMarket(tx, { ...terms(purchase), taxBps: 100n });
   });
   await seedMarkets(db, TOKENS);
-  assert.deepEqual([await bpsOf(sale.id), (await rupees('offramp')).taxBps], [300n, 100n], 'a start undid it');
+  assert.deepEqual(
+    [await bpsOf(sale.id), (await rupees('offramp')).taxBps],
+    [300n, 100n],
+    'a start undid the operator’s change',
+  );
   assert.deepEqual([await bpsOf(purchase.id), (await rupees('onramp')).taxBps], [usual, 0n]);
 });

@@ -50,7 +50,7 @@ async function cli(args: string[], env?: NodeJS.ProcessEnv, stdin?: string) {
   child.stdout?.on('data', (text) => (out += text));
   child.stderr?.on('data', (text) => (err += text));
   const [code] = await once(child, 'close');
-  assert.ok(!`${out}${err}`.includes(TOKEN) && !`${out}${err}`.includes(SECRET), 'no secret is printed');
+  assert.ok(!`${out}${err}`.includes(TOKEN) && !`${out}${err}`.includes(SECRET), 'a secret is printed');
   return { code: code as number, out, err };
 }
 const NO_KEY = { CLOVERLEAF_BEARER_TOKEN: undefined, CLOVERLEAF_KEY: undefined, CLOVERLEAF_SECRET: undefined };
@@ -237,7 +237,7 @@ describe('keys', () => {
     const file = join(folder, 'endpoint.secret');
     const before = server.asked.length;
     assert.equal((await cli(['webhooks', 'create', 'https://a.example/'])).code, 2);
-    assert.equal(server.asked.length, before, 'nothing was asked for before it was known where the secret goes');
+    assert.equal(server.asked.length, before, 'the server was called before the place of the secret was known');
     const made = await cli(['webhooks', 'create', 'https://a.example/', '--secret-file', file]);
     assert.equal(made.code, 0, made.err);
     assert.ok(!made.out.includes('whsec_'));

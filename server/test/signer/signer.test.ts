@@ -29,7 +29,7 @@ import { until } from '../support/until.ts';
 
 const TOKEN = `0x${'11'.repeat(20)}`;
 const FRIEND = `0x${'22'.repeat(20)}`;
-const KEYS = keysOf(newPhrase()) ?? assert.fail('a new phrase is a phrase');
+const KEYS = keysOf(newPhrase()) ?? assert.fail('a new phrase is invalid');
 const { wallets, xpub } = publicOf(KEYS);
 const HOT = wallets.hot ?? '';
 const depositAddress = addressesOf(xpub);
@@ -105,7 +105,11 @@ describe('signed transactions', () => {
     test(`refuses ${what}`, async () => {
       const core = fresh();
       assert.equal(await refusedBy(core, unsigned, from ?? hot), why);
-      assert.equal(core.check(unsigned.chainId, from ?? hot, unsigned), why, 'before a nonce is taken, too');
+      assert.equal(
+        core.check(unsigned.chainId, from ?? hot, unsigned),
+        why,
+        'the check before a nonce is taken gives another answer',
+      );
     });
   }
 
@@ -113,7 +117,11 @@ describe('signed transactions', () => {
     const core = fresh({ native: { perTransfer: 5n, perHour: 8n } });
     assert.equal(await refusedBy(core, coin(0n, 5n, FRIEND)), undefined);
     assert.equal(await refusedBy(core, coin(1n, 4n, FRIEND)), 'more than may move in an hour');
-    assert.equal(await refusedBy(core, coin(1n, 50n, depositAddress(1n), 1n)), undefined, 'gas has its own');
+    assert.equal(
+      await refusedBy(core, coin(1n, 50n, depositAddress(1n), 1n)),
+      undefined,
+      'gas counted against the limit of tokens',
+    );
   });
 });
 
@@ -125,7 +133,11 @@ describe('an hour', () => {
     assert.equal(await refusedBy(core, tokens(2n, 51n)), 'more than may move in an hour');
     assert.equal(await refusedBy(core, tokens(2n, 50n)), undefined);
     nowMs -= 2 * HOUR_MS;
-    assert.equal(await refusedBy(core, tokens(3n, 1n)), 'more than may move in an hour', 'a clock that is set back');
+    assert.equal(
+      await refusedBy(core, tokens(3n, 1n)),
+      'more than may move in an hour',
+      'a clock that is set back gave another limit',
+    );
     nowMs += 3 * HOUR_MS + 1;
     assert.equal(await refusedBy(core, tokens(3n, 100n)), undefined);
   });
@@ -143,7 +155,7 @@ describe('a nonce', () => {
   test('signed again for the same transfer counts once; a bump changes fees alone', async () => {
     const core = fresh();
     const first = await core.sign(hot, tokens(0n, 100n));
-    assert.deepEqual(await core.sign(hot, tokens(0n, 100n)), first, 'the same bytes');
+    assert.deepEqual(await core.sign(hot, tokens(0n, 100n)), first, 'repeating it gave other bytes');
     for (const price of [11n, 12n, 13n]) assert.equal(await refusedBy(core, { ...tokens(0n, 100n), price }), undefined);
     assert.equal(await refusedBy(core, tokens(1n, 100n)), undefined);
     assert.equal(await refusedBy(core, tokens(2n, 50n)), undefined);
@@ -162,7 +174,7 @@ describe('a nonce', () => {
       assert.equal(await refusedBy(core, other), why);
     const sweep = { deposit: 3n };
     await core.sign(sweep, tokens(0n, 5n, HOT));
-    assert.equal(await refusedBy(core, tokens(0n, 6n, HOT), sweep), why, 'each address has its own');
+    assert.equal(await refusedBy(core, tokens(0n, 6n, HOT), sweep), why, 'an address shares the nonces of another');
   });
 
   test('is used up by an empty transfer to the wallet itself, even after another signature; after that nothing else is signed', async () => {
@@ -172,7 +184,7 @@ describe('a nonce', () => {
     assert.equal(await refusedBy(core, empty), undefined);
     assert.equal(await refusedBy(core, { ...empty, price: 12n }), undefined, 'for a higher fee');
     const why = 'nonce 0 was signed for another transfer';
-    assert.equal(await refusedBy(core, tokens(0n, 10n)), why, 'what was cancelled was signed again');
+    assert.equal(await refusedBy(core, tokens(0n, 10n)), why, 'the cancelled transfer was signed again');
     assert.equal(await refusedBy(core, coin(0n, 0n, FRIEND)), why, 'to somebody else');
     assert.equal(await refusedBy(core, { ...empty, gas: 2_000n }), 'a fee above the limit');
     // A deposit address ends a nonce in the same way, and cannot pay anyone by it.
@@ -187,7 +199,7 @@ describe('a nonce', () => {
       assert.notEqual(await refusedBy(core, coin(0n, 0n, target), sweep), undefined);
     assert.notEqual(await refusedBy(core, coin(0n, 1n, depositAddress(3n)), sweep), undefined, 'with coin');
     assert.equal(await refusedBy(core, coin(0n, 0n, depositAddress(3n)), sweep), undefined);
-    assert.equal(await refusedBy(core, tokens(0n, 5n, HOT), sweep), why, 'what was cancelled was signed again');
+    assert.equal(await refusedBy(core, tokens(0n, 5n, HOT), sweep), why, 'the cancelled transfer was signed again');
   });
 });
 
@@ -223,7 +235,7 @@ describe('the journal', () => {
       assert.deepEqual(noncesFrom(far), [far]);
       assert.deepEqual(noncesFrom(far + 1n), []);
     }
-    assert.ok(!isLate(), 'it has looked at every nonce between them');
+    assert.ok(!isLate(), 'it checked every nonce between them');
     assert.equal(await refusedBy(core, tokens(10n ** 18n, 10n)), 'a nonce that no wallet can have');
   });
 
@@ -238,7 +250,7 @@ describe('the journal', () => {
     assert.equal(await refusedBy(after, tokens(2n, 51n)), 'more than may move in an hour');
     assert.equal(await refusedBy(after, tokens(1n, 99n)), 'nonce 1 was signed for another transfer');
     assert.equal(await refusedBy(after, tokens(2n, 50n)), undefined);
-    assert.equal(readFileSync(path, 'utf8').split('\n').length, 5, 'four lines, each whole');
+    assert.equal(readFileSync(path, 'utf8').split('\n').length, 5, 'the journal does not have four complete lines');
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 

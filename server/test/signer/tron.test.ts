@@ -96,7 +96,7 @@ describe('signing bytes of Tron', () => {
     for (let n = 0; n < 5; n += 1) assert.equal(why(sign()), 'signed');
     assert.equal(why(sign({ timestampMs: 1n })), 'signed');
     assert.match(why(sign({ timestampMs: 2n })), /more than may move in an hour/);
-    assert.equal(why(sign()), 'signed', 'what is signed may be signed again');
+    assert.equal(why(sign()), 'signed', 'a signed transaction could not be signed again');
   });
 
   test('the journal restores signatures by their hash', () => {
@@ -109,7 +109,7 @@ describe('signing bytes of Tron', () => {
     const again = openSigner(keys, [limits], openJournal(path, { nowMs: () => NOW }), { nowMs: () => NOW });
     assert.equal(why(sign({}, again)), 'signed');
     assert.match(why(sign({ timestampMs: 2n }, again)), /in an hour/);
-    assert.deepEqual(again.signed(CHAIN, { wallet: 'hot' }, 0n), [], 'and there are no nonces');
+    assert.deepEqual(again.signed(CHAIN, { wallet: 'hot' }, 0n), [], 'the journal has nonces');
   });
 
   test('a chain is signed for in its own form only', async () => {

@@ -102,7 +102,7 @@ test('the fee kept of a refund is kept once', () => {
   );
   assert.match(twice.join(), /3090 over/);
   assert.match(twice.join(), /fee_operator holds 6180 inr, and must hold 3090/);
-  assert.equal(keptOf({ ...REFUNDED, received_units: '3090' }), 0n, 'nothing is kept where it would eat up all of it');
+  assert.equal(keptOf({ ...REFUNDED, received_units: '3090' }), 0n, 'a fee consumed the whole deposit');
 });
 
 test('a compensation reduces its fee, once, and by the decided amount', () => {
@@ -144,7 +144,7 @@ test('money blocked by law is held, and no other', () => {
   const converted: Ended = { ...frozen, blocked_converted: true };
   const recalled = group(converted, { cameIn: 0n, everIn: 1_000_000n });
   const books = { ...FEES, 'blocked usdc.matic20': PAID, 'loss inr': 1_000_000n };
-  assert.deepEqual(wrongSums([recalled], held(books), []), [], 'nobody was paid, so nobody owes it');
+  assert.deepEqual(wrongSums([recalled], held(books), []), [], 'a debt was expected although no one was paid');
   assert.deepEqual(wrongSums([group(converted, {})], held({ ...FEES, 'blocked usdc.matic20': PAID }), []), []);
   assert.match(wrongSums([group(frozen, {})], held({ 'blocked inr': 990_000n }), []).join(), /1000000 inr is over/);
 });

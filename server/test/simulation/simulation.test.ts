@@ -39,7 +39,7 @@ for (const { seed, orders, found } of KEPT)
   test(`seed ${seed}: everybody is paid what is due, once (${found})`, async () => {
     const outcome = await simulate(fixture, { seed, orders });
     assert.equal(told(outcome), '');
-    assert.ok(outcome.faults.size > 0 && outcome.orders > 0, 'something was ordered, and something went wrong');
+    assert.ok(outcome.faults.size > 0 && outcome.orders > 0, 'no order was made, or no fault occurred');
   });
 
 /**
@@ -68,7 +68,7 @@ test('put back to an older copy: everybody has what is due once, and people end 
     ['lost_order', 'cancelled what nobody mined'],
     seeds.map((seed) => ({ seed, orders: 10, restore: true })),
     ({ restored }) => {
-      assert.equal(restored?.get('let go'), 1, 'payouts were not let go after the restore');
+      assert.equal(restored?.get('let go'), 1, 'payouts were not released after the restore');
       return restored;
     },
   );

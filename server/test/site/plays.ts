@@ -211,7 +211,7 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     const replayed = await stage.v1.post(`/webhook-endpoints/${data[0].id}/replay`, { orderId: order.id });
     await stage.wait('the third time', async () => stage.deliveredOf(order).length >= once * 3);
     const ids = stage.deliveredOf(order).map(({ eventId }) => eventId);
-    assert.equal(new Set(ids).size, once, 'each later time has the ids of the first');
+    assert.equal(new Set(ids).size, once, 'a repeated delivery has other ids');
     return {
       events,
       calls: [
@@ -226,7 +226,7 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     const order = await stage.sells();
     await stage.control('pay', { transactionId: order.id });
     await stage.becomes(order, 'settled');
-    assert.equal(stage.deliveredOf(order).length, 0, 'nothing arrived while the receiver was down');
+    assert.equal(stage.deliveredOf(order).length, 0, 'a message arrived while the receiver was down');
     await stage.control('webhooks', { deliveries: 'deliver' });
     await stage.control('clock', { advance: '2h' });
     const events = await stage.rows(order, 'order.settled');
@@ -275,8 +275,8 @@ export const PLAYS: Readonly<Record<string, Play>> = {
     const message = stage.deliveredOf(order)[0];
     assert.ok(message !== undefined);
     const { 'x-onramp-payload': payload = '', 'x-onramp-signature': signature } = message.headers;
-    assert.equal(signature, hmac(payload, stage.secret), 'the signature covers the text of the header');
-    assert.equal(Buffer.from(payload, 'base64').toString(), message.body, 'which is base64 of the body');
+    assert.equal(signature, hmac(payload, stage.secret), 'the signature does not cover the text of the header');
+    assert.equal(Buffer.from(payload, 'base64').toString(), message.body, 'the header is not base64 of the body');
     assert.notEqual(signature, hmac(payload, `${stage.secret}x`));
     const wrong = await stage.client.post('offramp/quote', { fromCurrency: 'usdc' }, { signedBody: {} });
     const stale = await stage.client.post('offramp/quote', {}, { timestamp: Date.now() - 600_000 });

@@ -347,7 +347,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
       });
     } catch (error) {
       if (broken.length === 0) throw error;
-      assert.deepEqual(broken, [], 'reconciliation finds what does not fit');
+      assert.deepEqual(broken, [], 'reconciliation finds differences');
     }
     const bugs = complaints.filter((line) =>
       /"level":(5|6)0|"error":"(BugError|TypeError|RangeError|error)"/.test(line),

@@ -110,7 +110,7 @@ describe('Sumsub', async () => {
       new Date(Date.now() - days * 86_400_000).toISOString().replace('T', ' ').replace('Z', '');
     assert.equal(read(calls({ key: KEY })), KEY);
     assert.equal(read(calls({ key: KEY }, { algorithm: 'HMAC_SHA512_HEX', digest: 'sha512' })), KEY);
-    assert.equal(read(calls({ key: KEY }, { createdAtMs: daysAgo(1) })), KEY, 'resent for the last time');
+    assert.equal(read(calls({ key: KEY }, { createdAtMs: daysAgo(1) })), KEY, 'the last resent call was refused');
     for (const wrong of [
       { algorithm: 'HMAC_SHA1_HEX', digest: 'sha1' },
       { algorithm: 'HMAC_SHA512_HEX' },

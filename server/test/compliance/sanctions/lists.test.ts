@@ -173,7 +173,7 @@ test('a file has its own time, and must match the checksum beside it', async () 
     const from = join(dir, 'uk.xml');
     copyFileSync(new URL('uk.xml', FIXTURES), from);
     utimesSync(from, new Date('2026-11-21T00:00:00Z'), new Date('2026-11-21T00:00:00Z'));
-    const never: Http = async () => assert.fail('a file is not asked for over the network');
+    const never: Http = async () => assert.fail('a file was requested over the network');
     const found = await fetchList(never, { list: 'uk', from }, NOW);
     assert.equal(found.asOf.toISOString(), '2026-11-21T00:00:00.000Z');
     const sum = createHash('sha256').update(bytesOf('uk')).digest('hex');

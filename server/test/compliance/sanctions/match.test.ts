@@ -60,7 +60,7 @@ test('evidence moves a score: a date within a period raises it, another one lowe
   const at = (born?: string) =>
     scored({ names: ['Taras Orlenkov'], ...(born === undefined ? {} : { born }) }, entry)?.score ?? 0;
   assert.ok(at('1971-06-01') > at() && at() > at('1999-01-01'));
-  assert.equal(at('1973-06-01'), at(), 'two years beside a date on a list say nothing');
+  assert.equal(at('1973-06-01'), at(), 'two years of difference to a listed date counted as evidence');
   const circa = entryOf('Taras Ilyich ORLENKOV', { births: births.map((birth) => ({ ...birth, isCirca: true })) });
   assert.equal(scored({ names: ['Taras Orlenkov'], born: '1975-06-01' }, circa)?.explanation.born, 'near');
   // The whole name remains a hit against another date: dates on lists are often wrong.

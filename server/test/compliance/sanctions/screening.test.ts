@@ -365,7 +365,11 @@ test('a list with many entries missing is rejected, with a case; with a checksum
   assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_undecided']);
   await lists(sanctions, many.slice(0, 3));
   await sanctions.ensure(input(id));
-  assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_undecided'], 'whom it no longer names is not cleared');
+  assert.deepEqual(
+    await rulesOf(sanctions, id),
+    ['sanctions_undecided'],
+    'a person missing in the rejected list was cleared',
+  );
   assert.deepEqual(await cases('sanctions_list'), ['sanctions list uk']);
   // As little missing as in publishers' largest removals.
   await lists(sanctions, [...many.slice(2), listed]);
@@ -417,7 +421,7 @@ test('comparing a whole register again resumes from its position, and equal resu
   );
   for (const { subject } of two) await sanctions.ensure(input(subject.slice('customer:'.length)));
   await sanctions.handlers.screen_names?.('all');
-  assert.ok(((await count()) ?? 0n) - (rows ?? 0n) <= 2n, 'only what is found anew is a new row');
+  assert.ok(((await count()) ?? 0n) - (rows ?? 0n) <= 2n, 'an unchanged result got a new row');
   const due = await inTx((tx) =>
     tx.rows(`select from name_screenings where ended_at is null and subject not like 'payer:%'
     and screened_to < (select max(id) from sanctions_versions)`),

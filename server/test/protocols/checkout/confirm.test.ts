@@ -71,7 +71,7 @@ test('a customer logs in, sees the whole address, confirms it with a code of its
   const browser = openBrowser();
   const before_ = await browser.open(link);
   assert.equal(before_.title, 'Log in');
-  assert.ok(!before_.text.includes('5290'), 'nothing of it is shown before the login');
+  assert.ok(!before_.text.includes('5290'), 'the destination is shown before the login');
   const ask = await browser.login(link);
   assert.equal(ask.title, 'Is this yours?');
   assert.ok(ask.text.replaceAll(/<[^>]+>/g, '').includes(ADDRESS));
@@ -93,7 +93,7 @@ test('a bank account is shown by its last characters and confirmed the same way;
   const { id, link, waits } = await waiting({ account: ACCOUNT });
   const browser = openBrowser();
   const pages = [await browser.open(link), await browser.login(link)];
-  assert.ok(!pages[0]?.text.includes('8765'), 'nothing of it is shown before the login');
+  assert.ok(!pages[0]?.text.includes('8765'), 'the destination is shown before the login');
   const ask = pages[1];
   assert.equal(ask?.title, 'Is this yours?');
   assert.match(ask?.text ?? '', /Account ending in 8765/);

@@ -104,9 +104,9 @@ describe('a customer', () => {
     await world.db.asSystem(async (tx) => {
       await detachPhone(tx, await findCustomer(tx, customerId), world.clock.now());
     });
-    assert.equal((await browser.open(kycUrl)).title, 'Log in', 'who had the number is still taken for the customer');
+    assert.equal((await browser.open(kycUrl)).title, 'Log in', 'the former owner of the number is still the customer');
     const sent = await browser.go('details', DETAILS);
-    assert.equal(sent.title, 'Log in', 'a form of the session that ended is still taken');
+    assert.equal(sent.title, 'Log in', 'a form of the ended session was accepted');
     assert.equal((await stand(customerId)).status, 'LOGIN_REQUIRED');
   });
 
@@ -121,7 +121,7 @@ describe('a customer', () => {
     const again = await acme.post('kyc/url', { customerId, phoneNumber: newPhone(), type: 'INDIVIDUAL' });
     assert.equal((await after.login(again.body.data.kycUrl)).title, 'Your details');
     assert.equal((await before.open(kycUrl)).title, 'Log in', 'the old cookie is a login again');
-    assert.equal((await before.go('details', DETAILS)).title, 'Log in', 'a form of the old session is taken');
+    assert.equal((await before.go('details', DETAILS)).title, 'Log in', 'a form of the old session was accepted');
     assert.equal((await after.open(kycUrl)).title, 'Your details');
     const other = await acme.post('kyc/url', { customerId, phoneNumber: newPhone(), type: 'INDIVIDUAL' });
     assert.equal(other.status, 200, other.text);

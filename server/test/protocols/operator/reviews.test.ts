@@ -191,9 +191,9 @@ test('two people verify a customer whose document number another gave, and a cus
   assert.equal(asked.status, 202, JSON.stringify(asked.body));
   assert.equal((await status(second)).status, 'IN_REVIEW');
   const shown = (await bea.reads(`/proposals/${asked.body.proposal}`)).body;
-  assert.ok(JSON.stringify(shown).includes(first), 'who confirms does not see the other customer');
+  assert.ok(JSON.stringify(shown).includes(first), 'the confirmer does not see the other customer');
   const confirmed = await bea.does(`/proposals/${asked.body.proposal}/confirm`, { reason: 'twins, both seen' });
   assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
   assert.notEqual((await status(second)).status, 'IN_REVIEW');
-  assert.equal((await decides(ada, first, { outcome: 'failed' })).status, 200, 'a refusal takes one');
+  assert.equal((await decides(ada, first, { outcome: 'failed' })).status, 200, 'a refusal took two people');
 });

@@ -519,7 +519,7 @@ describe('kill switches', () => {
   test('a stopped market accepts no quotes and orders and says for how long, and other markets continue', async () => {
     const input = { kind: 'market', subject: market };
     assert.equal((await sue.does('/kill-switches', input)).body.after.on, true);
-    assert.equal((await sue.does('/kill-switches', input)).status, 200, 'twice is once');
+    assert.equal((await sue.does('/kill-switches', input)).status, 200, 'setting the same switch again was refused');
     const said = await shop.post('offramp/quote', quoteInput);
     assert.deepEqual([said.status, said.body.reason], [503, 'market_switched_off']);
     assert.equal(said.headers.get('retry-after'), '60');

@@ -247,7 +247,11 @@ describe('refused', () => {
     assert.deepEqual([wrong.status, wrong.body.reason], [400, 'malformed_body']);
     for (const type of ['multipart/form-data', 'multipart/form-data; boundary='])
       assert.equal((await send('kyb/files', { customerId }, [...parts, END], acme, type)).status, 400, type);
-    assert.equal((await send('kyb/files', { customerId }, parts)).body.reason, 'malformed_body', 'without its end');
+    assert.equal(
+      (await send('kyb/files', { customerId }, parts)).body.reason,
+      'malformed_body',
+      'a body without its end was accepted',
+    );
     assert.equal((await send('kyb/files', { customerId }, [END])).status, 400);
     const none = await send('kyb/files', { customerId }, [field('customerId', customerId), END]);
     assert.deepEqual([none.body.reason, Object.keys(none.body.fields)], ['missing_fields', ['files']]);
