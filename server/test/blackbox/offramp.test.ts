@@ -6,6 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import {
   BANK_WL,
   type Body,
@@ -210,7 +211,7 @@ test('reference data is public', async () => {
     '/onramp/api/v3/buy/public/listAllNetworks',
     '/onramp/api/v1/public/allGasFee',
   ]) {
-    const response = await fetch(sandbox().baseUrl + path);
+    const response = await fetchDeclared(sandbox().baseUrl + path);
     const json = (await response.json()) as { status: number; code: number };
     assert.deepEqual([path, response.status, json.status, json.code], [path, 200, 1, 200]);
   }

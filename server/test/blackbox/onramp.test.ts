@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import {
   BANK_WL,
   type Body,
@@ -191,7 +192,7 @@ test('the maps agree with each other and with the public ones', async () => {
   assert.ok(base > 1_000_000 && optimism > 1_000_000, 'a chain without a published number has an unexpected one');
 
   const fees = (await told(call(`${COMMON}/allGasFee`))) as unknown as Record<string, Record<string, Data>>;
-  const open = await fetch(`${sandbox().baseUrl}/onramp/api/v1/public/allGasFee`);
+  const open = await fetchDeclared(`${sandbox().baseUrl}/onramp/api/v1/public/allGasFee`);
   const { data } = (await open.json()) as { data: { allGasFee: typeof fees } };
   assert.deepEqual(Object.keys(fees).sort(), Object.keys(data.allGasFee).sort());
   assert.equal(typeof fees['54']?.['3']?.withdrawalFee, 'string');
@@ -260,7 +261,7 @@ test('invalid requests are refused with the reason', async () => {
     await refused(`${COMMON}/orderStatus`, { orderId: 1, type: 1 }, 404, /^Invalid orderId$/);
     await refused(HISTORY, { pageSize: 501 }, 400, /pageSize/);
   }
-  const unsigned = await fetch(`${sandbox().baseUrl}${COMMON}/allConfigMapping`, { method: 'POST' });
+  const unsigned = await fetchDeclared(`${sandbox().baseUrl}${COMMON}/allConfigMapping`, { method: 'POST' });
   assert.equal(unsigned.status, 401);
 });
 

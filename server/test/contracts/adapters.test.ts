@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { allOf, allSettings } from '../../src/config.ts';
-import { LISTS } from '../../src/registry.ts';
+import { CHAIN_FAMILIES, LISTS } from '../../src/registry.ts';
 import {
   EXCHANGES,
   type ExchangeName,
@@ -62,14 +62,14 @@ describe('lists', () => {
     }
   });
 
-  test('each bank is held against the contract of rails', () => {
+  test('each bank and each family of chains is held against the contract of rails', () => {
     const folder = inTests('rails');
     const texts = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, 'utf8'));
-    for (const code of codesOf(LISTS.banks)) {
+    for (const code of codesOf([...LISTS.banks, ...CHAIN_FAMILIES])) {
       const calls = new RegExp(`testRail\\([^)]*\\b${code}\\b`);
       assert.ok(
         texts.some((text) => calls.test(text)),
-        `no file of server/test/rails calls testRail for the bank ${code}`,
+        `no file of server/test/rails calls testRail for ${code}`,
       );
     }
   });

@@ -12,6 +12,7 @@ import { setExposureCap } from '../../src/partners/index.ts';
 import { cell } from '../../src/protocols/operator/csv.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
 import { type Ended, readCsv, terminal } from '../support/terminal.ts';
 
@@ -396,7 +397,7 @@ describe('an invalid request', () => {
 describe('as CSV', () => {
   before(async () => void (await world.sells('12.5', 'usdc', { customer: seller })));
   const asCsv = async (path: string) => {
-    const reply = await fetch(`${world.server.baseUrl}/operator/v1${path}`, {
+    const reply = await fetchDeclared(`${world.server.baseUrl}/operator/v1${path}`, {
       headers: { authorization: `Bearer ${vic.token}` },
     });
     return { type: reply.headers.get('content-type'), next: reply.headers.get('x-next'), text: await reply.text() };

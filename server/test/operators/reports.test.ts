@@ -10,6 +10,7 @@ import { marketById } from '../../src/partners/index.ts';
 import { affectedOrders, customerStatement, type OtherTerms, revenue } from '../../src/reports/index.ts';
 import { oneOpensGates, operatorNamed, type Person } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
 import { type Ended, readCsv, terminal } from '../support/terminal.ts';
 
@@ -407,7 +408,7 @@ describe('at a terminal', () => {
   });
 
   test('shows no report to a program without the right to read', async () => {
-    const reply = await fetch(`${world.server.baseUrl}/operator/v1/reports/revenue?${span(begin, end)}`);
+    const reply = await fetchDeclared(`${world.server.baseUrl}/operator/v1/reports/revenue?${span(begin, end)}`);
     assert.equal(reply.status, 401);
   });
 });

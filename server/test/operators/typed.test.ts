@@ -12,6 +12,7 @@ import { sealAudit, verifyAudit } from '../../src/operators/index.ts';
 import { OPERATOR_API_ACTIONS } from '../../src/protocols/operator/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { findInDump } from '../support/dump.ts';
 import { operatorApi, silentBank } from '../support/operatorapi.ts';
 import { until } from '../support/until.ts';
@@ -135,7 +136,7 @@ test('a name that an operator types is in no dump, for any action, and is read b
     '/changes',
   ])
     assert.ok(!shown((await ada.reads(path)).body).includes('enc:'), `${path} shows an encrypted text`);
-  const csv = await fetch(`${world.baseUrl}/operator/v1/audit?format=csv`, {
+  const csv = await fetchDeclared(`${world.baseUrl}/operator/v1/audit?format=csv`, {
     headers: { authorization: `Bearer ${ada.token}` },
   });
   const rows = await csv.text();

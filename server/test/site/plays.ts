@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Answer, type Came, type Client, type Fields, hmac, newPhone, openClient } from '../support/client.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import type { Sandbox } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { type Asked, openV1, signed, type V1Client } from '../support/v1.ts';
@@ -131,7 +132,7 @@ export async function openStage({ baseUrl, partners }: Sandbox, operatorToken: s
     receiverAnswers: receiver.answers,
     control: (name: string, body: Fields): Promise<Record<string, unknown>> => told(`/sandbox/v1/${name}`, body),
     async operator(path: string, body: Fields): Promise<void> {
-      const response = await fetch(`${baseUrl}/operator/v1${path}`, {
+      const response = await fetchDeclared(`${baseUrl}/operator/v1${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
         body: JSON.stringify({ reason: 'a play of the docs', ...body }),

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { isAlive } from '../../src/base/processes.ts';
 import { CHAINS, railCode } from '../../src/sandbox/catalogue.ts';
 import type { Answer } from '../support/client.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { openStory, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -38,7 +39,7 @@ const readiness = async () => {
   return { status: answer.status, checks };
 };
 const got = async (path: string) => {
-  const answer = await fetch(`${world.server.baseUrl}${path}`);
+  const answer = await fetchDeclared(`${world.server.baseUrl}${path}`);
   assert.equal(answer.status, 200, path);
   return ((await answer.json()) as { data: Record<string, never> }).data;
 };

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { findCustomer, saveDetails } from '../../src/customers/index.ts';
 import { CONTROLS } from '../../src/protocols/whitelabel/index.ts';
 import type { Fields } from '../support/client.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
@@ -463,7 +464,7 @@ describe('a control', () => {
   }
 
   test('is refused when the request is not signed', async () => {
-    const response = await fetch(`${world.server.baseUrl}/sandbox/v1/clock`, {
+    const response = await fetchDeclared(`${world.server.baseUrl}/sandbox/v1/clock`, {
       method: 'POST',
       body: '{}',
       headers: { 'content-type': 'application/json' },

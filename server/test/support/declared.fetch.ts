@@ -1,9 +1,11 @@
 /** `fetch` for tests: compares every JSON reply of an API with the declaration of its endpoint. */
 
 import { assertDeclaredOperator } from './declared.operator.ts';
-import { assertDeclared } from './declared.ts';
+import { assertDeclared, isOfWire } from './declared.ts';
+import { assertDeclaredV1 } from './v1.ts';
 
 const OPERATOR_PATHS = '/operator/v1';
+const V1_PATHS = '/v1';
 
 export interface Read {
   readonly method: string;
@@ -12,15 +14,19 @@ export interface Read {
   readonly status: number;
   readonly type?: string | undefined;
   readonly text: string;
+  /** Without them a reply of the partner API is not compared. */
+  readonly headers?: Headers;
 }
 
 /** @throws AssertionError for a reply that does not match its declaration */
-export function assertAsDeclared({ method, path, status, type, text }: Read): void {
-  if (type?.startsWith('application/json') !== true || text === '') return;
+export function assertAsDeclared({ method, path, status, type, text, headers }: Read): void {
+  if (type === undefined || !/^application\/(?:problem\+)?json/.test(type) || text === '') return;
   const body = JSON.parse(text);
   if (path.startsWith(OPERATOR_PATHS))
     assertDeclaredOperator({ method, path: path.slice(OPERATOR_PATHS.length) }, status, body);
-  else assertDeclared({ method, path }, status, body);
+  else if (path.startsWith(`${V1_PATHS}/`) && !isOfWire(path)) {
+    if (headers !== undefined) assertDeclaredV1({ method, path: path.slice(V1_PATHS.length), status, body, headers });
+  } else assertDeclared({ method, path }, status, body);
 }
 
 /** The reply can still be read afterwards. @throws AssertionError for one that does not match its declaration */
@@ -31,6 +37,7 @@ export async function fetchDeclared(url: string, init: RequestInit = {}): Promis
     ...{ method: init.method ?? 'GET', path: `${pathname}${search}`, status: response.status },
     type: response.headers.get('content-type') ?? undefined,
     text: await response.clone().text(),
+    headers: response.headers,
   });
   return response;
 }

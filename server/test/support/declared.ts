@@ -15,6 +15,9 @@ const validators = new Map<(typeof ROUTES)[number], Validator>();
 const pathForm = (path: string): RegExp => new RegExp(`^${path.replaceAll(/:[a-z]+/g, '[^/]+')}$`);
 const forms = ROUTES.flatMap((route) => route.paths.map((path) => ({ route, form: pathForm(path) })));
 
+/** Whether a path, with or without a query, is an endpoint's of this wire. */
+export const isOfWire = (path: string): boolean => forms.some(({ form }) => form.test(path.split('?')[0] ?? ''));
+
 const bodies = Object.fromEntries(
   Object.entries(WEBHOOK_BODIES).map(([format, schema]) => [format, Compile(schema)]),
 ) as Record<keyof typeof WEBHOOK_BODIES, Validator>;

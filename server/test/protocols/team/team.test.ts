@@ -7,6 +7,7 @@ import { exampleParts } from '../../../src/protocols/v1/examples.ts';
 import { memberRightOf } from '../../../src/protocols/v1/member.ts';
 import { MEMBER_ROLES, type MemberRight, purgeTeams, RIGHTS_OF } from '../../../src/team/index.ts';
 import { authenticator } from '../../support/authenticator.ts';
+import { fetchDeclared } from '../../support/declared.fetch.ts';
 import { openV1, signed } from '../../support/v1.ts';
 import { operatorNamed, type Person } from '../operator/people.ts';
 import { besideStory, type V1World, v1World } from '../v1/world.ts';
@@ -159,13 +160,13 @@ describe('a session', () => {
   });
 
   test('is no operator’s, and an operator’s passkey opens none', async () => {
-    const asOperator = await fetch(`${world.s.server.baseUrl}/operator/v1/session`, {
+    const asOperator = await fetchDeclared(`${world.s.server.baseUrl}/operator/v1/session`, {
       headers: { cookie: owner.cookie() },
     });
     assert.equal(asOperator.status, 401);
     const renamed = owner.cookie().replace(/^partner=/, 'console=');
     assert.equal(
-      (await fetch(`${world.s.server.baseUrl}/operator/v1/session`, { headers: { cookie: renamed } })).status,
+      (await fetchDeclared(`${world.s.server.baseUrl}/operator/v1/session`, { headers: { cookie: renamed } })).status,
       401,
     );
     assert.equal((await signsIn(team, authenticator())).status, 401);
@@ -440,7 +441,7 @@ describe('the doctor', () => {
 
   test('a request that did not prove its key is in the log with the fault, and without its content', async () => {
     const headers = await headersOf({ created: new Date(Date.now() - 600_000) });
-    const reply = await fetch(`${team.baseUrl}/v1/orders`, {
+    const reply = await fetchDeclared(`${team.baseUrl}/v1/orders`, {
       ...{ method: 'POST', body: asked.body },
       headers: { ...headers, 'content-type': 'application/json' },
     });

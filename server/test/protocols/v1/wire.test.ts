@@ -19,6 +19,7 @@ import { REASONS } from '../../../src/protocols/v1/reasons.ts';
 import { listOf, Money } from '../../../src/protocols/v1/schemas/parts.ts';
 import { NEWEST } from '../../../src/protocols/v1/version.ts';
 import type { Came, Keys } from '../../support/client.ts';
+import { fetchDeclared } from '../../support/declared.fetch.ts';
 import { openStory, type Story } from '../../support/story.ts';
 import { openV1, signed, type V1Client } from '../../support/v1.ts';
 import { besideStory } from './world.ts';
@@ -81,7 +82,7 @@ describe('declarations', () => {
 
 describe('authentication', () => {
   test('a read needs nothing but the token', async () => {
-    const answer = await fetch(`${s.server.baseUrl}/v1/key`, {
+    const answer = await fetchDeclared(`${s.server.baseUrl}/v1/key`, {
       headers: { authorization: `Bearer ${bearerToken(keys.apiKey, keys.apiSecret)}` },
     });
     const body = (await answer.json()) as Came;
@@ -100,7 +101,7 @@ describe('authentication', () => {
     const text = JSON.stringify(QUOTE);
     const url = `${strict.baseUrl}/v1/quotes`;
     const mixed = await signed({ method: 'POST', url, headers, text }, keys);
-    const answer = await fetch(url, { method: 'POST', headers: mixed, body: text });
+    const answer = await fetchDeclared(url, { method: 'POST', headers: mixed, body: text });
     const { detail } = (await answer.json()) as Came;
     assert.deepEqual([answer.status, /names another key/.test(detail)], [401, true], detail);
   });
@@ -158,7 +159,7 @@ describe('signatures', () => {
     const text = JSON.stringify(QUOTE);
     const path = '/v1/quotes';
     const send = async (headers: Record<string, string>, body = text, to = path) => {
-      const answer = await fetch(`${strict.baseUrl}${to}`, { method: 'POST', headers, body });
+      const answer = await fetchDeclared(`${strict.baseUrl}${to}`, { method: 'POST', headers, body });
       return { status: answer.status, ...((await answer.json()) as Came) };
     };
     const plain = () => ({ 'content-type': 'application/json', 'idempotency-key': randomUUID() });
@@ -206,7 +207,7 @@ describe('signatures', () => {
     const ask = async (over: Parameters<typeof signed>[2]) => {
       const plain = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
       const headers = await signed({ method: 'POST', url, headers: plain, text }, keys, over);
-      const answer = await fetch(url, { method: 'POST', headers, body: text });
+      const answer = await fetchDeclared(url, { method: 'POST', headers, body: text });
       return { status: answer.status, ...((await answer.json()) as Came) };
     };
     const fields = ['@method', '@path', 'content-digest', 'idempotency-key'];
@@ -225,7 +226,7 @@ describe('signatures', () => {
       keys,
     );
     const ask = async () => {
-      const answer = await fetch(`${strict.baseUrl}/v1/quotes`, { method: 'POST', headers, body: text });
+      const answer = await fetchDeclared(`${strict.baseUrl}/v1/quotes`, { method: 'POST', headers, body: text });
       return { replayed: answer.headers.get('idempotency-replayed'), body: (await answer.json()) as Came };
     };
     const [first, second] = [await ask(), await ask()];
@@ -242,7 +243,7 @@ describe('signatures', () => {
     const plain = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
     const make = (created: Date) => signed({ method: 'POST', url, headers: plain, text }, keys, { created });
     const send = async (headers: Record<string, string>) => {
-      const answer = await fetch(url, { method: 'POST', headers, body: text });
+      const answer = await fetchDeclared(url, { method: 'POST', headers, body: text });
       return { replayed: answer.headers.get('idempotency-replayed'), ...((await answer.json()) as Came) };
     };
     const copy = await make(new Date(Date.now() - 60_000));
@@ -399,7 +400,7 @@ describe('problems', () => {
     // Signed as before, and answered in its own envelope.
     const { body } = await s.partner.get('/v1/webhooks');
     assert.deepEqual([body.status, body.code], [1, 200]);
-    const unsigned = (await (await fetch(`${s.server.baseUrl}/v1/events`)).json()) as Came;
+    const unsigned = (await (await fetchDeclared(`${s.server.baseUrl}/v1/events`)).json()) as Came;
     assert.deepEqual([unsigned.status, unsigned.code], [0, 401]);
   });
 
