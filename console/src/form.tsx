@@ -2,6 +2,8 @@
  * The form of an action: its fields, the effect of sending it, how many people it takes, and its reason; afterwards its outcome.
  *
  * A declined form keeps the typed values, names each field with its rule, and puts the focus into the first of them.
+ *
+ * Long because `ActionDialog` is one form with one state: its parts read the same answers.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';

@@ -14,27 +14,6 @@ const FILE_LINES = 500;
 const FUNCTION_LINES = 120;
 const REASON = 'Long because ';
 
-/** Closures over one world that a schedule drives, a table of planted bugs, and two forms with one state each. */
-const WITHOUT_HEADER: readonly string[] = [
-  'console/src/form.tsx',
-  'console/src/pages/reviews.tsx',
-  'server/test/chaos/chain.ts',
-  'server/test/chaos/load.ts',
-  'server/test/chaos/world.ts',
-  'server/test/simulation/actors.ts',
-  'server/test/simulation/database.ts',
-  'server/test/simulation/meetings.ts',
-  'server/test/simulation/mutants.ts',
-  'server/test/simulation/outside.bank.ts',
-  'server/test/simulation/outside.chain.ts',
-  'server/test/simulation/report.ts',
-  'server/test/simulation/restore.ts',
-  'server/test/simulation/rules.ts',
-  'server/test/simulation/run.ts',
-  'server/test/simulation/scheduler.ts',
-  'server/test/simulation/strays.ts',
-];
-
 const sources = globSync(['{server,sdk,console,bench,scripts}/**/*.{ts,tsx,mjs}'], {
   cwd: ROOT,
   exclude: (path) => /(?:^|\/)(?:node_modules|dist[^/]*|generated)$/.test(path),
@@ -72,15 +51,7 @@ test('a long file or function says in its header why', () => {
     if (lines > FILE_LINES) without.push(`${path}: ${lines} lines`);
     without.push(...longFunctions(text).map((one) => `${path}:${one.line}: a function of ${one.lines} lines`));
   }
-  assert.deepEqual(
-    without.filter((found) => !WITHOUT_HEADER.some((path) => found.startsWith(path))),
-    [],
-  );
-  assert.deepEqual(
-    WITHOUT_HEADER.filter((path) => !without.some((found) => found.startsWith(path))),
-    [],
-    'listed, and not long any more',
-  );
+  assert.deepEqual(without, []);
 });
 
 test('a long function is found in each of its spellings', () => {

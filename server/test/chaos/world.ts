@@ -3,6 +3,8 @@
  * each on a port of its own and with all its files below one folder.
  *
  * Servers that end are started again, as a process supervisor would. One that ends without having been killed is recorded.
+ *
+ * Long because the world is one closure: its processes are started again from the state that they share.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

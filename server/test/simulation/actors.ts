@@ -2,6 +2,8 @@
  * Customers and operator. Customers order through a process of ours and pay as people do: exactly, too little, too much, in
  * parts, late, twice, in another coin, or not at all. The operator reviews waiting cases and takes one of the allowed actions, so
  * that every order comes to an end.
+ *
+ * Long because customers and operator are one closure over the random numbers and orders of a run.
  */
 import type { Tx } from '../../src/base/db.ts';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';

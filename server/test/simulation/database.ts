@@ -10,6 +10,8 @@
  *
  * Two round trips of three are saved: a transaction begins with its first statement, since a `begin` alone has no visible effect,
  * and the previous commit has begun it already.
+ *
+ * Long because the backends are one closure over the connections that the scheduler holds.
  */
 import { createHash } from 'node:crypto';
 import pg from 'pg';

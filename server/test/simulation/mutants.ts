@@ -4,6 +4,8 @@
  * A mutant is a text that must occur exactly once in its file, and its replacement: one that no longer applies is an error, and
  * not a mutant that was found. A seed has found it when it shows a violation of a kind that fits the bug, and when the same seed
  * with the same orders is clean on the unchanged source.
+ *
+ * Long because it is a table, with one row for each bug.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

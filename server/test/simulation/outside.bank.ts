@@ -3,6 +3,8 @@
  *
  * It either deduplicates by key for some time, and then forgets the key, or pays every request it receives. Payments settle after
  * a while, are rejected, or are returned; its statement shows lines late, twice or out of order.
+ *
+ * Long because the bank is one closure: its payments and its statement share what it has done.
  */
 import { Unavailable } from '../../src/base/errors.ts';
 import type { BankAdapter, StatementLine } from '../../src/rails/bank.ts';

@@ -1,4 +1,8 @@
-/** The results of many runs: counted, in words, and as JSON for the evidence (main.process.ts describes its shape). */
+/**
+ * The results of many runs: counted, in words, and as JSON for the evidence (main.process.ts describes its shape).
+ *
+ * Long because `openTally` is one closure: every outcome is counted in the same sums.
+ */
 import type { Kind, Violation } from './checks.ts';
 import { FAULTS, type Fault } from './faults.ts';
 import type { Asked, Told } from './workers.ts';

@@ -9,6 +9,8 @@
  * (actors.ts).
  *
  * Not here: the expected ends (ends.ts).
+ *
+ * Long because a restore is one closure: its steps share what was lost.
  */
 import { markRestored } from '../../src/backup/index.ts';
 import { closeCase } from '../../src/compliance/index.ts';

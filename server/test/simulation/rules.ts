@@ -11,6 +11,8 @@
  * change counts from its commit, and a transaction of ours lasts no longer than `TX_MS`.
  *
  * They use separate random numbers, so that all other seeds play as they would without them.
+ *
+ * Long because the rules are one closure over the random numbers of a run.
  */
 import { Unavailable } from '../../src/base/errors.ts';
 import { replaceDenyList } from '../../src/compliance/index.ts';

@@ -1,6 +1,8 @@
 /**
  * One run: a seed, two processes of ours, a chain, a bank, some customers, faults for a while, and then no faults until all
  * orders have come to their end. It returns the violations, with the history that led there.
+ *
+ * Long because `simulate` puts one run together and takes it apart: its steps share all that it opened.
  */
 
 import { isLost, type Noted, openActors } from './actors.ts';

@@ -12,6 +12,8 @@
  * deadlock is found here too, at once, and ends the statement that closed the circle.
  *
  * When no process can continue, time jumps to the next due event.
+ *
+ * Long because the scheduler is one closure: points, locks and time share one state.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
