@@ -75,7 +75,7 @@ test('a name the partner has given before is refused, with the id it has', async
   assert.notEqual((await enroll(other, 'twice')).id, customer.id, 'another partner could not use the same name');
 });
 
-test('of ten who enroll the same name at once, one does', async () => {
+test('one of ten concurrent enrolments of the same name succeeds', async () => {
   const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => enroll(mine, 'at once')));
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const outcome of outcomes)

@@ -187,7 +187,10 @@ test("every table with a partner's rows is protected by both policies, or closed
     if (owned && readable) assert.ok(secured, `${name} has rows of partners and no row-level security`);
     if (secured) assert.deepEqual(policies, ['all_rows', 'own_rows'], name);
     if (!secured && readable)
-      assert.ok(EVERYBODYS.includes(name), `${name} is readable by partners, and nobody said that it may be`);
+      assert.ok(
+        EVERYBODYS.includes(name),
+        `${name} is readable by partners, and is not on the list of tables that may be`,
+      );
   }
 });
 

@@ -1,4 +1,4 @@
-/** Policies as rows: which one applies to whom, the refused values, and the record of a change. */
+/** Policies as rows: which policy applies to which customer, the refused values, and the record of a change. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Refusal } from '../src/base/errors.ts';

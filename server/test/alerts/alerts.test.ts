@@ -249,7 +249,7 @@ describe('rules', () => {
     assert.deepEqual(await tells(), []);
   });
 
-  test('of many cases there is one message a minute', async () => {
+  test('many cases give one message a minute', async () => {
     await sets({});
     for (let at = 0; at < 30; at += 1) await opens('deposit_late', `deposit:9${at}`);
     assert.deepEqual(await tells(), ['Cloverleaf: 30 cases, each needs a person']);

@@ -58,7 +58,7 @@ describe('concurrent requests', () => {
     assert.deepEqual(pages, listed);
   });
 
-  test('of ten sales at one quote, one takes it', async () => {
+  test('one of ten sales at one quote takes it', async () => {
     const sale = await seller('hurry');
     const { body, headers } = await acme.post('offramp/quote', { ...quote, fromAmount: '123.45' });
     const { fromAmount, toAmount, rate } = body.data;

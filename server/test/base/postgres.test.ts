@@ -137,7 +137,7 @@ test('a clone and its data under a folder that only its owner may enter work, an
     const uid = Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]);
     const rights = BigInt(`0x${/^CapEff:\s+(\w+)/m.exec(status)?.[1]}`);
     assert.equal(uid, isRoot ? 65534 : process.getuid?.());
-    // Root's is user nobody with one right, to read and search (2) or if unavailable to override (1); a user's has none.
+    // Started by root, it is user nobody with one right: to read and search (2), or else to override (1). Otherwise it has none.
     assert.ok(isRoot ? rights === 4n || rights === 2n : rights === 0n, `rights ${rights}`);
     assert.ok(statSync(join(dataDir, 'postgres')).uid === uid);
   }

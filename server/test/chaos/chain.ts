@@ -157,7 +157,7 @@ export async function openChain(folder: string, chance: (below: number) => numbe
       signal(pid, 'SIGKILL');
       await isGoneWithin(pid, 5_000);
       if (state !== undefined) copyFileSync(state.path, join(home, 'state.json.gz'));
-      states.length = 0; // they are of the branch that was
+      states.length = 0; // they belong to the abandoned branch
       for (const until = Date.now() + 30_000; ; await sleep(50)) {
         const back = await head().catch(() => undefined);
         if (back !== undefined) {

@@ -76,7 +76,7 @@ export function speaksOf(
   if (order_id !== null && isOfOrder(order_id)) return true;
   if (about === 'order' && isOfOrder(id)) return true;
   if (about === 'refund' && name.startsWith(`ref_${id}_`)) return true;
-  // A key or a rail is of one kind only, whichever check reads it.
+  // A key or a rail has one kind only, in every check.
   return name === id && (kind.includes(String(about)) || /[^0-9]/.test(id));
 }
 

@@ -150,7 +150,7 @@ export function testPriceSource(code: string, world: () => PriceSourceWorld): vo
             }
             prices += heard.length;
             for (const { base, quote, rate, pricedAt } of heard) {
-              assert.ok(legs.includes(`${base}/${quote}`), `nobody asked for ${base}/${quote}`);
+              assert.ok(legs.includes(`${base}/${quote}`), `${base}/${quote} was not requested`);
               assert.ok(rate.num > 0n && rate.den > 0n && rate.num < 10n ** 78n && rate.den < 10n ** 78n);
               assert.ok(Math.abs(Date.now() - pricedAt.getTime()) < 8 * 24 * HOUR);
             }

@@ -38,7 +38,7 @@ describe('a country', () => {
       assert.equal(countryOfPhone(phone), country, phone);
   });
 
-  test('that somebody has said counts before one that a request names, and that before the phone’s', () => {
+  test('set by a partner or in a form counts before one that a request names, and that before the phone’s', () => {
     const by = (countryBy: 'phone' | 'partner' | 'form' | null) => ({ country: 'DE', countryBy });
     for (const who of ['partner', 'form'] as const) assert.equal(countryFor(by(who), 'FR'), 'DE');
     assert.deepEqual([countryFor(by('phone'), 'FR'), countryFor(by('phone'))], ['FR', 'DE']);
@@ -47,7 +47,7 @@ describe('a country', () => {
 });
 
 describe('patterns', () => {
-  test('those of the default forms are good', () => {
+  test('of the default forms are accepted', () => {
     for (const { regex } of [...fieldsOf(BUSINESS_FORM), ...fieldsOf(PERSON_FORM)])
       if (regex !== undefined) assert.equal(patternProblem(regex), undefined, regex);
     assert.equal(patternProblem('^[A-Z]{5}[0-9]{4}[A-Z]$'), undefined);

@@ -67,7 +67,7 @@ describe('changing a rule takes', () => {
       assert.equal(peopleForChange(RULES, rule(changed)), people);
     });
 
-  test('as many when it is taken away', () => {
+  test('the same number of people to remove it', () => {
     assert.equal(peopleForChange(RULES, { ...rule('* money inr 900 1'), people: null }), 3);
   });
 });

@@ -180,7 +180,7 @@ describe('a market with a clearing time', () => {
   const notReadyNow = async (deposits: readonly Parameters<typeof notReady>[2][number][]) =>
     await fixture.db.asSystem((tx) => notReady(context, tx, deposits, fixture.clock.now()));
 
-  test('what comes too late goes to suspense at once, for no order waits for it, and is not ready before it has cleared', async () => {
+  test('a credit after the deadline goes to suspense at once, because no order waits for it, and is refundable once it has cleared', async () => {
     const order = await buys(markets.clearing);
     fixture.clock.advance(HOUR_MS);
     await falls('expire_order');
@@ -229,7 +229,7 @@ describe('at its deadline an order', () => {
       )
     ).length;
 
-  test('waits until its rail was read up to it, and takes what came in time however late it is seen', async () => {
+  test('waits until its rail was read up to the deadline, and takes a credit that came in time, however late it is seen', async () => {
     const order = await buys(markets.atOnce);
     fixture.clock.advance(HOUR_MS + 60_000);
     await falls('expire_order', 'nothing');
@@ -244,7 +244,7 @@ describe('at its deadline an order', () => {
     assert.deepEqual(deposits[0]?.cameAt, minutes(order.expiresAt, -2));
   });
 
-  test('takes nothing that came after it, and ends once its rail was read', async () => {
+  test('takes no credit that came after the deadline, and ends once its rail was read', async () => {
     const order = await buys(markets.atOnce);
     fixture.clock.advance(HOUR_MS + 60_000);
     const late = { ...credit(order), at: minutes(order.expiresAt, 1) };
@@ -268,7 +268,7 @@ describe('at its deadline an order', () => {
     assert.equal(await stateOf(order), 'deposit_confirmed');
   });
 
-  test('ends with a case where its rail was not read for too long, and what comes then is late', async () => {
+  test('ends with a case if its rail was not read for too long, and a credit that comes then is late', async () => {
     const order = await buys(markets.atOnce);
     fixture.clock.advance(HOUR_MS + UNREAD_MS - 60_000);
     await falls('expire_order', 'nothing');
@@ -282,7 +282,7 @@ describe('at its deadline an order', () => {
     assert.deepEqual([deposits[0]?.state, deposits[0]?.why], ['suspense', 'late']);
   });
 
-  test('of a booking that says the day alone, counts to the end of its day; of one without, as what is not known', async () => {
+  test('a booking with only a day counts until the end of that day; one without a day counts as unknown', async () => {
     const day = (at: Date): Date => new Date(`${at.toISOString().slice(0, 10)}T00:00:00Z`);
     const [same, next, none] = [await buys(markets.atOnce), await buys(markets.atOnce), await buys(markets.atOnce)];
     fixture.clock.advance(2 * HOUR_MS);

@@ -167,7 +167,7 @@ test('no approval converts an order whose deposit is lost or has another amount'
   assert.equal(of(100n, true), 'deposit_lost');
 });
 
-test('of a refund the named fees are kept, in its own asset, and never all of it', () => {
+test('a refund keeps the named fees, in its own asset, and never its whole amount', () => {
   const fees = { operator: 200n, partner: 100n, rail: 50n, chain: 25n };
   const keeping = (keep: Policy['refundFees']['keep']) => policy({ refundFees: { keep } });
   const fiat = { depositAsset: 'inr', fiatAsset: 'inr', fees, rate: { num: 80n, den: 1n } };

@@ -648,7 +648,7 @@ test('a destination that containment rejected cannot be approved, even if it was
   await holds(one, 'destination_rejected');
 });
 
-test('a screener is asked about the order, or the refund if there is none, and the destination', async () => {
+test('a screener is asked about the order, or about a refund without an order, and the destination', async () => {
   const [one, refund] = [await made(), await made(ELSEWHERE)];
   await inTx(one, async (_, leaving) => {
     const { id, purpose, fiatAccountId, payoutAddress, depositUnits } = screeningOf(leaving);

@@ -23,7 +23,7 @@ const used = (of: CustomerLimit, ...orders: MarketWorth[]) => {
   return [usedUnits, leftUnits, after(freesAt), after(resetsAt)];
 };
 
-test('of each scope and period the row of the lowest level not below the customer’s is in force', () => {
+test('for each scope and period, the row in force is that of the lowest level not below the customer’s', () => {
   const rows = [
     limit({ id: 1n, level: 1 }),
     limit({ id: 2n, level: 3 }),

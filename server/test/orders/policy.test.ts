@@ -125,7 +125,7 @@ describe('another price than was booked', () => {
   });
 });
 
-test('of money that no order accepts, a policy covers only money that came for an order', () => {
+test('a policy covers money that no order accepts only if it came for an order', () => {
   for (const then of ['hold', 'refund', 'new_order'] as const) {
     assert.equal(onExtra('late', policy({ late: { then } })), then);
     assert.equal(onExtra('second', policy({ second: { then } })), then);
@@ -189,7 +189,7 @@ describe('findings before a payout', () => {
   });
 });
 
-test('every state that something has to end has a deadline, and no other', () => {
+test('every state that must end has a deadline, and no other state has one', () => {
   for (const state of states) {
     const waits = !isFinal(state) && state !== 'created';
     assert.equal(isWaiting(state), waits, state);

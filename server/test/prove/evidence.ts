@@ -42,7 +42,7 @@ export interface Trouble {
   why: string;
 }
 
-/** Every fault of the evidence as a whole. Empty if there is none. */
+/** Every fault of the evidence as a whole. Empty without faults. */
 export function troubles(
   steps: readonly Step[],
   results: readonly Result[],

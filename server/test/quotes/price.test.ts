@@ -173,7 +173,7 @@ test('the price is the median of those that are fresh and near each other', () =
   );
 });
 
-test('of four prices the median is the mean of the two in the middle, in any order and with any fractions', () => {
+test('the median of four prices is the mean of the two in the middle, in any order and with any fractions', () => {
   const wide = { ...rules, outlierBps: 5_000n };
   const four = [from('a', '90'), from('b', '60.5'), from('c', '80'), from('d', '70.25')];
   for (let turn = 0; turn < four.length; turn += 1) {

@@ -357,7 +357,7 @@ describe('a captured curl command', () => {
     });
   }
 
-  test('of a form, of parts, and of nothing', () => {
+  test('with a form, with parts, or without a body is read', () => {
     const form = readCurl(`curl http://x -d a=1 --data-urlencode 'b=x y' -F`.replace(' -F', ''));
     assert.deepEqual([form.method, form.body.toString()], ['POST', 'a=1&b=x%20y']);
     assert.match(readCurl(`curl http://x -F a=1`).headers['content-type'] ?? '', /^multipart\/form-data; boundary=/);

@@ -45,7 +45,7 @@ test('a lock file that holds no process is stale', () => {
   lockDataDir(dataDir)();
 });
 
-test('of five servers that find a dead one’s lock concurrently, exactly one gets it', async () => {
+test('exactly one of five servers that find a dead server’s lock concurrently gets it', async () => {
   const dataDir = freshFolder('lock');
   await (await hold('lock', dataDir)).kill();
   const holders = await Promise.all(Array.from({ length: 5 }, () => hold('lock', dataDir)));

@@ -92,7 +92,7 @@ export interface Truth {
   firstShown(line: string): number | undefined;
   /** Maximum depth that this transfer ever had, in blocks, itself included. */
   deepest(hash: string): number;
-  /** @param of the order, or the refund if there is none */
+  /** @param of the order, or a refund without an order */
   wasScreened(of: string | null, destination: string): boolean;
   now(): number;
   /** Maximum difference that our processes' clocks ever had. */

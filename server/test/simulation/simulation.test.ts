@@ -79,7 +79,7 @@ test('seed 20, put back: a payout comes back whose debit was read while the payo
   assert.equal(told(outcome), '');
 });
 
-test('with money of no order: it goes back to whom it came from, is dust, or lies dormant, to the unit', async () => {
+test('with money of no order: it goes back to its sender, is dust, or lies dormant, to the unit', async () => {
   await playUntil(
     ['returned to its account', 'returned to a signed address', 'corrected as dust', 'dust written off', 'woken'],
     everyTenth(20, 8).map((seed) => ({ seed, orders: 6 })),
@@ -91,7 +91,7 @@ test('with money of no order: it goes back to whom it came from, is dust, or lie
   );
 });
 
-test('with a bank that forgets keys: nothing of ours runs for longer than that, and nobody is paid twice', async () => {
+test('with a bank that forgets keys: no payout of ours runs longer than the bank remembers, and none is paid twice', async () => {
   await playUntil(
     ['was off for longer than the bank remembers', 'asked the bank'],
     [139, 259, ...everyTenth(39, 20)].map((seed) => ({ seed, orders: 12 })),
@@ -188,7 +188,7 @@ test('a chain that never mines what we send is found to be stuck, and the run en
   assert.fail(`nothing was stuck in nine seeds: ${seen.join('; ')}`);
 });
 
-test('coins that nobody asked for go back once', () => {
+test('coins without an order go back once', () => {
   const order = { id: 1n, direction: 'offramp', depositTarget: '0xdeposit1', depositAsset: 'usdc', payoutAsset: 'inr' };
   const terms = new Map([['1', { depositUnits: 100n, payoutUnits: 80n }]]);
   const one = { order, accounts: [], address: '0xown1', elsewhere: '0xelse1', terms } as unknown as Noted;

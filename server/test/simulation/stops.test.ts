@@ -1,4 +1,4 @@
-/** What people have laid stands until they lift it, each laid anew is a new one, and what nobody knows for certain does not stand. */
+/** A stop is in force until a person lifts it; setting it again makes a new one; an uncertain stop does not count as in force. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openStops } from './stops.ts';
@@ -9,7 +9,7 @@ function opened() {
   return { time, stops: openStops(() => time.now) };
 }
 
-test('a stop stands from its commit until somebody begins to lift it', () => {
+test('a stop is in force from its commit until a person begins to lift it', () => {
   const { stops } = opened();
   const committed = stops.laying(WHAT);
   assert.equal(stops.since(WHAT), undefined);
@@ -20,7 +20,7 @@ test('a stop stands from its commit until somebody begins to lift it', () => {
   assert.equal(stops.since(WHAT), undefined);
 });
 
-test('an approval covers what was laid before it, and not what was laid again', () => {
+test('an approval covers a stop set before it, and not one set again', () => {
   const { stops } = opened();
   stops.laying(WHAT)();
   const first = stops.since(WHAT) ?? 0;
@@ -34,7 +34,7 @@ test('an approval covers what was laid before it, and not what was laid again', 
   );
 });
 
-test('a proposal lifts what stood when it was made, and nothing newer', () => {
+test('a proposal lifts the stops in force when it was made, and no newer one', () => {
   const { stops } = opened();
   stops.laying(WHAT)();
   const proposed = stops.next();
@@ -45,7 +45,7 @@ test('a proposal lifts what stood when it was made, and nothing newer', () => {
   assert.ok(stops.since(WHAT));
 });
 
-test('what is laid while somebody lifts may be lifted with it, unless that takes impossibly long', () => {
+test('a stop set while another is lifted may be lifted with it, unless the lift takes impossibly long', () => {
   const { stops, time } = opened();
   const over = stops.lifting(WHAT);
   stops.laying(WHAT)();

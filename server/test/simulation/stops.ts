@@ -1,14 +1,14 @@
 /**
- * Stops: blocks, holds and kill switches that people have laid, as those people know it and not as our rows have it.
+ * Stops: blocks, holds and kill switches set by people, as those people know them, independently of our rows.
  *
- * A stop stands from when its transaction was committed until somebody begins to lift it. Each that is laid is a new one, also
- * where one stood already: an approval that was committed before it was begun covers another. A proposal to lift is about
- * what stood when it was proposed, and lifts nothing that was laid since.
+ * A stop is in force from the commit of its transaction until a person begins to lift it. Setting a stop again makes a new stop:
+ * an approval committed before the new stop was begun does not cover it. A proposal to lift covers the stops in force when it
+ * was made, and lifts no later one.
  *
- * Whatever nobody can say for certain, because a process was ended in between, does not count as standing.
+ * A stop whose state is uncertain, because a process was killed meanwhile, does not count as in force.
  */
 
-/** A process stands still for so long at most, and its transaction ends within this: nobody lifts anything later than that. */
+/** A process pauses for less than this, and its transaction ends within it: a lift cannot take effect later. */
 const LIFTS_WITHIN_MS = 180_000;
 
 export const blockOfCustomer = (id: string): string => `customer ${id}`;
@@ -17,20 +17,20 @@ export const holdOfDeposit = (id: bigint | string): string => `deposit ${id}`;
 export const killSwitch = (kind: string, subject: string): string => `kill switch ${kind} ${subject}`;
 
 export interface Stops {
-  /** Everything that happens here has a number of its own, in order. */
+  /** Numbers every event here, in order. */
   next(): number;
-  /** Somebody begins to lay one. @returns to be called once that is committed */
+  /** A person begins to set a stop. @returns to be called once that is committed */
   laying(what: string): () => void;
   /**
-   * Somebody begins to lift it.
+   * A person begins to lift it.
    *
-   * @param proposed the number of when that was proposed: what was begun after it stays
-   * @returns to be called once that has ended, in whatever way
+   * @param proposed the number at which the lift was proposed: a stop begun after it stays
+   * @returns to be called once the lift has succeeded or failed
    */
   lifting(what: string, proposed?: number): () => void;
-  /** These approvals are committed. Those that are known already stay as they were. */
+  /** These approvals are committed. An approval that is already known keeps its number. */
   approved(ids: readonly string[]): void;
-  /** The number of when the newest one that stands was begun; undefined where none is known to stand. */
+  /** The number at which the newest stop in force was begun; undefined if no stop is known to be in force. */
   since(what: string): number | undefined;
   /** Whether this approval was committed after the stop with that number was begun. */
   covers(approval: string, since: number): boolean;
@@ -39,7 +39,7 @@ export interface Stops {
 interface Stop {
   begun: number;
   stands: boolean;
-  /** Somebody has begun to lift it, or was about to when it was laid. */
+  /** A person has begun to lift it, or was lifting when it was set. */
   lifted: boolean;
 }
 
@@ -50,7 +50,7 @@ export function openStops(now: () => number): Stops {
     return number;
   };
   const laid = new Map<string, Stop[]>();
-  /** By whom it is being lifted, since when, whatever is laid meanwhile. */
+  /** The lifts under way and their beginnings: they also count for a stop that is set meanwhile. */
   const lifts = new Map<string, Set<{ at: number }>>();
   const approvals = new Map<string, number>();
   const of = (what: string): Stop[] => {
@@ -87,7 +87,7 @@ export function openStops(now: () => number): Stops {
   };
 }
 
-/** What was begun is told how it ended, and goes on as if nobody had asked. */
+/** Reports the end of a promise, and returns the promise unchanged. */
 export function whenDone<T>(body: Promise<T>, committed: () => void, failed: () => void = () => {}): Promise<T> {
   void body.then(committed, failed);
   return body;

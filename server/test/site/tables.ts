@@ -349,7 +349,7 @@ export const withTables = (page: string): string =>
     /(<!-- table: ([a-z-]+) -->)[^]*?(<!-- end -->)/g,
     (_all, begin: string, name: string, end: string) => {
       const make = TABLES[name];
-      if (make === undefined) throw new Error(`nobody makes the table ${name}`);
+      if (make === undefined) throw new Error(`no code makes the table ${name}`);
       return `${begin}\n\n${make()}\n\n${end}`;
     },
   );

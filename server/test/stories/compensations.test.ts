@@ -177,7 +177,7 @@ describe('a sale', () => {
     );
   });
 
-  test('goes to another account of its customer where one is named, and to nobody else', async () => {
+  test('goes to another account of its customer if one is named, and never to another person', async () => {
     const order = await sold();
     const { fiatAccountId } = await world.verifiedAccount(order.customerId);
     const stranger = await world.verifiedCustomer();

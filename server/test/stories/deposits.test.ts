@@ -1,4 +1,4 @@
-/** Deposits that differ from what was asked: too little, too much, too late, twice, in another asset. None of them is lost. */
+/** Deposits that differ from the order: too little, too much, too late, twice, in another asset. None of them is lost. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { nativeOf, openStory, type Sale, type Story } from '../support/story.ts';

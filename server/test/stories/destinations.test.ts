@@ -1,4 +1,4 @@
-/** Destinations of refunds: money in one currency never goes to an account in another, whoever names it. */
+/** Destinations of refunds: money in one currency never goes to an account in another, whether a partner or an operator names it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { refundOrder } from '../../src/orders/index.ts';
@@ -177,7 +177,7 @@ describe('a refund that an operator asks for without a destination', () => {
     assert.deepEqual([past.status, past.body.reason], [400, 'missing_fields']);
   });
 
-  test('ends when its bank recalls all that came: nothing goes back, and nobody is asked where to', async () => {
+  test('ends when its bank recalls the whole deposit: nothing is refunded, and no one is asked for a destination', async () => {
     const books = await world.balances();
     const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
     const lines = [await world.credits(order, '2000'), await world.credits(order, '3000')];
@@ -199,7 +199,7 @@ describe('a refund that an operator asks for without a destination', () => {
     assert.deepEqual(await world.changesSince(books), {});
   });
 
-  test('that is requested after everything was recalled ends at once', async () => {
+  test('that is requested after the whole deposit was recalled ends at once', async () => {
     const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
     const line = await world.credits(order, '5000');
     await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');

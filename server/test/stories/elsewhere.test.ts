@@ -272,7 +272,7 @@ test('a hold stops a refund that was requested before it; the release lets it go
   assert.equal(await world.tokensOf(asks.to.address, 'usdc'), '10');
 });
 
-test('a held payout can be blocked by law, and nobody can pay it afterwards', async () => {
+test('a held payout can be blocked by law, and cannot be paid afterwards', async () => {
   const { order, customer } = await refused();
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
   await does(`/orders/${order.id}/hold`);
@@ -301,7 +301,7 @@ test('a partner’s new destination and an operator’s hold at the same moment 
     assert.equal(held.value.status, 200, 'the hold was refused although nothing was submitted');
     assert.equal(await world.stateOf(order), 'payout_held');
     const made = (await payouts(order)).map(({ state }) => state);
-    // The hold ends the attempt, or comes first and there is none.
+    // The hold ends the attempt, or comes before the attempt begins.
     assert.deepEqual(made, paid.status === 'fulfilled' ? ['rejected', 'rejected'] : ['rejected']);
   }
 });

@@ -487,7 +487,7 @@ test('a recall during a refund makes a debt, which ends when the refund is rejec
   const books = await world.balances();
   const line = await world.credits(order, '5000');
   await world.becomes(order, 'on_hold');
-  // The bank rejects the refund, and nobody hears so for a while.
+  // The bank rejects the refund, and its answer does not reach us for a while.
   await world.bank.setFault({ kind: 'lose_answer_after_effect' });
   await world.bank.setFault({ kind: 'status_unavailable', times: 1_000 });
   await does(`/orders/${order.id}/refund`, { failure: 'other', fiatAccountId: customer.fiatAccountId });

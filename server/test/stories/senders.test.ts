@@ -98,7 +98,7 @@ describe('a credit goes back', () => {
     );
   });
 
-  test('not where the statement shows no account, and not by one operator alone', async () => {
+  test('only if the statement shows an account, and only by two operators', async () => {
     const nameless = await unknownCredit('800', { payerAccount: '' });
     const said = await ada.does(`/deposits/${nameless}/return`);
     assert.deepEqual([said.status, said.body.reason], [409, 'does_not_fit']);
@@ -286,7 +286,7 @@ describe('a credit in another name that its order holds goes back to the account
     await list('000000000009');
   });
 
-  test('not of two credits, not without an account on the statement, and not beside another destination', async () => {
+  test('only for a single credit, with an account on the statement, and without another destination', async () => {
     const parts = await ordered();
     await credited(parts, '2500', { name: 'Asha Rao Menon' });
     await credited(parts, '2500', { account: '000111222333' });
@@ -320,7 +320,7 @@ describe('a credit in another name that its order holds goes back to the account
     assert.match(said.body.error, /coins go back/);
   });
 
-  test('which neither a partner nor an operator can name as a destination', async () => {
+  test('and neither a partner nor an operator can name that account as a destination', async () => {
     const order = await held();
     await refunds(order);
     const deposit = await depositOf(order);

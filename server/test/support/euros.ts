@@ -1,6 +1,6 @@
 /**
  * The setup of a production installation by its operator: two assets, a market each way between USDC on one chain and euros at one
- * bank, a partner with a key; and a customer whom an operator verifies.
+ * bank, a partner with a key; and a customer, verified by an operator.
  */
 import type { Vault } from '../../src/base/crypto.ts';
 import type { Tx } from '../../src/base/db.ts';

@@ -1,8 +1,8 @@
 /**
- * A journal: what has been found so far, a line each. A run of many parts that was stopped goes on where it was, and ranges that
- * were played apart add up. A line that was cut off is as if it had not been written.
+ * A journal: the results so far, one per line. A stopped run of many parts continues after its last line, and results of ranges that
+ * were played separately are combined. A line that was cut off is ignored.
  *
- * Not here: whether the code is still the one that found it. Whoever names the file has to say that in its name.
+ * A journal does not know which code gave its results: its caller puts that into the file’s name.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 

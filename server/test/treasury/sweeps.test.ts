@@ -400,7 +400,7 @@ describe('a sweep', () => {
     await world.agrees();
   });
 
-  test('of two tokens at one address is made one after the other', async () => {
+  test('takes two tokens at one address one after the other', async () => {
     const world = await openWorld();
     const { at } = await world.address();
     await pays(at, 500n);
@@ -414,7 +414,7 @@ describe('a sweep', () => {
     await world.agrees();
   });
 
-  test('of many addresses takes each once', async () => {
+  test('takes each of many addresses once', async () => {
     const world = await openWorld();
     const all = [];
     for (let count = 0; count < 6; count += 1) all.push(await world.address());
@@ -756,7 +756,7 @@ describe('two processes', () => {
     await world.agrees();
   });
 
-  test('of which one has no key: it reads and books, and the other sweeps', async () => {
+  test('one of them without a key: it reads and books, and the other sweeps', async () => {
     const world = await openWorld();
     await deposited(world);
     const watcher = world.open({ signers: {}, sweepSigner: undefined as never, addresses: { hot: world.hot } });

@@ -120,7 +120,7 @@ describe('from quote to payout', () => {
     assert.equal(late.body.reason, 'quote_over');
   });
 
-  test('of ten concurrent orders at one quote, one takes it', async () => {
+  test('one of ten concurrent orders at one quote takes it', async () => {
     const { api } = w;
     const customerId = await w.customer();
     const { id: destinationId } = await w.account(customerId);
@@ -244,7 +244,7 @@ describe('refunds and other payouts', () => {
       return (await w.get(order)).state === 'refunded';
     });
     assert.equal(await s.tokensOf(back.address, 'usdc'), (await w.get(order)).refunded.amount);
-    assert.equal(await s.statusOf(w.sale(order)), -4, 'the status of a wrong amount, whoever asked for the refund');
+    assert.equal(await s.statusOf(w.sale(order)), -4, 'the refund request changed the status of a wrong amount');
   });
 
   test('an order held by screening is shown as under review, and no partner moves it', async () => {

@@ -161,7 +161,7 @@ describe('a business', () => {
     assert.deepEqual(row, { state: 'completed', details_version: 2 });
   });
 
-  test('of two concurrent submissions one wins, and the other’s refusal names it', async () => {
+  test('one of two concurrent submissions wins, and the other’s refusal names it', async () => {
     const customerId = await customer('BUSINESS');
     const two = await Promise.all(
       ['A', 'B'].map((entityName) => acme.post('kyb/submit', { customerId, ...BUSINESS, entityName })),

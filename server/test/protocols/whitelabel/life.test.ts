@@ -182,7 +182,7 @@ describe('verification', () => {
     );
   });
 
-  test('of a business is driven by words of its own, which an individual does not have', async () => {
+  test('of a business has values that an individual does not have', async () => {
     const { customerId } = (await enroll({ clientCustomerId: 'v-business', type: 'BUSINESS' })).body.data;
     const change = (fields: Fields) => acme.post('test/changeKybStatus', { customerId, ...fields });
     const level = async () =>
