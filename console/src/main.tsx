@@ -1,9 +1,6 @@
-/** The operators' console: its pages and their URLs. A page's content is determined by its URL, so that it can be shared. */
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router';
-import { StrictMode } from 'react';
-import { createRoot } from 'react-dom/client';
-import { applyTheme } from './frame.tsx';
+/** The operators' console: its pages and their URLs. */
+import { createRoute, createRouter } from '@tanstack/react-router';
+import { mount, rootOf, SEARCH } from './mount.tsx';
 import { Alerts } from './pages/alerts.tsx';
 import { Audit } from './pages/audit.tsx';
 import { Bank } from './pages/bank.tsx';
@@ -35,14 +32,7 @@ import { Sweeps, Treasury } from './pages/treasury.tsx';
 import { WebhookPage, Webhooks } from './pages/webhooks.tsx';
 import { Shell } from './shell.tsx';
 
-const root = createRootRoute({
-  component: Shell,
-  validateSearch: (given: Record<string, unknown>): Record<string, string> =>
-    Object.fromEntries(
-      Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
-    ),
-  notFoundComponent: () => <h1>There is no such page</h1>,
-});
+const root = rootOf(Shell);
 const route = <P extends string>(path: P, component: () => React.ReactNode) =>
   createRoute({ getParentRoute: () => root, path, component });
 
@@ -90,16 +80,7 @@ const routeTree = root.addChildren([
   route('/handbook', Handbook),
 ]);
 
-/** Filters are texts: the router would read `17` as a number, and a long id would lose its end. */
-const router = createRouter({
-  routeTree,
-  basepath: '/console',
-  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
-  stringifySearch: (filters) => {
-    const filled = Object.entries(filters).filter(([, value]) => value !== undefined && value !== '');
-    return filled.length === 0 ? '' : `?${new URLSearchParams(filled.map(([name, value]) => [name, String(value)]))}`;
-  },
-});
+const router = createRouter({ routeTree, basepath: '/console', ...SEARCH });
 
 declare module '@tanstack/react-router' {
   interface Register {
@@ -107,13 +88,4 @@ declare module '@tanstack/react-router' {
   }
 }
 
-applyTheme();
-const element = document.getElementById('root');
-if (element === null) throw new Error('The page has no element #root.');
-createRoot(element).render(
-  <StrictMode>
-    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
-      <RouterProvider router={router} />
-    </QueryClientProvider>
-  </StrictMode>,
-);
+mount(router);

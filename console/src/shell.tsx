@@ -1,159 +1,60 @@
-/** The frame of the operators' console's pages: header, search, and navigation. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { readSession, type Session, send, whenSignedOut } from './api.ts';
-import { type Choice, Keys, Palette, ThemeSwitch, useKeys, useStepUp } from './frame.tsx';
+/** The frame of the operators' console: the session, the pages, and where a search or an id leads. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { readSession, type Session, send } from './api.ts';
+import { Chrome, SearchBox, SignedIn } from './chrome.tsx';
+import type { Choice } from './frame.tsx';
 import { every } from './live.ts';
 import { SignIn } from './pages/signin.tsx';
 import { login } from './passkey.ts';
 import { PAGES, PLACES } from './places.ts';
-import { Failure } from './ui.tsx';
 
 export const useSession = () =>
   useQuery({ queryKey: ['session'], queryFn: readSession, refetchInterval: every(60_000) });
 
-/** Rights of the signed-in operator. */
+/** Rights of the one who is signed in. */
 export function useMay(): (right: string) => boolean {
   const { data } = useSession();
   return (right) => data?.rights.includes(right) ?? false;
 }
 
 export function Shell() {
-  const client = useQueryClient();
-  const { data: session, error, isPending } = useSession();
-  const stepUp = useStepUp(login);
-  useEffect(() => whenSignedOut(() => client.setQueryData(['session'], null)), [client]);
-  if (isPending) return <p className="visually-hidden">Loading</p>;
-  if (error !== null)
-    return (
-      <main>
-        <h1>Cloverleaf console</h1>
-        <Failure error={error} />
-      </main>
-    );
-  if (session === null) return <SignIn />;
+  const session = useSession();
   return (
-    <>
-      <Inside session={session} />
-      {stepUp}
-    </>
+    <SignedIn title="Cloverleaf console" session={session} login={login} signIn={<SignIn />}>
+      {(known) => <Inside session={known} />}
+    </SignedIn>
   );
 }
 
 function Inside({ session }: { session: Session }) {
-  const [open, setOpen] = useState<'keys' | 'palette'>();
-  const [isMenuOpen, setMenuOpen] = useState(false);
-  const main = useRef<HTMLElement>(null);
-  const choicesFor = useChoices();
-  useKeys(PAGES, setOpen, open !== undefined);
-  const path = useRouterState({ select: ({ location }) => location.pathname });
-  useEffect(() => {
-    const heading = main.current?.querySelector('h1')?.textContent;
-    document.title = `${heading ?? 'Console'} · Cloverleaf`;
-  });
-  return (
-    <>
-      <a className="skip" href="#main">
-        Skip to the page
-      </a>
-      <header className={`header is-${session.profile}`}>
-        <Link to="/" className="brand nowrap">
-          Cloverleaf
-        </Link>
-        <span className={`profile is-${session.profile}`}>{session.profile}</span>
-        <button
-          type="button"
-          className="menu"
-          aria-expanded={isMenuOpen}
-          aria-controls="places"
-          onClick={() => setMenuOpen(!isMenuOpen)}
-        >
-          Pages
-        </button>
-        <div className="end">
-          <Search />
-          <ThemeSwitch />
-          <button type="button" className="bare" aria-label="Keys" onClick={() => setOpen('keys')}>
-            <kbd>?</kbd>
-          </button>
-          <span className="who">
-            {session.name}, {session.role}
-          </span>
-          <SignOut />
-        </div>
-      </header>
-      <div className="body">
-        <nav id="places" className={isMenuOpen ? 'places is-open' : 'places'} aria-label="Pages">
-          {PLACES.map(({ name, pages }) => (
-            <section key={name} aria-label={name}>
-              <span className="group">{name}</span>
-              {pages.map((page) => (
-                <Link
-                  key={page.to}
-                  to={page.to}
-                  activeOptions={{ exact: page.to === '/', includeSearch: false }}
-                  onClick={() => setMenuOpen(false)}
-                >
-                  {page.name}
-                </Link>
-              ))}
-            </section>
-          ))}
-        </nav>
-        <main id="main" ref={main} tabIndex={-1} key={path}>
-          <Outlet />
-        </main>
-      </div>
-      {open === 'keys' && <Keys keys={KEYS} onClose={() => setOpen(undefined)} />}
-      {open === 'palette' && (
-        <Palette says="Page, or number of an order" choicesFor={choicesFor} onClose={() => setOpen(undefined)} />
-      )}
-    </>
-  );
-}
-
-function Search() {
   const navigate = useNavigate();
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const text = String(new FormData(event.currentTarget).get('text')).trim();
+  const choicesFor = useChoices();
+  const find = (text: string) => {
     if (text.length > 1) void navigate({ to: '/search', search: { text } });
   };
   return (
-    <search>
-      <form onSubmit={submit}>
-        <input
-          type="search"
-          id="search"
-          name="text"
-          maxLength={128}
-          aria-label="Find an order, deposit, payout or customer"
+    <Chrome
+      brand="Cloverleaf"
+      profile={session.profile}
+      who={`${session.name}, ${session.role}`}
+      places={PLACES}
+      search={
+        <SearchBox
+          label="Find an order, deposit, payout or customer"
           placeholder="Id, address or hash: press /"
-          autoComplete="off"
-          spellCheck={false}
+          most={128}
+          find={find}
         />
-      </form>
-    </search>
-  );
-}
-
-function SignOut() {
-  const client = useQueryClient();
-  const leave = async () => {
-    await send('DELETE', '/session').catch(() => {});
-    client.setQueryData(['session'], null);
-    client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
-  };
-  return (
-    <button type="button" onClick={() => void leave()}>
-      Sign out
-    </button>
+      }
+      signOut={() => send('DELETE', '/session')}
+      keys={KEYS}
+      palette={{ says: 'Page, or number of an order', choicesFor }}
+    />
   );
 }
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ...PAGES.map(({ key, name }): [string, string] => [`g ${key}`, name]),
   ['/', 'Search'],
   ['j  k', 'Next or previous row'],
   ['Enter', 'Open the row'],
@@ -166,7 +67,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 const CUSTOMER_ID = /^[0-9A-Za-z]{10}_[0-9]{1,19}$/;
 
-/** The possible meanings of a text in the palette. */
+/** What a text of the palette may mean. */
 function useChoices(): (wanted: string) => readonly Choice[] {
   const navigate = useNavigate();
   return (wanted) => [

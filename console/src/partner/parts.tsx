@@ -1,7 +1,8 @@
 /** Parts of the partners' pages: amounts as this API has them, and links. */
+
+import { To } from '../chrome.tsx';
 import { Amount, Id, State, type Tone } from '../ui.tsx';
 import type { Money } from './api.ts';
-import { To } from './shell.tsx';
 
 export const MoneyOf = ({ of }: { of: Money | null | undefined }) => (
   <Amount units={of?.amount} asset={of?.asset ?? ''} />

@@ -2,10 +2,11 @@
  * Items that need attention: failing endpoints, questions of the operator, orders that wait for someone; and the newest orders.
  */
 import { useQuery } from '@tanstack/react-query';
+import { To } from '../../chrome.tsx';
 import { every } from '../../live.ts';
 import { type Column, CustomerLink, Failure, Table, Time } from '../../ui.tsx';
 import { type Page, read } from '../api.ts';
-import { To, useMay, useSession } from '../shell.tsx';
+import { useMay, useSession } from '../shell.tsx';
 import { AnswerIt, type Question } from './customers.tsx';
 import { ORDER_COLUMNS, type OrderRow } from './orders.tsx';
 import { type Delivery, ENDPOINTS, type Endpoint } from './webhooks.tsx';

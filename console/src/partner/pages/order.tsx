@@ -1,12 +1,13 @@
 /** One order: who has the money and what is next; deposits, payouts and refunds; and the possible actions. */
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import { To } from '../../chrome.tsx';
 import { every } from '../../live.ts';
 import { type Column, CustomerLink, Fact, Failure, Id, State, Table, Time } from '../../ui.tsx';
 import { Act } from '../act.tsx';
 import { type Money, type Page, read, send } from '../api.ts';
 import { Evidence, MoneyOf } from '../parts.tsx';
-import { To, useMay, useSession } from '../shell.tsx';
+import { useMay, useSession } from '../shell.tsx';
 import type { OrderRow } from './orders.tsx';
 
 interface Ref {

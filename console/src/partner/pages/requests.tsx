@@ -3,12 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useAttempt } from '../../attempt.ts';
+import { To } from '../../chrome.tsx';
 import { within } from '../../filters.tsx';
 import { type Column, Fact, Failure, Id, State, Time } from '../../ui.tsx';
 import { read, send } from '../api.ts';
 import { List } from '../list.tsx';
 import { RequestLink, Status } from '../parts.tsx';
-import { To, useMay } from '../shell.tsx';
+import { useMay } from '../shell.tsx';
 
 interface Line {
   readonly id: string;
