@@ -20,6 +20,13 @@ export interface Noted {
   expiresAt?: Date;
 }
 
+/**
+ * An order's id never changes, so its lock need not stop rows that name the order. With `for update`, the second update of a
+ * follow-on order in one transaction waited for the lock of the order that it follows, because PostgreSQL looks up the foreign key
+ * again: two transactions that each held one of both and wanted the same accounts were a deadlock.
+ */
+const LOCKED = 'for no key update';
+
 /** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
 const SQL = {
   get: `select ${ALL} from orders where id = $1`,
@@ -27,7 +34,7 @@ const SQL = {
                max(rate_locked_until) as until
              from orders where partner_id = $1 and fiat_asset = $2 and state in ('created', 'deposit_seen')
               and rate_locked_until > $3`,
-  byTarget: `select ${ALL} from orders where deposit_rail = $1 and deposit_target = $2 for update`,
+  byTarget: `select ${ALL} from orders where deposit_rail = $1 and deposit_target = $2 ${LOCKED}`,
 };
 
 /** These orders, unsorted. */
@@ -126,7 +133,7 @@ export async function get(tx: Tx, id: bigint): Promise<Order | undefined> {
 }
 
 export async function lock(tx: Tx, id: bigint): Promise<Order | undefined> {
-  const row = await tx.row<OneRow>(`${SQL.get} for update`, [id]);
+  const row = await tx.row<OneRow>(`${SQL.get} ${LOCKED}`, [id]);
   return row && toOrder(row);
 }
 
@@ -245,7 +252,7 @@ export async function note(tx: Tx, orderId: bigint, note: Noted & { now: Date })
 export async function shiftDueTimes(tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }): Promise<string[]> {
   const rows = await tx.rows<{ id: bigint }>(
     `with open as (
-       select id from orders where partner_id = $1 and state <> all($3) order by id for update)
+       select id from orders where partner_id = $1 and state <> all($3) order by id ${LOCKED})
      update orders set expires_at = expires_at - moved.by, rate_locked_until = rate_locked_until - moved.by,
             waits_until = waits_until - moved.by
        from open, (select $2::float8 * interval '1 millisecond' as by) as moved

@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { formatUnits, parseRate } from '../../src/base/money.ts';
 import { findCustomer, HIGHEST_LEVEL, saveDetails } from '../../src/customers/index.ts';
 import { chart } from '../../src/ledger/index.ts';
+import { lock } from '../../src/orders/store.ts';
 import { findMarket, setLimit } from '../../src/partners/index.ts';
 import { daiHasOwnPrices, daiIsAt } from '../support/ownprices.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
@@ -462,6 +463,20 @@ describe('a deposit that no order waits for', () => {
   const KINDS = ['late', 'second'] as const;
   type Kind = (typeof KINDS)[number];
 
+  /**
+   * At its second change in a transaction PostgreSQL looks up the order that it follows: the lock of that order must not stop it, or
+   * two decisions about both orders wait for each other.
+   */
+  const changesTwice = (order: Sale, followed: Sale) =>
+    world.read(async (tx) => {
+      await lock(tx, followed.id);
+      await world.read(async (other) => {
+        await lock(other, order.id);
+        for (let n = 0; n < 2; n += 1)
+          await other.run('update orders set updated_at = updated_at where id = $1', [order.id]);
+      });
+    });
+
   /** A sale in the state in which the next deposit is too late, or a second one. */
   async function soldUpTo(kind: Kind, then: 'hold' | 'refund' | 'new_order', coin = 'usdc'): Promise<Sale> {
     await world.goesBy('offramp', coin, { [kind]: { then } });
@@ -538,6 +553,7 @@ describe('a deposit that no order waits for', () => {
         pageSize: '10',
       });
       assert.equal(listed[0]?.transactionId, String(id));
+      await changesTwice(next, first);
       await world.goesBy('offramp', 'dai', {});
     });
   }
