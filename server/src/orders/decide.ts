@@ -201,11 +201,14 @@ export function isForAPerson(history: readonly HoldStep[]): boolean {
   return by === 'screening' || heldBy === 'operator' || (typeof why === 'string' && why.startsWith(HELD_AT_GATE));
 }
 
-/** The same, except when an operator has already decided about that hold, by a refund that waits for its destination. */
+/**
+ * The same, except when an operator has already decided about that hold, by a refund that waits for its destination. The decision
+ * covers the hold that it was made on and the earlier ones, which apply again when that one is released.
+ */
 export const awaitsPerson = (
   { refundRequest }: { refundRequest: { decidedHold?: number } | null },
   history: readonly (HoldStep & { version: number })[],
-): boolean => isForAPerson(history) && refundRequest?.decidedHold !== lastHold(history)?.version;
+): boolean => isForAPerson(history) && (lastHold(history)?.version ?? 0) > (refundRequest?.decidedHold ?? -1);
 
 const HOLDING = ['held', 'payout_rejected', 'refund_rejected'];
 

@@ -221,6 +221,14 @@ test('a refund request answers only the hold that it was decided on', () => {
     false,
     'an order without a hold counted as held',
   );
+  const first = { event: 'held', facts: { by: 'screening' }, version: 0 };
+  assert.equal(awaitsPerson({ refundRequest: null }, [first]), true, 'a hold of version 0 was not seen');
+  // The decision on an operator's hold is made in sight of the rejection below it, which applies again when the hold is released.
+  const rejected = { event: 'payout_rejected', facts: { why: `${HELD_AT_GATE}blocked` }, version: 5 };
+  const beside = { event: 'held', stateFrom: 'payout_held', facts: { heldBy: 'operator' }, version: 6 };
+  const released = { event: 'released', stateFrom: 'payout_held', version: 7 };
+  assert.equal(awaitsPerson({ refundRequest: { decidedHold: 6 } }, [rejected, beside, released]), false);
+  assert.equal(awaitsPerson({ refundRequest: { decidedHold: 4 } }, [rejected, beside, released]), true);
   assert.equal(awaitsPerson({ refundRequest: null }, [{ event: 'held', facts: { by: 'policy' }, version: 1 }]), false);
 });
 
