@@ -391,15 +391,19 @@ export function openActors(
   /** For one with a link, its customer names the destination (strays.ts). */
   const NO_LINK = 'not exists (select from return_links l where l.deposit_id = d.id and l.replaced_at is null)';
 
-  /** Held again since its refund was asked for: people decide once more. */
-  const HELD_SINCE = `exists (select from order_history h where h.order_id = o.id and h.event = 'held' and h.state_from = 'on_hold'
-    and h.version > coalesce((o.refund_request->>'decidedHold')::int, 0))`;
+  /**
+   * Held since its refund was requested: people decide once more. Of an order whose payout was rejected, a hold by an operator that
+   * was released since then does not count (decide.ts).
+   */
+  const HELD_SINCE = `exists (select from order_history h where h.order_id = o.id
+    and h.version > coalesce((o.refund_request->>'decidedHold')::int, 0)
+    and (o.state = 'on_hold' and h.event = 'held' and h.state_from = 'on_hold' or o.state = 'payout_held'
+      and (h.event in ('payout_rejected', 'refund_rejected') or h.event = 'held' and h.facts->>'heldBy' is distinct from 'operator')))`;
 
   async function waiting(): Promise<Waiting[]> {
     return await world.backends.look<Waiting>(
       `select o.id, coalesce(o.follows, o.id) as made, o.state, o.direction,
-              o.state in ('on_hold', 'payout_held') and o.refund_request is not null and not (o.state = 'on_hold'
-                and ${HELD_SINCE}) as asks,
+              o.state in ('on_hold', 'payout_held') and o.refund_request is not null and not (${HELD_SINCE}) as asks,
               o.state = 'payout_held' and (select h.facts->>'heldBy' = 'operator' from order_history h where h.order_id = o.id
                  order by h.version desc limit 1) is true as held,
               exists (select from cases c where c.order_id = o.id and c.kind = 'refund_short' and c.closed_at is null) as short,

@@ -60,6 +60,8 @@ interface GiftRow {
   id: string;
   free: string;
   refund: string | null;
+  /** The refund waits for funds. */
+  short: boolean;
   held: boolean;
 }
 
@@ -304,6 +306,8 @@ export function openAgain(
       `select d.external_id as line, d.id::text, (d.units - d.taken_units - d.refund_units)::text as free,
               (select r.state from refunds r where r.deposit_id = d.id and r.state not in ('settled', 'cancelled')
                 order by r.id limit 1) as refund,
+              exists (select from cases c join refunds r on c.subject = 'refund:' || r.id
+                where r.deposit_id = d.id and c.kind = 'refund_short' and c.closed_at is null) as short,
               exists (select from held_deposits h where h.deposit_id = d.id) as held
          from deposits d where d.external_id = any($1) order by d.id`,
       [gifts.map(({ line }) => line)],
@@ -334,8 +338,10 @@ export function openAgain(
     if (isTime(name)) somewhere('lift what was laid again', (process) => lifts(process, one));
   }
 
-  function gives(gift: Gift, { id, free, refund, held }: GiftRow): void {
+  function gives(gift: Gift, { id, free, refund, short, held }: GiftRow): void {
     const deposit = BigInt(id);
+    // Money of the same bank account was recalled meanwhile.
+    if (short && isTime(`funds for ${id}`)) deps.hands()?.fund();
     if (held) return releases(gift, deposit);
     const isWaiting = BigInt(free) > 0n || NAMEABLE.includes(refund ?? '');
     if (!isWaiting || (!faults.ended && !isTime(`present ${id}`))) return;
