@@ -11,7 +11,7 @@ import {
   withQuery,
 } from './wire.ts';
 
-export { ApiError, type Outcome, type Query, save, whenSignedOut } from './wire.ts';
+export { ApiError, type Outcome, type Query, save } from './wire.ts';
 
 const ROOT = '/operator/v1';
 

@@ -2,7 +2,7 @@
 import type { SessionRow } from '../api.ts';
 import { ApiError, changing, type Query, reading, request, withQuery } from '../wire.ts';
 
-export { type Query, whenSignedOut } from '../wire.ts';
+export type { Query } from '../wire.ts';
 
 const API = '/v1';
 const OWN = '/partner/v1';
