@@ -79,6 +79,11 @@ async function tellEndpoints(
   await insertDeliveries(tx, given, now);
 }
 
+/** Position of a partner's newest event; 0 without any. */
+export async function newestPosition(tx: Tx, partnerId: bigint): Promise<bigint> {
+  return (await tx.row<{ newest: bigint | null }>(sql.newest, [partnerId]))?.newest ?? 0n;
+}
+
 export interface FeedPage {
   events: ReturnType<typeof resource>[];
   /** Pass as `after` next time. */

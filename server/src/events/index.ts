@@ -33,7 +33,7 @@ export {
   type WireFormat,
   wireEndpoints,
 } from './endpoints.ts';
-export { type FeedPage, publish, readFeed } from './feed.ts';
+export { type FeedPage, newestPosition, publish, readFeed } from './feed.ts';
 export {
   endpointSubject,
   type Format,

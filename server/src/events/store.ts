@@ -42,6 +42,7 @@ export const sql = {
     where e.subject = $1 and e.subject_seq < $2 order by e.subject_seq desc limit $3`,
   page: `select ${EVENT} from event_feed f join events e on e.id = f.event_id
     where f.partner_id = $1 and f.position > $2 order by f.position limit $3`,
+  newest: 'select max(position) as newest from event_feed where partner_id = $1',
 } as const;
 
 interface NewEvent {

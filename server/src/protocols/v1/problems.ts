@@ -125,6 +125,8 @@ function failed(
     headers: {
       'content-type': 'application/problem+json; charset=utf-8',
       ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }),
+      // Demanded of every 401 by RFC 9110, section 11.6.1.
+      ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
       ...given.headers,
     },
     body: {

@@ -650,6 +650,9 @@ describe('events and webhook endpoints', () => {
       return [...seen, ...page.data].find(({ subject }) => subject === `order:${order.id}`);
     });
     assert.equal(created.type, 'order.created');
+    const beyond = Buffer.from('999999999999').toString('base64url');
+    const { status, body } = await api.get(`/event-feed?cursor=${beyond}`);
+    assert.deepEqual([status, Object.keys(body.fields)], [400, ['cursor']]);
   });
 });
 

@@ -119,6 +119,7 @@ describe('authentication', () => {
     ]) {
       const answer = await api.get('/key', { headers: { authorization } });
       assert.deepEqual([answer.status, answer.body.reason], [401, 'unauthenticated'], authorization);
+      assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
     }
   });
 
@@ -312,6 +313,22 @@ describe('idempotency', () => {
       'idempotency_conflict',
     );
     for (const { id } of [one, two]) await admin.does('DELETE', `/webhook-endpoints/${id}`);
+  });
+
+  test('a removal sent again under its key gets its reply, although its subject is gone', async () => {
+    const admin = openV1(s.server.baseUrl, await keyWith({ scopes: ['admin', 'read'] }));
+    const [one, two] = await Promise.all(
+      ['c', 'd'].map((name) => admin.does('POST', '/webhook-endpoints', { url: `http://127.0.0.1:1999/${name}` })),
+    );
+    const key = randomUUID();
+    const first = await admin.remove(`/webhook-endpoints/${one.id}`, { key });
+    const again = await admin.remove(`/webhook-endpoints/${one.id}`, { key });
+    assert.deepEqual([again.status, again.body], [200, first.body]);
+    assert.equal(again.headers.get('idempotency-replayed'), 'true');
+    // The key answers for no other subject.
+    assert.equal((await admin.remove(`/webhook-endpoints/${two.id}`, { key })).body.reason, 'idempotency_conflict');
+    assert.equal((await admin.remove(`/webhook-endpoints/${one.id}`)).body.reason, 'unknown_endpoint');
+    await admin.does('DELETE', `/webhook-endpoints/${two.id}`);
   });
 
   test('one of ten requests at once under one key takes effect, and the others wait or get its answer', async () => {

@@ -12,6 +12,7 @@ import {
   endpointById,
   endpoints,
   freeEndpoints,
+  newestPosition,
   readFeed,
   readUrl,
   removeEndpoint,
@@ -23,7 +24,7 @@ import { freeOf, keysOf, recordActivity, type ShownKey } from '../../../partners
 import { aboutEndpoint, decideAboutEndpoint, positionOf } from '../../endpoints.ts';
 import { EVENTS, WEBHOOKS } from '../declared/webhooks.ts';
 import { type Asked, byOf, type Handled, reads, throughOf, writes } from '../handler.ts';
-import { cursorOf, readCursor } from '../pages.ts';
+import { cursorOf, readCursor, unknownCursor } from '../pages.ts';
 import { iso, isoOrNull } from '../shapes.ts';
 
 const PAGE = 50;
@@ -69,7 +70,10 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
     const { cursor, limit = PAGE } = values;
     const after = readCursor(cursor) ?? 0n;
     return readOnly(async (tx) => {
-      const { events, next } = await readFeed(tx, deps.vault, { partnerId: caller.partner.id, after, limit });
+      const partnerId = caller.partner.id;
+      const { events, next } = await readFeed(tx, deps.vault, { partnerId, after, limit });
+      // Of another server, or from before a restore: an empty page for ever would hide every event up to there.
+      if (events.length === 0 && after > (await newestPosition(tx, partnerId))) throw unknownCursor();
       return { data: events.map((event) => ({ ...event })), nextCursor: next === 0n ? null : cursorOf(next) };
     });
   }),
