@@ -129,7 +129,7 @@ export async function advance(
     ...(given.lost === undefined || lostUnits === booked.receivedUnits
       ? {}
       : { receivedUnits: booked.receivedUnits - lostUnits }),
-    ...(transition.to === 'refunded' ? { refundedUnits: booked.receivedUnits } : {}),
+    ...(transition.to === 'refunded' && event !== 'rest_gone' ? { refundedUnits: booked.receivedUnits } : {}),
     ...defined({ exception: given.exception }),
     // The decision to continue cancels an earlier decision to refund; and a paid order has not failed.
     failure: given.failure ?? (transition.to === 'paying_out' || transition.to === 'settled' ? null : order.failure),

@@ -50,6 +50,7 @@ export type OrderEvent =
   | 'refund_rejected'
   | 'refund_found'
   | 'deposit_gone'
+  | 'rest_gone'
   | 'blocked';
 
 /** Names of ledger entries; entries.ts builds them. */
@@ -142,6 +143,8 @@ export const TRANSITIONS: readonly Transition[] = [
   // The whole deposit was reversed before anything was paid out: there is nothing to refund.
   { from: ['on_hold', 'refund_held'], on: 'deposit_gone', to: 'cancelled', post: 'give_up_deposit' },
   { from: ['payout_held'], on: 'deposit_gone', to: 'cancelled', post: 'reverse_conversion_and_give_up' },
+  // One deposit of several was refunded, and the others were reversed.
+  { from: ['refund_held'], on: 'rest_gone', to: 'refunded', post: 'give_up_deposit' },
 
   {
     from: ['on_hold', 'payout_held', 'refund_held'],

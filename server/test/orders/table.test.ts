@@ -56,6 +56,7 @@ refund_held        refund_found       refunded           refund_found           
 refund_held        payout_found       settled            convert_and_payout_found           -
 refund_held        retried            refunding          hold_refund                        send_refund
 refund_held        deposit_gone       cancelled          give_up_deposit                    -
+refund_held        rest_gone          refunded           give_up_deposit                    -
 refund_held        blocked            frozen             move_to_blocked                    report
 `;
 const rows = TABLE.trim()

@@ -38,7 +38,14 @@ const PLACES: Readonly<Record<Shown, readonly [x: number, y: number]>> = {
 };
 
 /** Transitions that the pages describe in words: a requote leads back, and a completed order may be reopened. */
-const NOT_DRAWN: readonly OrderEvent[] = ['requoted', 'payout_found', 'refund_found', 'deposit_gone', 'blocked'];
+const NOT_DRAWN: readonly OrderEvent[] = [
+  'requoted',
+  'payout_found',
+  'refund_found',
+  'deposit_gone',
+  'rest_gone',
+  'blocked',
+];
 
 /** A line from the edge of one box to that of another. `both` has an arrow at each end; `main` is the usual course. */
 const WAYS: readonly { from: Shown; to: Shown; path: string; both?: true; main?: true }[] = [

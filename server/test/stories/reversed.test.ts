@@ -481,6 +481,37 @@ describe('between created and submitted', () => {
   });
 });
 
+test('an order of which one deposit was refunded and the other one reversed ends as refunded, not as cancelled', async () => {
+  await world.blocksWait(async () => {
+    const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
+    await world.pays(order, '6');
+    await world.mines(3);
+    const paid = await world.pays(order, '4');
+    await world.mines(2);
+    await world.becomes(order, 'on_hold');
+    const books = await world.balances();
+    const address = world.newAddress();
+    await whileStopped(async () => {
+      await does(`/orders/${order.id}/refund`, { failure: 'other', address });
+      assert.equal(await world.stateOf(order), 'refunding');
+      await world.reorgsAway(paid);
+      await world.until('its refund is rejected', async () => (await refunds(order)).includes('rejected'));
+    });
+    await world.until('the other refund arrives', async () => {
+      await world.mines(1);
+      return (await world.stateOf(order)) === 'refund_held';
+    });
+    assert.deepEqual((await refunds(order)).toSorted(), ['rejected', 'settled']);
+    await does(`/orders/${order.id}/retry-refund`);
+    await world.becomes(order, 'refunded');
+    assert.deepEqual((await refunds(order)).toSorted(), ['cancelled', 'settled']);
+    assert.equal(await world.tokensOf(address, 'usdc'), '6');
+    assert.equal((await world.traceOf(order)).order.refundedUnits, 6_000_000n);
+    assert.deepEqual(await world.openCaseKinds(order), []);
+    assert.equal((await world.changesSince(books))['loss:usdc.matic20'], undefined);
+  });
+});
+
 test('a recall during a refund makes a debt, which ends when the refund is rejected and given up', async () => {
   const customer = await world.verifiedCustomer({ ending: '9001' });
   const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });

@@ -6,7 +6,9 @@ import { lossAccount } from '../deposits/replace.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import type { LostPart } from '../entries.ts';
+import type { OrderEvent } from '../machine.ts';
 import type { Order } from '../store.ts';
+import type { Refund } from './store.ts';
 
 /** Parts an order took that its rail reversed since, while the order still claims them. */
 export const lostOf = (order: Order, deposits: readonly DepositRow[]): LostPart[] =>
@@ -17,6 +19,10 @@ export const lostOf = (order: Order, deposits: readonly DepositRow[]): LostPart[
 /** Whether its rails have reversed all that the order took: a refund would send nothing, wherever it went. */
 export const isAllLost = (order: Order, deposits: readonly DepositRow[]): boolean =>
   lostOf(order, deposits).length > 0 && !deposits.some(({ state }) => state === 'applied');
+
+/** How an order ends of which nothing is left to refund: as refunded, if a refund of another of its deposits arrived. */
+export const endOfLost = (refunds: readonly Refund[]): OrderEvent =>
+  refunds.some(({ source, state }) => source === 'order' && state === 'settled') ? 'rest_gone' : 'deposit_gone';
 
 export async function giveUpLost(tx: Tx, order: Order, deposits: readonly DepositRow[], now: Date): Promise<void> {
   await depositStore.markGivenUp(tx, order.id);

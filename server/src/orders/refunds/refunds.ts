@@ -37,10 +37,10 @@ import { screenOutside } from '../payouts/rescreen.ts';
 import type { Order, RefundRequest } from '../store.ts';
 import * as store from '../store.ts';
 import { fitsRefund, requireFits } from './destinations.ts';
-import { giveUpLost, isAllLost, isPaidOut, lostOf } from './lost.ts';
+import { endOfLost, giveUpLost, isAllLost, isPaidOut, lostOf } from './lost.ts';
 import { blank, destinationColumns, destinationOf, FUNDS_EVERY_MS, tell, wantedOf, wholeOf } from './request.ts';
 import { screenRefund } from './screen.ts';
-import { insertRefund, type Refund } from './store.ts';
+import { insertRefund, type Refund, refundsOf } from './store.ts';
 
 export function refundHandlers(context: OrdersContext): Handlers {
   return {
@@ -236,7 +236,7 @@ async function rejectLocked(
     );
   }
   if (refunds.length === 0 && lost.length === 0) throw over();
-  const event = refunds.length === 0 ? 'deposit_gone' : 'refund_requested';
+  const event = refunds.length === 0 ? endOfLost(await refundsOf(tx, order.id)) : 'refund_requested';
   const advanced = await advance(context, tx, order, event, { now, failure, refunds, lost, facts });
   if (advanced.outcome === 'ignored') throw new Refusal('funds_short', { asset: order.depositAsset });
   if (lost.length > 0) await giveUpLost(tx, order, deposits, now);

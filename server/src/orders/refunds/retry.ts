@@ -16,7 +16,7 @@ import type { Order } from '../store.ts';
 import * as store from '../store.ts';
 import { isRejectedPart } from './cancel.ts';
 import { requireFits } from './destinations.ts';
-import { giveUpLost, isPaidOut, lostOf } from './lost.ts';
+import { endOfLost, giveUpLost, isPaidOut, lostOf } from './lost.ts';
 import { isKept, screenOrderRefund } from './refunds.ts';
 import { comesNext, destinationColumns, outgoing, wholeOf } from './request.ts';
 import { changeRefund, lockRefund, type Refund, refundsOf } from './store.ts';
@@ -109,7 +109,7 @@ export async function retryRefund(
     const deposits = await depositStore.depositsOf(tx, orderId);
     const lost = lostOf(order, deposits);
     await closeCases(tx, { subject: `order:${orderId}`, outcome: `retried by ${by}`, now });
-    const event = again.length === 0 ? 'deposit_gone' : 'retried';
+    const event = again.length === 0 ? endOfLost(await refundsOf(tx, orderId)) : 'retried';
     const facts = { by, why };
     const advanced = await advance(context, tx, order, event, { now, refunds: again, lost, facts });
     if (advanced.outcome === 'ignored') throw new Refusal('funds_short', { asset: order.depositAsset });
