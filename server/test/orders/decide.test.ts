@@ -12,6 +12,7 @@ import {
   holdBeforePayout,
   isForAPerson,
   isHeldByOperator,
+  isHeldSince,
   keptOnRefund,
   lastHold,
   mayRetryByItself,
@@ -257,6 +258,17 @@ test('the last hold is the latest unreleased one, below an operator’s hold', (
     [false, false, false],
   );
   assert.deepEqual([isHeldByOperator([bounced, beside]), isHeldByOperator([bounced, beside, released])], [true, false]);
+});
+
+test('an operator’s hold after a version of the order is found, and no other step', () => {
+  const by = (version: number, event = 'held', heldBy = 'operator') => ({ event, facts: { heldBy }, version });
+  assert.equal(isHeldSince([by(3), by(5)], 4), true);
+  assert.equal(isHeldSince([by(5), { event: 'released', version: 6 }], 4), true, 'a released hold counts too');
+  assert.equal(isHeldSince([by(4)], 4), false, 'the hold of that version was seen');
+  assert.equal(isHeldSince([by(3)], 4), false);
+  assert.equal(isHeldSince([by(5, 'released')], 4), false);
+  assert.equal(isHeldSince([by(5, 'held', 'partner')], 4), false);
+  assert.equal(isHeldSince([], 0), false);
 });
 
 test('a payout of another amount is shown beside the amount of the order', () => {
