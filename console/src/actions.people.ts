@@ -118,7 +118,7 @@ export const ALERT_ACTIONS = {
   },
   remove: {
     ...{ ...AN_ALERT, name: 'alert.remove', label: 'Remove', path: '/alerts/remove' },
-    says: 'Removes the rule: nobody is told by it any more.',
+    says: 'Removes the rule. It sends no more alerts.',
     isGrave: true,
   },
 } as const satisfies Record<string, FormAction>;

@@ -38,7 +38,7 @@ interface Message {
 
 const TELLS: Readonly<Record<string, string>> = {
   opened: 'cases that are open',
-  unclaimed: 'cases that nobody has claimed',
+  unclaimed: 'unclaimed cases',
   overdue: 'cases past their due time',
   digest: 'a digest each day',
 };
@@ -151,7 +151,7 @@ export function Alerts() {
       {found.error !== null && <Failure error={found.error} />}
       {found.data !== undefined && channels.length === 0 && (
         <p className="note is-warn">
-          Nobody is told: the setting <code>ALERT_CHANNELS</code> names no channel of this server.
+          No alerts are sent: the setting <code>ALERT_CHANNELS</code> names no channel of this server.
         </p>
       )}
       {channels.length > 0 && <p className="muted">Channels of this server: {channels.join(', ')}</p>}

@@ -1,4 +1,4 @@
-/** Changes of terms, fees, limits and policies: when, by whom, why, and both values. */
+/** Changes of terms, fees, limits and policies: time, operator, reason, old and new value. */
 import { Link } from '@tanstack/react-router';
 import { within } from '../filters.tsx';
 import { List, RowLink } from '../list.tsx';

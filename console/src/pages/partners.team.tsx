@@ -60,7 +60,7 @@ export function Team({ partner }: { partner: string }) {
               onClick={() =>
                 setForm({
                   ...{ label: `New link for ${name}`, path: `${path}/${id}/invitation` },
-                  says: 'Makes a link for somebody who lost every passkey. When it is used, earlier passkeys and sessions end.',
+                  says: 'Makes a link for a member who lost every passkey. When the link is used, earlier passkeys and sessions end.',
                 })
               }
             >
@@ -107,7 +107,7 @@ export function Team({ partner }: { partner: string }) {
         columns={columns}
         rows={found.data?.team}
         keyOf={({ id }) => id}
-        empty="Nobody signs in to its console."
+        empty="No member can sign in to its console."
       />
       {form !== undefined && <TeamForm of={form} onClose={() => setForm(undefined)} />}
     </>

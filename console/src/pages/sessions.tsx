@@ -3,13 +3,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { read, type SessionRow, send } from '../api.ts';
 import { enrolAnother } from '../passkey.ts';
-import { type Column, Failure, State, Table, Time } from '../ui.tsx';
-
-interface Passkey {
-  readonly id: string;
-  readonly since: string;
-  readonly used: string | null;
-}
+import { PASSKEY_COLUMNS, type Passkey, SESSION_COLUMNS } from '../signins.tsx';
+import { type Column, Failure, Table } from '../ui.tsx';
 
 export function Sessions() {
   const client = useQueryClient();
@@ -29,18 +24,7 @@ export function Sessions() {
     await client.invalidateQueries();
   };
   const columns: readonly Column<SessionRow>[] = [
-    {
-      head: 'Session',
-      cell: ({ id, current }) => (
-        <span className="row">
-          {id} {current && <State state="this one" tone="info" />}
-        </span>
-      ),
-    },
-    { head: 'Address', cell: ({ address }) => <span className="mono">{address}</span> },
-    { head: 'Since', cell: ({ since }) => <Time at={since} /> },
-    { head: 'Last used', cell: ({ seen }) => <Time at={seen} /> },
-    { head: 'Ends', cell: ({ expires }) => <Time at={expires} /> },
+    ...SESSION_COLUMNS,
     {
       head: 'Action',
       cell: ({ id }) => (
@@ -51,9 +35,7 @@ export function Sessions() {
     },
   ];
   const keys: readonly Column<Passkey>[] = [
-    { head: 'Passkey', cell: ({ id }) => id },
-    { head: 'Enrolled', cell: ({ since }) => <Time at={since} /> },
-    { head: 'Last used', cell: ({ used }) => <Time at={used} /> },
+    ...PASSKEY_COLUMNS,
     {
       head: 'Action',
       cell: ({ id }) => (

@@ -1,4 +1,4 @@
-/** Kill switches: the ones that are set, by whom and why. */
+/** Kill switches: which are set, who set each, and the reason. */
 import { useState } from 'react';
 import { SWITCH_ACTIONS } from '../actions.ts';
 import type { KillSwitch } from '../api.ts';

@@ -1,32 +1,16 @@
 /** The signed-in member: sessions, passkeys and recovery codes. */
 import { useQuery } from '@tanstack/react-query';
 import type { SessionRow } from '../../api.ts';
-import { type Column, Fact, State, Table, Time } from '../../ui.tsx';
+import { PASSKEY_COLUMNS, type Passkey, SESSION_COLUMNS } from '../../signins.tsx';
+import { type Column, Fact, Table } from '../../ui.tsx';
 import { Act } from '../act.tsx';
 import { own } from '../api.ts';
 import { enrolAnother } from '../passkey.ts';
 import { useSession } from '../shell.tsx';
 import { Codes } from './signin.tsx';
 
-interface Passkey {
-  readonly id: string;
-  readonly since: string;
-  readonly used: string | null;
-}
-
 const SESSIONS: readonly Column<SessionRow>[] = [
-  {
-    head: 'Session',
-    cell: ({ id, current }) => (
-      <span className="row">
-        {id} {current && <State state="this one" tone="info" />}
-      </span>
-    ),
-  },
-  { head: 'Address', cell: ({ address }) => <span className="mono">{address}</span> },
-  { head: 'Since', cell: ({ since }) => <Time at={since} /> },
-  { head: 'Last used', cell: ({ seen }) => <Time at={seen} /> },
-  { head: 'Ends', cell: ({ expires }) => <Time at={expires} /> },
+  ...SESSION_COLUMNS,
   {
     head: 'Action',
     cell: ({ id }) => (
@@ -41,9 +25,7 @@ const SESSIONS: readonly Column<SessionRow>[] = [
   },
 ];
 const PASSKEYS: readonly Column<Passkey>[] = [
-  { head: 'Passkey', cell: ({ id }) => id },
-  { head: 'Enrolled', cell: ({ since }) => <Time at={since} /> },
-  { head: 'Last used', cell: ({ used }) => <Time at={used} /> },
+  ...PASSKEY_COLUMNS,
   {
     head: 'Action',
     cell: ({ id }) => (
