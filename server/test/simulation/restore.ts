@@ -133,6 +133,8 @@ export function openRestore(
   let moved = '';
 
   const signedSeen = new Map<string, number>();
+  /** Debits of the lost time that operators matched with a payout of the books, and the keys of their payments. */
+  const matched = new Map<string, string | null>();
 
   const count = (what: string): void => void ended.set(what, (ended.get(what) ?? 0) + 1);
   const step = <T>(what: string, body: () => Promise<T>, then?: (value: T) => void): void =>
@@ -189,7 +191,15 @@ export function openRestore(
 
   async function looks() {
     const { look } = backends;
-    const known = new Set((await look<{ id: string }>('select id from payouts')).map(({ id }) => id));
+    const known = new Set<string | null | undefined>(
+      (await look<{ id: string }>('select id from payouts')).map(({ id }) => id),
+    );
+    const booked = await look<{ line: string }>(
+      `select external_id as line from bank_lines where rail = $1 and direction = 'debit' and meaning = 'payout'`,
+      [BANK],
+    );
+    // A matched payment has paid a payout of the books: what banks keep of its return is that customer's part.
+    for (const { line } of booked) known.add(matched.get(line));
     for (const payment of bank.payments) payment.isLost = !known.has(payment.key);
     return {
       movements: await look<Movement>(
@@ -290,6 +300,7 @@ export function openRestore(
       const to = fits.find(({ id }) => id === row.key) ?? fits.find(({ units }) => units === row.units) ?? fits[0];
       if (to !== undefined) {
         taken.add(to.id);
+        matched.set(row.line, row.key);
         settleBy(hands, { line: row.line, payout: to.id, otherAmount: to.units !== row.units });
         continue;
       }
