@@ -37,6 +37,8 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
   const { chance } = deps;
   const made: Made[] = [];
   const trouble: string[] = [];
+  /** Customers who were refused because they are blocked: a reorg may have removed what they had been paid for. */
+  const blocked = new Set<string>();
   const underWay = new Set<Promise<void>>();
   let stopped = false;
   let gaveUp = false;
@@ -57,6 +59,7 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
       }).catch(() => undefined);
       if (answer?.status === 200) return answer.body.data as T;
       const isFinal = answer !== undefined && answer.status < 500 && answer.status !== 429 && answer.status !== 409;
+      if (answer?.status === 403 && answer.body.reason === 'customer_blocked') throw new Blocked();
       if (isFinal) throw new Error(`${path}: ${answer.status} ${answer.text}`);
       retries += 1;
       await sleep(100 + chance(400));
@@ -155,7 +158,8 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
       made.push(one);
       await pays(one);
     } catch (error) {
-      if (!(error instanceof GaveUp)) trouble.push(error instanceof Error ? error.message : String(error));
+      if (error instanceof Blocked) blocked.add(customerId);
+      else if (!(error instanceof GaveUp)) trouble.push(error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -172,6 +176,7 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
   return {
     made,
     trouble,
+    blocked,
     get retries() {
       return retries;
     },
@@ -205,6 +210,7 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
 }
 
 class GaveUp extends Error {}
+class Blocked extends Error {}
 
 const freshAddress = (): string => `0x${randomBytes(20).toString('hex')}`;
 

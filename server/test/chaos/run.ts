@@ -91,7 +91,8 @@ export async function run(options: {
     const states = await world.look<{ state: string; times: number }>(
       'select state, count(*)::int as times from orders group by state order by state',
     );
-    const all = [...trouble, ...load.trouble, ...world.trouble];
+    const unowed = await blockedWithoutDebt(world, load.blocked);
+    const all = [...trouble, ...load.trouble, ...unowed, ...world.trouble];
     const outcome = {
       ...verdict,
       mode,
@@ -114,6 +115,20 @@ export async function run(options: {
   } finally {
     await world.stop();
   }
+}
+
+/**
+ * A deposit that a reorg removes after its payout is a debt until a later block has it again, and its customer is blocked meanwhile.
+ * @returns the customers who were refused as blocked and never had such a debt
+ */
+async function blockedWithoutDebt({ look }: ChaosWorld, blocked: ReadonlySet<string>): Promise<string[]> {
+  const debtors = await look<{ customer: string }>(
+    `select distinct o.customer_id as customer from cases c join orders o on o.id = c.order_id where c.kind = 'customer_owes'`,
+  );
+  const known = new Set(debtors.map(({ customer }) => customer));
+  return [...blocked]
+    .filter((id) => !known.has(id))
+    .map((id) => `customer ${id} was blocked, and has never owed anything`);
 }
 
 /** Before an order that is still being made is awaited. @returns the parts that do not come back */
