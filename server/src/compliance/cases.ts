@@ -123,13 +123,17 @@ export async function findCase(tx: Tx, id: bigint): Promise<{ found: Case; actio
 export const casesOfOrder = async (tx: Tx, orderId: bigint): Promise<Case[]> =>
   (await tx.rows<CaseRow>(sql.casesOfOrder, [orderId])).map(caseOf);
 
+/** Locks an open case until `tx` ends. */
+export const lockCase = (tx: Tx, id: bigint): Promise<{ assignee: string | null } | undefined> =>
+  tx.row<{ assignee: string | null }>(sql.lockCase, [id]);
+
 /**
  * A claimed case belongs to its operator: two operators who work on one case pay twice. Locked until `tx` ends.
  *
  * @throws Refusal 'unknown_case' also when it is closed; 'case_claimed' when another operator has claimed it
  */
 export async function requireUnclaimed(tx: Tx, c: { id: bigint; by: string }): Promise<void> {
-  const row = await tx.row<{ assignee: string | null }>(sql.lockCase, [c.id]);
+  const row = await lockCase(tx, c.id);
   if (row === undefined) throw new Refusal('unknown_case');
   if (row.assignee !== null && row.assignee !== c.by) throw new Refusal('case_claimed', { by: row.assignee });
 }

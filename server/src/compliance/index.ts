@@ -20,6 +20,7 @@ export {
   eraseCaseTexts,
   findCase,
   listCases,
+  lockCase,
   MAX_CASES,
   noteCase,
   openCase,

@@ -31,7 +31,7 @@ import { type Holding, OBSERVE, type Payer, type RailHealth } from './rail.ts';
 
 export type { Bank, BankAdapter, BankContext, BankRail, StatementLine, StatementPage } from './bank.adapter.ts';
 export { declareForeign, declareRecall, lookDebit, settlePayoutByLine } from './bank.match.ts';
-export { eraseDetails } from './bank.store.ts';
+export { eraseDetails, lockDebit } from './bank.store.ts';
 
 const POLL_MS = 2_000;
 /** One read is a job with a lease of 20 s: the next one reads the remaining lines at once. */

@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { parseUnits } from '../../src/base/money.ts';
+import { correctCase } from '../../src/orders/index.ts';
 import { BANK_RAIL, type Drills, openDrills } from '../support/drills.ts';
 
 let w: Drills;
@@ -174,6 +176,64 @@ test('a debit assigned to a lost order turns out to be a payout of the books: th
 
   const line = debit?.subject.replace(`${BANK_RAIL}:`, '');
   await w.twoDo(`/payouts/pay_${sale.id}_1/settle-by`, { line });
+  await w.reaches(sale.id, 'settled');
+  assert.deepEqual(
+    (await w.openCases()).map(({ kind, subject }) => [kind, subject]),
+    [['deposit_unknown_target', `deposit:${deposit}`]],
+  );
+  await w.isClean();
+  await w.lifts('rail', BANK_RAIL);
+  const back = someone();
+  await w.twoDo(`/deposits/${deposit}/refund`, { address: back });
+  await w.until('it is refunded', async () => (await w.paidTo(back)).length === 1);
+  await w.isFinal();
+  await noCases();
+  await w.isClean();
+});
+
+test('a debit that two operators assign to a lost order while two others settle a payout by it is decided by one of them after the other', async () => {
+  await w.sendsTokens(w.hot, '33');
+  const [credit] = await w.until('it is in suspense', async () => {
+    const cases = await w.casesOf('unexpected_credit');
+    return cases.length > 0 && cases;
+  });
+  const deposit = credit?.subject.replace('deposit:', '') ?? '';
+  const sale = await w.sells('46');
+  await w.operates('/kill-switches', { kind: 'rail', subject: BANK_RAIL });
+  await w.sendsTokens(sale.address, '46');
+  await w.reaches(sale.id, 'paying_out');
+  const amount = two(sale.toAmount);
+  w.books({ amount: `-${amount}`, text: 'by the counter', account: w.customer.iban, name: w.customer.name });
+  await w.takesStatements();
+  const [debit] = await w.until('the debit is unexplained', async () => {
+    const cases = await w.casesOf('unexplained_debit');
+    return cases.length > 0 && cases;
+  });
+  const assigned = Promise.withResolvers<void>();
+  const commit = Promise.withResolvers<void>();
+  const assigning = w.read(async (tx) => {
+    await correctCase({ rails: w.server.rails }, tx, {
+      ...{ case: BigInt(debit?.id ?? 0), as: 'lost_order', evidence: String(debit?.facts.reference) },
+      ...{ units: parseUnits(amount, 2), deposit: BigInt(deposit), by: 'operator:1, operator:2', now: new Date() },
+    });
+    assigned.resolve();
+    await commit.promise;
+  });
+  await assigned.promise;
+  const line = debit?.subject.replace(`${BANK_RAIL}:`, '');
+  const settling = w.twoDo(`/payouts/pay_${sale.id}_1/settle-by`, { line });
+  await w
+    .until('the settlement waits', async () => {
+      const [waiting] = await w.read((tx) =>
+        tx.rows<{ times: bigint }>(
+          `select count(*) as times from pg_locks l join pg_stat_activity a using (pid)
+            where not l.granted and a.datname = current_database()`,
+        ),
+      );
+      return Number(waiting?.times) > 0;
+    })
+    .finally(() => commit.resolve());
+  await Promise.all([assigning, settling]);
   await w.reaches(sale.id, 'settled');
   assert.deepEqual(
     (await w.openCases()).map(({ kind, subject }) => [kind, subject]),

@@ -1,9 +1,10 @@
 /** Correcting entries that concern deposits, debts and unexplained debits. */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
-import { closeCases, findCase, openCase } from '../../compliance/index.ts';
+import { closeCases, findCase, lockCase, openCase } from '../../compliance/index.ts';
 import { findCustomer } from '../../customers/index.ts';
 import { type Account, chart, type Entry, isPosted, move, post } from '../../ledger/index.ts';
+import { lockDebit } from '../../rails/bank.ts';
 import type { Rail } from '../../rails/rail.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
 import { requireDust, writeOff } from '../deposits/dust.ts';
@@ -160,10 +161,16 @@ export async function requireCorrectable(tx: Tx, input: CaseCorrectionInput): Pr
 
 const NAMES_DEPOSIT: readonly CaseCorrection[] = ['recall', 'lost_order', 'undone'];
 
-const recalledBy = ({ subject, asset, units }: Correctable, deposit: bigint) => {
+/** Of an unexplained debit: its rail, and its name there. */
+function placeOf(subject: string): [rail: string, externalId: string] {
   const at = subject.indexOf(':');
-  return { rail: subject.slice(0, at), line: subject.slice(at + 1), asset, units, deposit };
-};
+  return [subject.slice(0, at), subject.slice(at + 1)];
+}
+
+function recalledBy({ subject, asset, units }: Correctable, deposit: bigint) {
+  const [rail, line] = placeOf(subject);
+  return { rail, line, asset, units, deposit };
+}
 
 async function requireUnexplained(tx: Tx, debit: string): Promise<void> {
   if (!(await isPosted(tx, debit))) throw unfit('what left is not in the books');
@@ -181,10 +188,7 @@ export const explainedEntry = (debit: string, as: CaseCorrection): string =>
 /** Separates that entry's id from the number of a further deposit. */
 export const LOST_PART = ':with_';
 
-const debitEntry = ({ subject }: Correctable): string => {
-  const at = subject.indexOf(':');
-  return `out_${subject.slice(0, at)}_${subject.slice(at + 1)}`;
-};
+const debitEntry = ({ subject }: Correctable): string => `out_${placeOf(subject).join('_')}`;
 
 const fitsKind = (as: CaseCorrection, kind: string): boolean =>
   ({
@@ -261,12 +265,24 @@ async function markGiven(tx: Tx, row: DepositRow, { id, by, at }: { id: string; 
   await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given for a lost order, says ${by}`, now: at });
 }
 
+/**
+ * Other people may decide about the same debit now: a bank's debit is locked as for settling a payout by it, and a debit of any
+ * rail by its case. What they book is then in the books, or is decided after this.
+ */
+async function lockExplaining(tx: Tx, id: bigint): Promise<void> {
+  const found = (await findCase(tx, id))?.found;
+  if (found?.kind !== 'unexplained_debit') return;
+  await lockDebit(tx, ...placeOf(found.subject));
+  await lockCase(tx, id);
+}
+
 /** @throws Refusal as `requireCorrectable` */
 export async function correctCase(
   context: { rails: ReadonlyMap<string, Rail> },
   tx: Tx,
   input: CaseCorrectionInput & { by: string; now: Date },
 ): Promise<void> {
+  await lockExplaining(tx, input.case);
   const about = await requireCorrectable(tx, input);
   const { by, now } = input;
   const { asset, units, subject, kind } = about;
