@@ -320,17 +320,23 @@ export function openRestore(
     if (movements.length > 0 || debits.length > 0 || !isRead || !isQuiet) return;
     // The last block before the restore is final by then.
     if (scheduler.time.now() - restoredAt < QUIET_MS) return;
-    hands.inTx('let go after the restore', async (tx) => {
-      for (const [kind, subject] of [
-        ['payouts', 'all'],
-        ['rail', RAIL],
-      ] as const)
-        await liftKillSwitch(tx, kind, subject);
-      // A retried transaction, or one that two operators begin, has already released them once.
+    // A process that ends before the commit has lifted nothing: the next look does it again.
+    const committed = (): void => {
       if (phase !== 'restored') return;
       phase = 'let go';
       count('let go');
-    });
+    };
+    hands.inTx(
+      'let go after the restore',
+      async (tx) => {
+        for (const [kind, subject] of [
+          ['payouts', 'all'],
+          ['rail', RAIL],
+        ] as const)
+          await liftKillSwitch(tx, kind, subject);
+      },
+      { committed },
+    );
   }
 
   function settleBy(hands: Hands, { line, payout, otherAmount }: Settles): void {
