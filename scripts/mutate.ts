@@ -6,7 +6,7 @@
  * Each group is files with their own tests: the tests of a mutant run as separate processes, and there are hundreds of mutants.
  * Code that counts money is mutated whole. Of code that acts, which only tests with a database reach, a sample is mutated: N
  * stretches of each file, chosen by the seed, for M minutes in total; another seed mutates other stretches, and `--stretches 0`
- * all of a file. Files for which the time was too short are named. Mutants in the journal of `--kept` are not repeated. Stryker
+ * all of a file. Every file has its first stretch before any has its second. Files for which the time was too short are named. Mutants in the journal of `--kept` are not repeated. Stryker
  * is installed beside this file at the first run, from a lock file of its own.
  *
  * Stopped by a signal it ends its child processes. Prints each file's score and survivors, exits with 1 if a file that was
@@ -41,6 +41,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
     mutate: ['orders/machine.ts', 'orders/decide.ts'],
     tests: ['orders/table.test.ts', 'orders/machine.test.ts', 'orders/decide.test.ts', 'orders/policy.test.ts'],
   },
+  entries: { mutate: ['orders/entries.ts'], tests: ['orders/entries.test.ts'] },
   // Its statements are text in store.ts, where a mutant can only replace the whole text.
   ledger: {
     mutate: ['ledger/index.ts', 'ledger/chart.ts', 'ledger/digest.ts'],
@@ -73,7 +74,6 @@ const GROUPS: Readonly<Record<string, Group>> = {
       'orders/advance.ts',
       'orders/follow-on-order.ts',
       'orders/create.ts',
-      'orders/entries.ts',
       'orders/custody/facts.ts',
       'orders/deposits/facts.ts',
       'orders/deposits/replace.ts',
@@ -147,6 +147,8 @@ const FLOOR = 85;
 
 /** Lines of a stretch: about one unit of thought. */
 const STRETCH = 12;
+/** Files of one run of Stryker, which begins with all of its tests on the code as it is. */
+const FILES_A_RUN = 6;
 
 interface Survivor {
   line: number;
@@ -222,6 +224,7 @@ process.env.TEST_DATABASE_TEMPLATE = await migratedTemplate(postgres.adminUrl);
 process.env.TEST_DATA_DIR = folder;
 const files: FileScore[] = [];
 const skipped: string[] = [];
+const tried = new Set<string>();
 const journal = openJournal(values.kept);
 const reasons = reasonsHere(root);
 let [wholeMs, sampledMs] = [0, 0];
@@ -231,23 +234,17 @@ try {
     wholeMs += ms;
     files.push(...scores);
   }
-  const sampled = wanted.flatMap(([name, { isSampled, mutate, tests }]) =>
-    isSampled ? mutate.map((path) => ({ name, path, tests })) : [],
-  );
   // In an order that the seed chooses: if the time is too short, another seed reaches other files.
   const chance = chanceOf(seed);
-  const ordered = sampled
-    .map((one) => ({ ...one, ...sampleOf(one.path, chance), at: chance.next() }))
-    .toSorted((a, b) => a.at - b.at);
-  for (const { name, path, tests, ranges, size } of ordered) {
-    if (sampledMs > minutes * 60_000) {
-      skipped.push(path);
-      continue;
-    }
-    const { scores, ms } = await mutatedOnce(`${name}.${path.replaceAll('/', '.')}`, ranges, tests);
+  for (const round of roundsOf(wanted, chance)) {
+    if (sampledMs > minutes * 60_000) break;
+    const { scores, ms } = await mutatedOnce(round.name, round.ranges, round.tests);
     sampledMs += ms;
-    files.push(...scores.map((score) => ({ ...score, ...(size.lines < size.of ? { sampled: size } : {}) })));
+    for (const range of round.ranges) tried.add(range.replace(/:.*/, ''));
+    for (const score of scores) addSampled(score);
   }
+  for (const [, { isSampled, mutate }] of wanted)
+    if (isSampled) skipped.push(...mutate.filter((path) => !tried.has(path)));
 } finally {
   await postgres.stop();
   await endLeftBehind();
@@ -278,19 +275,67 @@ if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(repo
 if (skipped.length > 0) console.log(`not broken within ${minutes} minutes: ${skipped.join(', ')}`);
 process.exitCode = files.every(({ score, sampled }) => sampled !== undefined || score >= FLOOR) ? 0 : 1;
 
+interface Round {
+  name: string;
+  ranges: string[];
+  tests: readonly string[];
+}
+
+/** The first stretch of every file, a few files at a time, then the second of every file, and so on. */
+function roundsOf(groups: readonly (readonly [string, Group])[], chance: Chance): Round[] {
+  const sampled = groups.flatMap(([name, { isSampled, mutate, tests }]) => {
+    if (!isSampled) return [];
+    const all = mutate
+      .map((path) => ({ ranges: stretchesOf(path, chance), at: chance.next() }))
+      .toSorted((a, b) => a.at - b.at)
+      .map(({ ranges }) => ranges);
+    return Array.from({ length: Math.ceil(all.length / FILES_A_RUN) }, (_, n) => ({
+      name: `${name}-${n + 1}`,
+      tests,
+      files: all.slice(n * FILES_A_RUN, (n + 1) * FILES_A_RUN),
+    }));
+  });
+  return Array.from({ length: Math.max(1, stretches) }, (_, n) =>
+    sampled
+      .map(({ name, tests, files: some }) => ({
+        name: `${name}-${n + 1}`,
+        tests,
+        ranges: some.flatMap((all) => all[n] ?? []),
+      }))
+      .filter(({ ranges }) => ranges.length > 0),
+  ).flat();
+}
+
+const linesOf = (path: string): number => readFileSync(join(root, 'server', 'src', path), 'utf8').split('\n').length;
+
 /** Stretches of a file, in Stryker's format. A mutant belongs to a stretch that contains all of it. */
-function sampleOf(path: string, chance: Chance): { ranges: string[]; size: { lines: number; of: number } } {
-  const of = readFileSync(join(root, 'server', 'src', path), 'utf8').split('\n').length;
-  if (stretches === 0 || stretches * STRETCH >= of) return { ranges: [path], size: { lines: of, of } };
-  // Each from a different part of the file, so that they are spread out.
+function stretchesOf(path: string, chance: Chance): string[] {
+  const of = linesOf(path);
+  if (stretches === 0 || stretches * STRETCH >= of) return [path];
+  // Each from a different part of the file, so that they are spread out; in any order, because there may be time for the first only.
   const part = of / stretches;
-  const firsts = Array.from({ length: stretches }, (_, n) =>
-    Math.floor(n * part + chance.next() * Math.max(1, part - STRETCH)),
-  );
-  return {
-    ranges: firsts.map((first) => `${path}:${first + 1}-${first + STRETCH}`),
-    size: { lines: stretches * STRETCH, of },
-  };
+  return Array.from({ length: stretches }, (_, n) => Math.floor(n * part + chance.next() * Math.max(1, part - STRETCH)))
+    .map((first) => ({ range: `${path}:${first + 1}-${first + STRETCH}`, at: chance.next() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ range }) => range);
+}
+
+/** Adds the mutants of one more stretch to those of its file. */
+function addSampled(score: FileScore): void {
+  const of = linesOf(score.file);
+  const isWhole = stretches === 0 || stretches * STRETCH >= of;
+  const before = files.find(({ file }) => file === score.file);
+  if (before === undefined) {
+    files.push({ ...score, ...(isWhole ? {} : { sampled: { lines: STRETCH, of } }) });
+    return;
+  }
+  const sum = (name: 'mutants' | 'killed' | 'hung' | 'broken'): number => before[name] + score[name];
+  const survivors = [...before.survivors, ...score.survivors];
+  Object.assign(before, {
+    ...{ mutants: sum('mutants'), killed: sum('killed'), hung: sum('hung'), broken: sum('broken') },
+    ...{ survivors, score: scoreOf(sum('killed'), survivors.length) },
+    sampled: { lines: (before.sampled?.lines ?? 0) + STRETCH, of },
+  } satisfies Partial<FileScore>);
 }
 
 interface Kept {
@@ -388,8 +433,13 @@ function scored(file: string, source: string, mutants: StrykerFile['mutants']): 
     hung,
     broken: mutants.length - counted,
     survivors,
-    score: counted === 0 ? 0 : Math.floor((1_000 * killed) / counted) / 10,
+    score: scoreOf(killed, survivors.length),
   };
+}
+
+/** Of a hundred; of a stretch without anything to mutate it is 0. */
+function scoreOf(killed: number, survived: number): number {
+  return killed + survived === 0 ? 0 : Math.floor((1_000 * killed) / (killed + survived)) / 10;
 }
 
 /** Never blocking: PostgreSQL logs to this process, and its sessions stop while the pipe is full. */
