@@ -116,6 +116,10 @@ describe('a conversion', () => {
     }
   });
 
+  test('is undone without a refund, whatever refunds there are', () => {
+    assert.deepEqual(entry('reverse_conversion', SALE, { refunds: REFUNDS }), entry('reverse_conversion', SALE));
+  });
+
   test('holds the payout under the key of the attempt', () => {
     for (const order of [SALE, PURCHASE]) {
       const lines = linesFor('convert_and_hold', order, custodyOf(order));
@@ -157,6 +161,10 @@ describe('a payout', () => {
   test('found paid with more covers the whole loss, the excess by a difference', () => {
     const more = { 'order:17:inr': -820n, 'loss:inr': -900n, 'difference:inr': -80n };
     assert.deepEqual(changesOf('payout_found', SALE, { paid: { units: 900n } }), more);
+    assert.deepEqual(entry('payout_found', SALE, { paid: { units: 900n } }), [
+      'post: order:17:inr | loss:inr 820',
+      'post: difference:inr | loss:inr 80',
+    ]);
     assert.deepEqual(changesOf('payout_found', SALE, { paid: { units: 820n } }), {
       'order:17:inr': -820n,
       'loss:inr': -820n,
