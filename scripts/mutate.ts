@@ -6,8 +6,9 @@
  * Each group is files with their own tests: the tests of a mutant run as separate processes, and there are hundreds of mutants.
  * Code that counts money is mutated whole. Of code that acts, which only tests with a database reach, a sample is mutated: N
  * stretches of each file, chosen by the seed, for M minutes in total; another seed mutates other stretches, and `--stretches 0`
- * all of a file. Every file has its first stretch before any has its second. Files for which the time was too short are named. Mutants in the journal of `--kept` are not repeated. Stryker
- * is installed beside this file at the first run, from a lock file of its own.
+ * all of a file. Every file has its first stretch before any has its second. Files for which the time was too short are named.
+ * Mutants in the journal of `--kept` are not repeated. Stryker is installed beside this file at the first run, from a lock file
+ * of its own.
  *
  * Stopped by a signal it ends its child processes. Prints each file's score and survivors, exits with 1 if a file that was
  * mutated whole is below its minimum, and writes a `Report` on request, which `npm run prove` reads: its names and meanings stay.
