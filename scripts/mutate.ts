@@ -307,7 +307,9 @@ function roundsOf(groups: readonly (readonly [string, Group])[], chance: Chance)
   ).flat();
 }
 
-const linesOf = (path: string): number => readFileSync(join(root, 'server', 'src', path), 'utf8').split('\n').length;
+function linesOf(path: string): number {
+  return readFileSync(join(root, 'server', 'src', path), 'utf8').split('\n').length;
+}
 
 /** Stretches of a file, in Stryker's format. A mutant belongs to a stretch that contains all of it. */
 function stretchesOf(path: string, chance: Chance): string[] {
