@@ -248,10 +248,10 @@ function huntPart(report: unknown): string[] {
   return [
     `## Mutants\n\n${report.found} of ${report.planted} planted bugs were found.`,
     table(
-      ['Planted bug', 'Found by seed', 'What was seen'],
-      report.mutants.map(({ mutant, found, seed, kind }) => [
+      ['Planted bug', 'Found by', 'What was seen'],
+      report.mutants.map(({ mutant, found, seed, test, kind }) => [
         mutant,
-        found ? String(seed) : '**not found**',
+        found ? (test ?? `seed ${seed}`) : '**not found**',
         (kind ?? '').replaceAll('_', ' '),
       ]),
     ),

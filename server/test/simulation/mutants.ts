@@ -3,14 +3,17 @@
  *
  * A mutant is a text that must occur exactly once in its file, and its replacement: one that no longer applies is an error, and
  * not a mutant that was found. A seed has found it when it shows a violation of a kind that fits the bug, and when the same seed
- * with the same orders is clean on the unchanged source.
+ * with the same orders is clean on the unchanged source. A few bugs are found by a test of the suite instead, which has to pass on
+ * the unchanged source, too.
  *
  * Long because it is a table, with one row for each bug.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { Journal } from '../support/journal.ts';
 import { laysAgain } from './again.ts';
 import type { Kind, Violation } from './checks.ts';
@@ -48,6 +51,11 @@ interface Mutant {
   rules?: true;
   /** Only a seed in which what stands is laid again shows it (again.ts). */
   again?: true;
+  /**
+   * Two transactions have to overlap by milliseconds, which no seed brings about reliably: this test makes them, and shows it.
+   * The copy with the bug runs it instead of seeds.
+   */
+  test?: { file: string; name: string };
   changes: readonly { file: string; from: string; to: string }[];
 }
 
@@ -57,7 +65,18 @@ export interface Hunt {
   seconds: number;
   planted: number;
   found: number;
-  mutants: { mutant: string; files: string[]; found: boolean; seed?: number; kind?: Kind; violation?: string }[];
+  mutants: Hunted[];
+}
+
+/** Found by a seed, or by the file of a test. */
+interface Hunted {
+  mutant: string;
+  files: string[];
+  found: boolean;
+  seed?: number;
+  test?: string;
+  kind?: Kind;
+  violation?: string;
 }
 
 const PAYOUTS = 'src/rails/payouts.ts';
@@ -252,11 +271,19 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a later posting waits for an account that comes before those it has locked',
     kinds: ['deadlock'],
+    test: {
+      file: 'server/test/ledger/ledger.test.ts',
+      name: 'two transactions that post twice, to the same accounts in opposite order, do not deadlock',
+    },
     changes: [{ file: 'src/ledger/locks.ts', from: 'if (fresh.every((id) => id > newest))', to: 'if (newest > 0n)' }],
   },
   {
     name: 'a step of the chain takes one order after the other',
     kinds: ['deadlock'],
+    test: {
+      file: 'server/test/rails/chain.test.ts',
+      name: 'the orders of all deposits that one step reverses or confirms are locked before the first is reported',
+    },
     changes: [
       {
         file: 'src/rails/chain.deposits.ts',
@@ -1091,7 +1118,7 @@ export async function findMutants(options: {
   const nameOf = ({ name }: Mutant): string => `${name}, ${orders} orders`;
   const clean = new Map<string, Promise<boolean>>();
   const kept = chosen.map((mutant) => journal.known<Kept>(nameOf(mutant)));
-  const mutants: Hunt['mutants'] = [];
+  const mutants: Hunted[] = [];
   let keptMs = 0;
   for (const [at, one] of kept.entries()) {
     if (one === undefined) continue;
@@ -1133,12 +1160,12 @@ export async function findMutants(options: {
 
 /** The journal's record of a planted bug that was found. */
 interface Kept {
-  found: Hunt['mutants'][number];
+  found: Hunted;
   ms: number;
 }
 
 /** In the order in which they are planted; those not hunted, or not found, keep their earlier record. */
-function noteSeeds(hunted: Hunt['mutants']): void {
+function noteSeeds(hunted: readonly Hunted[]): void {
   const before = notedSeeds();
   const seeds = MUTANTS.flatMap(({ name }) => {
     const seed = hunted.find((one) => one?.mutant === name)?.seed ?? before[name];
@@ -1155,11 +1182,12 @@ interface Hunting {
   place: Place | undefined;
 }
 
-async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][number]> {
-  const files = [...new Set(mutant.changes.map(({ file }) => file))];
+async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunted> {
+  const files = filesOf(mutant);
   const copy = mkdtempSync(join(tmpdir(), 'cloverleaf-mutant-'));
   try {
     plant(copy, mutant);
+    if (mutant.test !== undefined) return await huntByTest(copy, mutant, mutant.test);
     const isInSchema = files.some((file) => file.startsWith('migrations/'));
     const open = await openWorkers(1, copy, isInSchema ? undefined : hunting.place);
     const found = await find(open, mutant, hunting).finally(() => open.close());
@@ -1173,6 +1201,33 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
     rmSync(copy, { recursive: true, force: true });
   }
 }
+
+const filesOf = ({ changes }: Mutant): string[] => [...new Set(changes.map(({ file }) => file))];
+
+/** The test passes on the source as it is, and fails on the copy with the bug. */
+async function huntByTest(
+  copy: string,
+  mutant: Mutant,
+  { file, name }: { file: string; name: string },
+): Promise<Hunted> {
+  const [ours, planted] = [await runTest(root, file, name), await runTest(copy, file, name)];
+  const failure = planted.said.split('\n').find((line) => line.includes('Error'));
+  const found = ours.passed && !planted.passed && planted.said.includes(`\u2716 ${name}`);
+  console.log(`${found ? `test ${basename(file)}` : 'NOT FOUND'} ${mutant.name} (${filesOf(mutant).join(', ')})`);
+  if (!ours.passed) console.log(`          ${file} fails without it: ${ours.said.slice(-300)}`);
+  const [kind] = mutant.kinds;
+  const what = { kind, violation: `${name}: ${failure ?? ''}`.slice(0, 300) };
+  return { mutant: mutant.name, files: filesOf(mutant), found, ...(found ? { test: file, ...what } : {}) };
+}
+
+async function runTest(folder: string, file: string, name: string): Promise<{ passed: boolean; said: string }> {
+  const args = ['scripts/test.ts', file, '--name', escaped(name), '--retries', '0'];
+  const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [said, code] = await Promise.all([text(child.stdout), once(child, 'close').then(([ended]) => ended)]);
+  return { passed: code === 0, said };
+}
+
+const escaped = (name: string): string => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /** The hinted seed, or else the lowest. */
 async function find(
