@@ -11,9 +11,16 @@ import { approve, screenOwn, type Verdict } from '../../src/compliance/index.ts'
 import { addFiatAccount, findCustomer } from '../../src/customers/index.ts';
 import { type GateContext } from '../../src/orders/context.ts';
 import { lockOrder } from '../../src/orders/index.ts';
-import { approveStanding, askGate, keepVerdict, uncoveredFindings } from '../../src/orders/payouts/gate.ts';
+import {
+  approveRefund,
+  approveStanding,
+  askGate,
+  keepVerdict,
+  uncoveredFindings,
+} from '../../src/orders/payouts/gate.ts';
 import { leavingOf, payoutOf, refundOf, screeningOf, screeningSubject } from '../../src/orders/payouts/leaving.ts';
 import type { ApprovedAction } from '../../src/orders/payouts/rules.ts';
+import { fitsRefund } from '../../src/orders/refunds/destinations.ts';
 import { setCustomerLimit, setLimit } from '../../src/partners/index.ts';
 import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';
@@ -460,6 +467,41 @@ test('a refund goes to the customer’s destination; to another only with the re
     const kept = await rows.query(`select partner_id::text as owner from ${table} where order_id is null`);
     assert.deepEqual(kept, [{ owner }], table);
   }
+});
+
+test('whoever names a destination approves it as new; a hit against it only where they say so', async () => {
+  const names = (of: Made, pastHits?: boolean) =>
+    inTx(of, (tx, leaving) => {
+      const by = { people: ['ada', 'bea'], reason: 'looked at', now: clock.now() };
+      return approveRefund(context(), tx, leaving, { ...by, ...(pastHits === undefined ? {} : { pastHits }) });
+    });
+  const one = await made(ELSEWHERE);
+  await screened(one, [{ rule: 'held_by_magic_value', entry: 'e', own: false }]);
+  for (const pastHits of [undefined, false]) {
+    await names(one, pastHits);
+    await holds(one, 'held_by_magic_value');
+  }
+  const open = await inTx(one, (tx, leaving) => uncoveredFindings(context(), tx, leaving, clock.now()));
+  assert.deepEqual(
+    open.map(({ rule }) => rule),
+    ['held_by_magic_value'],
+    'the destination is approved, and the hit is not',
+  );
+  await names(one, true);
+  await pays(one);
+});
+
+test('an account that cannot be read now is an error, and not a destination that does not fit', async () => {
+  const money = { rail: BANK, asset: 'inr', customerId: CUSTOMER, depositId: 1n };
+  const unanswered = new Error('the connection is lost');
+  const broken = new Proxy({}, { get: () => () => Promise.reject(unanswered) }) as Tx;
+  await assert.rejects(
+    async () => fitsRefund(context(), broken, money, { fiatAccountId: account }),
+    (error) => error === unanswered,
+  );
+  const fits = (asset: string) =>
+    fixture.db.asSystem((tx) => fitsRefund(context(), tx, { ...money, asset }, { fiatAccountId: account }));
+  assert.deepEqual([await fits('inr'), await fits('eur')], [true, false]);
 });
 
 /** A later attempt of the same payout, after the previous one has ended this way. */
