@@ -66,7 +66,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   payouts: {
     isSampled: true,
     mutate: ['rails/payouts.ts', 'rails/payouts.observed.ts'],
-    tests: ['rails/payouts.test.ts'],
+    tests: ['rails/payouts.test.ts', 'rails/payouts.answers.test.ts'],
   },
   actions: {
     isSampled: true,

@@ -1,0 +1,86 @@
+/** The meaning of each observation in each state of a payout, and the time after which an absent payout never arrived. */
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';
+import { type BankWorld, bankWorld, behaving } from '../support/bankworld.ts';
+
+const STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;
+const RAIL = 'bank.simulated';
+const GRACE_MS = 300_000;
+
+let world: BankWorld;
+const make = async (options: Parameters<typeof bankWorld>[0] = {}) => {
+  world = await bankWorld(options);
+  return world;
+};
+afterEach(() => world.stop());
+
+describe('an observation', () => {
+  /** In the order of STATES: it changes the payout, or says what is known, or contradicts what was said before. */
+  const TABLE = {
+    settled: ['changes', 'changes', 'changes', 'changes', 'known', 'known', 'contradicts'],
+    returned: ['contradicts', 'changes', 'changes', 'changes', 'changes', 'known', 'contradicts'],
+    rejected: ['changes', 'changes', 'changes', 'changes', 'contradicts', 'known', 'known'],
+  } as const;
+
+  it('is applied, repeats what is known, or contradicts it, as the state of the payout says', async () => {
+    const w = await make();
+    const observe = { settled, returned, rejected: recordRejected };
+    const found: Record<string, string[]> = {};
+    for (const what of ['settled', 'returned', 'rejected'] as const)
+      for (const state of STATES) {
+        const key = await w.writes(5_000n);
+        await w.rows.query('update payouts set state = $2, ended_at = case when $3 then now() end where id = $1', [
+          key,
+          state,
+          ['settled', 'returned', 'rejected'].includes(state),
+        ]);
+        const before = await w.payout(key);
+        const fact = { rail: RAIL, key, reference: 'a reference', why: 'said so', now: w.clock.now() };
+        const observed = await w.db.asSystem((tx) => observe[what](tx, fact));
+        const after = await w.payout(key);
+        if (observed === undefined)
+          assert.deepEqual(after, before, `${what} in ${state} was known, and changed the row`);
+        else {
+          assert.equal(observed.before, state);
+          // A rejection after a settlement changes nothing: the money is gone.
+          const isKept = observed.contradiction && what === 'rejected';
+          assert.equal(after.state, isKept ? state : what);
+        }
+        const said = observed === undefined ? 'known' : observed.contradiction ? 'contradicts' : 'changes';
+        found[what] = [...(found[what] ?? []), said];
+      }
+    assert.deepEqual(found, TABLE);
+  });
+});
+
+describe('a payout that its bank does not have, and that promises nothing about keys', () => {
+  it('is asked about again exactly when no submission can be under way, and then has never arrived', async () => {
+    const w = await make({ deduplicatesForMs: 0, submitMs: 900, graceMs: GRACE_MS });
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_before_effect' });
+    await w.looksAt(id);
+    await w.isOffFor(100_000);
+    const next = await w.looksAt(id);
+    assert.equal((await w.payout(id)).why, 'absent, and may still be under way');
+    // The submission ended about 99 seconds ago; a busy machine only shortens what is left.
+    const leftMs = next?.againInMs ?? 0;
+    assert.ok(leftMs > GRACE_MS - 160_000 && leftMs <= GRACE_MS - 98_000, `again in ${leftMs} ms`);
+    await w.isOffFor(leftMs);
+    assert.equal(await w.looksAt(id), undefined, 'the time that it named was too short');
+    const { state, why } = await w.payout(id);
+    assert.deepEqual([state, why], ['rejected', 'never_arrived']);
+  });
+
+  it('stays open if the bank accepted it once, however long ago', async () => {
+    const w = await make({ deduplicatesForMs: 0, submitMs: 900, graceMs: GRACE_MS });
+    const id = await w.writes(5_000n);
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'submitted');
+    await w.isOffFor(100 * GRACE_MS);
+    const handled = await w.looksAt(id, behaving(w.rail, { status: async () => ({ outcome: 'absent' }) }));
+    assert.ok(handled?.againInMs, 'nobody asks about it any more');
+    const { state, why } = await w.payout(id);
+    assert.deepEqual([state, why], ['unknown', 'accepted once, and absent now']);
+  });
+});
