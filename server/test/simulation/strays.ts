@@ -91,6 +91,8 @@ interface Row {
   /** `announced`, `dormant`, or null. */
   dormancy: 'announced' | 'dormant' | null;
   refund: string | null;
+  /** The refund waits for funds. */
+  short: boolean;
   case: string | null;
   link: string | null;
   entered: string | null;
@@ -171,6 +173,8 @@ export function openStrays(
               case when d.dormant_units > 0 then 'dormant' when d.dormant_from is not null then 'announced' end as dormancy,
               (select r.state from refunds r where r.deposit_id = d.id and r.source = 'suspense'
                 and r.state not in ('settled', 'cancelled') order by r.id limit 1) as refund,
+              exists (select from cases c join refunds r on c.subject = 'refund:' || r.id
+                where r.deposit_id = d.id and c.kind = 'refund_short' and c.closed_at is null) as short,
               (select min(c.id)::text from cases c where c.subject = 'deposit:' || d.id and c.closed_at is null
                 and c.kind in ('unexpected_credit', 'deposit_unknown_target', 'dormant')) as case,
               l.id as link, l.entered_address as entered, l.confirmed_address as confirmed
@@ -215,6 +219,8 @@ export function openStrays(
 
   function next(hands: Hands, stray: Stray, row: Row): void {
     const id = BigInt(row.id);
+    // Money of the same bank account was recalled meanwhile.
+    if (row.short) return hands.fund();
     const isWaiting = (row.state === 'suspense' && BigInt(row.free) > 0n) || NAMEABLE.includes(row.refund ?? '');
     if (!isWaiting) return;
     switch (stray.plan) {
