@@ -237,7 +237,9 @@ try {
   }
   // In an order that the seed chooses: if the time is too short, another seed reaches other files.
   const chance = chanceOf(seed);
-  for (const round of roundsOf(wanted, chance)) {
+  // Of all groups, so that a group alone is mutated in the same stretches.
+  const rounds = roundsOf(Object.entries(GROUPS), chance);
+  for (const round of rounds.filter(({ group }) => wanted.some(([name]) => name === group))) {
     if (sampledMs > minutes * 60_000) break;
     const { scores, ms } = await mutatedOnce(round.name, round.ranges, round.tests);
     sampledMs += ms;
@@ -277,30 +279,33 @@ if (skipped.length > 0) console.log(`not broken within ${minutes} minutes: ${ski
 process.exitCode = files.every(({ score, sampled }) => sampled !== undefined || score >= FLOOR) ? 0 : 1;
 
 interface Round {
+  group: string;
   name: string;
   ranges: string[];
   tests: readonly string[];
 }
 
-/** The first stretch of every file, a few files at a time, then the second of every file, and so on. */
+/**
+ * The first stretch of every file, a few files at a time, then the second of every file, and so on. Every group has its first files
+ * before any has further ones.
+ */
 function roundsOf(groups: readonly (readonly [string, Group])[], chance: Chance): Round[] {
-  const sampled = groups.flatMap(([name, { isSampled, mutate, tests }]) => {
+  const sampled = groups.flatMap(([group, { isSampled, mutate, tests }]) => {
     if (!isSampled) return [];
     const all = mutate
       .map((path) => ({ ranges: stretchesOf(path, chance), at: chance.next() }))
       .toSorted((a, b) => a.at - b.at)
       .map(({ ranges }) => ranges);
     return Array.from({ length: Math.ceil(all.length / FILES_A_RUN) }, (_, n) => ({
-      name: `${name}-${n + 1}`,
-      tests,
+      ...{ group, n, tests, name: `${group}-${n + 1}` },
       files: all.slice(n * FILES_A_RUN, (n + 1) * FILES_A_RUN),
     }));
   });
+  const byRun = sampled.toSorted((a, b) => a.n - b.n);
   return Array.from({ length: Math.max(1, stretches) }, (_, n) =>
-    sampled
-      .map(({ name, tests, files: some }) => ({
-        name: `${name}-${n + 1}`,
-        tests,
+    byRun
+      .map(({ group, name, tests, files: some }) => ({
+        ...{ group, tests, name: `${name}-${n + 1}` },
         ranges: some.flatMap((all) => all[n] ?? []),
       }))
       .filter(({ ranges }) => ranges.length > 0),
