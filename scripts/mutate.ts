@@ -125,7 +125,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   operators: {
     isSampled: true,
     mutate: ['operators/audit.ts', 'operators/people.ts', 'operators/proposals.ts'],
-    tests: ['protocols/operator/wire.test.ts', 'stories/operator.test.ts'],
+    tests: ['protocols/operator/wire.test.ts', 'protocols/operator/session.test.ts', 'stories/operator.test.ts'],
   },
   partners: {
     isSampled: true,
@@ -387,6 +387,8 @@ async function mutated(name: string, mutate: readonly string[], tests: readonly 
         '!/server/src/**',
         '!/server/test/**',
         '!/server/migrations/**',
+        // A test compares the kinds of cases with their pages.
+        '!/docs/**',
         '!/package.json',
         '!/server/package.json',
       ],

@@ -54,6 +54,10 @@ test('a key gives its partner, its scopes and its secret', async () => {
   assert.deepEqual(found?.secrets, [apiSecret]);
 });
 
+test('a page of a partner without origins may not call for it', () => {
+  assert.deepEqual([one.corsOrigins, two.corsOrigins], [[], ['https://two.example']]);
+});
+
 test('an unknown key authenticates no partner, whatever it looks like', async () => {
   for (const text of ['', 'nobody', ' ', 'ключ', 'x\0y', "' or true --", 'k'.repeat(10_000)]) {
     assert.equal(await credential(text), undefined, JSON.stringify(text.slice(0, 20)));
@@ -181,6 +185,52 @@ test("a partner's own fee overrides the general one, and without a row there is 
   assert.deepEqual((await fees(two)).rail, { fixedUnits: 0n, bps: 0n, minimumUnits: 0n, gasUnits: 0n });
 });
 
+test('a cap is set, changed and removed at once; each change says what there was, who changed it and why', async () => {
+  const { db } = fixture;
+  const reason = { by: 'treasurer', why: 'a thin market' };
+  const capOf = (partner: partners.Partner) =>
+    db.asSystem(async (tx) => ({
+      listed: (await partners.exposureCaps(tx, partner.id)).get('inr') ?? null,
+      locked: await partners.lockExposure(tx, partner.id, 'inr'),
+    }));
+  for (const maxUnits of [500n, 700n, null]) {
+    await db.asSystem((tx) => partners.setExposureCap(tx, { partnerId: one.id, fiat: 'inr', maxUnits }, reason));
+    assert.deepEqual(await capOf(one), { listed: maxUnits, locked: maxUnits });
+    assert.deepEqual(await capOf(two), { listed: null, locked: null }, 'another partner has the cap');
+  }
+  const changes = await db.asSystem((tx) => partners.marketChanges(tx, { what: 'exposure', limit: 10 }));
+  const unitsIn = (row: string | null) => row && /"max_units": (\d+)/.exec(row)?.[1];
+  assert.deepEqual(
+    changes.map(({ partnerId, item, before: was, after: is, by, why }) => [
+      ...[partnerId, item, unitsIn(was), unitsIn(is)],
+      ...[by, why],
+    ]),
+    [
+      [one.id, 'inr', '700', null, reason.by, reason.why],
+      [one.id, 'inr', '500', '700', reason.by, reason.why],
+      [one.id, 'inr', null, '500', reason.by, reason.why],
+    ],
+  );
+});
+
+test('a change of a market says what its terms were and are', async () => {
+  const { db } = fixture;
+  const market = { ...terms, crypto: 'usdc.erc20' };
+  const id = await db.asSystem((tx) =>
+    partners.upsertMarket(tx, { ...market, enabled: false }, { by: 'ada', why: 'no liquidity' }),
+  );
+  await db.asSystem((tx) => partners.upsertMarket(tx, market));
+  const changes = await db.asSystem((tx) => partners.marketChanges(tx, { marketId: id, what: 'market', limit: 2 }));
+  const isOn = (row: string | null) => row && /"enabled": (\w+)/.exec(row)?.[1];
+  assert.deepEqual(
+    changes.map(({ before: was, after: is, by, why }) => [isOn(was), isOn(is), by, why]),
+    [
+      ['false', 'true', 'the program', 'as configured'],
+      ['true', 'false', 'ada', 'no liquidity'],
+    ],
+  );
+});
+
 test('a confirmation policy has a step for every amount and replaces the one before', async () => {
   const { db } = fixture;
   const set = (steps: { fromUnits: bigint; confirmations: number }[]) =>
@@ -210,6 +260,8 @@ test('a memory is bounded, keeps nothing absent, and forgets a read that failed'
   await get('c', 1);
   await get('a', 1);
   assert.equal(reads, 4, 'the oldest entry was not evicted');
+  await get('c', 1);
+  assert.equal(reads, 4, 'fewer entries were kept than there is room for');
   await get('none');
   await get('none');
   assert.equal(reads, 6, 'a missing value was cached');
