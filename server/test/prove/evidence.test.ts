@@ -61,8 +61,7 @@ const hunt = {
     mutant: `bug ${n}`,
     files: [],
     found: true,
-    seed: n + 1,
-    kind: 'paid_twice',
+    ...(n === 7 ? { test: 'server/test/locks.test.ts' } : { seed: n + 1, kind: 'paid_twice' }),
   })),
 };
 const chaosRun = (mode: Chaos['mode']): Chaos => ({
@@ -149,6 +148,8 @@ test('if everything ran and held, the page says so, with the numbers of the resu
     '| gate.ts:7 | `a < b` | `a <= b` | both give the same at equality |',
     '| gate.ts:9 | `x \\|\\| y` | `x && y` | **not explained** |',
     '300 known',
+    '| bug 6 | seed 7 | paid twice |',
+    '| bug 7 | server/test/locks.test.ts | the test fails |',
     '4242',
     'c0ffee',
   ])

@@ -252,7 +252,7 @@ function huntPart(report: unknown): string[] {
       report.mutants.map(({ mutant, found, seed, test, kind }) => [
         mutant,
         found ? (test ?? `seed ${seed}`) : '**not found**',
-        (kind ?? '').replaceAll('_', ' '),
+        (kind ?? (test === undefined ? '' : 'the test fails')).replaceAll('_', ' '),
       ]),
     ),
   ];

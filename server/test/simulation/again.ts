@@ -36,6 +36,7 @@ import { OTHER_CURRENCY, OTHER_FIAT } from './outside.bank.ts';
 import { RAIL } from './outside.chain.ts';
 import type { OurProcess, World } from './process.ts';
 import { blockOfCustomer, holdOfDeposit, killSwitch, whenDone } from './stops.ts';
+import { REFUND_IS_SHORT } from './strays.ts';
 
 export const laysAgain = (seed: number): boolean => seed % 20 === 11 || seed % 20 === 12;
 
@@ -306,8 +307,7 @@ export function openAgain(
       `select d.external_id as line, d.id::text, (d.units - d.taken_units - d.refund_units)::text as free,
               (select r.state from refunds r where r.deposit_id = d.id and r.state not in ('settled', 'cancelled')
                 order by r.id limit 1) as refund,
-              exists (select from cases c join refunds r on c.subject = 'refund:' || r.id
-                where r.deposit_id = d.id and c.kind = 'refund_short' and c.closed_at is null) as short,
+              ${REFUND_IS_SHORT} as short,
               exists (select from held_deposits h where h.deposit_id = d.id) as held
          from deposits d where d.external_id = any($1) order by d.id`,
       [gifts.map(({ line }) => line)],

@@ -80,6 +80,10 @@ const TYPED = '0xtyped';
 /** Destinations that may not be paid: counted if the address was not confirmed when it was returned. */
 const UNCONFIRMED = 'returned unconfirmed';
 
+/** SQL, with a deposit as `d`: a refund of it waits for funds. */
+export const REFUND_IS_SHORT = `exists (select from cases c join refunds r on c.subject = 'refund:' || r.id
+  where r.deposit_id = d.id and c.kind = 'refund_short' and c.closed_at is null)`;
+
 interface Row {
   id: string;
   name: string;
@@ -173,8 +177,7 @@ export function openStrays(
               case when d.dormant_units > 0 then 'dormant' when d.dormant_from is not null then 'announced' end as dormancy,
               (select r.state from refunds r where r.deposit_id = d.id and r.source = 'suspense'
                 and r.state not in ('settled', 'cancelled') order by r.id limit 1) as refund,
-              exists (select from cases c join refunds r on c.subject = 'refund:' || r.id
-                where r.deposit_id = d.id and c.kind = 'refund_short' and c.closed_at is null) as short,
+              ${REFUND_IS_SHORT} as short,
               (select min(c.id)::text from cases c where c.subject = 'deposit:' || d.id and c.closed_at is null
                 and c.kind in ('unexpected_credit', 'deposit_unknown_target', 'dormant')) as case,
               l.id as link, l.entered_address as entered, l.confirmed_address as confirmed
@@ -219,7 +222,7 @@ export function openStrays(
 
   function next(hands: Hands, stray: Stray, row: Row): void {
     const id = BigInt(row.id);
-    // Money of the same bank account was recalled meanwhile.
+    // A credit of the same account was recalled, so its money is missing.
     if (row.short) return hands.fund();
     const isWaiting = (row.state === 'suspense' && BigInt(row.free) > 0n) || NAMEABLE.includes(row.refund ?? '');
     if (!isWaiting) return;
