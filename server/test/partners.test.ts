@@ -54,7 +54,7 @@ test('a key gives its partner, its scopes and its secret', async () => {
   assert.deepEqual(found?.secrets, [apiSecret]);
 });
 
-test('a page of a partner without origins may not call for it', () => {
+test('a partner has no allowed origins unless they are given', () => {
   assert.deepEqual([one.corsOrigins, two.corsOrigins], [[], ['https://two.example']]);
 });
 
@@ -185,7 +185,7 @@ test("a partner's own fee overrides the general one, and without a row there is 
   assert.deepEqual((await fees(two)).rail, { fixedUnits: 0n, bps: 0n, minimumUnits: 0n, gasUnits: 0n });
 });
 
-test('a cap is set, changed and removed at once; each change says what there was, who changed it and why', async () => {
+test('a cap is set, changed and removed at once; each change is recorded with the value before, the person and the reason', async () => {
   const { db } = fixture;
   const reason = { by: 'treasurer', why: 'a thin market' };
   const capOf = (partner: partners.Partner) =>

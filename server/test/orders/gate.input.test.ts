@@ -469,7 +469,7 @@ test('a refund goes to the customer’s destination; to another only with the re
   }
 });
 
-test('whoever names a destination approves it as new; a hit against it only where they say so', async () => {
+test('naming a destination approves it as new, and approves a hit against it only if the approvers say so', async () => {
   const names = (of: Made, pastHits?: boolean) =>
     inTx(of, (tx, leaving) => {
       const by = { people: ['ada', 'bea'], reason: 'looked at', now: clock.now() };
@@ -491,13 +491,13 @@ test('whoever names a destination approves it as new; a hit against it only wher
   await pays(one);
 });
 
-test('an account that cannot be read now is an error, and not a destination that does not fit', async () => {
+test('a failed query for the account is an error, and no unfit destination', async () => {
   const money = { rail: BANK, asset: 'inr', customerId: CUSTOMER, depositId: 1n };
-  const unanswered = new Error('the connection is lost');
-  const broken = new Proxy({}, { get: () => () => Promise.reject(unanswered) }) as Tx;
+  const lost = new Error('the connection is lost');
+  const broken = new Proxy({}, { get: () => () => Promise.reject(lost) }) as Tx;
   await assert.rejects(
     async () => fitsRefund(context(), broken, money, { fiatAccountId: account }),
-    (error) => error === unanswered,
+    (error) => error === lost,
   );
   const fits = (asset: string) =>
     fixture.db.asSystem((tx) => fitsRefund(context(), tx, { ...money, asset }, { fiatAccountId: account }));

@@ -3,6 +3,7 @@ import { mock, test } from 'node:test';
 import fc from 'fast-check';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
 import { parseRate, pow10 } from '../../src/base/money.ts';
+import type { Market } from '../../src/partners/index.ts';
 import {
   aggregate,
   depositFor,
@@ -10,6 +11,7 @@ import {
   type FeeTerm,
   gasCost,
   price,
+  rulesOf,
   type Terms,
   total,
 } from '../../src/quotes/price.ts';
@@ -248,4 +250,17 @@ test('a price counts to the millisecond of its age, and as far ahead as clocks m
   } finally {
     mock.timers.reset();
   }
+});
+
+test('the rules for prices of a market are those of its row', () => {
+  const row: Partial<Market> = {
+    priceSources: ['one', 'two'],
+    priceMaxAgeMs: 45_000,
+    priceQuorum: 2,
+    outlierBps: 150n,
+  };
+  assert.deepEqual(rulesOf(row as Market), {
+    ...{ sources: ['one', 'two'], maxAgeMs: 45_000, quorum: 2 },
+    outlierBps: 150n,
+  });
 });
