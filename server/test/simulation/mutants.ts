@@ -52,8 +52,8 @@ interface Mutant {
   /** Only a seed in which what stands is laid again shows it (again.ts). */
   again?: true;
   /**
-   * Two transactions have to overlap by milliseconds, which seeds seldom do. This test makes them overlap: the copy with the bug
-   * runs it instead of seeds.
+   * Seeds seldom bring it about: transactions that overlap by milliseconds, or an action that nobody simulated takes. This test does:
+   * the copy with the bug runs it instead of seeds.
    */
   test?: { file: string; name: string };
   changes: readonly { file: string; from: string; to: string }[];
@@ -309,8 +309,9 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'an order that is being paid out may be rejected',
+    name: 'an order that is being paid out may be refunded',
     kinds: ['paid_twice'],
+    test: { file: 'server/test/orders/machine.test.ts', name: 'nothing is paid out and refunded from one state' },
     changes: [
       {
         file: 'src/orders/machine.ts',
@@ -505,6 +506,10 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'an approval covers a larger amount',
     kinds: ['paid_against'],
+    test: {
+      file: 'server/test/orders/gate.input.test.ts',
+      name: 'a blocked customer is held, until as many people as are asked let just this block pass',
+    },
     changes: [{ file: GATE, from: ' && one.units >= units &&', to: ' &&' }],
   },
   {
@@ -890,9 +895,12 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a payout goes elsewhere past a hold that was laid while the screener was asked',
+    name: 'a payout goes elsewhere after it was sent again while the screener was asked',
     kinds: ['paid_against'],
-    meetings: true,
+    test: {
+      file: 'server/test/stories/elsewhere.test.ts',
+      name: 'a retry to another destination whose payout was sent again and rejected meanwhile pays nothing',
+    },
     changes: [
       {
         file: 'src/orders/payouts/elsewhere.ts',

@@ -206,6 +206,32 @@ test('a retry to another destination while an operator puts the order on hold pa
   await staysHeld(order);
 });
 
+test('a retry to another destination whose payout was sent again and rejected meanwhile pays nothing', async () => {
+  const { order, customer } = await refused();
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  const { orders } = world.server;
+  const screener = {
+    async screen(input: Screening) {
+      await does(`/orders/${order.id}/retry`);
+      await world.until('it is refused again', async () => (await payouts(order))[1]?.state === 'rejected');
+      await isHeld(order);
+      return await orders.screener.screen(input);
+    },
+  };
+  const action = {
+    orderId: order.id,
+    by: 'a',
+    people: ['a', 'b'],
+    why: 'the account is closed',
+    now: world.clock.now(),
+  };
+  await assert.rejects(retryTo({ ...orders, screener }, action, { fiatAccountId: BigInt(fiatAccountId) }), {
+    code: 'order_over',
+  });
+  assert.equal(await world.stateOf(order), 'payout_held');
+  assert.equal((await payouts(order)).length, 2);
+});
+
 test('a refund by policy while an operator puts the order on hold pays nothing', async () => {
   const { order } = await refused('10', { refundAddress: world.newAddress() });
   await looksAtRefunds(order, heldMeanwhile(order));
