@@ -23,7 +23,7 @@ export const WHOLE: Sizes = { seeds: '1..700', minutes: '5', kills: '20', times:
 /** The seeds in which a planted bug has to be found. */
 const MUTANT_SEEDS = '1..200';
 /** For the files of which a sample is changed; files that count money are changed whole, however long it takes. */
-const MUTATION_MINUTES = '15';
+const MUTATION_MINUTES = '30';
 
 /** @throws when one of them is not a valid size */
 export function sizesOf({ seeds, minutes, kills, times }: Sizes): Sizes {
