@@ -119,6 +119,7 @@ const namesOfCommands = (commands: readonly Command[]): string[] =>
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   tables: globSync('server/migrations/*.sql', { cwd: ROOT }).flatMap((path) => namesInSql(read(path))),
   'partner API': namesInApi(JSON.parse(read('docs/openapi-v1.json'))),
+  'sessions of teams': namesInApi(JSON.parse(read('docs/openapi-partner.json'))),
   'operator API': namesInApi(JSON.parse(read('docs/operator-openapi.json'))),
   'our paths beside the wire': namesInApi({ paths: JSON.parse(read('docs/openapi.json')).paths }, (path) =>
     /^\/(?:v1|sandbox)\//.test(path),

@@ -14,8 +14,6 @@ export { buildConsole, CONSOLE } from './build.ts';
 const ROOT = '/console';
 /** Each app with its page. */
 const APPS = { [ROOT]: 'index.html', '/partner': 'partner.html' } as const;
-/** An API of its own: a path that is not there is no page (protocols/team). */
-const NO_PAGE = /^\/partner\/v1(\/|\?|$)/;
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -67,10 +65,8 @@ export const consolePages =
     for (const [root, name] of Object.entries(APPS)) {
       const page = files.get(name);
       for (const url of [root, `${root}/*`])
-        app.get(url, async (request, reply) => {
+        app.get(url, async (_request, reply) => {
           reply.headers({ ...headers(), 'cache-control': 'no-store' });
-          if (NO_PAGE.test(request.url))
-            return reply.code(404).send({ error: 'There is nothing at this path.', reason: 'unknown_path' });
           if (page !== undefined) return reply.type(page.type).send(page.bytes);
           return reply
             .code(503)

@@ -133,6 +133,9 @@ const INTERFACES = [
   },
 ] as const;
 
+/** Served as a file, without a page: what a browser calls in the console for teams. */
+const CONSOLE_FILE = 'openapi-partner.json';
+
 /** The generated Markdown of docs/ is these pages here. */
 const REFERENCES: Readonly<Record<string, string>> = { 'api.md': 'api', 'api-v1.md': 'v1' };
 
@@ -219,7 +222,7 @@ export function openLibrary(docs: string): Library {
     pages,
     interfaces,
     files: new Map(
-      [...interfaces.map(({ file }) => file), ...pictures].map((file) => [
+      [...interfaces.map(({ file }) => file), CONSOLE_FILE, ...pictures].map((file) => [
         file.replace(/^site\//, ''),
         join(docs, file),
       ]),

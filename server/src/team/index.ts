@@ -21,6 +21,7 @@ import { RIGHTS_OF } from './roles.ts';
 import { type CodeKind, MEMBER, type MemberRow, teamStore as store } from './store.ts';
 
 export {
+  MEMBER_RIGHTS,
   MEMBER_ROLES,
   type MemberRight,
   type MemberRole,

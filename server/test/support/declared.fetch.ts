@@ -1,11 +1,13 @@
 /** `fetch` for tests: compares every JSON reply of an API with the declaration of its endpoint. */
 
 import { assertDeclaredOperator } from './declared.operator.ts';
+import { assertDeclaredTeam } from './declared.team.ts';
 import { assertDeclared, isOfWire } from './declared.ts';
 import { assertDeclaredV1 } from './v1.ts';
 
 const OPERATOR_PATHS = '/operator/v1';
 const V1_PATHS = '/v1';
+const TEAM_PATHS = '/partner/v1';
 
 export interface Read {
   readonly method: string;
@@ -24,6 +26,8 @@ export function assertAsDeclared({ method, path, status, type, text, headers }: 
   const body = JSON.parse(text);
   if (path.startsWith(OPERATOR_PATHS))
     assertDeclaredOperator({ method, path: path.slice(OPERATOR_PATHS.length) }, status, body);
+  else if (path.startsWith(`${TEAM_PATHS}/`))
+    assertDeclaredTeam({ method, path: path.slice(TEAM_PATHS.length) }, status, body);
   else if (path.startsWith(`${V1_PATHS}/`) && !isOfWire(path)) {
     if (headers !== undefined) assertDeclaredV1({ method, path: path.slice(V1_PATHS.length), status, body, headers });
   } else assertDeclared({ method, path }, status, body);

@@ -57,9 +57,9 @@ export function readFields<F extends Fields>(fields: F, given: Readonly<Record<s
   const wrong: Record<string, string> = {};
   const missing: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(fields, name)) wrong[name] = `is not one of ${Object.keys(fields).join(', ')}`;
-  }
+  const known = Object.keys(fields);
+  const unknown = known.length === 0 ? 'is not a field of this request' : `is not one of ${known.join(', ')}`;
+  for (const name of Object.keys(given)) if (!Object.hasOwn(fields, name)) wrong[name] = unknown;
   for (const [name, field] of Object.entries(fields)) {
     const value = given[name];
     const isAbsent = value === undefined || value === '' || (value === null && field.read(null) === undefined);

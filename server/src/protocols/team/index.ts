@@ -5,16 +5,15 @@
  * A session begins with a passkey. The code of an invitation, or of recovery, lets its member enrol one, once; the member's
  * earlier passkeys and sessions end then. There are no passwords.
  *
- * No command and no client has these: a program has a key.
+ * The endpoints are declared in declared.ts. No command and no client has these: a program has a key.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import { later } from '../../base/clock.ts';
 import type { Database, Tx } from '../../base/db.ts';
-import { defined } from '../../base/defined.ts';
 import { Refusal } from '../../base/errors.ts';
 import { describeError, type Log } from '../../base/log.ts';
-import { cutOff, findPartner, type Partner, recordActivity } from '../../partners/index.ts';
+import { findPartner, type Partner, recordActivity } from '../../partners/index.ts';
 import {
   type AtWork,
   type Member,
@@ -26,10 +25,11 @@ import {
   spendCode,
 } from '../../team/index.ts';
 import { cookieNamed, requireOwnSite, STEP_UP_MS, siteOf } from '../browser.ts';
-import { type Fields, givenBy, id, object, readFields, text, type Values } from '../declaration/fields.ts';
+import { givenBy, readFields } from '../declaration/fields.ts';
 import { networkOf, openLimiter } from '../limit.ts';
-import { isOutage } from '../outage.ts';
 import type { Protocol } from '../protocol.ts';
+import { type Declared, ENDPOINTS, type InputOf, type Name, PREFIX, type ReplyOf } from './declared.ts';
+import { failureOf, unknownPath } from './reasons.ts';
 
 export interface TeamDeps {
   db: Database;
@@ -42,35 +42,35 @@ export interface TeamDeps {
   loginsPerMinute?: number;
 }
 
-const PREFIX = '/partner/v1';
 const COOKIE = cookieNamed('partner');
 const LOGINS_PER_MINUTE = 30;
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** Status and sentence of what may be declined here. */
-const WORDS: Readonly<Record<string, readonly [status: number, says: string]>> = {
-  unauthenticated: [401, 'The session, passkey or code is missing, wrong, used, expired or ended.'],
-  step_up_required: [401, 'This takes a login of the last ten minutes: sign in again with the passkey.'],
-  cross_site: [403, 'A change by session needs the header x-console: 1, from a page of this server.'],
-  partner_suspended: [403, 'The partner is suspended: ask the operator.'],
-  too_many_requests: [429, 'Too many logins came from this network: wait a minute.'],
-  unknown_session: [404, 'There is no such session.'],
-  unknown_passkey: [404, 'There is no such passkey.'],
-  unknown_path: [404, 'There is nothing at this path.'],
-  last_passkey: [409, 'This is your last passkey: enrol another one first.'],
-  malformed_body: [400, 'The body must be a JSON object.'],
-  missing_fields: [400, 'A field is missing.'],
-  malformed_field: [400, 'A field is wrong.'],
-};
-
-const code = text(64, /^[\w -]+$/, 'the code of an invitation, or a recovery code');
-const credential = { credential: object };
-
 interface Here extends AtWork {
   readonly partner: Partner;
 }
+interface Http {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+type Open = { [N in Name]: (typeof ENDPOINTS)[N] extends { isOpen: true } ? N : never }[Name];
+/** What each endpoint does; one without a handler does not compile. */
+type OpenHandlers = {
+  [N in Open]: (input: InputOf<(typeof ENDPOINTS)[N]>, http: Http) => Promise<ReplyOf<(typeof ENDPOINTS)[N]>>;
+};
+type OwnHandlers = {
+  [N in Exclude<Name, Open>]: (
+    here: Here,
+    input: InputOf<(typeof ENDPOINTS)[N]>,
+    http: Http,
+  ) => Promise<ReplyOf<(typeof ENDPOINTS)[N]>>;
+};
+
+const PATHS = Object.values(ENDPOINTS).map(({ method, path }) => ({ method, path: `${PREFIX}${path}` }));
 
 export const team: Protocol<TeamDeps> = (deps) => async (app) => {
+  const limiter = openLimiter();
+  const handlers: Readonly<Record<string, unknown>> = { ...openHandlers(deps), ...ownHandlers(deps) };
   await app.register(
     async (inside) => {
       inside.addHook('onRequest', (request, reply, done) => {
@@ -78,37 +78,58 @@ export const team: Protocol<TeamDeps> = (deps) => async (app) => {
         done();
       });
       inside.setErrorHandler(async (error, request, reply) => {
-        const refusal = cutOff(error) ?? translated(error);
-        const [status, says] = (refusal && WORDS[refusal.code]) ?? (isOutage(error) ? AWAY : BROKEN);
+        const { status, body } = failureOf(error);
         if (status >= 500) {
           const path = request.routeOptions.url;
           deps.log.error({ requestId: request.id, path, ...describeError(error) }, 'request of a team failed');
         }
-        const { fields, names } = refusal?.facts ?? {};
-        const reason = status === 503 ? 'unavailable' : status >= 500 ? 'internal' : refusal?.code;
-        return reply.code(status).send({
-          error: says,
-          reason,
-          ...defined({ fields, names }),
+        return reply.code(status).send(body);
+      });
+      // The paths are public: docs/openapi-partner.json has them. As a route, so that the pages under /partner are not asked.
+      const refuse = async (request: FastifyRequest) => {
+        throw unknownPath(request.url.split('?', 1)[0] ?? '', PATHS);
+      };
+      for (const url of ['/', '/*'])
+        inside.route({ method: inside.supportedMethods, url, onRequest: refuse, handler: refuse });
+      for (const [name, declared] of Object.entries<Declared>(ENDPOINTS))
+        inside.route({
+          ...{ method: declared.method, url: declared.path, bodyLimit: MAX_BODY_BYTES },
+          async handler(request, reply) {
+            const http = { request, reply };
+            if (declared.isOpen !== true) {
+              const here = await hereOf(deps, request);
+              const input = inputOf(declared, request);
+              if (declared.isFresh === true) requireFresh(deps, here);
+              return await (handlers[name] as OwnHandlers['logout'])(here, input, http);
+            }
+            requireOwnSite(deps, request);
+            const { allowed, retryAfterMs } = limiter.take(
+              networkOf(request.ip),
+              deps.loginsPerMinute ?? LOGINS_PER_MINUTE,
+            );
+            if (!allowed) throw new Refusal('too_many_requests', { retryAfterMs });
+            return await (handlers[name] as OpenHandlers['loginOptions'])(inputOf(declared, request), http);
+          },
         });
-      });
-      inside.setNotFoundHandler(() => {
-        throw new Refusal('unknown_path');
-      });
-      openRoutes(deps, inside);
-      ownRoutes(deps, inside);
     },
     { prefix: PREFIX },
   );
 };
 
-const AWAY = [503, 'The database is away: ask again in a few seconds.'] as const;
-const BROKEN = [500, 'Something went wrong on our side.'] as const;
+/**
+ * The fields of a request: a POST has them in its body, the others in their query. The other part has none.
+ *
+ * @throws Refusal 'malformed_body' | 'missing_fields' | 'malformed_field'
+ */
+function inputOf(declared: Declared, { body, query, params }: FastifyRequest): Record<string, never> {
+  const [said, other] = declared.method === 'POST' ? [body ?? {}, query] : [query, body ?? {}];
+  readFields({}, givenBy(other, {}));
+  return readFields(declared.fields, givenBy(said, params)) as Record<string, never>;
+}
 
-function translated(error: unknown): Refusal | undefined {
-  if (error instanceof Refusal) return error;
-  const known = String((error as { code?: unknown }).code ?? '');
-  return known.startsWith('FST_ERR_CTP') || error instanceof SyntaxError ? new Refusal('malformed_body') : undefined;
+/** @throws Refusal 'step_up_required' */
+function requireFresh({ clock }: TeamDeps, { session }: Here): void {
+  if (clock.now() > later(session.begunAt, STEP_UP_MS)) throw new Refusal('step_up_required');
 }
 
 /** @throws Refusal 'unauthenticated' | 'cross_site' */
@@ -133,12 +154,20 @@ async function withPartner(tx: Tx, member: Member, session: AtWork['session']): 
 }
 
 const shown = async (deps: TeamDeps, tx: Tx, { member, session, partner }: Here) => ({
-  ...{ id: String(member.id), name: member.name, role: member.role, rights: rightsOf(member) },
+  ...{ id: String(member.id), name: member.name, role: member.role, rights: [...rightsOf(member)] },
   partner: { id: String(partner.id), name: partner.name, suspended: partner.suspended },
-  profile: deps.profile ?? 'production',
-  ...{ session: String(session.id), since: session.begunAt, expires: session.expiresAt },
-  stepUpUntil: later(session.begunAt, STEP_UP_MS),
+  profile: deps.profile ?? ('production' as const),
+  session: String(session.id),
+  since: session.begunAt.toISOString(),
+  expires: session.expiresAt.toISOString(),
+  stepUpUntil: later(session.begunAt, STEP_UP_MS).toISOString(),
   recoveryCodes: await recoveryCodesLeft(tx, member.id),
+});
+
+/** What the authenticator shows of an account. */
+const accountOf = (member: Member, partner: Partner) => ({
+  id: member.id,
+  name: `${member.name} · ${partner.name}`,
 });
 
 const note = (
@@ -159,153 +188,109 @@ const note = (
   );
 
 /** Logins, and the use of codes. */
-function openRoutes(deps: TeamDeps, inside: FastifyInstance): void {
+const openHandlers = (deps: TeamDeps): OpenHandlers => {
   const { db, clock } = deps;
-  const limiter = openLimiter();
-
-  /** Open to all: it begins a session, or comes before one. */
-  const open = <F extends Fields>(
-    url: string,
-    fields: F,
-    answer: (input: Values<F>, request: FastifyRequest, reply: FastifyReply) => Promise<object>,
-  ): void => {
-    inside.route({
-      ...{ method: 'POST', url, bodyLimit: MAX_BODY_BYTES },
-      async handler(request, reply) {
-        requireOwnSite(deps, request);
-        const most = deps.loginsPerMinute ?? LOGINS_PER_MINUTE;
-        const { allowed, retryAfterMs } = limiter.take(networkOf(request.ip), most);
-        if (!allowed) throw new Refusal('too_many_requests', { retryAfterMs });
-        return await answer(readFields(fields, givenBy(request.body ?? {}, {})), request, reply);
-      },
-    });
+  return {
+    loginOptions: async () => ({
+      options: await db.asSystem((tx) => signIn.loginOptions(tx, siteOf(deps), clock.now())),
+    }),
+    async login(input, { request, reply }) {
+      const { person, begin } = await signIn.checkLogin(db, { ...input, site: siteOf(deps), now: clock.now() });
+      const at = { address: request.ip, replaces: COOKIE.in(deps, request) };
+      return await db.asSystem(async (tx) => {
+        const { secret, ...session } = await begin(tx, at);
+        reply.header('set-cookie', COOKIE.of(deps, secret));
+        return await shown(deps, tx, await withPartner(tx, person, session));
+      });
+    },
+    async joinOptions(input) {
+      const now = clock.now();
+      return await db.asSystem(async (tx) => {
+        const { member, kind } = await memberOfCode(tx, input.code, now);
+        const partner = await findPartner(tx, { id: member.partnerId });
+        if (partner === undefined || partner.suspended) throw new Refusal('partner_suspended');
+        const options = await signIn.enrolOptions(tx, accountOf(member, partner), siteOf(deps), now);
+        return { options, kind, name: member.name, role: member.role, partner: partner.name };
+      });
+    },
+    async join(input, { request, reply }) {
+      const now = clock.now();
+      const { member, kind } = await db.asSystem((tx) => memberOfCode(tx, input.code, now));
+      const asked = { credential: input.credential, personId: member.id, site: siteOf(deps), now };
+      const keep = await signIn.checkEnrolment(db, asked);
+      const at = { address: request.ip, replaces: COOKIE.in(deps, request), personId: member.id, now };
+      return await db.asSystem(async (tx) => {
+        await spendCode(tx, { typed: input.code, member, now });
+        const { secret, ...session } = await signIn.begin(tx, { ...at, passkeyId: await keep(tx) });
+        const codes = kind === 'invitation' ? await newRecoveryCodes(tx, member.id, now) : null;
+        const here = await withPartner(tx, member, session);
+        note(tx, member, kind === 'invitation' ? 'member.joined' : 'member.recovered', now);
+        const body = { ...(await shown(deps, tx, here)), newRecoveryCodes: codes };
+        reply.header('set-cookie', COOKIE.of(deps, secret));
+        return body;
+      });
+    },
   };
-  open('/session/options', {}, async () => ({
-    options: await db.asSystem((tx) => signIn.loginOptions(tx, siteOf(deps), clock.now())),
-  }));
-  open('/session', credential, async (input, request, reply) => {
-    const { person, begin } = await signIn.checkLogin(db, { ...input, site: siteOf(deps), now: clock.now() });
-    const at = { address: request.ip, replaces: COOKIE.in(deps, request) };
-    return await db.asSystem(async (tx) => {
-      const { secret, ...session } = await begin(tx, at);
-      reply.header('set-cookie', COOKIE.of(deps, secret));
-      return await shown(deps, tx, await withPartner(tx, person, session));
-    });
-  });
-
-  open('/join/options', { code }, async (input) => {
-    const now = clock.now();
-    return await db.asSystem(async (tx) => {
-      const { member, kind } = await memberOfCode(tx, input.code, now);
-      const partner = await findPartner(tx, { id: member.partnerId });
-      if (partner === undefined || partner.suspended) throw new Refusal('partner_suspended');
-      const options = await signIn.enrolOptions(
-        tx,
-        { id: member.id, name: `${member.name} · ${partner.name}` },
-        siteOf(deps),
-        now,
-      );
-      return { options, kind, name: member.name, role: member.role, partner: partner.name };
-    });
-  });
-  open('/join', { code, ...credential }, async (input, request, reply) => {
-    const now = clock.now();
-    const { member, kind } = await db.asSystem((tx) => memberOfCode(tx, input.code, now));
-    const asked = { credential: input.credential, personId: member.id, site: siteOf(deps), now };
-    const keep = await signIn.checkEnrolment(db, asked);
-    const at = { address: request.ip, replaces: COOKIE.in(deps, request), personId: member.id, now };
-    return await db.asSystem(async (tx) => {
-      await spendCode(tx, { typed: input.code, member, now });
-      const { secret, ...session } = await signIn.begin(tx, { ...at, passkeyId: await keep(tx) });
-      const codes = kind === 'invitation' ? await newRecoveryCodes(tx, member.id, now) : null;
-      const here = await withPartner(tx, member, session);
-      note(tx, member, kind === 'invitation' ? 'member.joined' : 'member.recovered', now);
-      const body = { ...(await shown(deps, tx, here)), newRecoveryCodes: codes };
-      reply.header('set-cookie', COOKIE.of(deps, secret));
-      return body;
-    });
-  });
-}
+};
 
 /** One's own session, sessions, passkeys and recovery codes. */
-function ownRoutes(deps: TeamDeps, inside: FastifyInstance): void {
+const ownHandlers = (deps: TeamDeps): OwnHandlers => {
   const { db, clock } = deps;
-  const own = <F extends Fields>(
-    method: 'GET' | 'POST' | 'DELETE',
-    url: string,
-    fields: F,
-    answer: (here: Here, input: Values<F>, reply: FastifyReply) => Promise<object>,
-  ): void => {
-    inside.route({
-      ...{ method, url, bodyLimit: MAX_BODY_BYTES },
-      async handler(request, reply) {
-        const here = await hereOf(deps, request);
-        const said = method === 'POST' ? (request.body ?? {}) : {};
-        return await answer(here, readFields(fields, givenBy(said, request.params)), reply);
-      },
-    });
-  };
-  const requireFresh = ({ session }: Here): void => {
-    if (clock.now() > later(session.begunAt, STEP_UP_MS)) throw new Refusal('step_up_required');
-  };
-
-  own('GET', '/session', {}, (here) => db.asSystem((tx) => shown(deps, tx, here)));
-  own('DELETE', '/session', {}, async ({ member, session }, _input, reply) => {
-    await db.asSystem((tx) => signIn.endSession(tx, { personId: member.id, session: session.id, now: clock.now() }));
-    reply.header('set-cookie', COOKIE.ended(deps));
-    return { ended: true };
-  });
-  own('GET', '/sessions', {}, async ({ member, session }) => ({
-    sessions: (await db.asSystem((tx) => signIn.sessionsOf(tx, member.id, clock.now()))).map((one) => ({
-      ...{ id: String(one.id), address: one.address, passkey: String(one.passkeyId) },
-      ...{ since: one.begunAt, seen: one.lastSeenAt, expires: one.expiresAt, current: one.id === session.id },
-    })),
-  }));
-  own('DELETE', '/sessions/:session', { session: id }, async ({ member }, input) => {
-    await db.asSystem((tx) => signIn.endSession(tx, { personId: member.id, session: input.session, now: clock.now() }));
-    return { ended: true };
-  });
-
-  own('GET', '/passkeys', {}, async ({ member }) => ({
-    passkeys: (await db.asSystem((tx) => signIn.passkeysOf(tx, member.id))).map((one) => ({
-      ...{ id: String(one.id), since: one.createdAt, used: one.lastUsedAt },
-    })),
-  }));
-  own('POST', '/passkeys/options', {}, async (here) => {
-    requireFresh(here);
-    const { id: memberId, name } = here.member;
-    const person = { id: memberId, name: `${name} · ${here.partner.name}` };
-    return { options: await db.asSystem((tx) => signIn.enrolOptions(tx, person, siteOf(deps), clock.now())) };
-  });
-  own('POST', '/passkeys', credential, async (here, input) => {
-    requireFresh(here);
-    const now = clock.now();
-    const asked = { credential: input.credential, personId: here.member.id, site: siteOf(deps), now };
-    const keep = await signIn.checkEnrolment(db, asked);
-    return await db.asSystem(async (tx) => {
-      const passkey = String(await keep(tx));
-      note(tx, here.member, 'member.passkey_enrolled', now);
-      return { passkey };
-    });
-  });
-  own('DELETE', '/passkeys/:passkey', { passkey: id }, async (here, { passkey }) => {
-    requireFresh(here);
-    const now = clock.now();
-    const personId = here.member.id;
-    return await db.asSystem(async (tx) => {
-      if ((await signIn.passkeysOf(tx, personId)).length < 2) throw new Refusal('last_passkey');
-      await signIn.revokePasskey(tx, { personId, passkey, now });
-      note(tx, here.member, 'member.passkey_revoked', now);
+  const end = (member: Member, session: bigint): Promise<void> =>
+    db.asSystem((tx) => signIn.endSession(tx, { personId: member.id, session, now: clock.now() }));
+  return {
+    self: (here) => db.asSystem((tx) => shown(deps, tx, here)),
+    async logout({ member, session }, _input, { reply }) {
+      await end(member, session.id);
+      reply.header('set-cookie', COOKIE.ended(deps));
       return { ended: true };
-    });
-  });
-  own('POST', '/recovery-codes', {}, async (here) => {
-    requireFresh(here);
-    const now = clock.now();
-    return await db.asSystem(async (tx) => {
-      const codes = await newRecoveryCodes(tx, here.member.id, now);
-      note(tx, here.member, 'member.codes_made', now);
-      return { codes };
-    });
-  });
-}
+    },
+    sessions: async ({ member, session }) => ({
+      sessions: (await db.asSystem((tx) => signIn.sessionsOf(tx, member.id, clock.now()))).map((one) => ({
+        ...{ id: String(one.id), address: one.address, passkey: String(one.passkeyId) },
+        ...{ since: one.begunAt.toISOString(), seen: one.lastSeenAt.toISOString() },
+        ...{ expires: one.expiresAt.toISOString(), current: one.id === session.id },
+      })),
+    }),
+    async endSession({ member }, input) {
+      await end(member, input.session);
+      return { ended: true };
+    },
+    passkeys: async ({ member }) => ({
+      passkeys: (await db.asSystem((tx) => signIn.passkeysOf(tx, member.id))).map((one) => ({
+        ...{ id: String(one.id), since: one.createdAt.toISOString(), used: one.lastUsedAt?.toISOString() ?? null },
+      })),
+    }),
+    enrolOptions: async ({ member, partner }) => ({
+      options: await db.asSystem((tx) =>
+        signIn.enrolOptions(tx, accountOf(member, partner), siteOf(deps), clock.now()),
+      ),
+    }),
+    async enrol({ member }, { credential }) {
+      const now = clock.now();
+      const keep = await signIn.checkEnrolment(db, { credential, personId: member.id, site: siteOf(deps), now });
+      return await db.asSystem(async (tx) => {
+        const passkey = String(await keep(tx));
+        note(tx, member, 'member.passkey_enrolled', now);
+        return { passkey };
+      });
+    },
+    async revoke({ member }, { passkey }) {
+      const now = clock.now();
+      return await db.asSystem(async (tx) => {
+        if ((await signIn.passkeysOf(tx, member.id)).length < 2) throw new Refusal('last_passkey');
+        await signIn.revokePasskey(tx, { personId: member.id, passkey, now });
+        note(tx, member, 'member.passkey_revoked', now);
+        return { ended: true };
+      });
+    },
+    async newCodes({ member }) {
+      const now = clock.now();
+      return await db.asSystem(async (tx) => {
+        const codes = await newRecoveryCodes(tx, member.id, now);
+        note(tx, member, 'member.codes_made', now);
+        return { codes };
+      });
+    },
+  };
+};

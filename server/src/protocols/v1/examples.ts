@@ -1,27 +1,8 @@
 /** Examples of a request and its reply, made from the examples of their parts. */
-import type { TSchema } from 'typebox';
+import { exampleIn } from '../declaration/examples.ts';
 import { isInPath } from '../declaration/openapi.ts';
 import type { Declared } from './declare.ts';
 import { MEANINGS } from './names.ts';
-
-type Schema = TSchema & {
-  readonly examples?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-};
-
-/** A value that the schema accepts. @throws Error when none is declared */
-export function exampleIn(schema: TSchema): unknown {
-  const { examples, properties, required = [], items, anyOf } = schema as Schema;
-  if (examples !== undefined) return examples[0];
-  if (properties !== undefined)
-    return Object.fromEntries(required.map((name) => [name, exampleIn(properties[name] as TSchema)]));
-  if (items !== undefined) return [exampleIn(items)];
-  if (anyOf?.[0] !== undefined) return exampleIn(anyOf[0]);
-  throw new Error(`no example of ${JSON.stringify(schema)}`);
-}
 
 /** Fields of a request that is understood. */
 export function exampleRequest(declared: Declared): Readonly<Record<string, unknown>> {

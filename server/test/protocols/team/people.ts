@@ -5,6 +5,7 @@ import type { Database } from '../../../src/base/db.ts';
 import { inviteMember, type MemberRole } from '../../../src/team/index.ts';
 import { authenticator } from '../../support/authenticator.ts';
 import type { Came } from '../../support/client.ts';
+import { assertDeclaredTeam } from '../../support/declared.team.ts';
 import { assertDeclaredV1 } from '../../support/v1.ts';
 
 export interface Teamed {
@@ -45,13 +46,17 @@ async function sent(
 }
 
 /** Signing in, sessions and passkeys. */
-export const signing = (
+export async function signing(
   { baseUrl }: Pick<Teamed, 'baseUrl'>,
   method: string,
   path: string,
   body?: unknown,
   headers: Record<string, string> = OURS,
-): Promise<Answered> => sent(`${baseUrl}/partner/v1${path}`, method, headers, body);
+): Promise<Answered> {
+  const answer = await sent(`${baseUrl}/partner/v1${path}`, method, headers, body);
+  assertDeclaredTeam({ method, path }, answer.status, answer.body);
+  return answer;
+}
 
 /** The partner API, by session. */
 export async function asking(
