@@ -11,7 +11,7 @@ import { emailChannel } from './alerts/channels/email.ts';
 import { pagerdutyChannel } from './alerts/channels/pagerduty.ts';
 import { slackChannel } from './alerts/channels/slack.ts';
 import { webhookChannel } from './alerts/channels/webhook.ts';
-import type { Channel } from './alerts/index.ts';
+import type { Channel, ChannelContext } from './alerts/index.ts';
 import type { Adapter, Values } from './base/adapter.ts';
 import { SettingError } from './base/env.ts';
 import { assert } from './base/errors.ts';
@@ -52,7 +52,7 @@ export interface Lists {
    */
   banks: readonly Adapter<AnyBank, Brought | undefined>[];
   /** None is used unless ALERT_CHANNELS names it. */
-  alertChannels: readonly Adapter<Channel>[];
+  alertChannels: readonly Adapter<Channel, ChannelContext>[];
 }
 
 export const LISTS: Lists = {
@@ -103,6 +103,9 @@ interface Choice {
   valuesOf(adapter: Adapter<unknown, never>): Values;
 }
 
+/** What every channel of alerts is given. */
+export const CHANNELS: ChannelContext = { deadlineMs: 10_000 };
+
 /** The outside systems that this installation is connected to. */
 export interface Connections {
   chains: readonly ConnectedChain[];
@@ -139,7 +142,7 @@ export const verifier = (config: Choice, context: VerifierContext): Verifier =>
 
 /** @throws SettingError as `priceSources` */
 export const alertChannels = (config: Choice): ReadonlyMap<string, Channel> =>
-  byCode(chosen(config, 'alertChannels').map((one) => create(config, one, undefined)));
+  byCode(chosen(config, 'alertChannels').map((one) => create(config, one, CHANNELS)));
 
 /** @throws SettingError as `priceSources` */
 export const codeSender = (config: Choice): CodeSender => theOne(config, chosen(config, 'codeSenders'), undefined);

@@ -24,12 +24,16 @@ export interface Channel {
   send(message: Message): Promise<void>;
 }
 
-export const DEADLINE_MS = 10_000;
+/** What an installation gives to a channel beside its settings. */
+export interface ChannelContext {
+  /** How long it waits for its receiver. */
+  readonly deadlineMs: number;
+}
 
 /** One POST of JSON; any 2xx means accepted. @throws Unavailable */
 export async function post(
   source: string,
-  request: { url: string; body: string; headers?: Readonly<Record<string, string>>; deadlineMs?: number },
+  request: { url: string; body: string; headers?: Readonly<Record<string, string>>; deadlineMs: number },
 ): Promise<void> {
   let status: number;
   try {
@@ -38,7 +42,7 @@ export async function post(
       method: 'POST',
       headers: { 'content-type': 'application/json', ...request.headers },
       body: request.body,
-      deadline: AbortSignal.timeout(request.deadlineMs ?? DEADLINE_MS),
+      deadline: AbortSignal.timeout(request.deadlineMs),
       longestBytes: 0,
       wants: () => 'none',
     });

@@ -24,7 +24,7 @@ import type { Channel } from './channel.ts';
 import { hourIn, isWithin, isZone } from './hours.ts';
 import { type About, type RuleRow, type Says, store, type Told } from './store.ts';
 
-export { type Channel, type Message } from './channel.ts';
+export type { Channel, ChannelContext, Message } from './channel.ts';
 export { ABOUT, type About } from './store.ts';
 
 /** Recurring, subject `all`. */

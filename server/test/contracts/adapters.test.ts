@@ -18,6 +18,7 @@ import {
   sourceAt,
   tickers,
 } from '../support/pricehosts.ts';
+import { type ChannelWorld, testChannel } from './channel.ts';
 import { type PriceSourceWorld, testPriceSource } from './pricesource.ts';
 import { type SenderWorld, testSender } from './sender.ts';
 import { testVerifier, type VerifierFixture } from './verifier.ts';
@@ -142,4 +143,10 @@ for (const { code } of LISTS.codeSenders) {
   const make = await fixtureOf<() => Promise<SenderWorld>>('senders', code);
   if (make === undefined) test(code, () => assert.fail(`server/test/fixtures/senders/${code}.ts is missing`));
   else testSender(code, make);
+}
+
+for (const { code } of LISTS.alertChannels) {
+  const make = await fixtureOf<() => Promise<ChannelWorld>>('channels', code);
+  if (make === undefined) test(code, () => assert.fail(`server/test/fixtures/channels/${code}.ts is missing`));
+  else testChannel(code, make);
 }

@@ -5,12 +5,12 @@
 import { adapter } from '../../base/adapter.ts';
 import { demanded, SettingError, secret, text } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
-import { type Channel, DEADLINE_MS, textOf } from '../channel.ts';
+import { type Channel, type ChannelContext, textOf } from '../channel.ts';
 
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** @throws SettingError without the address's content: it may have a password */
-function serverOf(url: string) {
+function serverOf(url: string, { deadlineMs }: ChannelContext) {
   const at = URL.canParse(url) ? new URL(url) : undefined;
   if (at === undefined || !['smtp:', 'smtps:'].includes(at.protocol) || at.hostname === '')
     throw new SettingError('ALERT_SMTP_URL must be smtps://user:password@host:465, or smtp:// with STARTTLS');
@@ -24,7 +24,7 @@ function serverOf(url: string) {
     ...(at.username === ''
       ? {}
       : { auth: { user: decodeURIComponent(at.username), pass: decodeURIComponent(at.password) } }),
-    ...{ connectionTimeout: DEADLINE_MS, greetingTimeout: DEADLINE_MS, socketTimeout: DEADLINE_MS },
+    ...{ connectionTimeout: deadlineMs, greetingTimeout: deadlineMs, socketTimeout: deadlineMs },
     ...{ disableFileAccess: true, disableUrlAccess: true },
   };
 }
@@ -55,8 +55,8 @@ export const emailChannel = adapter({
       'which e-mail addresses alerts go to',
     ),
   },
-  create({ server = '', from = '', to = '' }): Channel {
-    const options = serverOf(server);
+  create({ server = '', from = '', to = '' }, context: ChannelContext): Channel {
+    const options = serverOf(server, context);
     const [sender = ''] = addresses('ALERT_EMAIL_FROM', from);
     const receivers = addresses('ALERT_EMAIL_TO', to);
     return {

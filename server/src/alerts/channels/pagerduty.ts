@@ -1,7 +1,7 @@
 /** PagerDuty: Events API v2. The message's id is the key by which a repeated event is the same incident. */
 import { adapter } from '../../base/adapter.ts';
 import { demanded, secret, webAddress } from '../../base/env.ts';
-import { type Channel, post } from '../channel.ts';
+import { type Channel, type ChannelContext, post } from '../channel.ts';
 
 export const pagerdutyChannel = adapter({
   code: 'pagerduty',
@@ -13,11 +13,12 @@ export const pagerdutyChannel = adapter({
     ),
     url: webAddress('ALERT_PAGERDUTY_URL', 'where events of PagerDuty are sent to', 'https://events.pagerduty.com'),
   },
-  create: ({ key = '', url }): Channel => ({
+  create: ({ key = '', url }, { deadlineMs }: ChannelContext): Channel => ({
     code: 'pagerduty',
     send: async (message) =>
       await post('pagerduty', {
         url: `${url}/v2/enqueue`,
+        deadlineMs,
         body: JSON.stringify({
           routing_key: key,
           event_action: 'trigger',

@@ -1,7 +1,7 @@
 /** Slack: an incoming webhook. It does not know our ids, so a message whose answer was lost may appear twice. */
 import { adapter } from '../../base/adapter.ts';
 import { demanded, secret } from '../../base/env.ts';
-import { type Channel, post, textOf } from '../channel.ts';
+import { type Channel, type ChannelContext, post, textOf } from '../channel.ts';
 
 /** Its own marks for users, channels and links begin with `<`. */
 const plain = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
@@ -15,9 +15,12 @@ export const slackChannel = adapter({
       'where alerts are posted to',
     ),
   },
-  create: ({ url = '' }): Channel => ({
+  create: ({ url = '' }, { deadlineMs }: ChannelContext): Channel => ({
     code: 'slack',
     send: async (message) =>
-      await post('slack', { url, body: JSON.stringify({ text: plain(`*${message.title}*\n${textOf(message)}`) }) }),
+      await post('slack', {
+        ...{ url, deadlineMs },
+        body: JSON.stringify({ text: plain(`*${message.title}*\n${textOf(message)}`) }),
+      }),
   }),
 });

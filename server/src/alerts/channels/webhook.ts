@@ -7,7 +7,7 @@
 import { createHmac } from 'node:crypto';
 import { adapter } from '../../base/adapter.ts';
 import { demanded, sharedSecret, webAddress } from '../../base/env.ts';
-import { type Channel, post } from '../channel.ts';
+import { type Channel, type ChannelContext, post } from '../channel.ts';
 
 export const webhookChannel = adapter({
   code: 'webhook',
@@ -22,15 +22,14 @@ export const webhookChannel = adapter({
       'signs alerts that are posted',
     ),
   },
-  create: ({ url = '', secret = '' }): Channel => ({
+  create: ({ url = '', secret = '' }, { deadlineMs }: ChannelContext): Channel => ({
     code: 'webhook',
     async send({ id, ...message }) {
       const body = JSON.stringify({ id, ...message });
       const timestamp = String(Math.floor(Date.now() / 1_000));
       const signed = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
       await post('alert webhook', {
-        url,
-        body,
+        ...{ url, body, deadlineMs },
         headers: { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signed}` },
       });
     },
