@@ -62,7 +62,7 @@ test(`after ${KILLS} kills of the server in the midst of a compensation each was
 }, async (t) => {
   const port = await freePort();
   server = await startProcess({ dataDir, port });
-  const demo = run(['server/src/demo/main.ts'], { DATA_DIR: dataDir, LOG_LEVEL: 'error' });
+  const demo = run(['server/src/apps/demo.ts'], { DATA_DIR: dataDir, LOG_LEVEL: 'error' });
   const output = collect(demo);
   assert.equal(await new Promise((resolve) => demo.once('exit', resolve)), 0, output());
   const look = async <R>(text: string, values: unknown[] = []): Promise<R[]> => {

@@ -39,7 +39,7 @@ test(`after ${KILLS} kills of the server every order settled, and bank and chain
   server = await startProcess({ dataDir, port });
   let settled = 0;
   for (let round = 1; round <= KILLS; round += 1) {
-    const demo = run(['server/src/demo/main.ts'], { DATA_DIR: dataDir, LOG_LEVEL: 'error' });
+    const demo = run(['server/src/apps/demo.ts'], { DATA_DIR: dataDir, LOG_LEVEL: 'error' });
     const output = collect(demo);
     const ended = new Promise<number | null>((resolve) => demo.once('exit', (code) => resolve(code)));
     // A demo that finds no server starts its own, so it must have found ours first.

@@ -420,7 +420,7 @@ describe('the command', () => {
     const partners = KEYS.map(({ name, apiKey, secrets: [apiSecret] }) => ({ name, apiKey, apiSecret }));
     writeFileSync(join(folder, 'sandbox.json'), JSON.stringify({ baseUrl: 'http://127.0.0.1:1', partners }));
     const run = (input: string) =>
-      spawnSync(process.execPath, [fileURLToPath(new URL('../../src/demo/sandbox.ts', import.meta.url)), 'doctor'], {
+      spawnSync(process.execPath, [fileURLToPath(new URL('../../src/apps/sandbox.ts', import.meta.url)), 'doctor'], {
         input,
         encoding: 'utf8',
         env: { ...process.env, DATA_DIR: folder },

@@ -135,7 +135,7 @@ test('sandbox listen prints and checks each message, and removes its endpoints w
   const folder = freshFolder('listen');
   writeFileSync(join(folder, 'sandbox.json'), JSON.stringify({ baseUrl, partners: sandbox.partners }));
   const before = (await world.partner.get('/v1/webhooks')).body.data.length;
-  const child = run(['server/src/demo/sandbox.ts', 'listen'], { DATA_DIR: folder });
+  const child = run(['server/src/apps/sandbox.ts', 'listen'], { DATA_DIR: folder });
   const output = collect(child);
   const ended = once(child, 'exit');
   try {

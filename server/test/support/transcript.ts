@@ -45,7 +45,7 @@ const NUMBERED = {
 
 const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
   operator: ['server/src/apps/operator.ts'],
-  sandbox: ['server/src/demo/sandbox.ts'],
+  sandbox: ['server/src/apps/sandbox.ts'],
   reconcile: ['server/src/apps/reconcile.ts', 'reconcile'],
   'verify-ledger': ['server/src/apps/reconcile.ts', 'verify-ledger'],
 };

@@ -10,9 +10,9 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ApiError, Cloverleaf, type SandboxControls } from '../../../sdk/src/index.ts';
+import { type Heard, openReceiver, type Partner } from '../demo/receiver.ts';
 import { findControl, help, helpOf, readArguments } from '../sandbox/commands.ts';
 import { DOCTOR, doctor } from '../sandbox/doctor.ts';
-import { type Heard, openReceiver, type Partner } from './receiver.ts';
 
 function sandboxFile(): { baseUrl: string; partners: Partner[] } {
   const file = join(resolve(process.env.DATA_DIR ?? 'data'), 'sandbox.json');

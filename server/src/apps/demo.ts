@@ -15,9 +15,9 @@ import { join } from 'node:path';
 import { Cloverleaf, decimal, hasReason, type Order } from '../../../sdk/src/index.ts';
 import { ask } from '../base/http.ts';
 import { readConfig } from '../config.ts';
+import { type Heard, openReceiver, type Partner } from '../demo/receiver.ts';
+import { newAddress, sendTokens, tokensOf } from '../demo/wallet.ts';
 import { start } from '../server.ts';
-import { type Heard, openReceiver, type Partner } from './receiver.ts';
-import { newAddress, sendTokens, tokensOf } from './wallet.ts';
 
 const COIN = { code: 'usdc', chain: 'matic20', asset: 'usdc.matic20' };
 const FIAT = 'inr';
